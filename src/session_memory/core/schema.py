@@ -1,0 +1,192 @@
+"""The values every part of the program speaks in: frozen, without behaviour, without I/O."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+EventKind = Literal[
+    "user_prompt",
+    "injected",
+    "assistant_text",
+    "reasoning",
+    "tool_call",
+    "tool_result",
+    "compaction",
+    "system",
+    "error",
+    "other",
+]
+Origin = Literal["user", "harness", "tool", "web", "agent", "subagent"]
+ToolClass = Literal["read", "edit", "shell", "search", "web", "agent", "mcp", "plan", "other"]
+SourceKind = Literal["interactive", "exec", "subagent", "internal"]
+SessionState = Literal["captured", "analyzed", "raw_evicted", "forgotten"]
+Outcome = Literal["success", "partial", "fail", "uncertain"]
+Confidence = Literal["high", "medium", "low"]
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """Tokens as billed and, where the price is known, dollars."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    reasoning: int = 0
+    usd: float | None = None
+    price_table: str | None = None
+
+    @property
+    def total_tokens(self) -> int:
+        """All billed tokens; reasoning is part of output, so it is not added again."""
+        return (
+            self.input + self.output + self.cache_read + self.cache_write_5m + self.cache_write_1h
+        )
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """What one API response cost. `key` names the response, so that copies of it count once."""
+
+    key: str
+    model: str
+    at: int | None = None
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write_5m: int = 0
+    cache_write_1h: int = 0
+    reasoning: int = 0
+    usd: float | None = None
+    """Dollars stated by the log itself; None means: price it from the table."""
+    sidechain: bool = False
+
+
+class Project(msgspec.Struct, frozen=True):
+    """One place of work: usually a repository; found from where a session ran."""
+
+    id: int
+    key: str
+    root: str | None
+    remote: str | None = None
+    worktree_of: str | None = None
+    domain: str | None = None
+    source: str = "fallback"
+    confidence: Confidence = "low"
+    aliases: tuple[str, ...] = ()
+
+
+class Session(msgspec.Struct, frozen=True):
+    """One conversation with one agent, as its log tells it."""
+
+    id: int
+    flavor: str
+    external_id: str
+    parent_external_id: str | None = None
+    parent_id: int | None = None
+    forked_from: str | None = None
+    project_id: int | None = None
+    project_key: str | None = None
+    cwd: str | None = None
+    repo: str | None = None
+    domain: str | None = None
+    branch: str | None = None
+    commit: str | None = None
+    models: tuple[str, ...] = ()
+    client_version: str | None = None
+    source_kind: SourceKind = "interactive"
+    started_at: int | None = None
+    ended_at: int | None = None
+    title: str | None = None
+    label: str | None = None
+    low_value: str | None = None
+    """Why this session is not worth mining, or None."""
+    event_count: int = 0
+    cost: Cost = Cost()
+    parser_version: int = 0
+    state: SessionState = "captured"
+    metadata: dict[str, str | int | float | bool | list[str] | None] = {}
+    """Resolution source, confidence, warnings and the like (IDN-06)."""
+
+
+class SessionEvent(msgspec.Struct, frozen=True):
+    """One thing that happened in a session. The text lives in a segment; `text` is filled on demand."""
+
+    session_id: int
+    seq: int
+    kind: EventKind
+    origin: Origin
+    at: int | None = None
+    tool: str | None = None
+    tool_class: ToolClass | None = None
+    call_id: str | None = None
+    paired: bool = False
+    inherited: bool = False
+    is_error: bool = False
+    exit_code: int | None = None
+    files: tuple[str, ...] = ()
+    command: str | None = None
+    tokens: Cost | None = None
+    fingerprint: int = 0
+    body_ref: tuple[int, int, int] | None = None
+    """(segment id, offset in its text, length); None where the event has no text."""
+    source_ref: tuple[int, int] | None = None
+    """(source id, byte position of the record in that file)."""
+    label: str | None = None
+    """What kind of injected, system or other record it was, in the vendor's word."""
+    text: str | None = None
+    id: int = 0
+
+
+class CommandRun(msgspec.Struct, frozen=True):
+    """A shell command and how it ended; exit is None when the log does not say."""
+
+    command: str
+    exit: int | None = None
+    is_error: bool = False
+    at: int | None = None
+    seq: int = 0
+    verifies: bool = False
+    """True for tests, builds, linters and type checkers."""
+
+
+class ErrorSeen(msgspec.Struct, frozen=True):
+    """A masked error text and how often it occurred in the session."""
+
+    template: str
+    count: int
+    sample: str
+    seq: int = 0
+    tool: str | None = None
+
+
+class Digest(msgspec.Struct, frozen=True):
+    """What is kept of a session when its raw text has gone."""
+
+    flavor: str
+    objective: str | None
+    outcome: Outcome
+    confidence: Confidence
+    grounds: tuple[str, ...]
+    source_fingerprint: str
+    """Hash over the fingerprints of the events it was made from, in source order."""
+    events: int = 0
+    duration_s: float | None = None
+    turns: int = 0
+    tools: dict[str, int] = {}
+    files: dict[str, int] = {}
+    """Path to number of edits (0: only read)."""
+    commands: tuple[CommandRun, ...] = ()
+    errors: tuple[ErrorSeen, ...] = ()
+    retries: int = 0
+    loops: tuple[str, ...] = ()
+    corrections: tuple[str, ...] = ()
+    tests_run: int = 0
+    tests_failed: int = 0
+    decisions: tuple[str, ...] = ()
+    open_items: tuple[str, ...] = ()
+    interruptions: int = 0
+    compactions: int = 0
+    cost: Cost = Cost()
+    version: int = 1

@@ -1,0 +1,133 @@
+"""Every error this program raises on purpose, with the exit code and the hint a user gets.
+
+SessionMemoryError (1)          something failed
+├── UsageError (2)              the command line is wrong
+├── ConfigError (4)             a configuration value is invalid
+├── StoreError (1)              the store cannot do what was asked
+│   ├── StoreMissing (5)        there is no store yet
+│   ├── StoreTooNew (5)         a newer program wrote it
+│   ├── StoreDamaged (1)        its content fails a check
+│   └── StoreLocked (6)         another process holds it                     (transient)
+├── NotFound (1)                no session, project or file of that name
+├── Ambiguous (2)               a short name fits several
+├── ScopeMismatch (7)           session and project do not belong together
+├── Refused (8)                 declined, because going on could lose or leak data
+├── ModelUnavailable (9)        a model was asked for and none can answer     (transient)
+└── AdapterError (1)            a source cannot be read as its flavour
+
+Exit 0 is success, 3 is "finished, with warnings worth reading", 130 is an interrupt.
+"""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_WARNINGS = 3
+EXIT_INTERRUPTED = 130
+
+
+class SessionMemoryError(Exception):
+    """Root of the tree; catch it to catch everything raised on purpose."""
+
+    exit_code = 1
+    code = "failed"
+    transient = False
+    default_hint: str | None = None
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint or self.default_hint
+
+
+class UsageError(SessionMemoryError):
+    """The command line does not make sense; nothing was done."""
+
+    exit_code = 2
+    code = "usage"
+
+
+class ConfigError(SessionMemoryError):
+    """A configuration value is invalid; raised before anything is written."""
+
+    exit_code = 4
+    code = "config"
+    default_hint = "run `session-memory config show` to see every key and where its value came from"
+
+
+class StoreError(SessionMemoryError):
+    """The store cannot do what was asked."""
+
+    code = "store"
+
+
+class StoreMissing(StoreError):
+    """Nothing was captured yet, so there is nothing to read."""
+
+    exit_code = 5
+    code = "store_missing"
+    default_hint = "run `session-memory sweep` first"
+
+
+class StoreTooNew(StoreError):
+    """A newer program wrote this store; reading on could damage it."""
+
+    exit_code = 5
+    code = "store_too_new"
+    default_hint = "upgrade session-memory, or restart a server that was running during the upgrade"
+
+
+class StoreDamaged(StoreError):
+    """Stored content fails a check (hash, integrity, dangling reference)."""
+
+    code = "store_damaged"
+    default_hint = "run `session-memory fsck` for the full list"
+
+
+class StoreLocked(StoreError):
+    """Another process holds the lock this command needs."""
+
+    exit_code = 6
+    code = "locked"
+    transient = True
+    default_hint = "wait for the running sweep to finish, then try again"
+
+
+class NotFound(SessionMemoryError):
+    """No session, project or file of that name."""
+
+    code = "not_found"
+
+
+class Ambiguous(SessionMemoryError):
+    """A short name fits more than one thing."""
+
+    exit_code = 2
+    code = "ambiguous"
+
+
+class ScopeMismatch(SessionMemoryError):
+    """The session does not belong to the project it was asked for with."""
+
+    exit_code = 7
+    code = "scope_mismatch"
+
+
+class Refused(SessionMemoryError):
+    """Declined, because going on could lose or leak data."""
+
+    exit_code = 8
+    code = "refused"
+
+
+class ModelUnavailable(SessionMemoryError):
+    """A model was asked for and none can answer."""
+
+    exit_code = 9
+    code = "model_unavailable"
+    transient = True
+
+
+class AdapterError(SessionMemoryError):
+    """A source cannot be read as its flavour; the sweep counts it and goes on."""
+
+    code = "adapter"
