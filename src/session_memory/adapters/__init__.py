@@ -1,0 +1,1 @@
+"""One file per agent: how its logs are found and turned into `Normalized` values."""

@@ -1,0 +1,433 @@
+"""What every adapter shares: the `Normalized` bundle, the line reader, and the tool taxonomy."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from session_memory.core.identity import resolve_repo
+from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
+
+__all__ = [
+    "Adapter",
+    "Block",
+    "FactRule",
+    "Fact",
+    "LogDeletion",
+    "Normalized",
+    "RawEvent",
+    "SessionPart",
+    "SourceFile",
+    "classify_tool",
+    "decode_record",
+    "parse_time",
+    "read_lines",
+    "recover_records",
+    "resolve_repo",
+]
+
+LINE_CAP = 64 * 1024 * 1024
+BLOCK_BYTES = 4 * 1024 * 1024
+DEPTH_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
+
+Json = Any
+"""A decoded JSON value of unknown shape: the edge where vendors' records come in."""
+
+FactRule = Literal["first", "last", "min", "max", "set"]
+FACT_RULES: dict[str, FactRule] = {
+    "cwd": "first",
+    "opened_at": "first",
+    "source_kind": "first",
+    "entrypoint": "first",
+    "forked_from": "first",
+    "parent": "first",
+    "commit": "first",
+    "branch": "last",
+    "client_version": "last",
+    "title.custom": "last",
+    "title.ai": "last",
+    "title.summary": "last",
+    "label": "last",
+    "started_at": "min",
+    "ended_at": "max",
+    "model": "set",
+    "pr": "set",
+    "mention": "first",
+}
+"""How several statements of one thing about a session become one, whatever order they arrive in."""
+
+
+class Fact(msgspec.Struct, frozen=True):
+    """One statement about a session; `FACT_RULES` says which of several wins."""
+
+    name: str
+    value: str | int
+    pos: int
+
+
+class RawEvent(msgspec.Struct):
+    """An event as the log tells it, before redaction and merge."""
+
+    pos: int
+    """Offset of its record in the file plus its place inside the record: unique and ordered."""
+    kind: EventKind
+    origin: Origin
+    text: str = ""
+    at: int | None = None
+    tool: str | None = None
+    tool_class: ToolClass | None = None
+    call_id: str | None = None
+    is_error: bool = False
+    exit_code: int | None = None
+    files: tuple[str, ...] = ()
+    command: str | None = None
+    usage_key: str | None = None
+    identity: str | None = None
+    """Native id, mixed into the fingerprint only when there is no time to tell copies by."""
+    overflow: str | None = None
+    """Name of a side file that holds the rest of the text."""
+    label: str | None = None
+    """Kind of an injected or other record, in the vendor's word."""
+
+
+class SessionPart(msgspec.Struct):
+    """What one block of one file says about one session."""
+
+    external_id: str
+    parent_external_id: str | None = None
+    facts: list[Fact] = []
+    events: list[RawEvent] = []
+    usages: list[Usage] = []
+
+
+class Normalized(msgspec.Struct):
+    """Everything one block of one source said, in the schema all flavours share."""
+
+    sessions: list[SessionPart] = []
+    state: dict[str, Json] = {}
+    records: int = 0
+    parse_errors: int = 0
+    recovered: int = 0
+    incomplete_tail: int = 0
+    too_long: int = 0
+    ignored: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
+    """Known record types that hold nothing to keep, by type."""
+    unknown: Counter[tuple[str, str]] = msgspec.field(
+        default_factory=lambda: Counter[tuple[str, str]]()
+    )
+    """(client version, what) of records no adapter knows."""
+
+
+class SourceFile(msgspec.Struct, frozen=True):
+    """A log file as discovery saw it."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    device: int
+    inode: int
+
+
+class Block(msgspec.Struct):
+    """Whole lines of a file, in order, as (offset, bytes without the newline)."""
+
+    lines: list[tuple[int, bytes]]
+    start: int
+    end: int
+    """Offset after the last complete newline: where the next read begins."""
+    tail: tuple[int, bytes] | None = None
+    """A last line that has no newline yet; only in the last block of a read."""
+    too_long: int = 0
+
+
+class LogDeletion(msgspec.Struct, frozen=True):
+    """An agent's own habit of deleting its logs."""
+
+    days: int
+    where: str
+    """The setting that says so, or 'default'."""
+
+
+class Adapter(msgspec.Struct, frozen=True):
+    """A flavour as data: where its logs are and which functions read them."""
+
+    name: str
+    title: str
+    env: str | None
+    default_dirs: tuple[str, ...]
+    discover: Callable[[str], Iterator[SourceFile]]
+    parser_version: int
+    parse: Callable[[SourceFile, Block, dict[str, Json]], Normalized]
+    log_deletion: Callable[[str], LogDeletion | None] = lambda _home: None
+
+
+def read_lines(
+    path: str, offset: int = 0, *, block_bytes: int = BLOCK_BYTES, line_cap: int = LINE_CAP
+) -> Iterator[Block]:
+    """Read a file from `offset` in blocks of whole lines.
+
+    A line longer than `line_cap` is passed over and counted, so that memory stays bounded; a last
+    line without newline comes as `tail` and is not part of `end`, because its writer may not be
+    done with it.
+    """
+    with open(path, "rb", buffering=0) as file:
+        file.seek(offset)
+        start = offset
+        carry = b""
+        skipping = False  # inside a line that is over the cap
+        too_long = 0
+        while True:
+            data = file.read(block_bytes)
+            if not data:
+                break
+            if skipping:
+                newline = data.find(b"\n")
+                if newline < 0:
+                    continue
+                start = file.tell() - len(data) + newline + 1
+                too_long += 1
+                skipping, carry, data = False, b"", data[newline + 1 :]
+            carry = carry + data if carry else data
+            cut = carry.rfind(b"\n")
+            if cut < 0:
+                if len(carry) > line_cap:
+                    skipping, carry = True, b""
+                continue
+            whole, carry = carry[: cut + 1], carry[cut + 1 :]
+            lines, long_here = _split(whole, start, line_cap)
+            end = start + len(whole)
+            yield Block(lines, start, end, too_long=too_long + long_here)
+            start, too_long = end, 0
+        if skipping:  # an endless last line: not complete, so not consumed and not kept in memory
+            yield Block([], start, start, tail=(start, b""), too_long=too_long)
+        elif carry:
+            yield Block([], start, start, tail=(start, carry), too_long=too_long)
+        elif too_long:
+            yield Block([], start, start, too_long=too_long)
+
+
+def _split(whole: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, bytes]], int]:
+    lines: list[tuple[int, bytes]] = []
+    too_long = 0
+    position = start
+    for line in whole.split(b"\n"):
+        if len(line) > line_cap:
+            too_long += 1
+        elif line and not line.isspace():
+            lines.append((position, line))
+        position += len(line) + 1
+    return lines, too_long
+
+
+_decode = msgspec.json.Decoder().decode
+
+
+def decode_record(line: bytes) -> dict[str, Json] | None:
+    """Decode one line to an object, or None when it is not one."""
+    try:
+        value = _decode(line)
+    except DEPTH_ERRORS:
+        return _decode_leniently(line)
+    return value if isinstance(value, dict) else None
+
+
+def _decode_leniently(line: bytes) -> dict[str, Json] | None:
+    """Second try for what a strict decoder refuses: BOM, NUL runs, bad UTF-8, lone surrogates."""
+    text = line.lstrip(b"\xef\xbb\xbf").replace(b"\x00", b"").decode("utf-8", "replace")
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    return _without_surrogates(value) if "\\ud" in text.lower() else value
+
+
+def _without_surrogates(value: Json) -> Json:
+    """Replace lone surrogates, which no encoder will take back."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
+    return value
+
+
+RECOVERY_TRIES = 200
+"""Bound on decode attempts per damaged line, so that a hostile line costs linear time."""
+
+
+def recover_records(
+    line: bytes, is_record: Callable[[dict[str, Json]], bool]
+) -> list[tuple[int, dict[str, Json]]]:
+    """Find whole records inside a damaged line: two glued together, or one behind a torn one.
+
+    `is_record` tells a record from an object nested in a torn one. Returns (offset in line, record).
+    """
+    text = line.decode("utf-8", "replace")
+    decoder = json.JSONDecoder()
+    found: list[tuple[int, dict[str, Json]]] = []
+    index, tries = text.find('{"'), 0
+    while index >= 0 and tries < RECOVERY_TRIES:
+        tries += 1
+        step = 1
+        try:
+            value, end = decoder.raw_decode(text, index)
+        except (ValueError, RecursionError):
+            pass
+        else:
+            if isinstance(value, dict) and is_record(value):
+                offset = len(text[:index].encode("utf-8", "replace"))
+                found.append((offset, _without_surrogates(value)))
+                step = end - index
+        index = text.find('{"', index + step)
+    return found
+
+
+def parse_time(value: Json) -> int | None:
+    """ISO 8601 text, Unix seconds or Unix milliseconds to milliseconds; None where it is neither."""
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        if moment.tzinfo is None:
+            return None  # a local time without zone would move with the machine
+        try:
+            return round(moment.timestamp() * 1000)
+        except (OverflowError, ValueError):
+            return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if 1e8 < value < 1e10:
+            return round(value * 1000)
+        if 1e11 < value < 1e13:
+            return round(value)
+    return None
+
+
+_TOOL_CLASSES: dict[str, ToolClass] = {
+    "read": "read",
+    "readfile": "read",
+    "viewimage": "read",
+    "view": "read",
+    "notebookread": "read",
+    "readmanyfiles": "read",
+    "listdir": "read",
+    "listdirectory": "read",
+    "ls": "read",
+    "cat": "read",
+    "edit": "edit",
+    "multiedit": "edit",
+    "write": "edit",
+    "writefile": "edit",
+    "editfile": "edit",
+    "createfile": "edit",
+    "create": "edit",
+    "strreplace": "edit",
+    "strreplaceeditor": "edit",
+    "searchreplace": "edit",
+    "replace": "edit",
+    "applypatch": "edit",
+    "notebookedit": "edit",
+    "deletefile": "edit",
+    "bash": "shell",
+    "bashoutput": "shell",
+    "killbash": "shell",
+    "killshell": "shell",
+    "shell": "shell",
+    "localshell": "shell",
+    "shellcommand": "shell",
+    "exec": "shell",
+    "execcommand": "shell",
+    "writestdin": "shell",
+    "runshellcommand": "shell",
+    "runterminalcmd": "shell",
+    "runterminalcommand": "shell",
+    "terminal": "shell",
+    "powershell": "shell",
+    "unifiedexec": "shell",
+    "grep": "search",
+    "glob": "search",
+    "search": "search",
+    "searchfilecontent": "search",
+    "greppattern": "search",
+    "rg": "search",
+    "find": "search",
+    "codebasesearch": "search",
+    "toolsearch": "search",
+    "websearch": "web",
+    "webfetch": "web",
+    "googlewebsearch": "web",
+    "fetch": "web",
+    "xsearch": "web",
+    "browser": "web",
+    "task": "agent",
+    "agent": "agent",
+    "spawnagent": "agent",
+    "waitagent": "agent",
+    "sendmessage": "agent",
+    "subagent": "agent",
+    "taskoutput": "agent",
+    "taskstop": "agent",
+    "todowrite": "plan",
+    "todoread": "plan",
+    "updateplan": "plan",
+    "taskcreate": "plan",
+    "taskupdate": "plan",
+    "tasklist": "plan",
+    "taskget": "plan",
+    "exitplanmode": "plan",
+    "enterplanmode": "plan",
+    "plan": "plan",
+    "updatetodo": "plan",
+    "writetodos": "plan",
+}
+
+
+def classify_tool(name: str | None) -> ToolClass:
+    """Map any vendor's tool name to one closed set, so that an edit is an edit in every flavour."""
+    if not name:
+        return "other"
+    folded = name.lower()
+    if folded.startswith("mcp__") or folded.startswith("mcp_"):
+        return "mcp"
+    plain = folded.replace("_", "").replace("-", "").replace(".", "")
+    return _TOOL_CLASSES.get(plain, "other")
+
+
+def walk_files(root: str, suffix: str) -> Iterator[SourceFile]:
+    """Every file below `root` whose name ends in `suffix`, without following links to directories.
+
+    A directory that cannot be listed is passed over here; the sweep reports it (`unlisted`).
+    """
+    stack = [root]
+    while stack:
+        directory = stack.pop()
+        try:
+            entries = list(os.scandir(directory))
+        except OSError:
+            continue
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                stack.append(entry.path)
+            elif entry.name.endswith(suffix):
+                try:
+                    info = entry.stat()
+                except OSError:
+                    continue
+                yield SourceFile(
+                    entry.path,
+                    info.st_size,
+                    info.st_mtime_ns,
+                    info.st_ctime_ns,
+                    info.st_dev,
+                    info.st_ino,
+                )

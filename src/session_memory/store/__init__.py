@@ -1,0 +1,1 @@
+"""Where captured sessions live: the `Store` protocol and its SQLite implementation."""
