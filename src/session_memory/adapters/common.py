@@ -7,17 +7,18 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from session_memory.core.facts import FACT_RULES, Fact
 from session_memory.core.identity import resolve_repo
 from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
 
 __all__ = [
     "Adapter",
     "Block",
-    "FactRule",
+    "FACT_RULES",
     "Fact",
     "LogDeletion",
     "Normalized",
@@ -38,38 +39,6 @@ DEPTH_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 Json = Any
 """A decoded JSON value of unknown shape: the edge where vendors' records come in."""
-
-FactRule = Literal["first", "last", "min", "max", "set"]
-FACT_RULES: dict[str, FactRule] = {
-    "cwd": "first",
-    "opened_at": "first",
-    "source_kind": "first",
-    "entrypoint": "first",
-    "forked_from": "first",
-    "parent": "first",
-    "commit": "first",
-    "branch": "last",
-    "client_version": "last",
-    "title.custom": "last",
-    "title.ai": "last",
-    "title.summary": "last",
-    "label": "last",
-    "started_at": "min",
-    "ended_at": "max",
-    "model": "set",
-    "pr": "set",
-    "mention": "first",
-}
-"""How several statements of one thing about a session become one, whatever order they arrive in."""
-
-
-class Fact(msgspec.Struct, frozen=True):
-    """One statement about a session; `FACT_RULES` says which of several wins."""
-
-    name: str
-    value: str | int
-    pos: int
-
 
 class RawEvent(msgspec.Struct):
     """An event as the log tells it, before redaction and merge."""

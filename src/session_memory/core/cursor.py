@@ -1,0 +1,79 @@
+"""How far a file was read, and what a look at it today means for the next read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import blake2b
+from typing import Any, Literal
+
+import msgspec
+
+SPAN = 4096
+"""How many bytes at each end of the part already read are compared before going on behind it."""
+
+Stamp = tuple[int, int, int, int, int]
+"""(device, inode, size, mtime_ns, ctime_ns): equal stamps mean an untouched file."""
+
+
+class Cursor(msgspec.Struct, frozen=True):
+    """The remembered state of one source."""
+
+    source_id: int
+    stamp: Stamp
+    head_hash: bytes
+    tail_hash: bytes
+    read_to: int
+    state: dict[str, Any]
+    parser_version: int
+
+
+ReadKind = Literal["new", "tail", "rewritten", "reparse", "unchanged"]
+
+
+class ReadPlan(msgspec.Struct, frozen=True):
+    """Where to start reading, and why."""
+
+    kind: ReadKind
+    offset: int = 0
+    state: dict[str, Any] = {}
+
+
+def plan_read(
+    cursor: Cursor | None,
+    stamp: Stamp,
+    parser_version: int,
+    read: Callable[[int, int], bytes],
+) -> ReadPlan:
+    """Decide from the cursor and the file's first and last known bytes.
+
+    `read(offset, length)` reads the file. Growth behind an intact prefix reads the tail; a file of
+    unchanged size but new times, a shorter one, or one with another prefix is read whole, because
+    an offset into a replaced file means nothing.
+    """
+    if cursor is None:
+        return ReadPlan("new")
+    if cursor.stamp == stamp and cursor.parser_version == parser_version:
+        return ReadPlan("unchanged")
+    intact = stamp[2] >= cursor.read_to and prefix_hashes(read, cursor.read_to) == (
+        cursor.head_hash,
+        cursor.tail_hash,
+    )
+    if not intact or cursor.read_to == 0:
+        return ReadPlan("rewritten")
+    if cursor.parser_version != parser_version:
+        return ReadPlan("reparse")
+    if stamp[2] == cursor.stamp[2]:
+        return ReadPlan("rewritten")
+    return ReadPlan("tail", cursor.read_to, cursor.state)
+
+
+def prefix_hashes(read: Callable[[int, int], bytes], read_to: int) -> tuple[bytes, bytes]:
+    """Hashes of the first and the last `SPAN` bytes before `read_to`."""
+    head = read(0, min(SPAN, read_to))
+    tail_start = max(0, read_to - SPAN)
+    tail = read(tail_start, read_to - tail_start)
+    return _hash(head), _hash(tail)
+
+
+def _hash(data: bytes) -> bytes:
+    return blake2b(data, digest_size=16).digest()

@@ -1,0 +1,38 @@
+"""Knowing an event again: a keyed hash of what it says, independent of where and when it was read."""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+
+SIZE = 8
+
+
+def event_fingerprint(
+    key: bytes, *, kind: str, at: int | None, body: bytes, call_id: str | None, place: str
+) -> int:
+    """Hash kind, time and content, before redaction (STO-08).
+
+    Copies of an event keep their time, so time tells two equal texts apart; where there is none,
+    `place` (native id, or the session's) does, so that strangers never look alike.
+    """
+    head = f"{kind}\x1f{'' if at is None else at}\x1f{call_id or ''}\x1f"
+    if at is None:
+        head += place
+    digest = blake2b(head.encode("utf-8", "replace"), digest_size=SIZE, key=key)
+    digest.update(b"\x1e")
+    digest.update(body)
+    return int.from_bytes(digest.digest(), "big", signed=True)
+
+
+def repeated(key: bytes, fingerprint: int, occurrence: int) -> int:
+    """The fingerprint of the n-th equal event of a file; the first keeps its own."""
+    if occurrence == 0:
+        return fingerprint
+    data = f"{fingerprint}\x1f{occurrence}".encode()
+    return int.from_bytes(blake2b(data, digest_size=SIZE, key=key).digest(), "big", signed=True)
+
+
+def usage_fingerprint(key: bytes, flavor: str, response: str) -> int:
+    """The number under which one API response is counted once, across files and sessions."""
+    data = f"{flavor}\x1f{response}".encode("utf-8", "replace")
+    return int.from_bytes(blake2b(data, digest_size=SIZE, key=key).digest(), "big", signed=True)

@@ -1,0 +1,153 @@
+"""Opening the database file: pragmas, schema version, migrations, transactions."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+from urllib.parse import quote
+
+import apsw
+
+from session_memory.errors import StoreDamaged, StoreLocked, StoreMissing, StoreTooNew
+
+BUSY_TIMEOUT_MS = 10_000
+SCHEMA_VERSION = 1
+PAGE_SIZE = 8192
+
+Row = tuple[Any, ...]
+
+
+def connect(path: str, *, read_only: bool = False) -> apsw.Connection:
+    """Open a database that exists, with the pragmas every connection of ours has."""
+    if not os.path.exists(path):
+        raise StoreMissing(f"no store at {path}")
+    try:
+        connection = apsw.Connection(_uri(path, read_only), flags=_flags(read_only))
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        _prepare(connection, read_only)
+    except apsw.NotADBError:
+        raise StoreDamaged(f"{path} is not a session-memory store") from None
+    except (apsw.BusyError, apsw.LockedError):
+        raise StoreLocked(f"{path} is in use by another process") from None
+    return connection
+
+
+def _flags(read_only: bool) -> int:
+    if read_only:
+        return apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    return apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+
+
+def _uri(path: str, read_only: bool) -> str:
+    uri = "file:" + quote(os.path.abspath(path))
+    # Without a log beside it nobody writes: then reading must not create one either.
+    if read_only and not os.path.exists(path + "-wal"):
+        return uri + "?mode=ro&immutable=1"
+    return uri + ("?mode=ro" if read_only else "?mode=rw")
+
+
+def _prepare(connection: apsw.Connection, read_only: bool) -> None:
+    pragma = connection.pragma
+    pragma("temp_store", "MEMORY")
+    pragma("cache_size", -32_000)
+    if read_only:
+        pragma("query_only", 1)
+        return
+    pragma("journal_mode", "wal")
+    pragma("synchronous", "FULL")  # an eviction unlinks files after its commit: it must be on disk
+    pragma("foreign_keys", 1)
+    pragma("secure_delete", 1)
+    pragma("wal_autocheckpoint", 2000)
+    pragma("journal_size_limit", 64 * 1024 * 1024)
+
+
+def create(path: str) -> None:
+    """Make an empty database file, private from its first byte, unless it is there already."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    if os.path.getsize(path) == 0:
+        connection = apsw.Connection(path)
+        connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        connection.pragma("page_size", PAGE_SIZE)
+        connection.pragma("auto_vacuum", "incremental")  # only possible before the first table
+        connection.pragma("journal_mode", "wal")
+        connection.close()
+
+
+def migrate(connection: apsw.Connection, now_ms: int) -> list[int]:
+    """Apply pending migrations, each in one transaction with its record; return their numbers."""
+    applied: list[int] = []
+    check_version(connection)
+    while (version := schema_version(connection)) < SCHEMA_VERSION:
+        with transaction(connection):
+            if schema_version(connection) != version:
+                continue  # another process was quicker
+            number = version + 1
+            connection.execute(_migration(number))
+            if number == 1:
+                connection.execute(
+                    "CREATE TABLE schema_migration (version INTEGER PRIMARY KEY, at INTEGER) STRICT"
+                )
+                for name in ("fingerprint_key", "tag_key"):
+                    connection.execute(
+                        "INSERT INTO meta VALUES (?, ?)", (name, secrets.token_bytes(32))
+                    )
+            connection.execute("INSERT INTO schema_migration VALUES (?, ?)", (number, now_ms))
+            connection.pragma("user_version", number)
+            applied.append(number)
+    return applied
+
+
+def _migration(number: int) -> str:
+    folder = resources.files("session_memory.store") / "migrations"
+    for entry in folder.iterdir():
+        if entry.name.startswith(f"{number:04d}_"):
+            return entry.read_text(encoding="utf-8")
+    raise StoreDamaged(f"migration {number} is not in this installation")
+
+
+def schema_version(connection: apsw.Connection) -> int:
+    """The version of the schema in the file."""
+    return int(connection.pragma("user_version"))
+
+
+def check_version(connection: apsw.Connection) -> None:
+    """Refuse a store that a newer program wrote; called at the start of every transaction."""
+    version = schema_version(connection)
+    if version > SCHEMA_VERSION:
+        raise StoreTooNew(
+            f"the store has schema {version}, this program knows up to {SCHEMA_VERSION}"
+        )
+
+
+@contextlib.contextmanager
+def transaction(connection: apsw.Connection) -> Iterator[None]:
+    """One write transaction: takes the write lock at once, commits at the end or rolls back."""
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except (apsw.BusyError, apsw.LockedError):
+        raise StoreLocked("another process is writing to the store") from None
+    try:
+        check_version(connection)
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def rows(connection: apsw.Connection, sql: str, bindings: Any = ()) -> list[Row]:
+    """All rows of a query."""
+    return connection.execute(sql, bindings).fetchall()
+
+
+def value(connection: apsw.Connection, sql: str, bindings: Any = ()) -> Any:
+    """The first column of the first row, or None."""
+    row = connection.execute(sql, bindings).fetchone()
+    return row[0] if row else None
