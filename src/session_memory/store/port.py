@@ -1,0 +1,332 @@
+"""What any store promises. `tests/contract` holds every implementation to it.
+
+Promises:
+1. What a committed `writing()` block stored is readable by every later call, in this process or
+   another, and survives a crash or power loss. What was not committed left no trace.
+2. A cursor and the events read under it become visible together.
+3. Texts come back byte for byte, or an error (StoreDamaged); never wrong bytes.
+4. Events of a session come in source order: by file, then by place in the file. Arrival order,
+   repeats and restarts do not show, except in `seq`.
+5. An API response is counted once, whatever number of files and sessions repeat it.
+6. Raw text leaves only through `evict`, which keeps session, digest, costs and fingerprints.
+7. Nothing is written unless a `writing()` block, `evict`, `compact` or `sweep_orphans` says so.
+8. Values handed in are stored as they are: redaction happens before the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from session_memory.core.cursor import Cursor, Stamp
+from session_memory.core.facts import Fact
+from session_memory.core.identity import Resolution
+from session_memory.core.retention import Eviction, RawSession, StoreUsage
+from session_memory.core.schema import (
+    Cost,
+    Digest,
+    EventKind,
+    Origin,
+    Project,
+    Session,
+    SessionEvent,
+    ToolClass,
+)
+
+
+class EventDraft(msgspec.Struct):
+    """An event on its way in: redacted, fingerprinted, with the texts to index."""
+
+    pos: int
+    kind: EventKind
+    origin: Origin
+    fingerprint: int
+    body: bytes = b""
+    at: int | None = None
+    tool: str | None = None
+    tool_class: ToolClass | None = None
+    call_id: str | None = None
+    is_error: bool = False
+    exit_code: int | None = None
+    files: tuple[str, ...] = ()
+    command: str | None = None
+    usage_key: int | None = None
+    label: str | None = None
+    index_text: str | None = None
+    turn_text: str | None = None
+
+
+class UsageDraft(msgspec.Struct, frozen=True):
+    """One API response's tokens on their way in, priced."""
+
+    key: int
+    model: str
+    at: int | None
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    reasoning: int
+    stated_usd: float | None
+    usd: float | None
+    price_table: str | None
+    sidechain: bool
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who holds an event of a given fingerprint already. `event_id` is None once it is evicted."""
+
+    session_id: int
+    event_id: int | None
+    source_id: int | None
+    pos: int | None
+
+
+class SessionHandle(msgspec.Struct):
+    """A session as a writer sees it."""
+
+    id: int
+    flavor: str
+    external_id: str
+    created: bool
+    """True when this block of writing made it."""
+    sources: set[int]
+    evicted_to: dict[int, int]
+    """Per source: records before this place were evicted and stay out."""
+
+
+class SessionQuery(msgspec.Struct, frozen=True):
+    """Which sessions to list; newest first."""
+
+    flavor: str | None = None
+    project: str | None = None
+    since: int | None = None
+    until: int | None = None
+    state: str | None = None
+    outcome: str | None = None
+    include_subagents: bool = True
+    limit: int | None = None
+
+
+UsageGroup = Literal["day", "project", "model", "flavor", "session"]
+
+
+class UsageRow(msgspec.Struct, frozen=True):
+    """Tokens and dollars of one group. `unpriced_tokens` are those no price is known for."""
+
+    group: str
+    responses: int
+    cost: Cost
+    unpriced_tokens: int = 0
+    models: tuple[str, ...] = ()
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something fsck found wrong."""
+
+    check: str
+    detail: str
+    severity: Literal["error", "warning"] = "error"
+
+
+class StoreInfo(msgspec.Struct, frozen=True):
+    """The store at a glance."""
+
+    schema_version: int
+    path: str
+    sessions: int
+    events: int
+    projects: int
+    sources: int
+    unanalyzed: int
+    database_bytes: int
+    segment_bytes: int
+    text_bytes: int
+    per_flavor: dict[str, int]
+    last_event_at: int | None
+    superseded_events: int
+
+
+class Writer(Protocol):
+    """One open write transaction; everything becomes visible together on commit."""
+
+    def source(self, flavor: str, path: str) -> int:
+        """The id of a source, made if new."""
+        ...
+
+    def save_cursor(self, path: str, cursor: Cursor) -> None:
+        """Remember how far a source was read."""
+        ...
+
+    def session(self, flavor: str, external_id: str, parent: str | None) -> SessionHandle:
+        """The session of that name, made if new."""
+        ...
+
+    def link(self, session: SessionHandle, source_id: int) -> None:
+        """Note that a source speaks of a session."""
+        ...
+
+    def holders(self, fingerprints: list[int]) -> dict[int, list[Holder]]:
+        """Every session that holds an event of these fingerprints, this one included."""
+        ...
+
+    def append(self, session: SessionHandle, source_id: int, drafts: list[EventDraft]) -> None:
+        """Add new events behind those the session has."""
+        ...
+
+    def confirm(self, source_id: int, found: list[tuple[int, int]]) -> None:
+        """(event id, place): events the session has already, found (again) in this source."""
+        ...
+
+    def add_facts(self, session: SessionHandle, source_id: int, facts: list[Fact]) -> None:
+        """Merge statements about the session."""
+        ...
+
+    def add_usage(self, session: SessionHandle, usages: list[UsageDraft]) -> None:
+        """Merge API responses; the same response again keeps the larger figures."""
+        ...
+
+    def restart_source(self, source_id: int) -> None:
+        """Forget the facts of a source that is about to be read whole once more."""
+        ...
+
+    def retire(self, source_id: int, seen: set[int], *, delete: bool) -> int:
+        """Events of a re-read source that it no longer holds: superseded, or deleted."""
+        ...
+
+    def last_turns(self, session: SessionHandle, count: int) -> list[str]:
+        """The texts of the session's latest turns, oldest first."""
+        ...
+
+    def settle(self, sessions: set[int]) -> set[int]:
+        """Derive session fields, forks and counted usage; returns all sessions that changed."""
+        ...
+
+    def assign_project(self, session_id: int, cwd: str, resolution: Resolution) -> None:
+        """Put a session into the project its working directory belongs to."""
+        ...
+
+    def known_resolution(self, cwd: str) -> bool:
+        """Whether that working directory was resolved before."""
+        ...
+
+    def save_digest(self, session_id: int, digest: Digest, low_value: str | None) -> None:
+        """Store a digest and mark the session analyzed."""
+        ...
+
+    def commit(self) -> None:
+        """Make everything so far durable and visible, and go on in a new transaction."""
+        ...
+
+
+class Store(Protocol):
+    """A place that keeps sessions, and the questions it answers."""
+
+    fingerprint_key: bytes
+    tag_key: bytes
+
+    def info(self) -> StoreInfo:
+        """Counts and sizes."""
+        ...
+
+    def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
+        """Path to (stamp, parser version) of every source of a flavour."""
+        ...
+
+    def cursor(self, path: str) -> Cursor | None:
+        """The full cursor of one source."""
+        ...
+
+    def sharing(self, source_id: int) -> bool:
+        """Whether a session of this source has further sources."""
+        ...
+
+    def projects(self) -> list[Project]:
+        """All projects, by key."""
+        ...
+
+    def sessions(self, query: SessionQuery) -> list[Session]:
+        """Sessions that fit, newest first."""
+        ...
+
+    def session(self, session_id: int) -> Session:
+        """One session by our id."""
+        ...
+
+    def find_session(self, reference: str) -> Session:
+        """One session by its native id, a unique prefix of it, or our id."""
+        ...
+
+    def events(self, session_id: int, *, texts: bool = False) -> Iterator[SessionEvent]:
+        """Live events in source order, with their texts when asked for."""
+        ...
+
+    def superseded_events(self, session_id: int) -> Iterator[SessionEvent]:
+        """Events whose source was rewritten without them; kept as history."""
+        ...
+
+    def text(self, event: SessionEvent) -> str:
+        """The text of one event."""
+        ...
+
+    def digest(self, session_id: int) -> Digest | None:
+        """The digest, or None while the session is not analyzed."""
+        ...
+
+    def unanalyzed(self) -> list[int]:
+        """Sessions that need a (new) digest."""
+        ...
+
+    def usage(
+        self, group: UsageGroup, since: int | None = None, until: int | None = None
+    ) -> list[UsageRow]:
+        """Counted tokens and dollars, grouped."""
+        ...
+
+    def search(self, query: str, limit: int = 20) -> list[tuple[int, float]]:
+        """(event id, score) of the events that match best, over both indexes."""
+        ...
+
+    def writing(self) -> AbstractContextManager[Writer]:
+        """A write transaction; rolled back when the block raises."""
+        ...
+
+    def raw_usage(self) -> StoreUsage:
+        """Bytes that count against the caps: segments and the estimate for rows and index."""
+        ...
+
+    def raw_sessions(self) -> list[RawSession]:
+        """Sessions whose raw text is here, with their share of the usage."""
+        ...
+
+    def evict(self, evictions: list[Eviction], now_ms: int) -> int:
+        """Drop raw text; returns bytes of segment files given back."""
+        ...
+
+    def sweep_orphans(self) -> int:
+        """Remove segment files that no row points at; returns how many."""
+        ...
+
+    def compact(self, session_id: int) -> int:
+        """Join a session's segments into one; returns how many went."""
+        ...
+
+    def fsck(self) -> list[Finding]:
+        """Check every row, segment and index entry."""
+        ...
+
+    def dump(self) -> Iterator[dict[str, Any]]:
+        """The canonical content: equal for equal logs, whatever way they came in."""
+        ...
+
+    def backup(self, target: str) -> int:
+        """Copy everything, consistent, to an empty directory; returns bytes written."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files."""
+        ...
