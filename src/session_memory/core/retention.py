@@ -1,0 +1,235 @@
+"""Which sessions give up their raw text, in what order and why: a plan, made from values alone.
+
+Three passes over Tier 1, each of them oldest first:
+
+  age    distilled sessions older than the maximum age, however much room there is
+  soft   above the soft cap: distilled sessions, until usage is at or below it
+  hard   above the hard cap still: distilled sessions that are left, then, as the last resort,
+         sessions without a digest. Those are marked `data_loss`; no other pass touches them.
+
+Tier 2 (digests, observations, patterns) is never in a plan: above its cap it gets an alert.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Literal, assert_never
+
+import msgspec
+
+GIB = 1024**3
+DAY_MS = 86_400_000
+
+EVENT_ROW_BYTES = 180
+"""Estimated size of one event: its row, its keys and its share of the row indexes."""
+INDEX_BYTES_PER_INDEXED_BYTE = 0.6
+"""Estimated size of the full-text indexes for each byte of text given to them."""
+
+Reason = Literal["age", "soft", "hard"]
+
+
+class Policy(msgspec.Struct, frozen=True):
+    """The budget of the store; None in any place is an explicit "unlimited"."""
+
+    raw_soft_cap_bytes: int | None = 4 * GIB
+    raw_hard_cap_bytes: int | None = 8 * GIB
+    raw_max_age_days: int | None = 365
+    distilled_cap_bytes: int | None = 1 * GIB
+
+
+class RawSession(msgspec.Struct, frozen=True):
+    """A session that still holds raw text, as far as eviction needs to know it."""
+
+    session_id: int
+    external_id: str
+    analyzed: bool
+    """True when a digest of all its events is stored; one made before it grew does not count."""
+    raw_bytes: int
+    """Its share of usage: see `estimate_raw_bytes`."""
+    last_at: int
+    """When it ended, else when it was captured, in milliseconds."""
+    pinned: bool = False
+    """Live or held by the user: no pass may take it."""
+
+
+class StoreUsage(msgspec.Struct, frozen=True):
+    """Bytes in use, raw (Tier 1) and distilled (Tier 2)."""
+
+    raw_bytes: int
+    distilled_bytes: int = 0
+
+
+class Eviction(msgspec.Struct, frozen=True):
+    """One session whose raw text goes, and which pass says so."""
+
+    session_id: int
+    external_id: str
+    bytes: int
+    reason: Reason
+    data_loss: bool = False
+    """True when no digest exists, so that its content is gone for good."""
+
+
+class EvictionPlan(msgspec.Struct, frozen=True):
+    """What to evict, in this order, and where usage stands before and after."""
+
+    evictions: tuple[Eviction, ...]
+    usage_before: StoreUsage
+    usage_after: StoreUsage
+    alerts: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[Reason, int]:
+        """Evictions of each pass; a pass that took nothing is there with 0."""
+        counts: dict[Reason, int] = {"age": 0, "soft": 0, "hard": 0}
+        for eviction in self.evictions:
+            counts[eviction.reason] += 1
+        return counts
+
+    @property
+    def freed(self) -> int:
+        """Bytes that carrying out the plan gives back."""
+        return sum(eviction.bytes for eviction in self.evictions)
+
+    @property
+    def data_loss(self) -> list[Eviction]:
+        """The evictions that drop a session without a digest."""
+        return [eviction for eviction in self.evictions if eviction.data_loss]
+
+
+def estimate_raw_bytes(segment_bytes: int, events: int, indexed_bytes: int) -> int:
+    """What a session costs on disk: its segments exactly, its rows and index by estimate."""
+    index = math.ceil(indexed_bytes * INDEX_BYTES_PER_INDEXED_BYTE)
+    return segment_bytes + events * EVENT_ROW_BYTES + index
+
+
+def validate(policy: Policy) -> list[str]:
+    """Everything wrong with a policy, one sentence each; empty when it can be used."""
+    problems = [
+        f"{name} is {value}; it must be above 0, or unlimited"
+        for name, value in msgspec.structs.asdict(policy).items()
+        if value is not None and value <= 0
+    ]
+    soft, hard = policy.raw_soft_cap_bytes, policy.raw_hard_cap_bytes
+    if soft is not None and hard is not None and soft > hard:
+        problems.append(
+            f"raw_soft_cap_bytes ({soft}) is above raw_hard_cap_bytes ({hard}); it must not be"
+        )
+    return problems
+
+
+def plan_eviction(
+    usage: StoreUsage, sessions: Iterable[RawSession], policy: Policy, now_ms: int
+) -> EvictionPlan:
+    """Decide what leaves. Same values in, same plan out, in whatever order sessions come."""
+    # A session without raw bytes has nothing to give, so dropping it would only cost.
+    movable = sorted((s for s in sessions if s.raw_bytes > 0 and not s.pinned), key=_oldest_first)
+    distilled = [s for s in movable if s.analyzed]
+    undistilled = [s for s in movable if not s.analyzed]
+
+    aged = [s for s in distilled if _is_over_age(s, policy.raw_max_age_days, now_ms)]
+    # Oldest first, so the aged ones are exactly the head of the list.
+    kept = distilled[len(aged) :]
+    level = usage.raw_bytes - _total(aged)
+
+    soft = _until_within(policy.raw_soft_cap_bytes, level, kept)
+    level -= _total(soft)
+
+    # Distilled before undistilled: digests must exist for whatever can be dropped instead.
+    hard = _until_within(policy.raw_hard_cap_bytes, level, [*kept[len(soft) :], *undistilled])
+    level -= _total(hard)
+
+    # Shares are estimates; together they may exceed what was measured, but usage is never negative.
+    after = StoreUsage(max(0, level), usage.distilled_bytes)
+    passes: tuple[tuple[Reason, list[RawSession]], ...] = (
+        ("age", aged),
+        ("soft", soft),
+        ("hard", hard),
+    )
+    return EvictionPlan(
+        evictions=tuple(_eviction(s, reason) for reason, taken in passes for s in taken),
+        usage_before=usage,
+        usage_after=after,
+        alerts=tuple(_alerts(after, policy)),
+    )
+
+
+def explain(eviction: Eviction) -> str:
+    """One sentence for a person: which session, how much, and why this one."""
+    head = f"session {eviction.external_id} gives up {_size(eviction.bytes)} of raw text: "
+    match eviction.reason:
+        case "age":
+            return head + "it is distilled and older than raw_max_age_days"
+        case "soft":
+            return head + "it is the oldest distilled one while usage is above the soft cap"
+        case "hard" if eviction.data_loss:
+            return (
+                head + "usage is above the hard cap and every distilled session is gone already; "
+                "it has NO digest, so its content is lost (data_loss)"
+            )
+        case "hard":
+            return head + "it is the oldest distilled one while usage is above the hard cap"
+        case _:
+            assert_never(eviction.reason)
+
+
+def _oldest_first(session: RawSession) -> tuple[int, str, int]:
+    # Native id before ours: two stores that captured in another order plan alike.
+    return session.last_at, session.external_id, session.session_id
+
+
+def _is_over_age(session: RawSession, max_age_days: int | None, now_ms: int) -> bool:
+    # A time in the future (the clock was stepped) gives a negative age: young, never old.
+    return max_age_days is not None and now_ms - session.last_at > max_age_days * DAY_MS
+
+
+def _until_within(
+    cap: int | None, level: int, candidates: Sequence[RawSession]
+) -> list[RawSession]:
+    """The shortest head of `candidates` that brings `level` to the cap, or all of them."""
+    taken: list[RawSession] = []
+    if cap is None:
+        return taken
+    for session in candidates:
+        if level <= cap:
+            break
+        taken.append(session)
+        level -= session.raw_bytes
+    return taken
+
+
+def _total(sessions: Iterable[RawSession]) -> int:
+    return sum(session.raw_bytes for session in sessions)
+
+
+def _eviction(session: RawSession, reason: Reason) -> Eviction:
+    return Eviction(
+        session_id=session.session_id,
+        external_id=session.external_id,
+        bytes=session.raw_bytes,
+        reason=reason,
+        data_loss=not session.analyzed,
+    )
+
+
+def _alerts(after: StoreUsage, policy: Policy) -> Iterable[str]:
+    cap = policy.distilled_cap_bytes
+    if cap is not None and after.distilled_bytes > cap:
+        yield (
+            f"distilled data uses {_size(after.distilled_bytes)}, above distilled_cap_bytes "
+            f"({_size(cap)}); nothing of it was deleted"
+        )
+    hard = policy.raw_hard_cap_bytes
+    if hard is not None and after.raw_bytes > hard:
+        yield (
+            f"raw data stays at {_size(after.raw_bytes)}, above raw_hard_cap_bytes "
+            f"({_size(hard)}): what is left belongs to live or held sessions"
+        )
+
+
+def _size(count: int) -> str:
+    if count < 1024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, 4)
+    return f"{count / 1024**power:.1f} {('KiB', 'MiB', 'GiB', 'TiB')[power - 1]}"
