@@ -1,0 +1,377 @@
+"""What the user can decide: every key, its default, and which of several statements of it wins.
+
+defaults < user file < project file (which may only narrow) < environment < flags
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import msgspec
+
+from session_memory.errors import ConfigError
+from session_memory.paths import find_paths
+
+GIB = 1024**3
+MIB = 1024**2
+FLAVORS = ("claude",)
+"""Flavours with a table in the packaged file; any other may have one too."""
+ENV_PREFIX = "SESSION_MEMORY_"
+RESERVED_ENV = frozenset({"SESSION_MEMORY_HOME", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_DEBUG"})
+
+Value = str | int | bool | tuple[str, ...] | None
+
+
+class StoreConfig(msgspec.Struct, frozen=True):
+    """Where captured sessions are kept."""
+
+    path: str = ""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """Whether and where one agent's logs are read."""
+
+    enabled: bool = True
+    paths: tuple[str, ...] = ()
+
+
+class Sources(msgspec.Struct, frozen=True):
+    """Which agents' logs are read."""
+
+    exclude_paths: tuple[str, ...] = ()
+    flavors: dict[str, Source] = {name: Source() for name in FLAVORS}
+
+    def of(self, flavor: str) -> Source:
+        """What was said about a flavour, or the defaults."""
+        return self.flavors.get(flavor, Source())
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """How the place a session ran in becomes a project."""
+
+    share_worktrees: bool = True
+    default_domain: str = "default"
+
+
+class Retention(msgspec.Struct, frozen=True):
+    """How much raw text is kept; None is unlimited."""
+
+    raw_soft_cap_bytes: int | None = 4 * GIB
+    raw_hard_cap_bytes: int | None = 8 * GIB
+    raw_max_age_days: int | None = 365
+    distilled_cap_bytes: int | None = 1 * GIB
+
+
+class Ingest(msgspec.Struct, frozen=True):
+    """How logs are read."""
+
+    line_cap_bytes: int = 64 * MIB
+    commit_bytes: int = 16 * MIB
+
+
+class Config(msgspec.Struct, frozen=True):
+    """Everything the user can decide, validated."""
+
+    store: StoreConfig = StoreConfig()
+    sources: Sources = Sources()
+    identity: Identity = Identity()
+    domains: dict[str, str] = {}
+    retention: Retention = Retention()
+    ingest: Ingest = Ingest()
+
+
+class Loaded(msgspec.Struct, frozen=True):
+    """A configuration, where each value came from, and what was odd on the way."""
+
+    config: Config
+    provenance: dict[str, str]
+    """Key to "default", a file's path, "env:NAME" or "flag"."""
+    warnings: tuple[str, ...] = ()
+    file: str | None = None
+
+
+# --- kinds of values -------------------------------------------------------------------------
+
+Kind = Literal["flag", "path", "paths", "name", "list", "size", "cap", "days"]
+ALLOWED: dict[Kind, str] = {
+    "flag": "true or false",
+    "path": 'an absolute directory, one below "~/", or ""',
+    "paths": 'a list of directories, each absolute or below "~/"',
+    "name": "a text of 1 to 100 printable characters",
+    "list": "a list of texts",
+    "size": 'a number of bytes above 0, or a size such as "16 MiB"',
+    "cap": 'a number of bytes above 0, a size such as "4 GiB", or "unlimited"',
+    "days": 'a whole number of days from 1 to 1000000, or "unlimited"',
+}
+SOURCE_KINDS: dict[str, Kind] = {"enabled": "flag", "paths": "paths"}
+KINDS: dict[str, Kind] = {
+    "store.path": "path",
+    "sources.exclude_paths": "list",
+    "sources.claude.enabled": "flag",
+    "sources.claude.paths": "paths",
+    "identity.share_worktrees": "flag",
+    "identity.default_domain": "name",
+    "retention.raw_soft_cap_bytes": "cap",
+    "retention.raw_hard_cap_bytes": "cap",
+    "retention.raw_max_age_days": "days",
+    "retention.distilled_cap_bytes": "cap",
+    "ingest.line_cap_bytes": "size",
+    "ingest.commit_bytes": "size",
+}
+SECTIONS = ("store", "sources", "identity", "domains", "retention", "ingest")
+UNITS = {
+    "": 1, "b": 1,
+    "kb": 1000, "mb": 1000**2, "gb": 1000**3, "tb": 1000**4,
+    "kib": 1024, "mib": 1024**2, "gib": 1024**3, "tib": 1024**4,
+}  # fmt: skip
+LARGEST = 2**63 - 1  # what SQLite can hold
+TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+def kind_of(key: str) -> Kind | None:
+    """The kind of a key, also of the open ones (a third-party flavour, a repository's domain)."""
+    if key in KINDS:
+        return KINDS[key]
+    section, _, rest = key.partition(".")
+    if section == "domains" and rest:
+        return "name"
+    flavor, _, name = rest.partition(".")
+    if section == "sources" and flavor and not _like(flavor, FLAVORS):
+        return SOURCE_KINDS.get(name)
+    return None
+
+
+def parse_size(text: str) -> int | None:
+    """Bytes of a size such as "4 GiB"; None where it is no size above zero."""
+    number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    unit = UNITS.get(text.strip()[len(number) :].lower())
+    try:
+        size = float(number) if "." in number else int(number)
+        bytes_ = int(size * unit) if unit else 0
+    except (ValueError, OverflowError):
+        return None
+    return bytes_ if 0 < bytes_ <= LARGEST else None
+
+
+class InvalidValueError(Exception):
+    """The value is not of the key's kind; the caller knows where it stands."""
+
+
+def check(kind: Kind, value: object) -> Value:
+    """A typed value of what a file says."""
+    match kind, value:
+        case "flag", bool():
+            return value
+        case (("list" | "paths"), list()):
+            items = cast("list[object]", value)
+            texts = tuple(item for item in items if isinstance(item, str) and item)
+            whole = kind == "list" or all(_is_whole(text) for text in texts)
+            if whole and len(texts) == len(items):
+                return texts
+        case "path", str() if not value or _is_whole(value):
+            return value
+        case "name", str() if len(value) <= 100 and value.isprintable() and value.strip():
+            return value
+        case (("cap" | "days"), "unlimited"):
+            return None
+        case "days", int() if not isinstance(value, bool) and 1 <= value <= 1_000_000:
+            return value
+        case (("size" | "cap"), int()) if not isinstance(value, bool) and 0 < value <= LARGEST:
+            return value
+        case (("size" | "cap"), str()):
+            size = parse_size(value)
+            if size is not None:
+                return size
+        case _:
+            pass
+    raise InvalidValueError
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a path means the same from every working directory."""
+    return path == "~" or path.startswith("~/") or Path(path).is_absolute()
+
+
+def _from_text(kind: Kind, text: str) -> object:
+    """What a variable or flag says, as a file would have said it."""
+    if kind == "flag":
+        word = text.strip().lower()
+        return word in TRUE if word in TRUE + FALSE else text
+    if kind in ("list", "paths"):
+        return [part for part in text.split(os.pathsep) if part]
+    if kind == "days" and text.strip().isdecimal() and len(text) < 20:
+        return int(text)
+    return text
+
+
+# --- layers ----------------------------------------------------------------------------------
+
+
+class _Layers:
+    """Collects values, strongest last, and remembers where each came from."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, Value] = {}
+        self.provenance: dict[str, str] = {}
+        self.warnings: list[str] = []
+
+    def put(self, key: str, value: object, source: str) -> None:
+        kind = kind_of(key)
+        if kind is None:
+            near = _suggest(key, KINDS)
+            self.warnings.append(f"{_place(source)}: unknown key `{key}` is ignored{near}")
+            return
+        try:
+            self.values[key] = check(kind, value)
+        except InvalidValueError:
+            raise invalid(key, value, source, ALLOWED[kind]) from None
+        self.provenance[key] = source
+
+
+def invalid(key: str, value: object, source: str, allowed: str) -> ConfigError:
+    """The error for a value nobody should have to guess about."""
+    shown = repr(value)
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    return ConfigError(f"{_place(source)}: {key} = {shown} is not allowed; allowed: {allowed}")
+
+
+def _place(source: str) -> str:
+    return source.removeprefix("env:")
+
+
+def load(
+    path: str | None, environ: Mapping[str, str], flags: Mapping[str, str] | None, home: str
+) -> Loaded:
+    """The configuration in force. A file that was named must exist; the default one need not."""
+    layers = _Layers()
+    file = _file(path, environ)
+    if file is not None:
+        for key, value in _flatten(read_toml(file), file):
+            layers.put(key, value, file)
+    for name, text in sorted(environ.items()):
+        if name.startswith(ENV_PREFIX) and name not in RESERVED_ENV:
+            _put_variable(layers, name, text)
+    for key, text in (flags or {}).items():
+        if kind_of(key) is None:  # typed by hand just now: an error, not a warning
+            raise ConfigError(f"--set: unknown key `{key}`{_suggest(key, KINDS)}")
+        layers.put(key, _from_text(kind_of(key) or "name", text), "flag")
+    config = _build(layers.values, home)
+    _check_caps(config.retention, layers.provenance)
+    known = dict.fromkeys(KINDS, "default")
+    return Loaded(config, known | layers.provenance, tuple(layers.warnings), file)
+
+
+def _file(path: str | None, environ: Mapping[str, str]) -> str | None:
+    named = path or environ.get("SESSION_MEMORY_CONFIG")
+    if named:
+        return named
+    default = find_paths(environ).config_file
+    return str(default) if default.exists() else None
+
+
+def _put_variable(layers: _Layers, name: str, text: str) -> None:
+    variables = {variable(key): key for key in KINDS}
+    key = variables.get(name)
+    parts = name.removeprefix(ENV_PREFIX).lower().split("_")
+    if key is None and parts[0] == "sources" and len(parts) == 3:
+        key = ".".join(parts)
+    kind = kind_of(key) if key else None
+    if key is None or kind is None:
+        near = _suggest(name, variables)
+        layers.warnings.append(f"unknown variable {name} is ignored{near}")
+        return
+    layers.put(key, _from_text(kind, text), f"env:{name}")
+
+
+def variable(key: str) -> str:
+    """The environment variable of a key."""
+    return ENV_PREFIX + key.upper().replace(".", "_")
+
+
+def read_toml(file: str) -> dict[str, Any]:
+    """A TOML file as a table, or a ConfigError that says what is wrong with it."""
+    import tomllib  # 15 ms, and most runs have no file
+
+    try:
+        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{file}: is not TOML: {error}") from error
+
+
+def _flatten(table: Mapping[str, Any], file: str) -> Iterable[tuple[str, object]]:
+    for section, value in table.items():
+        if section in SECTIONS and not isinstance(value, dict):
+            raise invalid(section, value, file, f"a table, written as [{section}]")
+        yield from _walk(section, cast(object, value))
+
+
+def _walk(key: str, value: object) -> Iterable[tuple[str, object]]:
+    if isinstance(value, dict) and key not in KINDS:
+        for name, inner in cast("dict[str, object]", value).items():
+            yield from _walk(f"{key}.{name}", inner)
+    else:
+        yield key, value
+
+
+def _build(values: Mapping[str, Value], home: str) -> Config:
+    """The frozen value of what the layers left standing."""
+    tables: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    flavors: dict[str, dict[str, Any]] = {name: {} for name in FLAVORS}
+    for key, value in values.items():
+        section, _, name = key.partition(".")
+        if section == "sources" and "." in name:
+            flavor, _, name = name.partition(".")
+            flavors.setdefault(flavor, {})[name] = _expand(value, home)
+        else:
+            tables[section][name] = value if section == "domains" else _expand(value, home)
+    sources = Sources(
+        **tables["sources"], flavors={name: Source(**given) for name, given in flavors.items()}
+    )
+    return Config(
+        StoreConfig(**tables["store"]),
+        sources,
+        Identity(**tables["identity"]),
+        tables["domains"],
+        Retention(**tables["retention"]),
+        Ingest(**tables["ingest"]),
+    )
+
+
+def _expand(value: Value, home: str) -> Value:
+    if isinstance(value, tuple):
+        return tuple(cast(str, _expand(item, home)) for item in value)
+    if isinstance(value, str) and (value == "~" or value.startswith("~/")):
+        return home + value[1:]
+    return value
+
+
+def _check_caps(retention: Retention, provenance: Mapping[str, str]) -> None:
+    soft, hard = retention.raw_soft_cap_bytes, retention.raw_hard_cap_bytes
+    if hard is None or (soft is not None and soft <= hard):
+        return
+    key = "retention.raw_soft_cap_bytes"
+    if provenance.get(key, "default") == "default":  # then it is the hard cap that was set too low
+        key = "retention.raw_hard_cap_bytes"
+    value = "unlimited" if soft is None else soft
+    raise ConfigError(
+        f"{_place(provenance.get(key, 'default'))}: retention.raw_soft_cap_bytes = {value} is more"
+        f" than retention.raw_hard_cap_bytes = {hard}; allowed: soft cap at most the hard cap"
+    )
+
+
+def _like(word: str, known: Iterable[str]) -> str | None:
+    """The known word this one is probably a slip of, if it is not that word itself."""
+    import difflib
+
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
+    return near[0] if near and near[0] != word else None
+
+
+def _suggest(word: str, known: Iterable[str]) -> str:
+    near = _like(word, known)
+    return f"; did you mean `{near}`?" if near else ""

@@ -1,0 +1,112 @@
+"""What must not be captured: the user's exclusions, and what a repository asks for in its own file.
+
+A repository is hostile until shown otherwise, so its file can only take away. When it cannot be
+understood, nothing of that repository is captured: the owner may have meant exactly that.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import stat
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from session_memory.config import ALLOWED, InvalidValueError, Kind, Value, check
+
+PROJECT_FILE = ".session-memory.toml"
+PROJECT_FILE_MAX = 64 * 1024
+KEYS: dict[str, Kind] = {"enabled": "flag", "exclude": "list", "domain": "name"}
+
+
+class ProjectRules(msgspec.Struct, frozen=True):
+    """What a repository's own file asks for: less, never more."""
+
+    enabled: bool = True
+    exclude: tuple[str, ...] = ()
+    """Absolute, ready for `is_excluded`."""
+    domain: str | None = None
+    file: str | None = None
+    warnings: tuple[str, ...] = ()
+
+
+def is_excluded(path: str, patterns: Iterable[str]) -> bool:
+    """Whether a path is, or lies below, one of the directories or "*" patterns."""
+    path = os.path.normpath(path)
+    for pattern in patterns:
+        pattern = pattern.rstrip("/\\") or pattern
+        if path == pattern or path.startswith((pattern + "/", pattern + "\\")):
+            return True
+        if "*" in pattern and (
+            fnmatch.fnmatchcase(path, pattern) or fnmatch.fnmatchcase(path, f"{pattern}/*")
+        ):
+            return True
+    return False
+
+
+def read_project_rules(root: str) -> ProjectRules:
+    """The rules of the repository at `root`; never raises, whatever stands in the file."""
+    file = str(Path(root) / PROJECT_FILE)
+    try:
+        text = _read_regular(file)
+        table = tomllib.loads(text)
+    except (FileNotFoundError, NotADirectoryError):
+        return ProjectRules()
+    except (OSError, ValueError, RecursionError) as error:  # TOML and UTF-8 errors are ValueErrors
+        problem = f"{file}: cannot be understood, so nothing here is captured: {error}"
+        return ProjectRules(enabled=False, file=file, warnings=(problem,))
+    return _rules(root, file, table)
+
+
+def _rules(root: str, file: str, table: dict[str, object]) -> ProjectRules:
+    warnings: list[str] = []
+    values: dict[str, Value] = {}
+    off = False
+    for key, value in table.items():
+        if key not in KEYS:
+            warnings.append(f"{file}: `{key}` is ignored; a repository may set only {_only()}")
+            continue
+        try:
+            values[key] = check(KEYS[key], value)
+        except InvalidValueError:
+            allowed = ALLOWED[KEYS[key]]
+            warnings.append(
+                f"{file}: {key} is not allowed; allowed: {allowed}; nothing is captured"
+            )
+            off = True
+    if values.get("enabled") is True:
+        warnings.append(f"{file}: `enabled = true` is ignored; a repository can only switch off")
+    exclude, domain = values.get("exclude"), values.get("domain")
+    return ProjectRules(
+        enabled=not off and values.get("enabled") is not False,
+        exclude=tuple(_below(root, item) for item in exclude) if isinstance(exclude, tuple) else (),
+        domain=domain if isinstance(domain, str) else None,
+        file=file,
+        warnings=tuple(warnings),
+    )
+
+
+def _only() -> str:
+    return "`enabled = false`, `exclude` and `domain`"
+
+
+def _below(root: str, item: str) -> str:
+    """A repository's pattern, tied to the repository: it may not hide other places."""
+    parts = [part for part in item.replace("\\", "/").split("/") if part not in ("", ".", "..")]
+    return str(Path(root).joinpath(*parts))
+
+
+def _read_regular(file: str) -> str:
+    """A small regular file; a link, pipe or device in its place is neither followed nor waited for."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    descriptor = os.open(file, flags)
+    with open(descriptor, "rb") as stream:  # noqa: PTH123 - opened by descriptor
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise ValueError("not a regular file")
+        data = stream.read(PROJECT_FILE_MAX + 1)
+    if len(data) > PROJECT_FILE_MAX:
+        raise ValueError(f"larger than {PROJECT_FILE_MAX} bytes")
+    return data.decode("utf-8")

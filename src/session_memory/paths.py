@@ -1,0 +1,130 @@
+"""Where our own files live, and how they are made so that no other user can read them."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Literal, overload
+
+import msgspec
+
+from session_memory.errors import Refused
+
+APP = "session-memory"
+HOME_VARIABLE = "SESSION_MEMORY_HOME"
+PRIVATE_DIR = 0o700
+PRIVATE_FILE = 0o600
+
+# A link in the place of a file could point our writes anywhere; Windows has neither flag.
+_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Paths(msgspec.Struct, frozen=True):
+    """The four places of this program; nothing is ever written elsewhere unless asked."""
+
+    config_file: Path
+    data: Path
+    """The store: `store.db` and `segments/`."""
+    state: Path
+    """What describes the last runs: logs and the last sweep report."""
+    cache: Path
+    """What can be made again."""
+
+    @property
+    def store_db(self) -> Path:
+        """The SQLite file."""
+        return self.data / "store.db"
+
+    @property
+    def segments(self) -> Path:
+        """Directory of the compressed bodies."""
+        return self.data / "segments"
+
+    @property
+    def logs(self) -> Path:
+        """Directory of our own log files."""
+        return self.state / "logs"
+
+    @property
+    def last_sweep(self) -> Path:
+        """Report of the last sweep."""
+        return self.state / "last_sweep.json"
+
+    def with_store(self, store: Path) -> Paths:
+        """The same program on another store; state moves along, so two stores share nothing."""
+        return Paths(self.config_file, store, store / "state", store / "cache")
+
+
+def find_paths(environ: Mapping[str, str]) -> Paths:
+    """The platform's own directories, or everything below SESSION_MEMORY_HOME where that is set."""
+    root = environ.get(HOME_VARIABLE)
+    if root:
+        base = Path(root).expanduser().absolute()
+        return Paths(base / "config.toml", base / "data", base / "state", base / "cache")
+    import platformdirs  # 20 ms, and not needed when the variable is set
+
+    return Paths(
+        platformdirs.user_config_path(APP, appauthor=False) / "config.toml",
+        platformdirs.user_data_path(APP, appauthor=False),
+        platformdirs.user_state_path(APP, appauthor=False),
+        platformdirs.user_cache_path(APP, appauthor=False),
+    )
+
+
+def private_dir(path: Path | str) -> Path:
+    """Make a directory that only its owner can enter, and its missing parents likewise.
+
+    An existing directory of ours is tightened. One that is a link, belongs to somebody else, or is
+    a place everybody writes to is refused: what we put there could be read or swapped by others.
+    """
+    path = Path(path)
+    for missing in reversed([part for part in (path, *path.parents) if not part.exists()]):
+        # A dangling link is not there for exists() and is there for mkdir: refused below.
+        if not missing.is_symlink():
+            missing.mkdir(PRIVATE_DIR, exist_ok=True)
+    info = path.lstat()
+    if stat.S_ISLNK(info.st_mode):
+        raise Refused(
+            f"{path} is a symbolic link", hint="set `store.path` to the directory it points to"
+        )
+    if not stat.S_ISDIR(info.st_mode):
+        raise Refused(f"{path} is not a directory")
+    if os.name == "posix":
+        _own(path, info)
+    return path
+
+
+def _own(path: Path, info: os.stat_result) -> None:
+    if info.st_uid != os.geteuid():
+        raise Refused(f"{path} belongs to another user", hint="choose a directory of your own")
+    if info.st_mode & stat.S_ISVTX:
+        raise Refused(f"{path} is shared by all users", hint="choose a directory inside it")
+    if stat.S_IMODE(info.st_mode) & 0o077:
+        path.chmod(PRIVATE_DIR)
+
+
+BinaryMode = Literal["wb", "ab", "xb", "r+b", "w+b", "a+b", "x+b"]
+TextMode = Literal["w", "a", "x"]
+
+
+@overload
+def open_private(path: Path | str, mode: BinaryMode) -> IO[bytes]: ...
+@overload
+def open_private(path: Path | str, mode: TextMode) -> IO[str]: ...
+def open_private(path: Path | str, mode: BinaryMode | TextMode) -> IO[bytes] | IO[str]:
+    """Open a file for writing with mode 0600 from the first byte, whatever the umask is."""
+    encoding = None if "b" in mode else "utf-8"
+    return open(path, mode, encoding=encoding, opener=_opener)
+
+
+def _opener(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | _OPEN_FLAGS, PRIVATE_FILE)
+    try:
+        if os.name == "posix" and stat.S_IMODE(os.fstat(descriptor).st_mode) & 0o077:
+            os.fchmod(descriptor, PRIVATE_FILE)  # it was there before, with a wider mode
+    except OSError:
+        os.close(descriptor)
+        raise
+    return descriptor
