@@ -174,6 +174,10 @@ class Writer(Protocol):
         """Every session that holds an event of these fingerprints, this one included."""
         ...
 
+    def note_shared(self, fingerprints: set[int]) -> None:
+        """Fingerprints that several sessions hold: `settle` decides whose they are."""
+        ...
+
     def append(self, session: SessionHandle, source_id: int, drafts: list[EventDraft]) -> None:
         """Add new events behind those the session has."""
         ...
@@ -206,8 +210,13 @@ class Writer(Protocol):
         """Derive session fields, forks and counted usage; returns all sessions that changed."""
         ...
 
-    def assign_project(self, session_id: int, cwd: str, resolution: Resolution) -> None:
-        """Put a session into the project its working directory belongs to."""
+    def assign_project(
+        self, session_id: int, cwd: str, resolution: Resolution | None, domain: str
+    ) -> None:
+        """Put a session into the project its working directory belongs to.
+
+        A directory resolved before keeps its project, whatever `resolution` says now.
+        """
         ...
 
     def known_resolution(self, cwd: str) -> bool:

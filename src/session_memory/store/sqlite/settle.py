@@ -1,0 +1,310 @@
+"""What follows from the rows once a read is done: session fields, forks, whose usage counts.
+
+Everything here is a function of what is stored, not of the order it came in.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import apsw
+import msgspec
+
+from session_memory.core.facts import RankedFact, settle
+from session_memory.core.identity import Resolution, unique_key
+from session_memory.store.sqlite.connection import Row, rows, value
+from session_memory.store.sqlite.ids import SEQ_BITS, event_range
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.decode
+_LATE = 1 << 62
+_VALUE_COLUMNS = (
+    "model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning, stated_usd, usd,"
+    " price_table"
+)
+
+
+def settle_sessions(db: apsw.Connection, sessions: set[int]) -> set[int]:
+    """Derive the session rows from the facts of all their files.
+
+    Returns fingerprints whose owner must be decided again, because a session turned out to have
+    opened at another time than it seemed.
+    """
+    reopened: set[int] = set()
+    for session_id in sessions:
+        facts = [
+            RankedFact(path, pos, name, _decode(text))
+            for path, pos, name, text in rows(
+                db,
+                "SELECT s.path, f.pos, f.name, f.value FROM fact f"
+                " JOIN source s ON s.id = f.source_id WHERE f.session_id = ?",
+                (session_id,),
+            )
+        ]
+        settled = settle(facts)
+        before = value(db, "SELECT opened_at FROM session WHERE id = ?", (session_id,))
+        _update_session(db, session_id, settled)
+        if before is not None and before != settled.get("opened_at"):
+            reopened |= _shared_fingerprints(db, session_id)
+    return reopened
+
+
+def _update_session(db: apsw.Connection, session_id: int, settled: dict[str, Any]) -> None:
+    get = settled.get
+    title = get("title.custom") or get("title.ai") or get("title.summary")
+    extra = {k: settled[k] for k in ("entrypoint", "pr") if k in settled}
+    db.execute(
+        "UPDATE session SET parent_external_id = coalesce(?, parent_external_id),"
+        " forked_from = coalesce(?, forked_from), cwd = ?, branch = ?, commit_id = ?, models = ?,"
+        " client_version = ?, source_kind = ?, opened_at = ?, started_at = ?, ended_at = ?,"
+        " title = ?, label = ?, metadata = json_patch(metadata, ?) WHERE id = ?",
+        (
+            get("parent"),
+            get("forked_from"),
+            get("cwd"),
+            get("branch"),
+            get("commit"),
+            _encode(get("model", [])).decode(),
+            get("client_version"),
+            get("source_kind", "interactive"),
+            get("opened_at"),
+            get("started_at"),
+            get("ended_at"),
+            title,
+            get("label"),
+            _encode(extra).decode(),
+            session_id,
+        ),
+    )
+
+
+def _shared_fingerprints(db: apsw.Connection, session_id: int) -> set[int]:
+    found = db.execute(
+        "SELECT a.fingerprint FROM event a JOIN event b ON b.fingerprint = a.fingerprint"
+        " AND b.id >> 24 != ? WHERE a.id BETWEEN ? AND ?",
+        (session_id, *event_range(session_id)),
+    )
+    return {row[0] for row in found}
+
+
+class _Lineage:
+    """Decides which of several sessions an event or a response belongs to."""
+
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db = db
+        self._rank: dict[int, tuple[int, str]] = {}
+        self._name: dict[int, str] = {}
+        self._stated: dict[int, str | None] = {}
+        self._owner: dict[frozenset[int], int] = {}
+
+    def rank(self, session_id: int) -> tuple[int, str]:
+        """A fork's first own record is younger than its parent's: the older session owns."""
+        if session_id not in self._rank:
+            external_id, opened_at = self._db.execute(
+                "SELECT external_id, opened_at FROM session WHERE id = ?", (session_id,)
+            ).fetchone()
+            self._rank[session_id] = (_LATE if opened_at is None else opened_at, external_id)
+            self._name[session_id] = external_id
+            stated = value(
+                self._db,
+                "SELECT min(value) FROM fact WHERE session_id = ? AND name = 'forked_from'",
+                (session_id,),
+            )
+            self._stated[session_id] = _decode(stated) if stated else None
+        return self._rank[session_id]
+
+    def owner(self, sessions: frozenset[int]) -> int:
+        """The session of a group that came first; one that names another as parent never does."""
+        found = self._owner.get(sessions)
+        if found is None:
+            ranked = sorted(sessions, key=self.rank)
+            names = {self._name[s] for s in ranked}
+            own = [s for s in ranked if self._stated[s] not in names]
+            found = (own or ranked)[0]
+            self._owner[sessions] = found
+        return found
+
+    def stated_parent(self, session_id: int) -> str | None:
+        """The parent the log itself names."""
+        self.rank(session_id)
+        return self._stated[session_id]
+
+    def name(self, session_id: int) -> str:
+        """The session's native id."""
+        self.rank(session_id)
+        return self._name[session_id]
+
+
+def settle_forks(db: apsw.Connection, fingerprints: set[int]) -> set[int]:
+    """Flag events copied from another session as inherited; returns sessions whose flags moved."""
+    if not fingerprints:
+        return set()
+    wanted = _encode(sorted(fingerprints)).decode()
+    holders: dict[int, list[tuple[int, int | None, int]]] = {}
+    for fingerprint, event_id, inherited in db.execute(
+        "SELECT e.fingerprint, e.id, e.inherited FROM json_each(?) j"
+        " CROSS JOIN event e ON e.fingerprint = j.value",
+        (wanted,),
+    ):
+        holders.setdefault(fingerprint, []).append((event_id >> SEQ_BITS, event_id, inherited))
+    for fingerprint, session_id, inherited in db.execute(
+        "SELECT k.fingerprint, k.session_id, k.inherited FROM json_each(?) j"
+        " CROSS JOIN evicted_event k ON k.fingerprint = j.value",
+        (wanted,),
+    ):
+        holders.setdefault(fingerprint, []).append((session_id, None, inherited))
+    lineage = _Lineage(db)
+    changed: set[int] = set()
+    involved: set[int] = set()
+    for fingerprint, held in holders.items():
+        owner = lineage.owner(frozenset(session_id for session_id, _, _ in held))
+        for session_id, event_id, inherited in held:
+            involved.add(session_id)
+            if inherited == (session_id != owner):
+                continue
+            changed.add(session_id)
+            if event_id is None:
+                db.execute(
+                    "UPDATE evicted_event SET inherited = ? WHERE fingerprint = ?"
+                    " AND session_id = ?",
+                    (session_id != owner, fingerprint, session_id),
+                )
+            else:
+                db.execute(
+                    "UPDATE event SET inherited = ? WHERE id = ?", (session_id != owner, event_id)
+                )
+    for session_id in involved:
+        _settle_parent(db, lineage, session_id)
+    return changed
+
+
+def _settle_parent(db: apsw.Connection, lineage: _Lineage, session_id: int) -> None:
+    """A session that inherits from several was forked from the one it shares most with."""
+    if lineage.stated_parent(session_id) is not None:
+        return
+    owners = Counter(
+        dict(
+            rows(
+                db,
+                "SELECT b.id >> 24, count(*) FROM event a JOIN event b"
+                " ON b.fingerprint = a.fingerprint AND b.id >> 24 != ? AND b.inherited = 0"
+                " WHERE a.id BETWEEN ? AND ? AND a.inherited = 1 GROUP BY 1",
+                (session_id, *event_range(session_id)),
+            )
+        )
+    )
+    if owners:
+        parent = min(owners, key=lambda s: (-owners[s], lineage.rank(s)))
+        db.execute(
+            "UPDATE session SET forked_from = ? WHERE id = ?", (lineage.name(parent), session_id)
+        )
+    elif not value(
+        db,
+        "SELECT 1 FROM event WHERE id BETWEEN ? AND ? AND inherited = 1",
+        event_range(session_id),
+    ) and not value(
+        db, "SELECT 1 FROM evicted_event WHERE session_id = ? AND inherited = 1", (session_id,)
+    ):
+        db.execute("UPDATE session SET forked_from = NULL WHERE id = ?", (session_id,))
+
+
+def settle_usage(db: apsw.Connection, keys: set[int]) -> None:
+    """Of each response, count one row: the main session's before a sidechain's, parent before fork."""
+    if not keys:
+        return
+    groups: dict[int, list[Row]] = {}
+    for row in db.execute(
+        "SELECT u.key, u.session_id, u.counted, u.sidechain, u.output, u.input, u.cache_read,"
+        " u.cache_write_5m, u.cache_write_1h, u.model FROM json_each(?) j"
+        " CROSS JOIN usage u ON u.key = j.value",
+        (_encode(sorted(keys)).decode(),),
+    ):
+        groups.setdefault(row[0], []).append(row)
+    lineage = _Lineage(db)
+    for key, group in groups.items():
+        if len(group) == 1:
+            if not group[0][2]:
+                db.execute("UPDATE usage SET counted = 1 WHERE key = ?", (key,))
+            continue
+        best = min(row[3] for row in group)
+        winner = lineage.owner(frozenset(row[1] for row in group if row[3] == best))
+        fullest = max(group, key=lambda row: row[4:])[1]
+        db.execute("UPDATE usage SET counted = (session_id = ?) WHERE key = ?", (winner, key))
+        if fullest != winner:
+            db.execute(
+                f"UPDATE usage SET ({_VALUE_COLUMNS}) = (SELECT {_VALUE_COLUMNS} FROM usage"
+                " WHERE key = ? AND session_id = ?) WHERE key = ? AND session_id = ?",
+                (key, fullest, key, winner),
+            )
+
+
+def assign_project(
+    db: apsw.Connection, session_id: int, cwd: str, resolution: Resolution | None, domain: str
+) -> None:
+    """Give a session its project; a working directory resolved once keeps its project (IDN-07)."""
+    alias = db.execute(
+        "SELECT project_id, repo, source, confidence, warnings FROM project_alias WHERE path = ?",
+        (cwd,),
+    ).fetchone()
+    if alias is None:
+        if resolution is None:
+            return
+        project_id = _project(db, resolution, domain)
+        warnings = _encode(resolution.warnings).decode()
+        alias = (
+            project_id,
+            resolution.repo,
+            resolution.source,
+            resolution.confidence,
+            warnings,
+        )
+        # What a prompt mentioned holds for that session only, and a guess may be bettered later.
+        if resolution.confidence != "low" and not resolution.source.startswith("mentioned"):
+            db.execute("INSERT INTO project_alias VALUES (?, ?, ?, ?, ?, ?)", (cwd, *alias))
+    project_id, repo, source, confidence, warnings = alias
+    root, project_domain = db.execute(
+        "SELECT root, domain FROM project WHERE id = ?", (project_id,)
+    ).fetchone()
+    metadata = {
+        "project_resolution_source": source,
+        "project_resolution_confidence": confidence,
+        "project_resolution_warnings": _decode(warnings),
+        "project_root_path": root,
+    }
+    db.execute(
+        "UPDATE session SET project_id = ?, repo = ?, domain = ?, metadata = json_patch(metadata, ?)"
+        " WHERE id = ?",
+        (project_id, repo, project_domain, _encode(metadata).decode(), session_id),
+    )
+
+
+def _project(db: apsw.Connection, resolution: Resolution, domain: str) -> int:
+    if resolution.root is not None:
+        found = value(db, "SELECT id FROM project WHERE root = ?", (resolution.root,))
+    else:
+        found = value(
+            db, "SELECT id FROM project WHERE key = ? AND root IS NULL", (resolution.key,)
+        )
+    if found is not None:
+        return int(found)
+
+    def taken(key: str) -> str | None:
+        row = db.execute("SELECT coalesce(root, '') FROM project WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    key = unique_key(resolution.key, resolution.root, taken)
+    db.execute(
+        "INSERT INTO project (key, root, remote, worktree_of, domain, source, confidence)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (
+            key,
+            resolution.root,
+            resolution.remote,
+            resolution.worktree_of,
+            domain,
+            resolution.source,
+            resolution.confidence,
+        ),
+    )
+    return db.last_insert_rowid()

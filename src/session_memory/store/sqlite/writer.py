@@ -1,0 +1,491 @@
+"""One write transaction: events, facts, usage and cursors become visible together.
+
+Segment files are written and flushed just before COMMIT, so a committed row never points at a text
+that is not on disk; a crash in between leaves files without rows, which `sweep_orphans` removes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+import msgspec
+
+from session_memory.core.cursor import Cursor
+from session_memory.core.facts import FACT_RULES, Fact
+from session_memory.core.identity import Resolution
+from session_memory.core.schema import Digest
+from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
+from session_memory.store.segments import SegmentReader, SegmentStore, pack
+from session_memory.store.sqlite import settle as settling
+from session_memory.store.sqlite.connection import check_version, rows, value
+from session_memory.store.sqlite.ids import SEQ_BITS, event_range
+
+_INSERT_EVENT = """
+INSERT INTO event (id, source_id, pos, at, kind, origin, tool, tool_class, call_id, is_error,
+  exit_code, files, command, usage_key, fingerprint, indexed, label, segment_id, body_at, body_len)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_FACT_UPSERT = """
+INSERT INTO fact (session_id, name, source_id, slot, value, pos) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (session_id, name, source_id, slot)
+DO UPDATE SET value = excluded.value, pos = excluded.pos WHERE """
+_FACT_WINS = {
+    "first": "excluded.pos < pos",
+    "last": "excluded.pos >= pos",
+    "min": "CAST(excluded.value AS INTEGER) < CAST(value AS INTEGER)",
+    "max": "CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER)",
+    "set": "excluded.pos < pos",
+}
+_USAGE_COLUMNS = (
+    "key, session_id, counted, sidechain, at, model, input, output, cache_read, cache_write_5m,"
+    " cache_write_1h, reasoning, stated_usd, usd, price_table"
+)
+_encode = msgspec.json.Encoder().encode
+
+
+class _OpenSession(msgspec.Struct):
+    """What a transaction still holds in memory for one session."""
+
+    handle: SessionHandle
+    next_seq: int
+    segment_id: int = 0
+    bodies: list[bytes] = []
+    body_bytes: int = 0
+    indexed_bytes: int = 0
+    added: int = 0
+
+
+class SqliteWriter:
+    """See store.port.Writer."""
+
+    def __init__(self, connection: apsw.Connection, segments: SegmentStore, now_ms: int) -> None:
+        self._db = connection
+        self._segments = segments
+        self._now = now_ms
+        self._open: dict[tuple[str, str], _OpenSession] = {}
+        self._by_id: dict[int, _OpenSession] = {}
+        self._paths: dict[int, str] = {}
+        self._shared: set[int] = set()
+        self._usage_keys: set[int] = set()
+        self._next_segment = 0
+        self.wrote = False
+
+    # transaction
+
+    def begin(self) -> None:
+        """Take the write lock."""
+        self._db.execute("BEGIN IMMEDIATE")
+        check_version(self._db)
+        self._next_segment = int(value(self._db, "SELECT max(id) FROM segment") or 0) + 1
+
+    def commit(self) -> None:
+        """See store.port.Writer."""
+        self._flush_sessions()
+        self._db.execute("COMMIT")
+        self._open.clear()
+        self._by_id.clear()
+        self.begin()
+
+    def finish(self) -> None:
+        """Commit for good."""
+        self._flush_sessions()
+        self._db.execute("COMMIT")
+
+    def rollback(self) -> None:
+        """Leave no trace."""
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    def _flush_sessions(self) -> None:
+        packed = []
+        for state in self._open.values():
+            if state.bodies:
+                segment = pack(state.handle.id, b"".join(state.bodies))
+                packed.append(segment)
+                self._db.execute(
+                    "INSERT INTO segment (id, session_id, name, bytes, text_bytes, hash)"
+                    " VALUES (?, ?, ?, ?, ?, ?)",
+                    (
+                        state.segment_id,
+                        state.handle.id,
+                        segment.name,
+                        len(segment.data),
+                        segment.text_bytes,
+                        segment.digest,
+                    ),
+                )
+                state.bodies, state.body_bytes, state.segment_id = [], 0, 0
+            if state.added:
+                self._db.execute(
+                    "UPDATE session SET next_seq = ?, event_count = event_count + ?,"
+                    " indexed_bytes = indexed_bytes + ? WHERE id = ?",
+                    (state.next_seq, state.added, state.indexed_bytes, state.handle.id),
+                )
+                state.added = state.indexed_bytes = 0
+        self._segments.put(packed)
+
+    # sources
+
+    def source(self, flavor: str, path: str) -> int:
+        """See store.port.Writer."""
+        found = value(self._db, "SELECT id FROM source WHERE path = ?", (path,))
+        if found is None:
+            self._db.execute(
+                "INSERT INTO source (flavor, path, device, inode, size, mtime_ns, ctime_ns,"
+                " head_hash, tail_hash, read_to, state, parser_version)"
+                " VALUES (?, ?, 0, 0, -1, 0, 0, x'', x'', 0, '{}', 0)",
+                (flavor, path),
+            )
+            found = self._db.last_insert_rowid()
+        self._paths[found] = path
+        return found
+
+    def save_cursor(self, path: str, cursor: Cursor) -> None:
+        """See store.port.Writer."""
+        self._db.execute(
+            "UPDATE source SET device = ?, inode = ?, size = ?, mtime_ns = ?, ctime_ns = ?,"
+            " head_hash = ?, tail_hash = ?, read_to = ?, state = ?, parser_version = ?"
+            " WHERE path = ?",
+            (
+                *cursor.stamp,
+                cursor.head_hash,
+                cursor.tail_hash,
+                cursor.read_to,
+                _encode(cursor.state).decode(),
+                cursor.parser_version,
+                path,
+            ),
+        )
+
+    def _path(self, source_id: int) -> str:
+        path = self._paths.get(source_id)
+        if path is None:
+            path = str(value(self._db, "SELECT path FROM source WHERE id = ?", (source_id,)))
+            self._paths[source_id] = path
+        return path
+
+    def restart_source(self, source_id: int) -> None:
+        """See store.port.Writer."""
+        self._db.execute("DELETE FROM fact WHERE source_id = ?", (source_id,))
+
+    # sessions and events
+
+    def session(self, flavor: str, external_id: str, parent: str | None) -> SessionHandle:
+        """See store.port.Writer."""
+        state = self._open.get((flavor, external_id))
+        if state is not None:
+            return state.handle
+        row = self._db.execute(
+            "SELECT id, next_seq FROM session WHERE flavor = ? AND external_id = ?",
+            (flavor, external_id),
+        ).fetchone()
+        created = row is None
+        if row is None:
+            self._db.execute(
+                "INSERT INTO session (flavor, external_id, parent_external_id, captured_at)"
+                " VALUES (?, ?, ?, ?)",
+                (flavor, external_id, parent, self._now),
+            )
+            row = (self._db.last_insert_rowid(), 0)
+        elif parent is not None:
+            self._db.execute(
+                "UPDATE session SET parent_external_id = ?"
+                " WHERE id = ? AND parent_external_id IS NULL",
+                (parent, row[0]),
+            )
+        links = rows(
+            self._db,
+            "SELECT source_id, evicted_to FROM session_source WHERE session_id = ?",
+            (row[0],),
+        )
+        handle = SessionHandle(
+            row[0], flavor, external_id, created, {r[0] for r in links}, dict(links)
+        )
+        state = _OpenSession(handle, row[1])
+        self._open[flavor, external_id] = state
+        self._by_id[handle.id] = state
+        return handle
+
+    def link(self, session: SessionHandle, source_id: int) -> None:
+        """See store.port.Writer."""
+        if source_id not in session.sources:
+            self._db.execute(
+                "INSERT INTO session_source (session_id, source_id) VALUES (?, ?)",
+                (session.id, source_id),
+            )
+            session.sources.add(source_id)
+
+    def holders(self, fingerprints: list[int]) -> dict[int, list[Holder]]:
+        """See store.port.Writer."""
+        wanted = _encode(fingerprints).decode()
+        found: dict[int, list[Holder]] = {}
+        for fingerprint, event_id, source_id, pos in self._db.execute(
+            "SELECT e.fingerprint, e.id, e.source_id, e.pos FROM json_each(?) j"
+            " CROSS JOIN event e ON e.fingerprint = j.value",
+            (wanted,),
+        ):
+            holder = Holder(event_id >> SEQ_BITS, event_id, source_id, pos)
+            found.setdefault(fingerprint, []).append(holder)
+        for fingerprint, session_id in self._db.execute(
+            "SELECT k.fingerprint, k.session_id FROM json_each(?) j"
+            " CROSS JOIN evicted_event k ON k.fingerprint = j.value",
+            (wanted,),
+        ):
+            found.setdefault(fingerprint, []).append(Holder(session_id, None, None, None))
+        return found
+
+    def note_shared(self, fingerprints: set[int]) -> None:
+        """Fingerprints that more than one session holds: `settle` decides whose they are."""
+        self._shared |= fingerprints
+
+    def append(self, session: SessionHandle, source_id: int, drafts: list[EventDraft]) -> None:
+        """See store.port.Writer."""
+        state = self._by_id[session.id]
+        if state.segment_id == 0:
+            state.segment_id = self._next_segment
+            self._next_segment += 1
+        event_rows: list[tuple[Any, ...]] = []
+        texts: list[tuple[int, str]] = []
+        turns: list[tuple[int, str]] = []
+        event_id = (session.id << SEQ_BITS) + state.next_seq
+        for draft in drafts:
+            indexed = 0
+            if draft.index_text:
+                texts.append((event_id, draft.index_text))
+                state.indexed_bytes += len(draft.index_text)
+                indexed = 1
+                if draft.turn_text:
+                    turns.append((event_id, draft.turn_text))
+                    state.indexed_bytes += len(draft.turn_text)
+                    indexed = 2
+            event_rows.append(_event_row(event_id, source_id, draft, indexed, state))
+            if draft.body:
+                state.bodies.append(draft.body)
+                state.body_bytes += len(draft.body)
+            event_id += 1
+        state.next_seq += len(drafts)
+        state.added += len(drafts)
+        self._db.executemany(_INSERT_EVENT, event_rows)
+        self._db.executemany("INSERT INTO event_text (rowid, body) VALUES (?, ?)", texts)
+        self._db.executemany("INSERT INTO turn_text (rowid, body) VALUES (?, ?)", turns)
+
+    def confirm(self, source_id: int, found: list[tuple[int, int]]) -> None:
+        """See store.port.Writer."""
+        for event_id, pos in found:
+            row = self._db.execute(
+                "SELECT source_id, pos, superseded FROM event WHERE id = ?", (event_id,)
+            ).fetchone()
+            if row is None:
+                continue
+            owner, at, superseded = row
+            if owner == source_id or superseded:
+                self._db.execute(
+                    "UPDATE event SET source_id = ?, pos = ?, superseded = 0 WHERE id = ?",
+                    (source_id, pos, event_id),
+                )
+                continue
+            # The file that ranks first holds the event; the others are noted as copies.
+            first, second = (source_id, pos), (owner, at)
+            if self._path(source_id) > self._path(owner):
+                first, second = second, first
+            else:
+                self._db.execute(
+                    "UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (*first, event_id)
+                )
+                self._db.execute(
+                    "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
+                    (event_id, first[0]),
+                )
+            self._db.execute(
+                "INSERT INTO event_copy (event_id, source_id, pos) VALUES (?, ?, ?)"
+                " ON CONFLICT DO UPDATE SET pos = excluded.pos",
+                (event_id, *second),
+            )
+
+    def retire(self, source_id: int, seen: set[int], *, delete: bool) -> int:
+        """See store.port.Writer."""
+        retired = 0
+        for event_id in self._held_by(source_id):
+            if event_id in seen:
+                continue
+            copies = rows(
+                self._db, "SELECT source_id, pos FROM event_copy WHERE event_id = ?", (event_id,)
+            )
+            if copies:
+                heir = min(copies, key=lambda copy: self._path(copy[0]))
+                self._db.execute(
+                    "UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (*heir, event_id)
+                )
+                self._db.execute(
+                    "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
+                    (event_id, heir[0]),
+                )
+            elif delete:
+                self._delete_event(event_id)
+                retired += 1
+            else:
+                self._db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
+                retired += 1
+        for (event_id,) in rows(
+            self._db, "SELECT event_id FROM event_copy WHERE source_id = ?", (source_id,)
+        ):
+            if event_id not in seen:
+                self._db.execute(
+                    "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
+                    (event_id, source_id),
+                )
+        return retired
+
+    def _held_by(self, source_id: int) -> list[int]:
+        held: list[int] = []
+        for (session_id,) in rows(
+            self._db, "SELECT session_id FROM session_source WHERE source_id = ?", (source_id,)
+        ):
+            found = self._db.execute(
+                "SELECT id FROM event WHERE id BETWEEN ? AND ? AND source_id = ?"
+                " AND superseded = 0",
+                (*event_range(session_id), source_id),
+            )
+            held.extend(row[0] for row in found)
+        return held
+
+    def _delete_event(self, event_id: int) -> None:
+        for statement in (
+            "DELETE FROM event_text WHERE rowid = ?",
+            "DELETE FROM turn_text WHERE rowid = ?",
+            "DELETE FROM event WHERE id = ?",
+            "UPDATE session SET event_count = event_count - 1 WHERE id = ? >> 24",
+        ):
+            self._db.execute(statement, (event_id,))
+
+    def last_turns(self, session: SessionHandle, count: int) -> list[str]:
+        """See store.port.Writer."""
+        reader = SegmentReader(self._segments)
+        turns: list[str] = []
+        for name, at, length in rows(
+            self._db,
+            "SELECT s.name, e.body_at, e.body_len FROM event e JOIN segment s ON s.id = e.segment_id"
+            " WHERE e.id BETWEEN ? AND ? AND e.indexed = 2 ORDER BY e.id DESC LIMIT ?",
+            (*event_range(session.id), count),
+        ):
+            turns.append(reader.text(name, at, length).decode("utf-8", "replace"))
+        return turns[::-1]
+
+    # facts and usage
+
+    def add_facts(self, session: SessionHandle, source_id: int, facts: list[Fact]) -> None:
+        """See store.port.Writer."""
+        for fact in facts:
+            rule = FACT_RULES.get(fact.name, "last")
+            encoded = _encode(fact.value).decode()
+            slot = encoded if rule == "set" else ""
+            self._db.execute(
+                _FACT_UPSERT + _FACT_WINS[rule],
+                (session.id, fact.name, source_id, slot, encoded, fact.pos),
+            )
+
+    def add_usage(self, session: SessionHandle, usages: list[UsageDraft]) -> None:
+        """See store.port.Writer."""
+        for usage in usages:
+            self._usage_keys.add(usage.key)
+            self._db.execute(
+                f"INSERT INTO usage ({_USAGE_COLUMNS})"
+                " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (key, session_id) DO UPDATE SET at = min(at, excluded.at),"
+                " model = excluded.model, input = excluded.input, output = excluded.output,"
+                " cache_read = excluded.cache_read, cache_write_5m = excluded.cache_write_5m,"
+                " cache_write_1h = excluded.cache_write_1h, reasoning = excluded.reasoning,"
+                " stated_usd = excluded.stated_usd, usd = excluded.usd,"
+                " price_table = excluded.price_table, sidechain = excluded.sidechain"
+                # streaming writes a placeholder first: the fullest figures are the final ones
+                " WHERE (excluded.output, excluded.input, excluded.cache_read,"
+                " excluded.cache_write_5m, excluded.cache_write_1h, excluded.model)"
+                " > (output, input, cache_read, cache_write_5m, cache_write_1h, model)",
+                (
+                    usage.key,
+                    session.id,
+                    usage.sidechain,
+                    usage.at,
+                    usage.model,
+                    usage.input,
+                    usage.output,
+                    usage.cache_read,
+                    usage.cache_write_5m,
+                    usage.cache_write_1h,
+                    usage.reasoning,
+                    usage.stated_usd,
+                    usage.usd,
+                    usage.price_table,
+                ),
+            )
+
+    def settle(self, sessions: set[int]) -> set[int]:
+        """See store.port.Writer."""
+        reopened = settling.settle_sessions(self._db, sessions)
+        shared, self._shared = self._shared | reopened, set()
+        changed = settling.settle_forks(self._db, shared)
+        keys, self._usage_keys = self._usage_keys, set()
+        settling.settle_usage(self._db, keys)
+        for session_id in sessions | changed:
+            self._db.execute(
+                "UPDATE session SET state = 'captured' WHERE id = ? AND state != 'forgotten'",
+                (session_id,),
+            )
+        return sessions | changed
+
+    # projects and digests
+
+    def known_resolution(self, cwd: str) -> bool:
+        """See store.port.Writer."""
+        return value(self._db, "SELECT 1 FROM project_alias WHERE path = ?", (cwd,)) is not None
+
+    def assign_project(
+        self, session_id: int, cwd: str, resolution: Resolution | None, domain: str
+    ) -> None:
+        """See store.port.Writer."""
+        settling.assign_project(self._db, session_id, cwd, resolution, domain)
+
+    def save_digest(self, session_id: int, digest: Digest, low_value: str | None) -> None:
+        """See store.port.Writer."""
+        self._db.execute(
+            "INSERT INTO digest (session_id, outcome, source_fingerprint, body)"
+            " VALUES (?, ?, ?, ?) ON CONFLICT (session_id) DO UPDATE SET"
+            " outcome = excluded.outcome, source_fingerprint = excluded.source_fingerprint,"
+            " body = excluded.body",
+            (session_id, digest.outcome, digest.source_fingerprint, _encode(digest).decode()),
+        )
+        self._db.execute(
+            "UPDATE session SET low_value = ?, state = CASE WHEN EXISTS"
+            " (SELECT 1 FROM event WHERE id BETWEEN ? AND ?) OR event_count = 0"
+            " THEN 'analyzed' ELSE 'raw_evicted' END WHERE id = ?",
+            (low_value, *event_range(session_id), session_id),
+        )
+
+
+def _event_row(
+    event_id: int, source_id: int, draft: EventDraft, indexed: int, state: _OpenSession
+) -> tuple[Any, ...]:
+    body = draft.body
+    return (
+        event_id,
+        source_id,
+        draft.pos,
+        draft.at,
+        draft.kind,
+        draft.origin,
+        draft.tool,
+        draft.tool_class,
+        draft.call_id,
+        draft.is_error,
+        draft.exit_code,
+        _encode(draft.files).decode() if draft.files else None,
+        draft.command,
+        draft.usage_key,
+        draft.fingerprint,
+        indexed,
+        draft.label,
+        state.segment_id if body else None,
+        state.body_bytes if body else 0,
+        len(body),
+    )
