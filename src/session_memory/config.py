@@ -22,6 +22,8 @@ FLAVORS = ("claude",)
 ENV_PREFIX = "SESSION_MEMORY_"
 RESERVED_ENV = frozenset({"SESSION_MEMORY_HOME", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_DEBUG"})
 
+HINT = "correct it, or remove it to get the default; nothing was written"
+
 Value = str | int | bool | tuple[str, ...] | None
 
 
@@ -42,7 +44,9 @@ class Sources(msgspec.Struct, frozen=True):
     """Which agents' logs are read."""
 
     exclude_paths: tuple[str, ...] = ()
-    flavors: dict[str, Source] = {name: Source() for name in FLAVORS}
+    flavors: dict[str, Source] = msgspec.field(
+        default_factory=lambda: {name: Source() for name in FLAVORS}
+    )
 
     def of(self, flavor: str) -> Source:
         """What was said about a flavour, or the defaults."""
@@ -235,11 +239,12 @@ def invalid(key: str, value: object, source: str, allowed: str) -> ConfigError:
     """The error for a value nobody should have to guess about."""
     shown = repr(value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
-    return ConfigError(f"{_place(source)}: {key} = {shown} is not allowed; allowed: {allowed}")
+    message = f"{_place(source)}: {key} = {shown} is not allowed; allowed: {allowed}"
+    return ConfigError(message, hint=HINT)
 
 
 def _place(source: str) -> str:
-    return source.removeprefix("env:")
+    return "--set" if source == "flag" else source.removeprefix("env:")
 
 
 def load(
@@ -256,7 +261,7 @@ def load(
             _put_variable(layers, name, text)
     for key, text in (flags or {}).items():
         if kind_of(key) is None:  # typed by hand just now: an error, not a warning
-            raise ConfigError(f"--set: unknown key `{key}`{_suggest(key, KINDS)}")
+            raise ConfigError(f"--set: unknown key `{key}`{_suggest(key, KINDS)}", hint=HINT)
         layers.put(key, _from_text(kind_of(key) or "name", text), "flag")
     config = _build(layers.values, home)
     _check_caps(config.retention, layers.provenance)
@@ -298,9 +303,9 @@ def read_toml(file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(Path(file).read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}") from error
+        raise ConfigError(f"{file}: cannot be read: {error.strerror}", hint=HINT) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ConfigError(f"{file}: is not TOML: {error}") from error
+        raise ConfigError(f"{file}: is not TOML: {error}", hint=HINT) from error
 
 
 def _flatten(table: Mapping[str, Any], file: str) -> Iterable[tuple[str, object]]:
@@ -360,7 +365,8 @@ def _check_caps(retention: Retention, provenance: Mapping[str, str]) -> None:
     value = "unlimited" if soft is None else soft
     raise ConfigError(
         f"{_place(provenance.get(key, 'default'))}: retention.raw_soft_cap_bytes = {value} is more"
-        f" than retention.raw_hard_cap_bytes = {hard}; allowed: soft cap at most the hard cap"
+        f" than retention.raw_hard_cap_bytes = {hard}; allowed: soft cap at most the hard cap",
+        hint=HINT,
     )
 
 

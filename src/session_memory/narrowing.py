@@ -100,7 +100,7 @@ def _below(root: str, item: str) -> str:
 
 
 def _read_regular(file: str) -> str:
-    """A small regular file; a link, pipe or device in its place is neither followed nor waited for."""
+    """A small regular file; a link, pipe or device in its place is not followed or waited for."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(file, flags)
     with open(descriptor, "rb") as stream:  # noqa: PTH123 - opened by descriptor

@@ -1,0 +1,82 @@
+"""Entry point: runs the command line and turns every way it can end into an exit code."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from session_memory.errors import EXIT_INTERRUPTED, EXIT_OK, SessionMemoryError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    args = list(sys.argv[1:] if argv is None else argv)
+    os.umask(0o077)  # whatever a library creates on our behalf is private too
+    if args == ["--version"]:  # asked by scripts and installers: no need to import click for it
+        from session_memory import __version__
+
+        print(f"session-memory {__version__}")
+        return EXIT_OK
+    try:
+        code = _run(args)
+        sys.stdout.flush()  # here, so that a closed pipe is noticed where it is handled
+    except SessionMemoryError as error:
+        return _fail(args, error.exit_code, error.code, (error.message, error.hint))
+    except KeyboardInterrupt:
+        return _fail(args, EXIT_INTERRUPTED, "interrupted", ("interrupted", None))
+    except BrokenPipeError:
+        # The reader (`head`, a pager) has what it wants; nothing may be flushed there at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_OK
+    except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback at users
+        if os.environ.get("SESSION_MEMORY_DEBUG"):
+            import traceback
+
+            traceback.print_exc()
+        text = f"unexpected {type(error).__name__}: {error}"
+        return _fail(args, 1, "unexpected", (text, "set SESSION_MEMORY_DEBUG=1 for the traceback"))
+    return code
+
+
+def _run(args: list[str]) -> int:
+    import click
+
+    from session_memory.cli.app import App, cli
+
+    if "_SESSION_MEMORY_COMPLETE" in os.environ:
+        cli.main(args, prog_name="session-memory")
+    try:
+        # Not cli.main(): it would turn a closed pipe into exit 1.
+        with cli.make_context("session-memory", args, obj=App()) as context:
+            result = cli.invoke(context)
+    except click.exceptions.Exit as end:
+        return end.exit_code
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return _fail(args, EXIT_INTERRUPTED, "interrupted", ("interrupted", None))
+    except click.ClickException as error:
+        context = getattr(error, "ctx", None)
+        hint = f"see `{context.command_path} --help`" if context else None
+        return _fail(args, error.exit_code, "usage", (error.format_message(), hint))
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _fail(args: list[str], exit_code: int, code: str, told: tuple[str, str | None]) -> int:
+    """Tell what went wrong on stderr, as JSON where the caller asked for JSON."""
+    from session_memory.cli.output import safe, to_json
+
+    message, hint = told
+    if "--json" in args:
+        print(to_json({"error": {"code": code, "message": message, "hint": hint}}), file=sys.stderr)
+        return exit_code
+    print(f"error: {safe(message)}", file=sys.stderr)
+    if hint:
+        print(f"hint: {safe(hint)}", file=sys.stderr)
+    return exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

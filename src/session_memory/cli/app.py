@@ -1,0 +1,208 @@
+"""The command group: global options, the table of verbs, and the context every verb is given."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from session_memory.cli.output import wants_color
+from session_memory.clock import Clock, now_ms
+from session_memory.config import Config, Loaded, load
+from session_memory.paths import Paths, find_paths
+
+
+class Verb(NamedTuple):
+    """A verb the group knows without importing it; its module holds it as `command`."""
+
+    module: str
+    help: str
+
+
+VERBS: dict[str, Verb] = {
+    "sweep": Verb("session_memory.cli.sweep", "Capture new sessions from the agents' logs."),
+    "status": Verb("session_memory.cli.status", "What is stored, how much, and the last sweep."),
+    "sessions": Verb("session_memory.cli.sessions", "List captured sessions."),
+    "show": Verb("session_memory.cli.show", "Show one session, event by event."),
+    "digest": Verb("session_memory.cli.digest", "Show what was distilled from a session."),
+    "usage": Verb("session_memory.cli.usage", "Tokens and cost by day, project or model."),
+    "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
+    "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
+    "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),
+    "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),
+    "config": Verb("session_memory.cli.config", "Show, locate or create the configuration."),
+}
+
+
+class App:
+    """What a verb needs from outside: settings, places, the clock and how to talk."""
+
+    def __init__(self, environ: Mapping[str, str] | None = None, clock: Clock = now_ms) -> None:
+        self.environ: Mapping[str, str] = os.environ if environ is None else environ
+        self.clock = clock
+        self.json = False
+        self.quiet = False
+        self.verbosity = 0
+        self.color = "auto"
+        self.config_path: str | None = None
+        self.flags: dict[str, str] = {}
+
+    @cached_property
+    def loaded(self) -> Loaded:
+        """The configuration and its story; read once, at first need, warnings told then."""
+        loaded = load(self.config_path, self.environ, self.flags, str(Path.home()))
+        for text in loaded.warnings:
+            self.warn(text)
+        return loaded
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self.loaded.config
+
+    @cached_property
+    def paths(self) -> Paths:
+        """Our own places, with the store where the configuration says."""
+        found = find_paths(self.environ)
+        store = self.config.store.path
+        return found.with_store(Path(store)) if store else found
+
+    @property
+    def shows_progress(self) -> bool:
+        """Whether a progress bar is welcome; it also needs a terminal."""
+        return not (self.quiet or self.json)
+
+    def note(self, text: str) -> None:
+        """Say something on stderr, unless asked to be quiet."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def warn(self, text: str) -> None:
+        """Say on stderr that something is not as it should be; also when quiet."""
+        click.echo(f"{self.style('warning:', fg='yellow')} {text}", err=True, color=True)
+
+    def style(self, text: str, **style: Any) -> str:
+        """Text for stderr, styled where that stream shows colours."""
+        wanted = wants_color(self.color, self.environ, sys.stderr.isatty())
+        return click.style(text, **style) if wanted else text
+
+
+pass_app = click.make_pass_decorator(App)
+Callback = TypeVar("Callback", bound=Callable[..., Any])
+
+
+def json_option(callback: Callback) -> Callback:
+    """`--json` for a verb that reads; the answer stands in `app.json`."""
+
+    def remember(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+        context.ensure_object(App).json |= value
+
+    return click.option(
+        "--json",
+        is_flag=True,
+        expose_value=False,
+        callback=remember,
+        help="Print JSON, for programs.",
+    )(callback)
+
+
+class LazyGroup(click.Group):
+    """A group that names its verbs from a table and imports only the one that is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every verb, in the order of the table."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb's module."""
+        verb = VERBS.get(cmd_name)
+        if verb is None:
+            return None
+        command: click.Command = import_module(verb.module).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs from the table, so that help imports none of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, verb.help) for name, verb in VERBS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Name the verb that was probably meant when there is none of that name."""
+        if args and args[0] not in VERBS and not args[0].startswith("-"):
+            raise click.UsageError(f"no such command `{args[0]}`{_did_you_mean(args[0])}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+def _did_you_mean(word: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(word, VERBS, n=1, cutoff=0.5)
+    return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _split_settings(
+    _context: click.Context, _parameter: click.Parameter, values: Sequence[str]
+) -> dict[str, str]:
+    pairs = [value.partition("=") for value in values]
+    if wrong := [key for key, equals, _ in pairs if not equals]:
+        raise click.BadParameter(f"`{wrong[0]}` is not KEY=VALUE")
+    return {key.strip(): value for key, _, value in pairs}
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with warnings, 4 configuration, "
+    "5 no usable store, 6 locked, 7 wrong scope, 8 refused, 9 no model, 130 interrupted.",
+)
+@click.option("--config", "config_path", metavar="PATH", help="Read this file, not the default.")
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    callback=_split_settings,
+    help="Set one configuration key for this run; repeatable.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Only results and warnings.")
+@click.option("-v", "--verbose", count=True, help="Say more; repeatable.")
+@click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    help="Colour: on a terminal (auto), always or never; NO_COLOR is honoured.",
+)
+@click.version_option(package_name="session-memory", message="session-memory %(version)s")
+@click.pass_context
+def cli(
+    ctx: click.Context,
+    config_path: str | None,
+    settings: dict[str, str],
+    color: str,
+    **talk: Any,
+) -> None:
+    """One memory for every coding agent on this machine.
+
+    \b
+    Examples:
+      session-memory sweep                capture what is new
+      session-memory status               what is stored, and how much
+      session-memory sessions --json      sessions, for programs
+      session-memory show 42              one session
+      session-memory config show          every setting and where it came from
+    """
+    app = ctx.ensure_object(App)
+    app.config_path, app.flags, app.color = config_path, settings, color
+    app.quiet, app.verbosity = bool(talk["quiet"]), int(talk["verbose"])
+    if color != "auto":
+        ctx.color = color == "always"
+    elif app.environ.get("NO_COLOR"):
+        ctx.color = False

@@ -1,0 +1,135 @@
+"""`session-memory config`: every setting with where it came from, the file, and a first file."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import cast
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, human_bytes, safe, table
+from session_memory.config import Config, load
+from session_memory.errors import Refused
+from session_memory.narrowing import PROJECT_FILE, ProjectRules, read_project_rules
+from session_memory.paths import find_paths, open_private, private_dir
+
+
+@click.group(name="config")
+def command() -> None:
+    """Show, locate or create the configuration.
+
+    \b
+    Examples:
+      session-memory config show
+      session-memory config init
+    """
+
+
+@command.command()
+@json_option
+@pass_app
+def show(app: App) -> None:
+    """Every key, its value and where the value came from."""
+    loaded = app.loaded
+    values = flat(loaded.config)
+    rules = _project_here()
+    for text in rules.warnings if rules else ():
+        app.warn(safe(text))
+    if app.json:
+        emit_json(
+            {
+                "file": loaded.file,
+                "store": str(app.paths.data),
+                "values": values,
+                "provenance": loaded.provenance,
+                "project": rules,
+                "warnings": [*loaded.warnings, *(rules.warnings if rules else ())],
+            }
+        )
+        return
+    rows = [(key, shown(value, key), loaded.provenance[key]) for key, value in values.items()]
+    if rules:
+        rows += [
+            (f"project {name}", shown(getattr(rules, name)), rules.file or "")
+            for name in ("enabled", "exclude", "domain")
+        ]
+    click.echo(table(rows, ("key", "value", "from")))
+
+
+@command.command()
+@pass_app
+def path(app: App) -> None:
+    """The configuration file in force, or where it would be."""
+    named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
+    click.echo(named or str(find_paths(app.environ).config_file))
+
+
+@command.command()
+@pass_app
+def init(app: App) -> None:
+    """Write a configuration file that names every key and changes none."""
+    named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
+    target = Path(named) if named else find_paths(app.environ).config_file
+    if named is None:
+        private_dir(target.parent)  # a directory the user named is the user's own affair
+    try:
+        with open_private(target, "x") as file:
+            file.write(commented(packaged()))
+    except FileExistsError:
+        hint = "edit it, or move it away first"
+        raise Refused(f"{target} exists and is left as it is", hint=hint) from None
+    load(str(target), {}, None, str(Path.home()))
+    app.note(f"wrote {target}")
+
+
+def packaged() -> str:
+    """The configuration file in the package: every key with its default and a comment."""
+    return files("session_memory").joinpath("config.toml").read_text(encoding="utf-8")
+
+
+def commented(text: str) -> str:
+    """The same file with every key switched off, so that later defaults still reach the user."""
+    return re.sub(r"^(\w+ = )", r"#\1", text, flags=re.MULTILINE)
+
+
+def flat(config: Config) -> dict[str, object]:
+    """Key to value, in the order of the packaged file."""
+    result: dict[str, object] = {"store.path": config.store.path}
+    result["sources.exclude_paths"] = config.sources.exclude_paths
+    for flavor, source in config.sources.flavors.items():
+        result[f"sources.{flavor}.enabled"] = source.enabled
+        result[f"sources.{flavor}.paths"] = source.paths
+    for section in ("identity", "domains", "retention", "ingest"):
+        for name, value in msgspec.to_builtins(getattr(config, section)).items():
+            result[f"{section}.{name}"] = value
+    return result
+
+
+def shown(value: object, key: str = "") -> str:
+    """A value as a person would write it."""
+    if key.startswith("retention.") and value is None:
+        return "unlimited"
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() if key.endswith("_bytes"):
+            return f"{value} ({human_bytes(value)})"
+        case tuple() | list():
+            return ", ".join(map(str, cast("list[object]", value))) or "[]"
+        case _:
+            return str(value) if value not in ("", None) else '""'
+
+
+def _project_here() -> ProjectRules | None:
+    """What the repository around the working directory asks for, if it has a file of its own."""
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / PROJECT_FILE).exists():
+            return read_project_rules(str(folder))
+        if (folder / ".git").exists():
+            return None
+    return None
