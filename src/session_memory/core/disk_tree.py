@@ -1,0 +1,45 @@
+"""The one piece of core that looks at the disk; made by the shell and passed in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from session_memory.core.places import is_windows
+
+
+class DiskTree:
+    """A `Tree` over this machine's files: what cannot be read is not there."""
+
+    def is_dir(self, path: str) -> bool:
+        try:
+            return _is_native(path) and Path(path).is_dir()
+        except (OSError, ValueError):  # no permission; a NUL or a lone surrogate in the path
+            return False
+
+    def is_file(self, path: str) -> bool:
+        try:
+            return _is_native(path) and Path(path).is_file()
+        except (OSError, ValueError):
+            return False
+
+    def read_text(self, path: str, limit: int) -> str | None:
+        """At most `limit` bytes as text; only regular files, as opening a pipe would hang."""
+        if not self.is_file(path):
+            return None
+        try:
+            with Path(path).open("rb") as file:
+                return file.read(limit).decode("utf-8-sig", "replace")
+        except (OSError, ValueError):
+            return None
+
+    def real(self, path: str) -> str:
+        try:
+            return str(Path(path).resolve()) if _is_native(path) else path
+        except (OSError, ValueError, RuntimeError):  # RuntimeError: a loop of links, before 3.13
+            return path
+
+
+def _is_native(path: str) -> bool:
+    """Whether this machine can know the path; a foreign one would be read relative to our cwd."""
+    return is_windows(path) if os.name == "nt" else path.startswith("/")

@@ -1,0 +1,53 @@
+"""The paths a text talks about."""
+
+from __future__ import annotations
+
+import re
+
+from session_memory.core.places import absolute, is_windows, join, leaf, parent
+
+MAX_MENTIONS = 20
+TEXT_LIMIT = 64 * 1024
+# One character class, the separator is looked for afterwards: linear in any text.
+_TOKEN = re.compile(r"""[^\s"'`<>|,;()\[\]{}]+""")
+_QUOTED = re.compile(r'"([^"\n]{3,1024})"|`([^`\n]{3,1024})`|\'([^\'\n]{3,1024})\'')
+_LINE_NUMBER = re.compile(r"(?::\d+){1,2}$")
+
+
+def mentioned_paths(text: str, cwd: str, home: str | None) -> list[str]:
+    """Absolute forms of the first few paths in `text`, seen from `cwd`, in order of mention."""
+    text = text[:TEXT_LIMIT]
+    tokens = _TOKEN.finditer(text)
+    found = [(token.start(), token[0]) for token in tokens if "/" in token[0] or "\\" in token[0]]
+    for match in _QUOTED.finditer(text):  # only quotes keep a path with spaces together
+        quoted = match[match.lastindex or 0]
+        if " " in quoted and absolute(quoted):
+            found.append((match.start(), quoted))
+    paths: list[str] = []
+    for _, spelled in sorted(found):
+        for path in _readings(spelled, cwd, home):
+            if path not in paths:
+                paths.append(path)
+        if len(paths) >= MAX_MENTIONS:
+            break
+    return paths[:MAX_MENTIONS]
+
+
+def _readings(spelled: str, cwd: str, home: str | None) -> list[str]:
+    """What a spelling can mean from `cwd`; nothing where it is no path."""
+    if "://" in spelled:
+        return []
+    spelled = _LINE_NUMBER.sub("", spelled.lstrip("@").rstrip(".:!?"))
+    if not spelled.strip("/\\.") or "\0" in spelled:
+        return []
+    if spelled.startswith(("~/", "~\\")):
+        return [join(home, spelled[2:])] if home else []
+    whole = absolute(spelled)
+    if whole is not None:
+        return [whole]
+    if not is_windows(cwd) and "\\" in spelled:
+        return []
+    first = re.split(r"[/\\]", spelled, maxsplit=1)[0]
+    # People name a folder together with the one they stand in: `workspace/app` in `workspace`.
+    also = [join(parent(cwd), spelled)] if first and first == leaf(cwd) else []
+    return [join(cwd, spelled), *also]

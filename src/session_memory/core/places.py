@@ -1,0 +1,125 @@
+"""What a path says about itself, by its own shape and never by the machine it is read on."""
+
+from __future__ import annotations
+
+import ntpath
+import posixpath
+import re
+from typing import Protocol
+
+MAX_LEVELS = 10
+"""How far above a directory a project may start (IDN-05)."""
+
+_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+_DRIVE = r"(?:[a-z]:|/mnt/[a-z]|/[a-z])"  # as Windows, WSL and Git Bash spell it
+_SYSTEM = r"(?:windows|program files(?: \(x86\))?|programdata)"
+_NEVER_ROOT = re.compile(
+    r"(?:/private)?(?:/var)?/tmp|/dev/shm|(?:/private)?/var/folders/[^/]+/[^/]+/t"
+    rf"|[a-z]:/te?mp|{_DRIVE}/{_SYSTEM}|{_DRIVE}/windows/(?:system32|syswow64|temp)",
+    re.IGNORECASE,
+)
+_TECHNICAL = re.compile(
+    rf"{_DRIVE}/{_SYSTEM}(?:/.*)?"
+    r"|.*/(?:system32|syswow64|windows|te?mp|program files(?: \(x86\))?)",
+    re.IGNORECASE | re.DOTALL,
+)
+_SHARED_GROUND = re.compile(
+    r"/(?:root|home|users|usr|etc|var|opt|mnt|media|volumes|proc|sys|dev|run|bin|sbin|lib|boot)"
+    rf"|(?:/home|/users|{_DRIVE}/users)(?:/[^/]+)?|/mnt/[a-z]",
+    re.IGNORECASE,
+)
+
+
+class Tree(Protocol):
+    """The few questions identity asks of a file system; none of them may raise."""
+
+    def is_dir(self, path: str) -> bool: ...
+    def is_file(self, path: str) -> bool: ...
+    def read_text(self, path: str, limit: int) -> str | None: ...
+    def real(self, path: str) -> str:
+        """The path with symbolic links resolved, as far as it exists."""
+        ...
+
+
+def is_windows(path: str) -> bool:
+    """True for drive and UNC paths, whatever machine the log is read on."""
+    return _WINDOWS.match(path) is not None
+
+
+def absolute(path: str) -> str | None:
+    """The path in normal form, or None for one that names no definite place.
+
+    A relative path is refused: joining it to our own working directory would invent a project.
+    """
+    if "\0" in path:
+        return None
+    if path.startswith("\\\\?\\"):  # the long-path prefix adds nothing to where it points
+        path = path[4:]
+        if path[:4].upper() == "UNC\\":
+            path = "\\\\" + path[4:]
+    if is_windows(path):
+        return ntpath.normpath(path)
+    if path.startswith("/"):
+        return "/" + posixpath.normpath(path).lstrip("/")
+    return None
+
+
+def join(base: str, path: str) -> str:
+    """`path` seen from `base`, in normal form; an absolute `path` stands for itself."""
+    if is_windows(base):
+        return ntpath.normpath(ntpath.join(base, path))
+    return absolute(path) or posixpath.normpath(posixpath.join(base, path))
+
+
+def parent(path: str) -> str:
+    """The directory above; a root is its own parent."""
+    return ntpath.dirname(path) if is_windows(path) else posixpath.dirname(path)
+
+
+def leaf(path: str) -> str:
+    """The last name of the path; empty for a root."""
+    return ntpath.basename(path) if is_windows(path) else posixpath.basename(path)
+
+
+def fold(path: str) -> str:
+    """A form in which two spellings of one place are equal; only for comparing and hashing."""
+    if is_windows(path):
+        path = ntpath.normpath(path).replace("\\", "/").lower()
+    return path.rstrip("/") or "/"
+
+
+def within(path: str, base: str) -> bool:
+    """True where `path` is `base` or lies below it."""
+    inner, outer = fold(path), fold(base)
+    return inner == outer or inner.startswith(outer.rstrip("/") + "/")
+
+
+def rebase(path: str, old: str, new: str) -> str:
+    """`path`, which lies within `old`, at the same place within `new`."""
+    rest = path[len(old) :].strip("\\/")
+    return join(new, rest) if rest else new
+
+
+def upward(path: str) -> tuple[str, ...]:
+    """The path and what lies above it, at most `MAX_LEVELS` levels."""
+    levels = [path]
+    while len(levels) <= MAX_LEVELS and (above := parent(levels[-1])) != levels[-1]:
+        levels.append(above)
+    return tuple(levels)
+
+
+def never_root(path: str, home: str | None) -> bool:
+    """Places too broad to be one project even if something there looks like one."""
+    if parent(path) == path or (home is not None and fold(path) == fold(home)):
+        return True
+    return _NEVER_ROOT.fullmatch(fold(path)) is not None
+
+
+def is_technical(path: str) -> bool:
+    """Places programs are started in without anyone having chosen them (IDN-04)."""
+    return _TECHNICAL.fullmatch(fold(path)) is not None
+
+
+def is_shared_ground(path: str) -> bool:
+    """Places that hold many projects: homes by their shape, and the top of a system."""
+    return _SHARED_GROUND.fullmatch(fold(path)) is not None
