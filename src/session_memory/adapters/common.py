@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -16,21 +17,25 @@ from session_memory.core.identity import resolve_repo
 from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
 
 __all__ = [
+    "FACT_RULES",
     "Adapter",
     "Block",
-    "FACT_RULES",
     "Fact",
     "LogDeletion",
     "Normalized",
     "RawEvent",
     "SessionPart",
     "SourceFile",
+    "as_list",
+    "as_object",
+    "as_text",
     "classify_tool",
     "decode_record",
     "parse_time",
     "read_lines",
     "recover_records",
     "resolve_repo",
+    "walk_files",
 ]
 
 LINE_CAP = 64 * 1024 * 1024
@@ -39,6 +44,7 @@ DEPTH_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
 Json = Any
 """A decoded JSON value of unknown shape: the edge where vendors' records come in."""
+
 
 class RawEvent(msgspec.Struct):
     """An event as the log tells it, before redaction and merge."""
@@ -85,11 +91,9 @@ class Normalized(msgspec.Struct):
     recovered: int = 0
     incomplete_tail: int = 0
     too_long: int = 0
-    ignored: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
+    ignored: Counter[str] = msgspec.field(default_factory=Counter[str])
     """Known record types that hold nothing to keep, by type."""
-    unknown: Counter[tuple[str, str]] = msgspec.field(
-        default_factory=lambda: Counter[tuple[str, str]]()
-    )
+    unknown: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter[tuple[str, str]])
     """(client version, what) of records no adapter knows."""
 
 
@@ -195,6 +199,21 @@ def _split(whole: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, byt
     return lines, too_long
 
 
+def as_object(value: Json) -> dict[str, Json]:
+    """The value if it is an object, else an empty one: vendors change shapes without notice."""
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else {}
+
+
+def as_list(value: Json) -> list[Json]:
+    """The value if it is a list, else an empty one."""
+    return cast("list[Json]", value) if isinstance(value, list) else []
+
+
+def as_text(value: Json) -> str:
+    """The value if it is text, else an empty one."""
+    return value if isinstance(value, str) else ""
+
+
 _decode = msgspec.json.Decoder().decode
 
 
@@ -204,7 +223,7 @@ def decode_record(line: bytes) -> dict[str, Json] | None:
         value = _decode(line)
     except DEPTH_ERRORS:
         return _decode_leniently(line)
-    return value if isinstance(value, dict) else None
+    return cast("dict[str, Json]", value) if isinstance(value, dict) else None
 
 
 def _decode_leniently(line: bytes) -> dict[str, Json] | None:
@@ -216,7 +235,8 @@ def _decode_leniently(line: bytes) -> dict[str, Json] | None:
         return None
     if not isinstance(value, dict):
         return None
-    return _without_surrogates(value) if "\\ud" in text.lower() else value
+    record = cast("dict[str, Json]", value)
+    return _without_surrogates(record) if "\\ud" in text.lower() else record
 
 
 def _without_surrogates(value: Json) -> Json:
@@ -224,9 +244,10 @@ def _without_surrogates(value: Json) -> Json:
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [_without_surrogates(item) for item in as_list(value)]
     if isinstance(value, dict):
-        return {_without_surrogates(k): _without_surrogates(v) for k, v in value.items()}
+        pairs = as_object(value).items()
+        return {_without_surrogates(key): _without_surrogates(item) for key, item in pairs}
     return value
 
 
@@ -239,7 +260,7 @@ def recover_records(
 ) -> list[tuple[int, dict[str, Json]]]:
     """Find whole records inside a damaged line: two glued together, or one behind a torn one.
 
-    `is_record` tells a record from an object nested in a torn one. Returns (offset in line, record).
+    `is_record` tells a record from an object nested in a torn one. Returns (offset, record) pairs.
     """
     text = line.decode("utf-8", "replace")
     decoder = json.JSONDecoder()
@@ -253,7 +274,7 @@ def recover_records(
         except (ValueError, RecursionError):
             pass
         else:
-            if isinstance(value, dict) and is_record(value):
+            if isinstance(value, dict) and is_record(cast("dict[str, Json]", value)):
                 offset = len(text[:index].encode("utf-8", "replace"))
                 found.append((offset, _without_surrogates(value)))
                 step = end - index
@@ -262,7 +283,7 @@ def recover_records(
 
 
 def parse_time(value: Json) -> int | None:
-    """ISO 8601 text, Unix seconds or Unix milliseconds to milliseconds; None where it is neither."""
+    """ISO 8601 text, Unix seconds or Unix milliseconds to milliseconds; None for anything else."""
     if isinstance(value, str):
         try:
             moment = datetime.fromisoformat(value)
@@ -282,82 +303,30 @@ def parse_time(value: Json) -> int | None:
     return None
 
 
+_TOOL_NAMES: dict[ToolClass, str] = {
+    "read": (
+        "read readfile viewimage view notebookread readmanyfiles listdir listdirectory ls cat"
+    ),
+    "edit": (
+        "edit multiedit write writefile editfile createfile create strreplace "
+        "strreplaceeditor searchreplace replace applypatch notebookedit deletefile"
+    ),
+    "shell": (
+        "bash bashoutput killbash killshell shell localshell shellcommand exec "
+        "execcommand writestdin runshellcommand runterminalcmd runterminalcommand "
+        "terminal powershell unifiedexec"
+    ),
+    "search": "grep glob search searchfilecontent greppattern rg find codebasesearch toolsearch",
+    "web": "websearch webfetch googlewebsearch fetch xsearch browser",
+    "agent": "task agent spawnagent waitagent sendmessage subagent taskoutput taskstop",
+    "plan": (
+        "todowrite todoread updateplan taskcreate taskupdate tasklist taskget "
+        "exitplanmode enterplanmode plan updatetodo writetodos"
+    ),
+}
+"""Vendors' tool names by class, lower case without `_`, `-` and `.`."""
 _TOOL_CLASSES: dict[str, ToolClass] = {
-    "read": "read",
-    "readfile": "read",
-    "viewimage": "read",
-    "view": "read",
-    "notebookread": "read",
-    "readmanyfiles": "read",
-    "listdir": "read",
-    "listdirectory": "read",
-    "ls": "read",
-    "cat": "read",
-    "edit": "edit",
-    "multiedit": "edit",
-    "write": "edit",
-    "writefile": "edit",
-    "editfile": "edit",
-    "createfile": "edit",
-    "create": "edit",
-    "strreplace": "edit",
-    "strreplaceeditor": "edit",
-    "searchreplace": "edit",
-    "replace": "edit",
-    "applypatch": "edit",
-    "notebookedit": "edit",
-    "deletefile": "edit",
-    "bash": "shell",
-    "bashoutput": "shell",
-    "killbash": "shell",
-    "killshell": "shell",
-    "shell": "shell",
-    "localshell": "shell",
-    "shellcommand": "shell",
-    "exec": "shell",
-    "execcommand": "shell",
-    "writestdin": "shell",
-    "runshellcommand": "shell",
-    "runterminalcmd": "shell",
-    "runterminalcommand": "shell",
-    "terminal": "shell",
-    "powershell": "shell",
-    "unifiedexec": "shell",
-    "grep": "search",
-    "glob": "search",
-    "search": "search",
-    "searchfilecontent": "search",
-    "greppattern": "search",
-    "rg": "search",
-    "find": "search",
-    "codebasesearch": "search",
-    "toolsearch": "search",
-    "websearch": "web",
-    "webfetch": "web",
-    "googlewebsearch": "web",
-    "fetch": "web",
-    "xsearch": "web",
-    "browser": "web",
-    "task": "agent",
-    "agent": "agent",
-    "spawnagent": "agent",
-    "waitagent": "agent",
-    "sendmessage": "agent",
-    "subagent": "agent",
-    "taskoutput": "agent",
-    "taskstop": "agent",
-    "todowrite": "plan",
-    "todoread": "plan",
-    "updateplan": "plan",
-    "taskcreate": "plan",
-    "taskupdate": "plan",
-    "tasklist": "plan",
-    "taskget": "plan",
-    "exitplanmode": "plan",
-    "enterplanmode": "plan",
-    "plan": "plan",
-    "updatetodo": "plan",
-    "writetodos": "plan",
+    name: cls for cls, names in _TOOL_NAMES.items() for name in names.split()
 }
 
 
@@ -366,14 +335,16 @@ def classify_tool(name: str | None) -> ToolClass:
     if not name:
         return "other"
     folded = name.lower()
-    if folded.startswith("mcp__") or folded.startswith("mcp_"):
+    if folded.startswith("mcp_"):
         return "mcp"
     plain = folded.replace("_", "").replace("-", "").replace(".", "")
     return _TOOL_CLASSES.get(plain, "other")
 
 
-def walk_files(root: str, suffix: str) -> Iterator[SourceFile]:
-    """Every file below `root` whose name ends in `suffix`, without following links to directories.
+def walk_files(
+    root: str, suffix: str, *, skip_dirs: frozenset[str] = frozenset()
+) -> Iterator[SourceFile]:
+    """Every regular file below `root` whose name ends in `suffix`, not through linked directories.
 
     A directory that cannot be listed is passed over here; the sweep reports it (`unlisted`).
     """
@@ -386,17 +357,18 @@ def walk_files(root: str, suffix: str) -> Iterator[SourceFile]:
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
-                stack.append(entry.path)
+                if entry.name not in skip_dirs:
+                    stack.append(entry.path)
             elif entry.name.endswith(suffix):
                 try:
                     info = entry.stat()
                 except OSError:
                     continue
-                yield SourceFile(
-                    entry.path,
-                    info.st_size,
-                    info.st_mtime_ns,
-                    info.st_ctime_ns,
-                    info.st_dev,
-                    info.st_ino,
-                )
+                if stat.S_ISREG(info.st_mode):  # opening a pipe of that name would wait for ever
+                    yield _source_file(entry.path, info)
+
+
+def _source_file(path: str, info: os.stat_result) -> SourceFile:
+    return SourceFile(
+        path, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_dev, info.st_ino
+    )

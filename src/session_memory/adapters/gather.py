@@ -1,0 +1,63 @@
+"""Collects what one block says about one session, keeping only the statements that can win."""
+
+from __future__ import annotations
+
+from session_memory.adapters.common import RawEvent, SessionPart
+from session_memory.core.facts import FACT_RULES, Fact, FactRule
+from session_memory.core.schema import Usage
+
+
+class PartBuilder:
+    """Mutable while a block is read; `build` gives the finished `SessionPart`.
+
+    Every record of a log repeats its envelope (cwd, branch, version), so a fact per record would
+    outweigh the events. Lines arrive in file order, which makes "first" the first seen.
+    """
+
+    __slots__ = ("_facts", "_usages", "events", "external_id", "parent")
+
+    def __init__(self, external_id: str, parent: str | None = None) -> None:
+        self.external_id = external_id
+        self.parent = parent
+        self.events: list[RawEvent] = []
+        self._facts: dict[tuple[str, str | int | None], Fact] = {}
+        self._usages: dict[str, Usage] = {}
+
+    def note(self, name: str, value: str | int, pos: int) -> None:
+        """Keep a statement if it wins over what this block said so far."""
+        rule = FACT_RULES[name]
+        key = (name, value if rule == "set" else None)
+        held = self._facts.get(key)
+        if held is None or _beats(value, held.value, rule):
+            self._facts[key] = Fact(name, value, pos)
+
+    def spend(self, usage: Usage) -> None:
+        """Count a response once: copies written while it streamed hold placeholders."""
+        held = self._usages.get(usage.key)
+        if held is None or _weight(usage) >= _weight(held):
+            self._usages[usage.key] = usage
+
+    def build(self) -> SessionPart:
+        """The part, with facts, events and usages in the order they were found."""
+        return SessionPart(
+            self.external_id,
+            self.parent,
+            list(self._facts.values()),
+            self.events,
+            list(self._usages.values()),
+        )
+
+
+def _beats(value: str | int, held: str | int, rule: FactRule) -> bool:
+    if rule == "last":
+        return True
+    if isinstance(value, int) and isinstance(held, int):
+        return (rule == "min" and value < held) or (rule == "max" and value > held)
+    return False
+
+
+def _weight(usage: Usage) -> tuple[int, int]:
+    total = (
+        usage.input + usage.output + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
+    )
+    return usage.output, total
