@@ -1,0 +1,219 @@
+"""Tokens to dollars, from a dated price table that ships with the package.
+
+`scripts/refresh_prices.py` makes the table. Prices are the vendors' list prices: batch, priority and
+fast modes, discounts and the surcharge of regional cloud endpoints are left out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import date
+from functools import cache, lru_cache
+from importlib.resources import files
+
+import msgspec
+
+from session_memory.core.schema import Cost, Usage
+
+SYNTHETIC_MODEL = "<synthetic>"
+"""Claude Code's name for an answer it wrote itself, without any model."""
+PER_MILLION = 1_000_000
+DAY_MS = 86_400_000
+MINUTE_MS = 60_000
+TOKEN_FIELDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
+
+BRACKETS = re.compile(r"\[[^\]]*\]$")
+BEDROCK_VENDOR = re.compile(r"^(?:[a-z-]+\.)?anthropic\.")
+BEDROCK_VERSION = re.compile(r"(?<=\d)-v\d+(?::\d+)?$")
+DASHED_DATE = re.compile(r"-(20\d\d)-(\d\d)-(\d\d)(?!\d)")
+DECIMAL_POINT = re.compile(r"(?<=\d)\.(?=\d)")
+SNAPSHOT = re.compile(r"-(?:20\d{6}|default|latest)$")
+
+
+class Rate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Dollars for a million tokens of each kind; None where the vendor has no such price."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write_5m: float | None = None
+    cache_write_1h: float | None = None
+
+
+class Tier(Rate, frozen=True, kw_only=True, omit_defaults=True):
+    """What all tokens of a response cost once its input is longer than `over` tokens."""
+
+    over: int
+
+
+class Price(Rate, frozen=True, kw_only=True, omit_defaults=True, rename={"since": "from"}):
+    """A rate with the time it holds for and its long-context tiers, shortest first."""
+
+    since: date | None = None
+    """First day (UTC) of this price; None: from the beginning."""
+    hours: tuple[int, int] | None = None
+    """Minutes of the day (UTC) it holds between, where a vendor has peak hours."""
+    tiers: tuple[Tier, ...] = ()
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One model: its canonical names and its prices, of which the last valid one wins."""
+
+    names: tuple[str, ...] = ()
+    prefixes: tuple[str, ...] = ()
+    """Any name that begins so is this model, unless a longer prefix or an exact name says other."""
+    prices: tuple[Price, ...]
+
+
+class PriceFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of prices.json."""
+
+    version: date
+    source: str
+    models: tuple[Model, ...]
+
+
+class PriceTable(msgspec.Struct, frozen=True):
+    """Prices by canonical name and by prefix."""
+
+    version: str
+    exact: dict[str, tuple[Price, ...]]
+    prefixes: dict[str, tuple[Price, ...]]
+    dated_ms: int
+    """Midnight of the version: the moment assumed for a response that has no time."""
+
+
+class CostSum(msgspec.Struct, frozen=True):
+    """A cost, and the part of its tokens that no price was found for."""
+
+    cost: Cost
+    unpriced_tokens: int = 0
+    unpriced_models: tuple[str, ...] = ()
+
+
+@cache
+def load_table() -> PriceTable:
+    """The table of this release, read once."""
+    return parse_table(files("session_memory.core").joinpath("prices.json").read_bytes())
+
+
+def parse_table(data: bytes) -> PriceTable:
+    """A table from the bytes of a price file; raises msgspec.ValidationError if it is not one."""
+    content = msgspec.json.decode(data, type=PriceFile)
+    return PriceTable(
+        version=content.version.isoformat(),
+        exact={name: model.prices for model in content.models for name in model.names},
+        prefixes={head: model.prices for model in content.models for head in model.prefixes},
+        dated_ms=_midnight(content.version),
+    )
+
+
+@lru_cache(maxsize=1024)
+def canonical(model: str) -> str:
+    """One spelling for the many a model goes by; the date of a snapshot stays in it.
+
+    Bedrock's `us.anthropic.claude-sonnet-4-5-20250929-v1:0`, Vertex's `claude-sonnet-4-5@20250929`
+    and a router's `anthropic/claude-sonnet-4.5-20250929` are `claude-sonnet-4-5-20250929`.
+    """
+    name = BRACKETS.sub("", model.strip().lower())
+    name = name.rpartition("/")[2]
+    name = BEDROCK_VENDOR.sub("", name)
+    name = BEDROCK_VERSION.sub("", name)
+    name = DASHED_DATE.sub(r"-\1\2\3", name.replace("@", "-"))
+    return DECIMAL_POINT.sub("-", name)
+
+
+def price(usage: Usage, table: PriceTable) -> float | None:
+    """Dollars for one response; None when its model is not in the table, which is not "free"."""
+    if usage.usd is not None:
+        return usage.usd
+    if usage.model == SYNTHETIC_MODEL:
+        return 0.0
+    prices = _find(usage.model, table)
+    if prices is None:
+        return None
+    at = table.dated_ms if usage.at is None else usage.at
+    return _dollars(usage, _rate(prices, at, _input_of(usage)))
+
+
+def cost_of(usages: Iterable[Usage], table: PriceTable) -> CostSum:
+    """Sum responses, each of which must be there once (copies are merged before).
+
+    `usd` covers the responses that have a price and is None when none has; what it leaves out is
+    in `unpriced_tokens`. `price_table` is set when at least one price came from the table.
+    """
+    counts = dict.fromkeys(TOKEN_FIELDS, 0)
+    dollars: list[float] = []
+    unpriced: dict[str, int] = {}
+    from_table = False
+    for usage in usages:
+        for field in TOKEN_FIELDS:
+            counts[field] += getattr(usage, field)
+        usd = price(usage, table)
+        if usd is None:
+            unpriced[usage.model] = unpriced.get(usage.model, 0) + _input_of(usage) + usage.output
+            continue
+        dollars.append(usd)
+        from_table = from_table or (usage.usd is None and usage.model != SYNTHETIC_MODEL)
+    cost = Cost(
+        **counts,
+        # fsum rounds once, so the sum is the same in whatever order responses come.
+        usd=math.fsum(dollars) if dollars else None,
+        price_table=table.version if from_table else None,
+    )
+    return CostSum(cost, sum(unpriced.values()), tuple(sorted(unpriced)))
+
+
+def _find(model: str, table: PriceTable) -> tuple[Price, ...] | None:
+    name = canonical(model)
+    known = table.exact.get(name) or table.exact.get(SNAPSHOT.sub("", name))
+    if known is not None or ":" in name:
+        # What follows a colon ("...:free") names another offer of the model, at another price.
+        return known
+    for end in range(len(name), 0, -1):
+        if (known := table.prefixes.get(name[:end])) is not None:
+            return known
+    return None
+
+
+def _rate(prices: tuple[Price, ...], at: int, input_tokens: int) -> Rate:
+    """The rate of a moment for a response that read so many tokens."""
+    current = next((each for each in reversed(prices) if _is_valid(each, at)), prices[0])
+    reached = [tier for tier in current.tiers if input_tokens > tier.over]
+    return reached[-1] if reached else current
+
+
+def _dollars(usage: Usage, rate: Rate) -> float:
+    # Where a vendor has no price for a kind of cache traffic, it is billed as the plainer kind.
+    read = rate.input if rate.cache_read is None else rate.cache_read
+    write_5m = rate.input if rate.cache_write_5m is None else rate.cache_write_5m
+    write_1h = write_5m if rate.cache_write_1h is None else rate.cache_write_1h
+    total = (
+        usage.input * rate.input
+        + usage.output * rate.output
+        + usage.cache_read * read
+        + usage.cache_write_5m * write_5m
+        + usage.cache_write_1h * write_1h
+    )
+    return total / PER_MILLION
+
+
+def _is_valid(price: Price, at: int) -> bool:
+    if price.since is not None and at < _midnight(price.since):
+        return False
+    if price.hours is None:
+        return True
+    start, end = price.hours
+    minute = at % DAY_MS // MINUTE_MS
+    return start <= minute < end if start <= end else minute >= start or minute < end
+
+
+def _input_of(usage: Usage) -> int:
+    """All tokens the model had to read; `input` alone is only what no cache was asked for."""
+    return usage.input + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
+
+
+def _midnight(day: date) -> int:
+    return (day - date(1970, 1, 1)).days * DAY_MS
