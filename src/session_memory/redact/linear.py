@@ -1,0 +1,61 @@
+"""RE2 with types: matching in linear time whatever the input, over bytes taken as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol, cast
+
+import re2  # pyright: ignore[reportMissingTypeStubs]
+
+# A DFA that outgrows this starts over (slower, same answer). It is far above what the table needs:
+# a set that could not hold even a few states would answer "nothing found".
+MAX_MEM = 64 * 1024 * 1024
+
+_re2 = cast(Any, re2)
+
+
+class Match(Protocol):
+    """One match; a group that took no part has the span (-1, -1)."""
+
+    def span(self, group: int = 0) -> tuple[int, int]: ...
+
+
+class Pattern(Protocol):
+    """One compiled expression."""
+
+    def finditer(self, text: bytes) -> Iterator[Match]: ...
+
+
+class PatternSet(Protocol):
+    """Many expressions in one automaton: one pass tells which of them match."""
+
+    def Match(self, text: bytes) -> list[int] | None: ...  # noqa: N802 (RE2's own name)
+
+
+def _options() -> Any:
+    options = _re2.Options()
+    options.max_mem = MAX_MEM
+    options.log_errors = False
+    options.never_nl = False
+    # Latin-1 means byte by byte: text that is not UTF-8 is matched like any other.
+    options.encoding = _re2.Options.Encoding.LATIN1
+    return options
+
+
+def compile_pattern(pattern: bytes) -> Pattern:
+    """Compile one expression (RE2 syntax)."""
+    return _re2.compile(pattern, _options())
+
+
+def compile_set(patterns: Iterable[bytes]) -> PatternSet:
+    """Compile expressions into one set; `Match` gives the positions of those that match."""
+    patterns_set = _re2.Set.SearchSet(_options())
+    for pattern in patterns:
+        patterns_set.Add(pattern)
+    patterns_set.Compile()
+    return patterns_set
+
+
+def literal(text: str) -> bytes:
+    """An expression that finds `text`, in upper or lower case."""
+    return b"(?i)" + cast(bytes, _re2.escape(text.encode()))
