@@ -224,6 +224,12 @@ class DirectorySegments:
         except FileNotFoundError:
             raise StoreDamaged(f"segment {name} is missing") from None
 
+    def copy_to(self, name: str, target: DirectorySegments) -> int:
+        """Copy one segment into another directory, durably; returns its size."""
+        data = self.read(name)
+        target.put([Packed(name, data, 0, b"")])
+        return len(data)
+
     def delete(self, names: list[str]) -> int:
         """See SegmentStore."""
         gone = 0

@@ -207,5 +207,3 @@ CREATE VIRTUAL TABLE event_text USING fts5(
 CREATE VIRTUAL TABLE turn_text USING fts5(
   body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'
 );
-INSERT INTO event_text (event_text, rank) VALUES ('secure-delete', 1);
-INSERT INTO turn_text (turn_text, rank) VALUES ('secure-delete', 1);

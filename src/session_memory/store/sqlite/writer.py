@@ -392,7 +392,7 @@ class SqliteWriter:
             self._db.execute(
                 f"INSERT INTO usage ({_USAGE_COLUMNS})"
                 " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (key, session_id) DO UPDATE SET at = min(at, excluded.at),"
+                " ON CONFLICT (key, session_id) DO UPDATE SET at = excluded.at,"
                 " model = excluded.model, input = excluded.input, output = excluded.output,"
                 " cache_read = excluded.cache_read, cache_write_5m = excluded.cache_write_5m,"
                 " cache_write_1h = excluded.cache_write_1h, reasoning = excluded.reasoning,"
@@ -401,7 +401,11 @@ class SqliteWriter:
                 # streaming writes a placeholder first: the fullest figures are the final ones
                 " WHERE (excluded.output, excluded.input, excluded.cache_read,"
                 " excluded.cache_write_5m, excluded.cache_write_1h, excluded.model)"
-                " > (output, input, cache_read, cache_write_5m, cache_write_1h, model)",
+                " > (output, input, cache_read, cache_write_5m, cache_write_1h, model)"
+                " OR ((excluded.output, excluded.input, excluded.cache_read,"
+                " excluded.cache_write_5m, excluded.cache_write_1h, excluded.model)"
+                " = (output, input, cache_read, cache_write_5m, cache_write_1h, model)"
+                " AND excluded.at < at)",
                 (
                     usage.key,
                     session.id,

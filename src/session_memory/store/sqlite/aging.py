@@ -1,0 +1,188 @@
+"""Raw text leaving the store: what counts against the caps, eviction, orphans, compaction.
+
+Deletion always goes row first, file second: a row never points at a missing file, and a file that
+was left behind by a crash is found again through `doomed_segment` or the orphan scan.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from session_memory.core.retention import Eviction, RawSession, StoreUsage, estimate_raw_bytes
+from session_memory.store.segments import SegmentStore, pack, unpack
+from session_memory.store.sqlite.connection import rows, transaction, value
+from session_memory.store.sqlite.ids import event_range
+
+OPTIMIZE_SHARE = 8
+"""The indexes are rewritten once an eighth of what they index has gone; before, it would not pay."""
+_RAW = """
+SELECT s.id, s.external_id, s.state, coalesce(s.ended_at, s.captured_at), s.indexed_bytes,
+  coalesce((SELECT sum(bytes) FROM segment WHERE session_id = s.id), 0),
+  (SELECT count(*) FROM event WHERE id BETWEEN s.id << 24 AND (s.id << 24) | 16777215)
+FROM session s WHERE s.state IN ('captured', 'analyzed')
+"""
+_DISTILLED = """
+SELECT coalesce((SELECT sum(length(body)) FROM digest), 0)
+"""
+
+
+def raw_sessions(db: apsw.Connection) -> list[RawSession]:
+    """Sessions whose raw text is here, each with its share of the usage."""
+    return [
+        RawSession(
+            session_id=row[0],
+            external_id=row[1],
+            analyzed=row[2] == "analyzed",
+            raw_bytes=estimate_raw_bytes(row[5], row[6], row[4]),
+            last_at=row[3],
+        )
+        for row in rows(db, _RAW)
+        if row[6]
+    ]
+
+
+def raw_usage(db: apsw.Connection) -> StoreUsage:
+    """Segment bytes plus the documented estimate for rows and index, and the distilled bytes.
+
+    From totals, not from `raw_sessions`: it runs in every sweep that stored something.
+    """
+    segment_bytes = int(value(db, "SELECT sum(bytes) FROM segment") or 0)
+    events = int(value(db, "SELECT count(*) FROM event") or 0)
+    indexed = int(value(db, "SELECT sum(indexed_bytes) FROM session") or 0)
+    return StoreUsage(
+        raw_bytes=estimate_raw_bytes(segment_bytes, events, indexed),
+        distilled_bytes=int(value(db, _DISTILLED)),
+    )
+
+
+def evict(
+    db: apsw.Connection, segments: SegmentStore, evictions: list[Eviction], now_ms: int
+) -> int:
+    """Drop events, index entries and segments of these sessions; keep everything else of them."""
+    freed = 0
+    before = int(value(db, "SELECT sum(indexed_bytes) FROM session") or 0)
+    for eviction in evictions:
+        with transaction(db):
+            freed += _evict_one(db, eviction, now_ms)
+    remove_doomed(db, segments)
+    after = int(value(db, "SELECT sum(indexed_bytes) FROM session") or 0)
+    if before - after >= before // OPTIMIZE_SHARE:
+        optimize(db)
+    db.execute("PRAGMA incremental_vacuum").fetchall()
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return freed
+
+
+def optimize(db: apsw.Connection) -> None:
+    """Rewrite both indexes without the entries of deleted events, which stay in them until then."""
+    for table in ("event_text", "turn_text"):
+        with transaction(db):
+            db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
+
+
+def _evict_one(db: apsw.Connection, eviction: Eviction, now_ms: int) -> int:
+    session_id = eviction.session_id
+    ids = event_range(session_id)
+    size = int(
+        value(db, "SELECT sum(bytes) FROM segment WHERE session_id = ?", (session_id,)) or 0
+    )
+    db.execute(
+        "INSERT OR IGNORE INTO evicted_event SELECT fingerprint, ?, inherited FROM event"
+        " WHERE id BETWEEN ? AND ?",
+        (session_id, *ids),
+    )
+    db.execute(
+        "UPDATE session_source SET evicted_to = max("
+        " (SELECT read_to FROM source WHERE id = source_id), coalesce((SELECT max(pos) + 1"
+        " FROM event WHERE id BETWEEN ? AND ? AND source_id = session_source.source_id), 0))"
+        " WHERE session_id = ?",
+        (*ids, session_id),
+    )
+    for table in ("event_text", "turn_text"):
+        db.execute(
+            f"DELETE FROM {table} WHERE rowid IN"
+            " (SELECT id FROM event WHERE id BETWEEN ? AND ? AND indexed > ?)",
+            (*ids, 0 if table == "event_text" else 1),
+        )
+    db.execute(
+        "INSERT OR IGNORE INTO doomed_segment SELECT name FROM segment WHERE session_id = ?",
+        (session_id,),
+    )
+    db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", ids)
+    db.execute("DELETE FROM segment WHERE session_id = ?", (session_id,))
+    db.execute(
+        "UPDATE session SET state = 'raw_evicted', indexed_bytes = 0 WHERE id = ?", (session_id,)
+    )
+    db.execute(
+        "INSERT INTO eviction (at, session_id, external_id, reason, bytes, data_loss)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (
+            now_ms,
+            session_id,
+            eviction.external_id,
+            eviction.reason,
+            eviction.bytes,
+            eviction.data_loss,
+        ),
+    )
+    return size
+
+
+def remove_doomed(db: apsw.Connection, segments: SegmentStore) -> int:
+    """Unlink the files of segments whose rows are gone; returns how many there were."""
+    names = [row[0] for row in rows(db, "SELECT name FROM doomed_segment")]
+    if not names:
+        return 0
+    gone = segments.delete(names)
+    with transaction(db):
+        db.executemany("DELETE FROM doomed_segment WHERE name = ?", [(name,) for name in names])
+    return gone
+
+
+def sweep_orphans(db: apsw.Connection, segments: SegmentStore) -> int:
+    """Remove every segment file that no row points at."""
+    removed = remove_doomed(db, segments)
+    known = {row[0] for row in rows(db, "SELECT name FROM segment")}
+    return removed + segments.delete([name for name in segments.names() if name not in known])
+
+
+def compact(db: apsw.Connection, segments: SegmentStore, session_id: int) -> int:
+    """Join a session's segments into one file, so that a long life does not mean many files."""
+    parts = rows(
+        db,
+        "SELECT id, name, text_bytes FROM segment WHERE session_id = ? ORDER BY id",
+        (session_id,),
+    )
+    if len(parts) < 2:
+        return 0
+    packed = pack(session_id, b"".join(unpack(segments, part[1]) for part in parts))
+    segments.put([packed])
+    with transaction(db):
+        db.execute(
+            "INSERT INTO segment (session_id, name, bytes, text_bytes, hash)"
+            " VALUES (?, ?, ?, ?, ?)",
+            (session_id, packed.name, len(packed.data), packed.text_bytes, packed.digest),
+        )
+        joined = db.last_insert_rowid()
+        base = 0
+        for segment_id, name, text_bytes in parts:
+            db.execute(
+                "UPDATE event SET segment_id = ?, body_at = body_at + ?"
+                " WHERE id BETWEEN ? AND ? AND segment_id = ?",
+                (joined, base, *event_range(session_id), segment_id),
+            )
+            db.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
+            db.execute("INSERT OR IGNORE INTO doomed_segment VALUES (?)", (name,))
+            base += text_bytes
+    remove_doomed(db, segments)
+    return len(parts) - 1
+
+
+def crowded(db: apsw.Connection, limit: int) -> list[int]:
+    """Sessions with more segments than `limit`."""
+    return [
+        row[0]
+        for row in rows(
+            db, "SELECT session_id FROM segment GROUP BY session_id HAVING count(*) > ?", (limit,)
+        )
+    ]

@@ -1,0 +1,110 @@
+"""fsck: every row, every segment, every index entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import apsw
+
+from session_memory.errors import StoreDamaged
+from session_memory.store.port import Finding
+from session_memory.store.segments import SegmentStore, digest_of, unpack
+from session_memory.store.sqlite.connection import rows, value
+
+
+def fsck(db: apsw.Connection, segments: SegmentStore) -> list[Finding]:
+    """All findings; an empty list means the store is whole."""
+    return [
+        *_database(db),
+        *_references(db),
+        *_segments(db, segments),
+        *_index(db),
+    ]
+
+
+def _database(db: apsw.Connection) -> Iterator[Finding]:
+    try:
+        for (line,) in rows(db, "PRAGMA integrity_check(20)"):
+            if line != "ok":
+                yield Finding("integrity", str(line))
+        for row in rows(db, "PRAGMA foreign_key_check"):
+            yield Finding("foreign_key", f"{row[0]} row {row[1]} points at a missing {row[2]}")
+    except apsw.Error as error:
+        yield Finding("integrity", f"the database cannot be read: {error}")
+
+
+_REFERENCES = {
+    "event_without_session": "SELECT count(*) FROM event e WHERE NOT EXISTS"
+    " (SELECT 1 FROM session WHERE id = e.id >> 24)",
+    "event_without_source": "SELECT count(*) FROM event e WHERE NOT EXISTS"
+    " (SELECT 1 FROM source WHERE id = e.source_id)",
+    "text_outside_segment": "SELECT count(*) FROM event e LEFT JOIN segment s ON s.id = e.segment_id"
+    " WHERE e.segment_id IS NOT NULL AND (s.id IS NULL OR e.body_at + e.body_len > s.text_bytes"
+    " OR s.session_id != e.id >> 24)",
+    "response_not_counted_once": "SELECT count(*) FROM"
+    " (SELECT key FROM usage GROUP BY key HAVING sum(counted) != 1)",
+    "analyzed_without_digest": "SELECT count(*) FROM session s WHERE s.state IN"
+    " ('analyzed', 'raw_evicted') AND NOT EXISTS (SELECT 1 FROM digest WHERE session_id = s.id)"
+    " AND NOT EXISTS (SELECT 1 FROM eviction v WHERE v.session_id = s.id AND v.data_loss = 1)",
+    "evicted_with_raw": "SELECT count(*) FROM session s WHERE s.state = 'raw_evicted' AND EXISTS"
+    " (SELECT 1 FROM segment WHERE session_id = s.id)",
+    "session_past_its_sequence": "SELECT count(*) FROM event e JOIN session s ON s.id = e.id >> 24"
+    " WHERE (e.id & 16777215) >= s.next_seq",
+}
+
+
+def _references(db: apsw.Connection) -> Iterator[Finding]:
+    for check, sql in _REFERENCES.items():
+        try:
+            count = value(db, sql)
+        except apsw.Error as error:
+            yield Finding(check, f"cannot be checked: {error}")
+            continue
+        if count:
+            yield Finding(check, f"{count} found")
+
+
+def _segments(db: apsw.Connection, segments: SegmentStore) -> Iterator[Finding]:
+    known: set[str] = set()
+    for name, size, text_bytes, digest, external_id in rows(
+        db,
+        "SELECT g.name, g.bytes, g.text_bytes, g.hash, s.external_id FROM segment g"
+        " JOIN session s ON s.id = g.session_id",
+    ):
+        known.add(name)
+        try:
+            data = segments.read(name)
+            if len(data) != size or digest_of(data) != digest:
+                yield Finding("segment_hash", f"{name} (session {external_id}) has changed")
+            elif len(unpack(segments, name)) != text_bytes:
+                yield Finding("segment_text", f"{name} (session {external_id}) is incomplete")
+        except StoreDamaged as error:
+            yield Finding("segment", f"{error.message} (session {external_id})")
+        except OSError as error:
+            yield Finding("segment", f"{name} (session {external_id}): {error.strerror}")
+    orphans = sum(1 for name in segments.names() if name not in known)
+    if orphans:
+        yield Finding("orphan_segment", f"{orphans} files belong to no session", "warning")
+
+
+def _index(db: apsw.Connection) -> Iterator[Finding]:
+    for table, level in (("event_text", 1), ("turn_text", 2)):
+        try:
+            db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
+            missing, extra = (
+                value(
+                    db,
+                    f"SELECT count(*) FROM event WHERE indexed >= {level} AND id NOT IN"
+                    f" (SELECT id FROM {table}_docsize)",
+                ),
+                value(
+                    db,
+                    f"SELECT count(*) FROM {table}_docsize WHERE id NOT IN"
+                    f" (SELECT id FROM event WHERE indexed >= {level})",
+                ),
+            )
+        except apsw.Error as error:
+            yield Finding("index", f"{table}: {error}")
+            continue
+        if missing or extra:
+            yield Finding("index", f"{table}: {missing} events missing, {extra} too many")

@@ -1,0 +1,94 @@
+"""The canonical content of a store: equal for equal logs, however they came in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+import msgspec
+
+from session_memory.core.schema import Session, SessionEvent
+from session_memory.store.port import SessionQuery
+from session_memory.store.segments import SegmentReader
+from session_memory.store.sqlite import reading
+from session_memory.store.sqlite.connection import rows, value
+from session_memory.store.sqlite.ids import event_range
+
+_PLACEHOLDER = re.compile(r"\[REDACTED_SECRET:[0-9a-f]+\]")
+_KEY_SUFFIX = re.compile(r"-[0-9a-f]{6}$")
+# Ours, not the log's: integers, arrival order, keyed values, times of reading.
+_SESSION_LEFT_OUT = {"id", "parent_id", "project_id", "parser_version"}
+_EVENT_LEFT_OUT = {"id", "session_id", "seq", "fingerprint", "body_ref", "source_ref"}
+
+
+def dump(db: apsw.Connection, reader: SegmentReader) -> Iterator[dict[str, Any]]:
+    """One value per session, by flavour and native id, with its events, usage and digest."""
+    found = reading.sessions(db, SessionQuery())
+    for session in sorted(found, key=lambda s: (s.flavor, s.external_id)):
+        if _superseded_whole(db, session.id):
+            continue
+        events = [_event(event) for event in reading.events(db, session.id, reader)]
+        digest = reading.digest(db, session.id)
+        yield {
+            "session": _session(session),
+            "events": events,
+            "usage": _usage(db, session, bool(events)),
+            "digest": None
+            if digest is None
+            else _plain(msgspec.to_builtins(digest), {"source_fingerprint"}),
+        }
+
+
+def _superseded_whole(db: apsw.Connection, session_id: int) -> bool:
+    """A session that only a rewritten file knew: history, but not what the logs say now."""
+    live, dead = db.execute(
+        "SELECT sum(superseded = 0), sum(superseded) FROM event WHERE id BETWEEN ? AND ?",
+        event_range(session_id),
+    ).fetchone()
+    return bool(dead) and not live
+
+
+def _session(session: Session) -> dict[str, Any]:
+    plain = _plain(msgspec.to_builtins(session), _SESSION_LEFT_OUT)
+    if session.project_key:
+        plain["project_key"] = _KEY_SUFFIX.sub("", session.project_key)
+    return plain
+
+
+def _event(event: SessionEvent) -> dict[str, Any]:
+    return _plain(msgspec.to_builtins(event), _EVENT_LEFT_OUT)
+
+
+def _plain(values: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
+    encoded = msgspec.json.encode({k: v for k, v in values.items() if k not in left_out})
+    return msgspec.json.decode(_PLACEHOLDER.sub("[REDACTED_SECRET]", encoded.decode()))
+
+
+def _usage(db: apsw.Connection, session: Session, live: bool) -> list[dict[str, Any]]:
+    """Counted responses; of a session with live events only those the events still name."""
+    condition = (
+        "AND key IN (SELECT usage_key FROM event WHERE id BETWEEN ? AND ? AND superseded = 0)"
+        if live
+        else "AND ? <= ?"
+    )
+    names = (
+        "at, model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning,"
+        " sidechain, usd"
+    )
+    found = rows(
+        db,
+        f"SELECT {names} FROM usage WHERE session_id = ? AND counted = 1 {condition}",
+        (session.id, *event_range(session.id)),
+    )
+    keys = names.split(", ")
+    return sorted(
+        (dict(zip(keys, row, strict=True)) for row in found),
+        key=lambda row: [str(row[k]) for k in keys],
+    )
+
+
+def digest_count(db: apsw.Connection) -> int:
+    """How many digests there are."""
+    return int(value(db, "SELECT count(*) FROM digest"))

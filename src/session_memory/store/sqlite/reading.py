@@ -1,0 +1,236 @@
+"""Questions about sessions, events, projects and digests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+import msgspec
+
+from session_memory.core.schema import Cost, Digest, Project, Session, SessionEvent
+from session_memory.errors import Ambiguous, NotFound
+from session_memory.store.port import SessionQuery
+from session_memory.store.segments import SegmentReader
+from session_memory.store.sqlite.connection import Row, rows, value
+from session_memory.store.sqlite.ids import event_range, split
+
+_decode = msgspec.json.decode
+
+_SESSION = """
+SELECT s.id, s.flavor, s.external_id, s.parent_external_id, p.id, s.forked_from, s.project_id,
+  project.key, s.cwd, s.repo, s.domain, s.branch, s.commit_id, s.models, s.client_version,
+  s.source_kind, s.started_at, s.ended_at, s.title, s.label, s.low_value, s.event_count,
+  s.parser_version, s.state, s.metadata
+FROM session s
+LEFT JOIN session p ON p.flavor = s.flavor AND p.external_id = s.parent_external_id
+LEFT JOIN project ON project.id = s.project_id
+"""
+_COST = """
+SELECT session_id, sum(input), sum(output), sum(cache_read), sum(cache_write_5m),
+  sum(cache_write_1h), sum(reasoning), sum(usd), max(price_table)
+FROM usage WHERE counted = 1 AND session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id
+"""
+_EVENT_COLUMNS = """
+e.id, e.source_id, e.pos, e.at, e.kind, e.origin, e.tool, e.tool_class, e.call_id, e.is_error,
+e.exit_code, e.files, e.command, e.usage_key, e.fingerprint, e.inherited, e.label, e.segment_id,
+e.body_at, e.body_len
+"""
+
+
+def sessions(db: apsw.Connection, query: SessionQuery) -> list[Session]:
+    """Sessions that fit, newest first."""
+    where, bindings = _conditions(query)
+    sql = f"{_SESSION} {where} ORDER BY s.ended_at IS NULL, s.ended_at DESC, s.id DESC"
+    if query.limit is not None:
+        sql += f" LIMIT {int(query.limit)}"
+    return _with_costs(db, rows(db, sql, bindings))
+
+
+def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
+    parts: list[str] = []
+    bindings: list[Any] = []
+    for condition, wanted in (
+        ("s.flavor = ?", query.flavor),
+        ("project.key = ?", query.project),
+        ("s.ended_at >= ?", query.since),
+        ("s.started_at < ?", query.until),
+        ("s.state = ?", query.state),
+        ("s.id IN (SELECT session_id FROM digest WHERE outcome = ?)", query.outcome),
+    ):
+        if wanted is not None:
+            parts.append(condition)
+            bindings.append(wanted)
+    if not query.include_subagents:
+        parts.append("s.parent_external_id IS NULL")
+    return ("WHERE " + " AND ".join(parts) if parts else ""), bindings
+
+
+def session(db: apsw.Connection, session_id: int) -> Session:
+    """One session by our id."""
+    found = _with_costs(db, rows(db, f"{_SESSION} WHERE s.id = ?", (session_id,)))
+    if not found:
+        raise NotFound(f"no session {session_id}")
+    return found[0]
+
+
+def find_session(db: apsw.Connection, reference: str) -> Session:
+    """By native id, then by unique prefix or (for sub-agents) suffix of it, then by our id."""
+    exact = rows(db, "SELECT id FROM session WHERE external_id = ?", (reference,))
+    if len(exact) == 1:
+        return session(db, exact[0][0])
+    escaped = reference.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    near = exact or rows(
+        db,
+        "SELECT id, external_id FROM session WHERE external_id LIKE ? ESCAPE '\\'"
+        " OR external_id LIKE ? ESCAPE '\\' LIMIT 6",
+        (escaped + "%", "%:" + escaped),
+    )
+    if len(near) > 1:  # a session's own id is a prefix of its sub-agents': the shortest may be it
+        mains = [row for row in near if ":" not in str(row[-1])]
+        near = mains if len(mains) == 1 else near
+    if len(near) == 1:
+        return session(db, near[0][0])
+    if len(near) > 1:
+        names = ", ".join(sorted(str(row[-1]) for row in near))
+        raise Ambiguous(f"{reference!r} fits several sessions: {names}", hint="give more of the id")
+    if reference.isdecimal() and len(reference) < 12:
+        return session(db, int(reference))
+    raise NotFound(f"no session {reference!r}", hint="`session-memory sessions` lists them")
+
+
+def _with_costs(db: apsw.Connection, found: list[Row]) -> list[Session]:
+    ids = msgspec.json.encode([row[0] for row in found]).decode()
+    costs = {
+        row[0]: Cost(*row[1:7], usd=row[7], price_table=row[8]) for row in rows(db, _COST, (ids,))
+    }
+    return [_session(row, costs.get(row[0], Cost())) for row in found]
+
+
+def _session(row: Row, cost: Cost) -> Session:
+    return Session(
+        id=row[0],
+        flavor=row[1],
+        external_id=row[2],
+        parent_external_id=row[3],
+        parent_id=row[4],
+        forked_from=row[5],
+        project_id=row[6],
+        project_key=row[7],
+        cwd=row[8],
+        repo=row[9],
+        domain=row[10],
+        branch=row[11],
+        commit=row[12],
+        models=tuple(_decode(row[13])),
+        client_version=row[14],
+        source_kind=row[15],
+        started_at=row[16],
+        ended_at=row[17],
+        title=row[18],
+        label=row[19],
+        low_value=row[20],
+        event_count=row[21],
+        cost=cost,
+        parser_version=row[22],
+        state=row[23],
+        metadata=_decode(row[24]),
+    )
+
+
+def events(
+    db: apsw.Connection,
+    session_id: int,
+    reader: SegmentReader | None = None,
+    *,
+    superseded: bool = False,
+) -> Iterator[SessionEvent]:
+    """Events in source order; with a reader, their texts are filled in."""
+    names = dict(rows(db, "SELECT id, name FROM segment WHERE session_id = ?", (session_id,)))
+    found = rows(
+        db,
+        f"SELECT {_EVENT_COLUMNS} FROM event e JOIN source ON source.id = e.source_id"
+        " WHERE e.id BETWEEN ? AND ? AND e.superseded = ? ORDER BY source.path, e.pos, e.id",
+        (*event_range(session_id), superseded),
+    )
+    calls = {row[8] for row in found if row[4] == "tool_call" and row[8]}
+    results = {row[8] for row in found if row[4] == "tool_result" and row[8]}
+    both = calls & results
+    tokens = _tokens(db, session_id)
+    for row in found:
+        event = _event(row, row[8] in both, tokens.pop(row[13], None))
+        if reader is not None and event.body_ref is not None:
+            segment_id, at, length = event.body_ref
+            body = reader.text(names[segment_id], at, length)
+            event = msgspec.structs.replace(event, text=body.decode("utf-8", "replace"))
+        elif reader is not None:
+            event = msgspec.structs.replace(event, text="")
+        yield event
+
+
+def _tokens(db: apsw.Connection, session_id: int) -> dict[int | None, Cost]:
+    """Usage by key; the first event of a response, in source order, carries it."""
+    return {
+        row[0]: Cost(*row[1:7], usd=row[7], price_table=row[8])
+        for row in rows(
+            db,
+            "SELECT key, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning,"
+            " usd, price_table FROM usage WHERE session_id = ?",
+            (session_id,),
+        )
+    }
+
+
+def _event(row: Row, paired: bool, tokens: Cost | None) -> SessionEvent:
+    session_id, seq = split(row[0])
+    return SessionEvent(
+        session_id=session_id,
+        seq=seq,
+        kind=row[4],
+        origin=row[5],
+        at=row[3],
+        tool=row[6],
+        tool_class=row[7],
+        call_id=row[8],
+        paired=paired,
+        inherited=bool(row[15]),
+        is_error=bool(row[9]),
+        exit_code=row[10],
+        files=tuple(_decode(row[11])) if row[11] else (),
+        command=row[12],
+        tokens=tokens,
+        fingerprint=row[14],
+        body_ref=(row[17], row[18], row[19]) if row[17] is not None else None,
+        source_ref=(row[1], row[2]),
+        label=row[16],
+        id=row[0],
+    )
+
+
+def segment_name(db: apsw.Connection, segment_id: int) -> str:
+    """The file name of a segment."""
+    name = value(db, "SELECT name FROM segment WHERE id = ?", (segment_id,))
+    if name is None:
+        raise NotFound(f"no segment {segment_id}")
+    return str(name)
+
+
+def projects(db: apsw.Connection) -> list[Project]:
+    """All projects, by key."""
+    aliases: dict[int, list[str]] = {}
+    for path, project_id in rows(db, "SELECT path, project_id FROM project_alias ORDER BY path"):
+        aliases.setdefault(project_id, []).append(path)
+    return [
+        Project(*row, aliases=tuple(aliases.get(row[0], ())))
+        for row in rows(
+            db,
+            "SELECT id, key, root, remote, worktree_of, domain, source, confidence"
+            " FROM project ORDER BY key",
+        )
+    ]
+
+
+def digest(db: apsw.Connection, session_id: int) -> Digest | None:
+    """The stored digest, also a stale one while a new one is being made."""
+    body = value(db, "SELECT body FROM digest WHERE session_id = ?", (session_id,))
+    return None if body is None else msgspec.json.decode(body, type=Digest)

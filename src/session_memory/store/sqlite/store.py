@@ -1,0 +1,273 @@
+"""`SqliteStore`: the embedded implementation of store.port.Store, a thin face over its topics."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import apsw
+import msgspec
+
+from session_memory.core.cursor import Cursor, Stamp
+from session_memory.core.retention import Eviction, RawSession, StoreUsage
+from session_memory.core.schema import Digest, Project, Session, SessionEvent
+from session_memory.errors import Refused, StoreLocked
+from session_memory.store.port import Finding, SessionQuery, StoreInfo, UsageGroup, UsageRow
+from session_memory.store.segments import DirectorySegments, SegmentReader
+from session_memory.store.sqlite import aging, check, dump, reading, searching, usage
+from session_memory.store.sqlite.connection import (
+    check_version,
+    connect,
+    create,
+    migrate,
+    rows,
+    schema_version,
+    value,
+)
+from session_memory.store.sqlite.writer import SqliteWriter
+
+DATABASE = "store.db"
+SEGMENTS = "segments"
+
+
+def open_store(
+    directory: str, now_ms: int, *, create_missing: bool = False, read_only: bool = False
+) -> SqliteStore:
+    """Open the store in a directory, bringing its schema up to date when it may be written."""
+    path = os.path.join(directory, DATABASE)
+    if create_missing:
+        os.makedirs(directory, mode=0o700, exist_ok=True)
+        create(path)
+    connection = connect(path, read_only=read_only)
+    try:
+        if read_only:
+            check_version(connection)
+        else:
+            migrate(connection, now_ms)
+    except BaseException:
+        connection.close()
+        raise
+    return SqliteStore(connection, directory, now_ms)
+
+
+class SqliteStore:
+    """See store.port.Store."""
+
+    def __init__(self, connection: apsw.Connection, directory: str, now_ms: int) -> None:
+        self._db = connection
+        self._directory = directory
+        self._now = now_ms
+        self.segments = DirectorySegments(os.path.join(directory, SEGMENTS))
+        self._reader = SegmentReader(self.segments)
+        self.fingerprint_key = self._key("fingerprint_key")
+        self.tag_key = self._key("tag_key")
+
+    def _key(self, name: str) -> bytes:
+        return bytes(value(self._db, "SELECT value FROM meta WHERE name = ?", (name,)))
+
+    def close(self) -> None:
+        """See store.port.Store."""
+        self._db.close()
+
+    def __enter__(self) -> SqliteStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # writing
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[SqliteWriter]:
+        """See store.port.Store."""
+        writer = SqliteWriter(self._db, self.segments, self._now)
+        try:
+            writer.begin()
+            yield writer
+            writer.finish()
+        except (apsw.BusyError, apsw.LockedError):
+            writer.rollback()
+            raise StoreLocked("another process is writing to the store") from None
+        except BaseException:
+            writer.rollback()
+            raise
+
+    # sources
+
+    def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
+        """See store.port.Store."""
+        return {
+            row[0]: (row[1:6], row[6])
+            for row in self._db.execute(
+                "SELECT path, device, inode, size, mtime_ns, ctime_ns, parser_version"
+                " FROM source WHERE flavor = ?",
+                (flavor,),
+            )
+        }
+
+    def cursor(self, path: str) -> Cursor | None:
+        """See store.port.Store."""
+        row = self._db.execute(
+            "SELECT id, device, inode, size, mtime_ns, ctime_ns, head_hash, tail_hash, read_to,"
+            " state, parser_version FROM source WHERE path = ?",
+            (path,),
+        ).fetchone()
+        if row is None:
+            return None
+        state: dict[str, Any] = msgspec.json.decode(row[9])
+        return Cursor(row[0], row[1:6], row[6], row[7], row[8], state, row[10])
+
+    def sharing(self, source_id: int) -> bool:
+        """See store.port.Store."""
+        return (
+            value(
+                self._db,
+                "SELECT 1 FROM session_source a JOIN session_source b"
+                " ON b.session_id = a.session_id AND b.source_id != a.source_id"
+                " WHERE a.source_id = ? LIMIT 1",
+                (source_id,),
+            )
+            is not None
+        )
+
+    # reading
+
+    def info(self) -> StoreInfo:
+        """See store.port.Store."""
+        db = self._db
+        segment_bytes, text_bytes = db.execute(
+            "SELECT coalesce(sum(bytes), 0), coalesce(sum(text_bytes), 0) FROM segment"
+        ).fetchone()
+        flavors = "SELECT flavor, count(*) FROM session GROUP BY flavor ORDER BY flavor"
+        superseded = "SELECT count(*) FROM event WHERE superseded = 1"
+        return StoreInfo(
+            schema_version=schema_version(db),
+            path=self._directory,
+            sessions=value(db, "SELECT count(*) FROM session"),
+            events=value(db, "SELECT coalesce(sum(event_count), 0) FROM session"),
+            projects=value(db, "SELECT count(*) FROM project"),
+            sources=value(db, "SELECT count(*) FROM source"),
+            unanalyzed=value(db, "SELECT count(*) FROM session WHERE state = 'captured'"),
+            database_bytes=self._database_bytes(),
+            segment_bytes=segment_bytes,
+            text_bytes=text_bytes,
+            per_flavor=dict(rows(db, flavors)),
+            last_event_at=value(db, "SELECT max(ended_at) FROM session"),
+            superseded_events=value(db, superseded),
+        )
+
+    def _database_bytes(self) -> int:
+        path = os.path.join(self._directory, DATABASE)
+        total = 0
+        for suffix in ("", "-wal"):
+            with contextlib.suppress(FileNotFoundError):
+                total += os.path.getsize(path + suffix)
+        return total
+
+    def projects(self) -> list[Project]:
+        """See store.port.Store."""
+        return reading.projects(self._db)
+
+    def sessions(self, query: SessionQuery) -> list[Session]:
+        """See store.port.Store."""
+        return reading.sessions(self._db, query)
+
+    def session(self, session_id: int) -> Session:
+        """See store.port.Store."""
+        return reading.session(self._db, session_id)
+
+    def find_session(self, reference: str) -> Session:
+        """See store.port.Store."""
+        return reading.find_session(self._db, reference)
+
+    def events(self, session_id: int, *, texts: bool = False) -> Iterator[SessionEvent]:
+        """See store.port.Store."""
+        return reading.events(self._db, session_id, self._reader if texts else None)
+
+    def superseded_events(self, session_id: int) -> Iterator[SessionEvent]:
+        """See store.port.Store."""
+        return reading.events(self._db, session_id, self._reader, superseded=True)
+
+    def text(self, event: SessionEvent) -> str:
+        """See store.port.Store."""
+        if event.body_ref is None:
+            return ""
+        segment_id, at, length = event.body_ref
+        name = reading.segment_name(self._db, segment_id)
+        return self._reader.text(name, at, length).decode("utf-8", "replace")
+
+    def digest(self, session_id: int) -> Digest | None:
+        """See store.port.Store."""
+        return reading.digest(self._db, session_id)
+
+    def unanalyzed(self) -> list[int]:
+        """See store.port.Store."""
+        found = rows(self._db, "SELECT id FROM session WHERE state = 'captured' ORDER BY id")
+        return [row[0] for row in found]
+
+    def usage(
+        self, group: UsageGroup, since: int | None = None, until: int | None = None
+    ) -> list[UsageRow]:
+        """See store.port.Store."""
+        return usage.usage(self._db, group, since, until)
+
+    def search(self, query: str, limit: int = 20) -> list[tuple[int, float]]:
+        """See store.port.Store."""
+        return searching.search(self._db, query, limit)
+
+    # aging
+
+    def raw_usage(self) -> StoreUsage:
+        """See store.port.Store."""
+        return aging.raw_usage(self._db)
+
+    def raw_sessions(self) -> list[RawSession]:
+        """See store.port.Store."""
+        return aging.raw_sessions(self._db)
+
+    def evict(self, evictions: list[Eviction], now_ms: int) -> int:
+        """See store.port.Store."""
+        return aging.evict(self._db, self.segments, evictions, now_ms)
+
+    def sweep_orphans(self) -> int:
+        """See store.port.Store."""
+        return aging.sweep_orphans(self._db, self.segments)
+
+    def compact(self, session_id: int) -> int:
+        """See store.port.Store."""
+        return aging.compact(self._db, self.segments, session_id)
+
+    def crowded(self, limit: int) -> list[int]:
+        """Sessions with more segment files than `limit`."""
+        return aging.crowded(self._db, limit)
+
+    # whole-store operations
+
+    def fsck(self) -> list[Finding]:
+        """See store.port.Store."""
+        return check.fsck(self._db, self.segments)
+
+    def dump(self) -> Iterator[dict[str, Any]]:
+        """See store.port.Store."""
+        return dump.dump(self._db, self._reader)
+
+    def backup(self, target: str) -> int:
+        """See store.port.Store."""
+        if os.path.isdir(target) and os.listdir(target):
+            raise Refused(f"{target} is not empty", hint="name a new directory for the backup")
+        os.makedirs(target, mode=0o700, exist_ok=True)
+        copied = os.path.join(target, DATABASE)
+        create(copied)
+        destination = apsw.Connection(copied)
+        with destination.backup("main", self._db, "main") as process:
+            while not process.done:
+                process.step(1000)
+        names = [row[0] for row in rows(destination, "SELECT name FROM segment")]
+        destination.close()
+        target_segments = DirectorySegments(os.path.join(target, SEGMENTS))
+        total = os.path.getsize(copied)
+        for name in names:
+            total += self.segments.copy_to(name, target_segments)
+        return total

@@ -1,0 +1,51 @@
+"""Counted tokens and dollars, grouped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+from session_memory.core.schema import Cost
+from session_memory.store.port import UsageGroup, UsageRow
+from session_memory.store.sqlite.connection import rows
+
+_GROUPS: dict[UsageGroup, str] = {
+    "day": "coalesce(strftime('%Y-%m-%d', u.at / 1000, 'unixepoch'), 'undated')",
+    "project": "coalesce(project.key, 'no project')",
+    "model": "u.model",
+    "flavor": "s.flavor",
+    "session": "s.external_id",
+}
+
+
+def usage(
+    db: apsw.Connection, group: UsageGroup, since: int | None, until: int | None
+) -> list[UsageRow]:
+    """One row per group, in the group's own order."""
+    conditions = ["u.counted = 1"]
+    bindings: list[Any] = []
+    for condition, wanted in (("u.at >= ?", since), ("u.at < ?", until)):
+        if wanted is not None:
+            conditions.append(condition)
+            bindings.append(wanted)
+    sql = f"""
+        SELECT {_GROUPS[group]}, count(*), sum(u.input), sum(u.output), sum(u.cache_read),
+          sum(u.cache_write_5m), sum(u.cache_write_1h), sum(u.reasoning), sum(u.usd),
+          max(u.price_table), group_concat(DISTINCT u.model),
+          sum(CASE WHEN u.usd IS NULL THEN
+            u.input + u.output + u.cache_read + u.cache_write_5m + u.cache_write_1h ELSE 0 END)
+        FROM usage u JOIN session s ON s.id = u.session_id
+        LEFT JOIN project ON project.id = s.project_id
+        WHERE {" AND ".join(conditions)} GROUP BY 1 ORDER BY 1
+    """
+    return [
+        UsageRow(
+            group=row[0],
+            responses=row[1],
+            cost=Cost(*row[2:8], usd=row[8], price_table=row[9]),
+            models=tuple(sorted((row[10] or "").split(","))),
+            unpriced_tokens=row[11],
+        )
+        for row in rows(db, sql, bindings)
+    ]
