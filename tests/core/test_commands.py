@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.core.commands import changes_files, check_of, normalized, steps
+from session_memory.core.checks import check_of
+from session_memory.core.commands import changes_files, normalized, steps
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,126 @@
+"""Error texts as templates: what varies from run to run is masked, so that equal errors are equal."""
+
+from __future__ import annotations
+
+import re
+
+TEMPLATE_CHARS = 200
+_LINE_CHARS = 400
+_WINDOW_CHARS = 4096
+
+_CODE_SUFFIX = (
+    r"(?:py|pyi|ts|tsx|mts|cts|js|jsx|mjs|cjs|go|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|sh|ps1"
+    r"|sql|md|mdx|json|jsonl|ya?ml|toml|lock|txt|html|css|scss|vue|svelte|xml|ini|cfg|exe|log)"
+)
+# Order matters: a time holds numbers, a path holds words, so the larger thing is tried first.
+_VARIABLE = re.compile(
+    r"(?P<keep><(?:time|uuid|url|str|path|hex|n)>)"
+    r"|\[(?P<secret>REDACTED_SECRET)(?::[^\]\s]{1,64})?\]"
+    r"|(?P<time>\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\b\d{4}-\d\d-\d\d\b|\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b)"
+    r"|(?P<uuid>\b[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\b)"
+    r"|(?P<url>\b[a-z][a-z0-9+.-]{1,10}://[^\s'\"<>`)\]]+)"
+    r"|(?P<str>(?<!\w)'[^'\n]{1,200}'(?!\w)|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`|“[^”\n]{1,200}”"
+    r"|‘[^’\n]{1,200}’)"
+    r"|(?P<path>\b[A-Za-z]:[\\/][^\s:;,'\"<>|()]+"
+    r"|(?<![\w/<])(?:~|\.{1,2})?/[\w.@+~-]+(?:/[\w.@+~-]*)*"
+    r"|(?<![\w/<>.-])(?:[\w.@+-]+[\\/]){2,}[\w.@+-]*"
+    rf"|(?<![\w/<>.-])(?:[\w.@+-]+[\\/])?[\w@+-][\w.@+-]*\.{_CODE_SUFFIX}\b)"
+    r"|(?P<hex>\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b)"
+    r"|(?P<n>(?<![\w<])\d+(?:[.,:]\d+)*(?=\b|[a-zA-Z%]))"
+)
+# A number behind one of these is the name of the error, not a measure.
+_NAMING = (
+    "http ",
+    "code ",
+    "code: ",
+    "status ",
+    "status: ",
+    "errno ",
+    "os error ",
+    "signal ",
+    "error ",
+)
+_ANSI = re.compile(
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f]"
+)
+_SPACES = re.compile(r"\s+")
+
+_PREFACE = re.compile(
+    r"(?:exit code:? -?\d+|chunk id:.*|wall time:.*|process exited with code -?\d+|output:"
+    r"|original token count:.*|\$ .*|> .*|\[?traceback \(most recent call last\).*)$",
+    re.I,
+)
+_TELLS = re.compile(
+    r"error|exception|fatal|panic|fail|denied|not found|no such|cannot|can't|couldn't|unable"
+    r"|invalid|unrecognized|unexpected|undefined|missing|reject|timed out|timeout|refused|illegal"
+    r"|not allowed|does not|did not|doesn't|not under|conflict|unknown|no files|unused|misuse"
+    r"|haven't|has not been|has been modified",
+    re.I,
+)
+_NO_ERROR = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|problems?|warnings?)\b", re.I)
+_RAISED = re.compile(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
+_TAG = re.compile(r"</?tool_use_error>|<error>|</error>")
+
+
+def mask(text: str) -> str:
+    """The template of one error text: one line, at most TEMPLATE_CHARS long."""
+    line = _SPACES.sub(" ", _ANSI.sub("", text[:_LINE_CHARS])).strip()
+    return _VARIABLE.sub(_masked, line)[:TEMPLATE_CHARS].rstrip()
+
+
+def _masked(match: re.Match[str]) -> str:
+    group = match.lastgroup
+    if group == "keep":
+        return match[0]
+    if group == "secret":
+        return "[REDACTED_SECRET]"  # its tag is keyed by the store: the same error must stay equal
+    if group == "n":
+        before = match.string[max(0, match.start() - 10) : match.start()].lower()
+        if before.endswith(_NAMING):
+            return match[0]
+    return f"<{group}>"
+
+
+def error_line(text: str) -> str:
+    """The line of an output that says what went wrong, at most 400 characters of it.
+
+    Only the head and the tail of a long output are looked at.
+    """
+    traceback = "Traceback (most recent" in text[:_WINDOW_CHARS] or (
+        "Traceback (most recent" in text[-_WINDOW_CHARS:]
+    )
+    lines = _candidate_lines(text)
+    if traceback:
+        for line in reversed(lines):
+            if _RAISED.match(line):
+                return line
+    for line in lines:
+        if _TELLS.search(line) and not _NO_ERROR.search(line):
+            return line
+    return lines[0] if lines else ""
+
+
+def excerpt(text: str, limit: int) -> str:
+    """One line of at most `limit` characters, cut at a word where possible."""
+    line = _SPACES.sub(" ", _ANSI.sub("", text[: limit * 4])).strip()
+    if len(line) <= limit:
+        return line
+    cut = line.rfind(" ", limit // 2, limit - 1)
+    return line[: cut if cut > 0 else limit - 1].rstrip() + "…"
+
+
+def window(text: str) -> str:
+    """Head and tail of a text, so that no pattern ever runs over a whole megabyte."""
+    if len(text) <= 2 * _WINDOW_CHARS:
+        return text
+    return text[:_WINDOW_CHARS] + "\n" + text[-_WINDOW_CHARS:]
+
+
+def _candidate_lines(text: str) -> list[str]:
+    lines: list[str] = []
+    for raw in _TAG.sub("", _ANSI.sub("", window(text))).splitlines():
+        line = raw.strip()[:_LINE_CHARS]
+        if line and not _PREFACE.match(line):
+            lines.append(line)
+    return lines
