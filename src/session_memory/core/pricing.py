@@ -1,7 +1,7 @@
 """Tokens to dollars, from a dated price table that ships with the package.
 
-`scripts/refresh_prices.py` makes the table. Prices are the vendors' list prices: batch, priority and
-fast modes, discounts and the surcharge of regional cloud endpoints are left out.
+`scripts/refresh_prices.py` makes the table. Prices are the vendors' list prices: batch, priority
+and fast modes, discounts and the surcharge of regional cloud endpoints are left out.
 """
 
 from __future__ import annotations
