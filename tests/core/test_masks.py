@@ -71,7 +71,7 @@ def test_the_telling_line_is_found_behind_headers() -> None:
 def test_a_traceback_is_named_by_what_was_raised() -> None:
     text = (
         "Exit code 1\nTraceback (most recent call last):\n"
-        '  File "a.py", line 3, in <module>\n    raise_error(failed)\nValueError: no such colour: 3\n'
+        '  File "a.py", line 3, in <module>\n    fail()\nValueError: no such colour: 3\n'
     )
     assert error_line(text) == "ValueError: no such colour: 3"
 

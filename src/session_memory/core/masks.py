@@ -1,4 +1,4 @@
-"""Error texts as templates: what varies from run to run is masked, so that equal errors are equal."""
+"""Error texts as templates: what varies is masked, so that the same error looks the same."""
 
 from __future__ import annotations
 

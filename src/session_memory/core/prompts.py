@@ -1,0 +1,168 @@
+"""What a user's prompt says: approval, rejection or correction of the work, or a request."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from session_memory.core.masks import excerpt
+
+Approval = Literal["explicit", "implied"]
+
+_HEAD_CHARS = 400  # a verdict stands at the start of a prompt; what follows is often a pasted log
+_CLAUSE = re.compile(r"([^.!?;,:\n。！？，、…—–]+)([.!?;,:\n。！？，、…—–]*)")
+_FILLER = re.compile(
+    r"^(?:(?:ok|okay|yes|yep|yeah|ah|oh|cool|wow|hey|and|so|now|alright|great|nice|perfect|sure"
+    r"|i think|i guess|hmm|ja|oui|sí|да)\s+)+"
+)
+
+_PRAISE = r"perfect|great|excellent|awesome|amazing|brilliant|fantastic|wonderful|nice|lovely|sweet"
+_EXPLICIT = re.compile(
+    r"(?:many )?(?:thanks|thank you|thx|tysm|cheers)(?: (?:so much|a lot|very much|again|man|mate"
+    r"|claude|codex|all|for (?!any|your help in)\w.*))?"
+    rf"|(?:{_PRAISE})(?: (?:work|job|stuff|one|thanks|thank you|now|catch|fix))?"
+    r"|(?:this|that|it|everything|all|the \w+)(?:'s| is| are| looks?| seems?)? ?"
+    rf"(?:(?:now|all|just|really|very|pretty|so|much|finally) )*(?:{_PRAISE}|good|fixed|solved|resolved"
+    r"|done|working|better)(?: (?:now|to me|thanks|again|well|fine))*"
+    r"|(?:looks?|seems?) (?:(?:really|very|pretty|all) )?(?:good|great|perfect|nice|right|correct|fine"
+    r"|ok|okay)(?: (?:to me|now))?"
+    r"|lgtm|looks good to me"
+    r"|(?:(?:it|that|this|everything|all|the \w+) )?(?:(?:now|all|finally) )?"
+    r"(?:works|worked|(?:seems|appears) to (?:be )?work(?:ing)?)"
+    r"(?: (?:now|fine|great|well|perfectly|for me|as expected|like a charm|again|correctly|nicely))*"
+    r"|(?:that|this|it)(?:'s| has)? (?:did it|did the trick|does the trick|fixed it|solved it|fixed)"
+    r"|well done|good (?:job|work)|nailed it|much better|all good|approved|problem solved"
+    r"|issue (?:is )?(?:fixed|resolved|solved)|(?:i )?(?:like|love) (?:it|this|that)"
+    r"|exactly(?: what i wanted)?|all (?:tests|checks) (?:are )?(?:pass|passing|green)(?: now)?"
+    r"|(?:(?:i|we)(?:'ve| have)? )?merged(?: (?:it|this|that|the pr|that pr))?"
+    # German, French, Spanish, Portuguese, Italian, Dutch, Polish, Swedish, Russian, Ukrainian
+    r"|(?:vielen )?dank(?:e(?: schön| dir| sehr)?)?|perfekt|passt(?: so)?|klappt(?: jetzt)?"
+    r"|(?:es |das )?funktioniert(?: jetzt| gut| super)?|sieht gut aus|super|läuft(?: jetzt)?"
+    r"|merci(?: beaucoup)?|parfait|(?:ça|ca) (?:marche|fonctionne)|nickel|impeccable"
+    r"|(?:muchas )?gracias|perfecto|(?:ya )?funciona(?: bien)?|genial|obrigad[oa]|perfeito|funcionou"
+    r"|grazie(?: mille)?|perfetto|funziona|bedankt|dank je(?: wel)?|(?:het )?werkt(?: nu)?"
+    r"|dzięki|działa|tack|спасибо|отлично|(?:всё )?работает|дякую"
+)
+_EXPLICIT_CJK = re.compile(
+    r"(?:ありがとう|完璧|動きました|素晴らしい|いい感じ|谢谢|謝謝|完美|可以了|搞定|太好了|감사|고마|완벽)"
+)
+_SHIP = r"(?:commit|push|ship|merge|deploy|release|publish|submit|land|post)"
+_IMPLIED = re.compile(
+    r"(?:(?:please|can you|let's|lets|go ahead and|then|just) )*"
+    rf"{_SHIP}(?: (?:and|then|&|\+) {_SHIP})*"
+    r"(?: (?:it|this|that|these|them|your|the|changes?|to|main|master|remote|pr|origin|up|directly|all"
+    r"|everything|now|branch|in|please))*"
+)
+
+_REJECTS = re.compile(
+    r"\b(?:does|do|did|is|are|was|has|have|can|could|will|would)(?:n't|nt| not)\b(?: \w+){0,2} "
+    r"(?:work(?:ing|ed)?|fix(?:ed)?|solve[ds]?|help(?:ed)?|right|correct|compile|build|run|pass|start"
+    r"|render|load|what i)\b"
+    r"|\bnot (?:working|fixed|correct|what i|good enough|right(?! now| away))\b"
+    r"|(?:'s|\bis|\bwas) not (?:right|correct|it|what|how|good)\b(?! now)"
+    r"|\bnever work(?:s|ed)\b"
+    r"|\bstill (?:not|fail\w*|broken|wrong|an issue|crash\w*|the same|doesn'?t|does not|isn'?t|happen\w*"
+    r"|hang\w*|error\w*|red)\b"
+    r"|\bstill (?:get(?:ting)?|see(?:ing)?|ha(?:ve|ving|s)|there'?s?) (?:\w+ ){0,3}"
+    r"(?:errors?|issues?|problems?|bugs?|failures?|warnings?)\b"
+    r"|^(?:please |just )?(?:revert|undo|roll ?back|discard)(?:$| (?:it|this|that|these|those|your|all"
+    r"|everything|the (?:last )?changes?))"
+    r"|\b(?:this|that|it|you|which)(?:'s| is| are|'re| was|'s all)? (?:(?:completely|totally|just|all|so"
+    r"|still|now|even) )*(?:wrong|incorrect|broken|useless|terrible|worse|broke)\b"
+    r"|^(?:wrong|broken|incorrect)$|\b(?:something|you) broke\b|\bmade (?:it|things) worse\b"
+    r"|\bbroke (?:it|everything)\b"
+    r"|(?:funktioniert|geht|klappt|läuft) (?:\w+ )?nicht|das ist falsch|marche (?:toujours )?pas"
+    r"|fonctionne pas|c'est faux|no funciona|está mal|não funciona|non funziona|sbagliato"
+    r"|werkt (?:\w+ )?niet|klopt niet|nie działa|не работает|неправильно|не працює"
+    r"|動かない|動きません|違います|不对|不行|错了|没用|还是不|不工作|안 ?돼|안 ?됩니다|틀렸"
+)
+_CORRECTS_FIRST = re.compile(
+    r"(?:no|nope|nah)\b(?! (?:problem|worries|need|rush|thanks|thank|idea|changes?|code))"
+    r"|(?:wait|stop|hold on|whoa|actually)\b|(?:don't|do not|dont|never)\b"
+    r"|(?:nein|non|nee|нет|ні)\b|不是|違う"
+)
+_CORRECTS = re.compile(
+    r"\bi (?:said|meant|told you|asked (?:you )?(?:for|to)|did(?:n't|nt| not) (?:ask|want|mean|say)"
+    r"|already (?:said|told))\b|\b(?:that's|thats|that is|this is|it's) (?:not|wrong)\b"
+    r"|\bwrong\b|\binstead\b|\byou (?:forgot|missed|should(?:n't| not| have)|were supposed"
+    r"|misunderstood|ignored|keep|broke)\b|\bwhy (?:did|are|aren't|didn't|would|have) ?you\b"
+    r"|\bnot what i\b|\b(?:don't|do not|dont) (?:use|do|add|change|touch|remove|create|write|need|want"
+    r"|commit|push)\b|\bstattdessen\b|\bplutôt\b"
+)
+
+_WEAK = re.compile(
+    r"(?:please )?(?:continue|go on|go ahead|proceed|keep going|carry on|resume|yes|yep|yeah|y|ok|okay"
+    r"|sure|no|n|hi|hello|hey|next|retry|try again|again|done|clear|exit|quit|test|ping|weiter|ja|oui"
+    r"|continuer|continua|continúa|sí|да|продолжай|继续|続けて|はい|好|계속|\w)(?: please)?",
+    re.I,
+)
+_LOCAL_COMMANDS = re.compile(
+    r"/(?:usage|clear|cost|status|model|config|login|logout|help|compact|context|resume|exit|quit|mcp"
+    r"|permissions|theme|vim|doctor|memory|hooks|agents|plugin|plugins|ide|new|fast|effort|export"
+    r"|rename|stats|feedback|bug|upgrade|skills|tasks|diff|approvals|init-config|output-style|plan)\b"
+)
+_SLASH = re.compile(r"(?:<command-(?:name|message)>|/[\w:.-]+$)")
+
+
+def approval(text: str) -> Approval | None:
+    """Whether the prompt accepts the work; a rejection anywhere in it takes that back."""
+    if rejects(text):
+        return None
+    found: Approval | None = None
+    for clause, end in _clauses(text):
+        if "?" in end or not clause:
+            continue
+        bare = _FILLER.sub("", clause, count=1)
+        if _EXPLICIT.fullmatch(clause) or _EXPLICIT.fullmatch(bare) or _EXPLICIT_CJK.match(clause):
+            return "explicit"
+        if _IMPLIED.fullmatch(bare):
+            found = "implied"
+    return found
+
+
+def rejects(text: str) -> bool:
+    """Whether the prompt says that the work is wrong or does not work."""
+    return any(
+        _REJECTS.search(clause) is not None
+        for clause, end in _clauses(text)
+        if "?" not in end or clause.startswith("why")
+    )
+
+
+def corrects(text: str) -> bool:
+    """Whether the prompt corrects the agent: other than asked, not that way, stop."""
+    head = _plain(text)
+    return (
+        _CORRECTS_FIRST.match(head) is not None
+        or _CORRECTS.search(head[:200] if len(text) > _HEAD_CHARS else head) is not None
+        or rejects(text)
+    )
+
+
+def is_request(text: str) -> bool:
+    """False for "continue", "yes", a greeting, or a slash command that only drives the client."""
+    plain = text.strip()
+    if not plain or _LOCAL_COMMANDS.match(plain) or _SLASH.match(plain):
+        return False
+    if len(plain) > 60:
+        return True
+    words = plain.strip(" .!?,…。！").lower()
+    return bool(words) and not _WEAK.fullmatch(words) and not _EXPLICIT.fullmatch(words)
+
+
+def objective_of(text: str, limit: int = 300) -> str:
+    """The first paragraph of a prompt, joined with the next where it only announces it."""
+    taken = ""
+    for paragraph in text[: limit * 8].split("\n\n"):
+        taken = f"{taken} {paragraph.strip()}".strip()
+        if len(taken) >= 40 and not taken.endswith(":"):
+            break
+    return excerpt(taken, limit)
+
+
+def _plain(text: str) -> str:
+    return text[:_HEAD_CHARS].replace("’", "'").lower().strip()
+
+
+def _clauses(text: str) -> list[tuple[str, str]]:
+    return [(match[1].strip(), match[2]) for match in _CLAUSE.finditer(_plain(text))]
