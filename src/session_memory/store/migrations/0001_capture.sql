@@ -70,7 +70,8 @@ CREATE TABLE session (
   state              TEXT NOT NULL DEFAULT 'captured',
   parser_version     INTEGER NOT NULL DEFAULT 0,
   next_seq           INTEGER NOT NULL DEFAULT 0,
-  event_count        INTEGER NOT NULL DEFAULT 0,
+  event_count        INTEGER NOT NULL DEFAULT 0,   -- events ever captured
+  raw_events         INTEGER NOT NULL DEFAULT 0,   -- rows in event now
   indexed_bytes      INTEGER NOT NULL DEFAULT 0,
   captured_at        INTEGER NOT NULL,
   metadata           TEXT NOT NULL DEFAULT '{}',

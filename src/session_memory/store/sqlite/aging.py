@@ -17,9 +17,10 @@ OPTIMIZE_SHARE = 8
 """The indexes are rewritten once an eighth of what they index has gone; before, it would not pay."""
 _RAW = """
 SELECT s.id, s.external_id, s.state, coalesce(s.ended_at, s.captured_at), s.indexed_bytes,
-  coalesce((SELECT sum(bytes) FROM segment WHERE session_id = s.id), 0),
-  (SELECT count(*) FROM event WHERE id BETWEEN s.id << 24 AND (s.id << 24) | 16777215)
-FROM session s WHERE s.state IN ('captured', 'analyzed')
+  coalesce(g.bytes, 0), s.raw_events
+FROM session s LEFT JOIN (SELECT session_id, sum(bytes) AS bytes FROM segment GROUP BY session_id) g
+  ON g.session_id = s.id
+WHERE s.raw_events > 0
 """
 _DISTILLED = """
 SELECT coalesce((SELECT sum(length(body)) FROM digest), 0)
@@ -37,7 +38,6 @@ def raw_sessions(db: apsw.Connection) -> list[RawSession]:
             last_at=row[3],
         )
         for row in rows(db, _RAW)
-        if row[6]
     ]
 
 
@@ -47,8 +47,9 @@ def raw_usage(db: apsw.Connection) -> StoreUsage:
     From totals, not from `raw_sessions`: it runs in every sweep that stored something.
     """
     segment_bytes = int(value(db, "SELECT sum(bytes) FROM segment") or 0)
-    events = int(value(db, "SELECT count(*) FROM event") or 0)
-    indexed = int(value(db, "SELECT sum(indexed_bytes) FROM session") or 0)
+    events, indexed = db.execute(
+        "SELECT coalesce(sum(raw_events), 0), coalesce(sum(indexed_bytes), 0) FROM session"
+    ).fetchone()
     return StoreUsage(
         raw_bytes=estimate_raw_bytes(segment_bytes, events, indexed),
         distilled_bytes=int(value(db, _DISTILLED)),
@@ -111,7 +112,9 @@ def _evict_one(db: apsw.Connection, eviction: Eviction, now_ms: int) -> int:
     db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", ids)
     db.execute("DELETE FROM segment WHERE session_id = ?", (session_id,))
     db.execute(
-        "UPDATE session SET state = 'raw_evicted', indexed_bytes = 0 WHERE id = ?", (session_id,)
+        "UPDATE session SET state = 'raw_evicted', raw_events = 0, indexed_bytes = 0"
+        " WHERE id = ?",
+        (session_id,),
     )
     db.execute(
         "INSERT INTO eviction (at, session_id, external_id, reason, bytes, data_loss)"

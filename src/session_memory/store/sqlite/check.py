@@ -48,6 +48,8 @@ _REFERENCES = {
     " AND NOT EXISTS (SELECT 1 FROM eviction v WHERE v.session_id = s.id AND v.data_loss = 1)",
     "evicted_with_raw": "SELECT count(*) FROM session s WHERE s.state = 'raw_evicted' AND EXISTS"
     " (SELECT 1 FROM segment WHERE session_id = s.id)",
+    "wrong_event_count": "SELECT count(*) FROM session s WHERE s.raw_events !="
+    " (SELECT count(*) FROM event WHERE id BETWEEN s.id << 24 AND (s.id << 24) | 16777215)",
     "session_past_its_sequence": "SELECT count(*) FROM event e JOIN session s ON s.id = e.id >> 24"
     " WHERE (e.id & 16777215) >= s.next_seq",
 }

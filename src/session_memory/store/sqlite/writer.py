@@ -15,6 +15,7 @@ from session_memory.core.cursor import Cursor
 from session_memory.core.facts import FACT_RULES, Fact
 from session_memory.core.identity import Resolution
 from session_memory.core.schema import Digest
+from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import SegmentReader, SegmentStore, pack
 from session_memory.store.sqlite import settle as settling
@@ -119,11 +120,23 @@ class SqliteWriter:
             if state.added:
                 self._db.execute(
                     "UPDATE session SET next_seq = ?, event_count = event_count + ?,"
-                    " indexed_bytes = indexed_bytes + ? WHERE id = ?",
-                    (state.next_seq, state.added, state.indexed_bytes, state.handle.id),
+                    " raw_events = raw_events + ?, indexed_bytes = indexed_bytes + ? WHERE id = ?",
+                    (
+                        state.next_seq,
+                        state.added,
+                        state.added,
+                        state.indexed_bytes,
+                        state.handle.id,
+                    ),
                 )
                 state.added = state.indexed_bytes = 0
-        self._segments.put(packed)
+        try:
+            self._segments.put(packed)
+        except OSError as error:
+            raise StoreError(
+                f"cannot write session texts: {error.strerror}",
+                hint="free disk space or check the store's permissions; the sweep can be repeated",
+            ) from error
 
     # sources
 
@@ -355,7 +368,8 @@ class SqliteWriter:
             "DELETE FROM event_text WHERE rowid = ?",
             "DELETE FROM turn_text WHERE rowid = ?",
             "DELETE FROM event WHERE id = ?",
-            "UPDATE session SET event_count = event_count - 1 WHERE id = ? >> 24",
+            "UPDATE session SET event_count = event_count - 1, raw_events = raw_events - 1"
+            " WHERE id = ? >> 24",
         ):
             self._db.execute(statement, (event_id,))
 
@@ -460,10 +474,9 @@ class SqliteWriter:
             (session_id, digest.outcome, digest.source_fingerprint, _encode(digest).decode()),
         )
         self._db.execute(
-            "UPDATE session SET low_value = ?, state = CASE WHEN EXISTS"
-            " (SELECT 1 FROM event WHERE id BETWEEN ? AND ?) OR event_count = 0"
-            " THEN 'analyzed' ELSE 'raw_evicted' END WHERE id = ?",
-            (low_value, *event_range(session_id), session_id),
+            "UPDATE session SET low_value = ?, state = CASE WHEN raw_events > 0"
+            " OR event_count = 0 THEN 'analyzed' ELSE 'raw_evicted' END WHERE id = ?",
+            (low_value, session_id),
         )
 
 

@@ -1,0 +1,55 @@
+"""What of an event goes into the full-text indexes.
+
+Indexing is the largest cost of a sweep, so only what recall needs is indexed: prompts, answers,
+commands, errors, paths, and the two ends of outputs.
+"""
+
+from __future__ import annotations
+
+from session_memory.core.schema import EventKind, ToolClass
+
+TEXT_CAP = 20_000
+ERROR_HEAD, ERROR_TAIL = 1_500, 500
+OUTPUT_HEAD, OUTPUT_TAIL = 300, 200
+WINDOW_OWN, WINDOW_BEFORE = 2_000, 500
+
+_TURN_KINDS = frozenset({"user_prompt", "assistant_text"})
+_SUMMARY_LABELS = frozenset({"compact_summary", "queued_prompt"})
+
+
+def index_text(
+    kind: EventKind,
+    text: str,
+    *,
+    is_error: bool = False,
+    tool: str | None = None,
+    tool_class: ToolClass | None = None,
+    command: str | None = None,
+    files: tuple[str, ...] = (),
+    label: str | None = None,
+) -> str | None:
+    """The words under which an event is found, or None."""
+    if kind in _TURN_KINDS or kind == "error" or (kind == "injected" and label in _SUMMARY_LABELS):
+        return text[:TEXT_CAP]
+    if kind == "tool_call":
+        if command:
+            return command[:TEXT_CAP]
+        if tool_class in ("read", "edit"):
+            return " ".join((tool or "", *files))
+        return f"{tool or ''} {text[:OUTPUT_HEAD]}"
+    if kind == "tool_result":
+        head, tail = (ERROR_HEAD, ERROR_TAIL) if is_error else (OUTPUT_HEAD, OUTPUT_TAIL)
+        if len(text) > head + tail:
+            text = f"{text[:head]}\n{text[-tail:]}"
+        return text
+    return None
+
+
+def is_turn(kind: EventKind) -> bool:
+    """Whether an event is one side of the dialogue."""
+    return kind in _TURN_KINDS
+
+
+def window_text(text: str, before: list[str]) -> str:
+    """A turn with its predecessors, each cut to what tells its topic."""
+    return "\n".join((*(turn[:WINDOW_BEFORE] for turn in before), text[:WINDOW_OWN]))
