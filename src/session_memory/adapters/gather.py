@@ -5,6 +5,7 @@ from __future__ import annotations
 from session_memory.adapters.common import RawEvent, SessionPart
 from session_memory.core.facts import FACT_RULES, Fact, FactRule
 from session_memory.core.schema import Usage
+from session_memory.core.usage import fuller
 
 
 class PartBuilder:
@@ -34,8 +35,7 @@ class PartBuilder:
     def spend(self, usage: Usage) -> None:
         """Count a response once: copies written while it streamed hold placeholders."""
         held = self._usages.get(usage.key)
-        if held is None or _weight(usage) >= _weight(held):
-            self._usages[usage.key] = usage
+        self._usages[usage.key] = usage if held is None else fuller(held, usage)
 
     def build(self) -> SessionPart:
         """The part, with facts, events and usages in the order they were found."""
@@ -54,10 +54,3 @@ def _beats(value: str | int, held: str | int, rule: FactRule) -> bool:
     if isinstance(value, int) and isinstance(held, int):
         return (rule == "min" and value < held) or (rule == "max" and value > held)
     return False
-
-
-def _weight(usage: Usage) -> tuple[int, int]:
-    total = (
-        usage.input + usage.output + usage.cache_read + usage.cache_write_5m + usage.cache_write_1h
-    )
-    return usage.output, total
