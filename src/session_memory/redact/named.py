@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from session_memory.redact.plausible import is_literal, is_random, is_value
+from session_memory.redact.plausible import is_literal, is_random, is_setting, is_value
 from session_memory.redact.rule import Rule, fake
 
 MIN_QUOTED = 6
@@ -142,10 +142,10 @@ CONTEXT = (
         id="environment",
         pattern=rb"(?:PASSWORD|PASSWD|PASSPHRASE|_PWD|SECRET(?:_ACCESS)?(?:_KEY)?(?:_BASE)?|TOKEN|"
         rb"(?:API|ACCESS|PRIVATE|AUTH|ENCRYPTION|SIGNING|MASTER|ACCOUNT|SESSION)_?KEY)"
-        rb"(?:=|:\s+)['\"]?" + _BARE_VALUE,
+        rb"=['\"]?" + _BARE_VALUE,
         group=1,
         keywords=_WORD_KEYWORDS,
-        check=is_literal,
+        check=is_setting,
         must_match=(
             "DB_PASSWORD=correcthorse",
             "DB_PASSWORD=пароль-базы",
@@ -156,6 +156,7 @@ CONTEXT = (
         must_not_match=(
             "DB_PASSWORD=$OTHER_PASSWORD",
             "DB_PASSWORD=changeme",
+            "API_KEY=process.env.API_KEY",
             "API_KEY_FILE=/run/secrets/api",
             "PRIVATE_KEY=/etc/ssl/private/key.pem",
         ),
@@ -178,6 +179,7 @@ CONTEXT = (
             "accessToken: request.headers.authorization",
             "max_tokens: 1234567890",
             "access_token: undefined",
+            "access_token: Optional[str] = None",
         ),
     ),
     Rule(

@@ -1,0 +1,64 @@
+"""The table proves itself: every rule's samples go through the engine."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from session_memory.redact import RULES, Redactor, Rule
+from session_memory.redact.placeholder import MARK
+
+KEY = b"a key of the tests"
+MATCHES = [(rule, sample) for rule in RULES for sample in rule.must_match]
+OTHERS = [(rule, sample) for rule in RULES for sample in rule.must_not_match]
+
+
+@pytest.mark.parametrize(("rule", "sample"), MATCHES, ids=[rule.id for rule, _ in MATCHES])
+def test_a_rule_redacts_what_it_must_match(rule: Rule, sample: str) -> None:
+    alone = Redactor(KEY, (rule,))
+    assert MARK.search(alone.redact(sample.encode()))
+    assert alone.take_counts() == {rule.id: 1}
+    assert MARK.search(Redactor(KEY).redact(sample.encode()))
+
+
+@pytest.mark.parametrize(("rule", "sample"), OTHERS, ids=[rule.id for rule, _ in OTHERS])
+def test_a_rule_leaves_what_it_must_not_match(rule: Rule, sample: str) -> None:
+    data = sample.encode()
+    assert Redactor(KEY, (rule,)).redact(data) is data
+
+
+def test_every_rule_has_samples_of_both_kinds_and_an_id_of_its_own() -> None:
+    assert all(rule.must_match and rule.must_not_match and rule.keywords for rule in RULES)
+    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert all(word == word.lower() for rule in RULES for word in rule.keywords)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
+def test_no_match_can_slip_past_the_keywords(rule: Rule) -> None:
+    @settings(max_examples=30, deadline=None, database=None)
+    @given(st.from_regex(re.compile(rule.pattern), fullmatch=True))
+    def check(match: bytes) -> None:
+        assert any(word.encode() in match.lower() for word in rule.keywords)
+
+    check()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "session 3f2b8c1e-9d47-4a6b-8f10-2c5e7d9a1b34",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "md5 d41d8cd98f00b204e9800998ecf8427e",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "export DB_PASSWORD=${DB_PASSWORD}",
+        '{"access_token": "<your-access-token>", "client_secret": "********"}',
+        "refresh_token: changeme",
+        "https://user:$TOKEN@host.test/",
+        "def token(self) -> str: return self.access_token",
+    ],
+)
+def test_known_non_secrets_stay_readable(text: str) -> None:
+    assert Redactor(KEY).redact_text(text) is text
