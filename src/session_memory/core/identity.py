@@ -39,7 +39,6 @@ __all__ = [
     "Tree",
     "domain_for",
     "project_key",
-    "resolution_metadata",
     "resolve",
     "resolve_repo",
     "unique_key",
@@ -112,16 +111,21 @@ def resolve(
 ) -> Resolution:
     """The project by the first that knows: explicit name, payload, cwd, mention, leaf, default."""
     options = msgspec.structs.replace(options, home=_place(options.home, tree))
-    place = _place(cwd, tree)
-    found = _project(upward(place), "cwd", tree, options) if place else None
     for source, name in (("explicit", explicit), ("payload", payload_key)):
         key = project_key(name)
         if key is not None:
-            base = found or Resolution()
+            base = _by_cwd(cwd, "", tree, options)
             return msgspec.structs.replace(base, key=key, source=source, confidence="high")
+    return _by_cwd(cwd, text or "", tree, options)
+
+
+def _by_cwd(cwd: str | None, text: str, tree: Tree, options: Options) -> Resolution:
+    """The project of a directory; what the text mentions only helps where that is none."""
+    place = _place(cwd, tree)
     if place is None:
         return Resolution(warnings=(UNUSABLE_CWD,) if cwd else ())
-    mentions = [tree.real(path) for path in mentioned_paths(text or "", place, options.home)]
+    found = _project(upward(place), "cwd", tree, options)
+    mentions = [tree.real(path) for path in mentioned_paths(text, place, options.home)]
     if found is None:
         return _without_project(place, mentions, tree, options)
     outside = [path for path in mentions if found.root and not within(path, found.root)]
@@ -302,7 +306,7 @@ def domain_for(resolution: Resolution, options: Options) -> str:
         resolution.root,
         resolution.repo,
         remote,
-        resolution.key if resolution.source != "fallback" else None,
+        resolution.key,
         leaf(place).removesuffix(".git") if place else None,
         remote.rpartition("/")[2] if remote else None,
     )
@@ -321,13 +325,3 @@ def _comparable(name: str, home: str | None) -> str:
     if path is not None:
         return fold(path)
     return (normal_remote(name) or name).casefold()
-
-
-def resolution_metadata(resolution: Resolution) -> dict[str, str | list[str] | None]:
-    """What a session's metadata keeps of how its project was found (IDN-06)."""
-    return {
-        "project_resolution_source": resolution.source,
-        "project_resolution_confidence": resolution.confidence,
-        "project_resolution_warnings": list(resolution.warnings),
-        "project_root_path": resolution.root,
-    }
