@@ -1,0 +1,47 @@
+# Everything a fresh machine needs is Python 3.11 or newer, make and a package index.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.made-from-locks
+JOBS ?= auto
+
+.PHONY: run test check bench docs lock clean
+
+# One sweep over the agent logs of this machine, then what is stored.
+run: $(STAMP)
+	$(BIN)/python scripts/first_run.py
+
+# The whole test suite.
+test: $(STAMP)
+	$(BIN)/python -m pytest -q -n $(JOBS)
+
+# Everything that can be said about the code without running it.
+check: $(STAMP)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/generate_docs.py --check
+
+# Speed and size figures of this machine.
+bench: $(STAMP)
+	$(BIN)/python -m tests.bench.run
+
+# The generated pages of docs/.
+docs: $(STAMP)
+	$(BIN)/python scripts/generate_docs.py
+
+# The hashed locks, from pyproject.toml; `make lock UPGRADE=1` takes the newest versions.
+lock:
+	$(PYTHON) scripts/lock.py $(if $(UPGRADE),--upgrade)
+
+clean:
+	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .cache .import_linter_cache build dist
+
+# Made once, and again when a lock or the package's own metadata changes.
+$(STAMP): requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@

@@ -1,0 +1,100 @@
+"""Writes docs/cli.md from the commands and docs/config.md from the packaged configuration file."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from session_memory.cli.app import VERBS, cli
+from session_memory.cli.config import packaged
+from session_memory.config import ALLOWED, KINDS, variable
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+NOTE = "<!-- Made by `make docs`; do not edit. -->\n"
+WIDTH = 88
+
+
+def commands(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """(path, help) of a command and of everything below it."""
+    yield context.command_path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            if command is cli and find_spec(VERBS[name].module) is None:
+                continue  # named in the overview; its module is not part of this tree
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from commands(inner, child(inner, name, context))
+
+
+def child(command: click.Command, name: str, parent: click.Context | None) -> click.Context:
+    """A context of fixed width: the page may not depend on the terminal it was made in."""
+    settings = {"terminal_width": WIDTH, "max_content_width": WIDTH, **command.context_settings}
+    return click.Context(command, info_name=name, parent=parent, **settings)
+
+
+def cli_page() -> str:
+    """One section per command, each with the help a user would see."""
+    parts = [NOTE, "# Commands\n"]
+    parts += [f"- [`{name}`](#session-memory-{name}): {verb.help}" for name, verb in VERBS.items()]
+    for path, text in commands(cli, child(cli, "session-memory", None)):
+        parts.append(f"\n## {path}\n\n```text\n{text}\n```")
+    return "\n".join(parts) + "\n"
+
+
+def config_page() -> str:
+    """One section per table of the file: each key with its comment, default and variable."""
+    parts = [NOTE, "# Configuration\n"]
+    section, comment = "", list[str]()
+    for line in packaged().splitlines():
+        if line.startswith("#"):
+            comment.append(line.removeprefix("#").strip())
+        elif match := re.fullmatch(r"\[(.+)\]", line):
+            section = match.group(1)
+            parts += [f"\n## [{section}]\n", " ".join(comment) + "\n"]
+            comment = []
+        elif match := re.fullmatch(r"(\w+) = (.+)", line):
+            key = f"{section}.{match.group(1)}"
+            parts += [
+                f"### `{key}`\n",
+                " ".join(comment) + "\n",
+                f"- default: `{match.group(2)}`",
+                f"- allowed: {ALLOWED[KINDS[key]]}",
+                f"- variable: `{variable(key)}`\n",
+            ]
+            comment = []
+        elif comment and not section:  # the introduction, set off by an empty line
+            parts.append(" ".join(comment))
+            comment = []
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+PAGES = {"cli.md": cli_page, "config.md": config_page}
+
+
+def main() -> int:
+    """Write the pages, or with --check say which are not what would be written."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if outdated")
+    check: bool = parser.parse_args().check
+    outdated: list[str] = []
+    for name, page in PAGES.items():
+        target = DOCS / name
+        text = page()
+        if target.exists() and target.read_text(encoding="utf-8") == text:
+            continue
+        outdated.append(name)
+        if not check:
+            target.write_text(text, encoding="utf-8")
+    for name in outdated:
+        print(f"docs/{name} {'is outdated: run `make docs`' if check else 'written'}")
+    return 1 if check and outdated else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

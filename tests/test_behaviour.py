@@ -1,0 +1,60 @@
+"""Every promise of docs/behaviour.md has a test, and every test that claims one names a real one."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parent
+PAGE = TESTS.parent / "docs" / "behaviour.md"
+
+
+def promised() -> list[str]:
+    """The ids of the page, in order."""
+    return re.findall(r"^\| ([A-Z]{2,3}-\d{2}) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def markers(tree: ast.AST) -> Iterator[ast.Call]:
+    """Every `pytest.mark.rows(...)` in a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.rows":
+            yield node
+
+
+def claims() -> dict[str, list[str]]:
+    """Id to the places that claim it."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(TESTS.rglob("test_*.py")):
+        for call in markers(ast.parse(path.read_text(encoding="utf-8"))):
+            for argument in call.args:
+                assert isinstance(argument, ast.Constant), f"{path}: write the ids out"
+                found[str(argument.value)].append(f"{path.relative_to(TESTS)}:{call.lineno}")
+    return found
+
+
+def test_every_promise_has_a_test() -> None:
+    claimed = claims()
+    assert [row for row in promised() if row not in claimed] == []
+
+
+def test_every_claim_is_a_promise_of_the_page() -> None:
+    known = set(promised())
+    assert {row: places for row, places in claims().items() if row not in known} == {}
+
+
+def test_no_promise_is_listed_twice() -> None:
+    rows = promised()
+    assert len(rows) == len(set(rows)) > 0
+
+
+def test_no_test_claims_more_than_three_promises() -> None:
+    greedy = [
+        f"{path.relative_to(TESTS)}:{call.lineno}"
+        for path in sorted(TESTS.rglob("test_*.py"))
+        for call in markers(ast.parse(path.read_text(encoding="utf-8")))
+        if len(call.args) > 3
+    ]
+    assert greedy == []

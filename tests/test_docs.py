@@ -1,0 +1,115 @@
+"""The documents say what the program does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from session_memory import errors
+from session_memory.cli.app import VERBS, cli
+from session_memory.config import KINDS, variable
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+COMMITTED = [
+    path
+    for path in [*PAGES, *ROOT.glob("requirements/*.txt"), *ROOT.glob("scripts/*.py")]
+    if path.is_file()
+]
+
+
+def text(name: str) -> str:
+    """One of our documents."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.rows("ING-05")
+def test_every_configuration_key_is_documented_with_its_variable() -> None:
+    page = text("docs/config.md")
+    assert [key for key in KINDS if f"### `{key}`" not in page] == []
+    assert [key for key in KINDS if f"`{variable(key)}`" not in page] == []
+
+
+def test_every_verb_is_documented() -> None:
+    page = text("docs/cli.md")
+    assert [verb for verb in VERBS if f"\n## session-memory {verb}\n" not in page] == []
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    done = subprocess.run(
+        [sys.executable, "scripts/generate_docs.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+
+
+def test_every_exit_code_is_documented() -> None:
+    page = text("docs/operations.md")
+    codes = {0, 3, 130} | {
+        kind.exit_code
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.SessionMemoryError)
+    }
+    assert [code for code in sorted(codes) if f"| {code} |" not in page] == []
+    assert cli.epilog is not None
+    assert all(re.search(rf"\b{code}\b", cli.epilog) for code in codes)
+
+
+def test_the_readme_is_short_and_starts_with_two_commands() -> None:
+    readme = text("README.md")
+    assert len(readme.splitlines()) < 150
+    assert readme.index("make run") < readme.index("make test")
+
+
+def test_the_changelog_has_this_version() -> None:
+    version = tomllib.loads(text("pyproject.toml"))["project"]["version"]
+    assert f"## {version}" in text("CHANGELOG.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_between_documents_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", COMMITTED, ids=lambda path: path.name)
+def test_nothing_names_a_machine_or_a_package_index(path: Path) -> None:
+    content = path.read_text(encoding="utf-8")
+    found = re.findall(
+        r"(?:/home/|/root/|/Users/|/work/|file://|--index-url|--find-links)\S*", content
+    )
+    if path.suffix == ".txt":
+        found += re.findall(r"https?://\S+", content)
+    assert [item for item in found if path.name != "lock.py"] == []
+
+
+def test_every_lock_line_has_a_hash() -> None:
+    for lock in ROOT.glob("requirements/*.txt"):
+        for requirement in re.split(r"\n(?=[a-z])", lock.read_text(encoding="utf-8"))[1:]:
+            assert "--hash=sha256:" in requirement, requirement
+
+
+def test_the_locks_agree_and_cover_what_the_project_asks_for() -> None:
+    pins = {
+        lock: dict(re.findall(r"^([a-z0-9-]+)==(\S+)", text(f"requirements/{lock}.txt"), re.M))
+        for lock in ("base", "dev")
+    }
+    project = tomllib.loads(text("pyproject.toml"))
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    names = {re.split(r"[<>=;\[ ]", item)[0].replace(".", "-").lower() for item in wanted}
+    assert names <= set(pins["dev"])
+    assert pins["base"].items() <= pins["dev"].items()
+
+
+def test_the_glossary_has_the_words_the_code_is_written_in() -> None:
+    glossary = text("docs/concepts.md").lower()
+    words = ("flavour", "session", "event", "segment", "digest", "sweep", "cursor", "domain")
+    assert [word for word in words if f"**{word}" not in glossary] == []

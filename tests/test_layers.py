@@ -1,0 +1,94 @@
+"""Imports point down only, and nothing grows past what one person can hold in mind."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tokenize
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+MAX_FILE, MAX_FUNCTION, MAX_PARAMETERS = 400, 80, 5
+# Nobody can tell what such a file is for.
+VAGUE = {"utils", "util", "helpers", "helper", "manager", "base", "misc"}
+
+
+def name(path: Path) -> str:
+    """A path as a person would name it."""
+    return str(path.relative_to(ROOT))
+
+
+def functions() -> list[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Every function of the package with the place it stands."""
+    return [
+        (f"{name(path)}:{node.name}", node)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+
+
+def test_imports_point_down_only() -> None:
+    program = "import sys; from importlinter.cli import lint_imports_command as c; sys.exit(c())"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_core_does_no_input_or_output() -> None:
+    forbidden = {"sqlite3", "apsw", "subprocess", "socket", "urllib", "time", "click", "rich"}
+    found = [
+        f"{name(path)}: {module}"
+        for path in SOURCES
+        if "core" in path.parts
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for module in imported(node)
+        if module.partition(".")[0] in forbidden
+    ]
+    assert found == []
+
+
+def imported(node: ast.AST) -> list[str]:
+    """Modules a statement imports."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module]
+    return []
+
+
+def test_files_stay_short() -> None:
+    lengths = {name(path): len(path.read_text(encoding="utf-8").splitlines()) for path in SOURCES}
+    assert {path: count for path, count in lengths.items() if count > MAX_FILE} == {}
+
+
+def test_functions_stay_short_and_take_few_parameters() -> None:
+    long = [
+        place
+        for place, node in functions()
+        if (node.end_lineno or node.lineno) - node.lineno >= MAX_FUNCTION
+    ]
+    wide = [place for place, node in functions() if parameters(node) > MAX_PARAMETERS]
+    assert (long, wide) == ([], [])
+
+
+def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """How many parameters a caller must know; click hands options over by name."""
+    every = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return sum(argument.arg not in ("self", "cls", "app", "ctx") for argument in every)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name)
+def test_every_module_says_what_it_owns(path: Path) -> None:
+    assert path.stem not in VAGUE
+    with tokenize.open(path) as source:
+        assert ast.get_docstring(ast.parse(source.read())), f"{name(path)} has no docstring"
