@@ -1,6 +1,6 @@
 """Redaction speed on genuine Claude logs: run by hand, `python tests/bench/bench_redact.py`.
 
-Must 40, goal 100 MB of text per CPU second; the first round, which builds the automaton, is shown too.
+Must 40, goal 100 MB of text per CPU second; the first round also builds the automaton.
 """
 
 from __future__ import annotations

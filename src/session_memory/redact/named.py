@@ -121,7 +121,7 @@ CONTEXT = (
         id="quoted-name",
         # Also escaped, as JSON inside JSON; a value in quotes may hold escapes, but no quote.
         pattern=rb"(?i)(?:" + _WORDS + rb")\\*['\"]\s*(?::|=>?)\s*\\*['\"]"
-        rb"((?:[^\s'\"\\\x80-\xbf][\x80-\xbf]*|\\[^'\"\\\s]){6,})\\*['\"]",
+        rb"((?:[^\s'\"\\\x80-\xbf][\x80-\xbf]*|\\[^'\"\\\s\x80-\xbf][\x80-\xbf]*){6,})\\*['\"]",
         group=1,
         keywords=_WORD_KEYWORDS,
         check=is_value,
