@@ -6,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 import msgspec
 
@@ -148,13 +149,8 @@ def _without_project(
         return Resolution(warnings=(TECHNICAL_CWD,))
     inside = [path for path in mentions if within(path, place)]
     for path in inside:
-        below = [level for level in upward(path) if within(level, place)]
-        found = _project(
-            [level for level in below if fold(level) != fold(place)],
-            "mentioned_path",
-            tree,
-            options,
-        )
+        levels = takewhile(lambda level: fold(level) != fold(place), upward(path))
+        found = _project(tuple(levels), "mentioned_path", tree, options)
         if found is not None:
             return found
     outside = [path for path in mentions if path not in inside]
