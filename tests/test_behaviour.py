@@ -1,4 +1,4 @@
-"""Every promise of docs/behaviour.md has a test, and every test that claims one names a real one."""
+"""Every promise of docs/behaviour.md has a test, and every claim of a test is such a promise."""
 
 from __future__ import annotations
 
