@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 
 from session_memory.errors import StoreLocked
 
@@ -21,7 +21,7 @@ else:
 
 
 @contextlib.contextmanager
-def exclusive(path: str, what: str) -> Iterator[None]:
+def exclusive(path: str, what: str) -> Generator[None]:
     """Hold the lock file `path` for the length of the block, or raise StoreLocked at once."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -219,6 +219,10 @@ class Writer(Protocol):
         """
         ...
 
+    def cwd_of(self, session_id: int) -> str | None:
+        """The working directory of a settled session."""
+        ...
+
     def known_resolution(self, cwd: str) -> bool:
         """Whether that working directory was resolved before."""
         ...
@@ -286,6 +290,10 @@ class Store(Protocol):
         """The digest, or None while the session is not analyzed."""
         ...
 
+    def evicted_digest(self, session_id: int) -> Digest | None:
+        """The digest of the part of a session whose raw text was evicted."""
+        ...
+
     def unanalyzed(self) -> list[int]:
         """Sessions that need a (new) digest."""
         ...
@@ -308,6 +316,10 @@ class Store(Protocol):
         """Bytes that count against the caps: segments and the estimate for rows and index."""
         ...
 
+    def oldest_analyzed(self) -> int | None:
+        """When the oldest analyzed session that still has raw text ended."""
+        ...
+
     def raw_sessions(self) -> list[RawSession]:
         """Sessions whose raw text is here, with their share of the usage."""
         ...
@@ -318,6 +330,10 @@ class Store(Protocol):
 
     def sweep_orphans(self) -> int:
         """Remove segment files that no row points at; returns how many."""
+        ...
+
+    def crowded(self, limit: int) -> list[int]:
+        """Sessions with more segments than `limit`."""
         ...
 
     def compact(self, session_id: int) -> int:

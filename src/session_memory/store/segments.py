@@ -31,7 +31,7 @@ BLOCK_TEXT = 128 * 1024
 LEVEL = 3
 SUFFIX = ".seg"
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
-_COMPRESS_OPTIONS = {
+_COMPRESS_OPTIONS: dict[int, int] = {
     zstd.CompressionParameter.compression_level: LEVEL,
     zstd.CompressionParameter.checksum_flag: 1,
 }
@@ -103,7 +103,8 @@ def _directory(store: SegmentStore, name: str) -> _Directory:
     if len(raw) != size:
         raise StoreDamaged(f"segment {name} is cut short")
     lengths = list(struct.unpack(f"<{count}I", raw))
-    starts, at = [], len(MAGIC)
+    starts: list[int] = []
+    at = len(MAGIC)
     for length in lengths:
         starts.append(at)
         at += length
@@ -172,7 +173,9 @@ class DirectorySegments:
     def _path(self, name: str) -> str:
         session, _, rest = name.partition("-")
         if not (session.isalnum() and name.endswith(SUFFIX) and rest[:-4].isalnum()):
-            raise StoreDamaged(f"not a segment name: {name!r}")  # names come from rows: no traversal
+            raise StoreDamaged(
+                f"not a segment name: {name!r}"
+            )  # names come from rows: no traversal
         return os.path.join(self.root, f"{int(session, 16) % 256:02x}", name)
 
     def put(self, segments: list[Packed]) -> None:

@@ -189,6 +189,12 @@ CREATE TABLE digest (
   body               TEXT NOT NULL     -- JSON of core.schema.Digest
 ) STRICT;
 
+-- The digest as it was when raw text was last evicted: what comes later is merged into this one.
+CREATE TABLE evicted_digest (
+  session_id INTEGER PRIMARY KEY REFERENCES session (id) ON DELETE CASCADE,
+  body       TEXT NOT NULL
+) STRICT;
+
 -- Evictions done, with the reason of each; hard-cap losses stay visible here.
 CREATE TABLE eviction (
   id          INTEGER PRIMARY KEY,

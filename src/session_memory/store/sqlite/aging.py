@@ -6,15 +6,13 @@ was left behind by a crash is found again through `doomed_segment` or the orphan
 
 from __future__ import annotations
 
-import apsw
-
 from session_memory.core.retention import Eviction, RawSession, StoreUsage, estimate_raw_bytes
 from session_memory.store.segments import SegmentStore, pack, unpack
-from session_memory.store.sqlite.connection import rows, transaction, value
+from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 
 OPTIMIZE_SHARE = 8
-"""The indexes are rewritten once an eighth of what they index has gone; before, it would not pay."""
+"""The indexes are rewritten once an eighth of what they index has gone."""
 _RAW = """
 SELECT s.id, s.external_id, s.state, coalesce(s.ended_at, s.captured_at), s.indexed_bytes,
   coalesce(g.bytes, 0), s.raw_events
@@ -27,7 +25,7 @@ SELECT coalesce((SELECT sum(length(body)) FROM digest), 0)
 """
 
 
-def raw_sessions(db: apsw.Connection) -> list[RawSession]:
+def raw_sessions(db: Database) -> list[RawSession]:
     """Sessions whose raw text is here, each with its share of the usage."""
     return [
         RawSession(
@@ -41,7 +39,16 @@ def raw_sessions(db: apsw.Connection) -> list[RawSession]:
     ]
 
 
-def raw_usage(db: apsw.Connection) -> StoreUsage:
+def oldest_analyzed(db: Database) -> int | None:
+    """When the oldest analyzed session that still has raw text ended."""
+    return value(
+        db,
+        "SELECT min(coalesce(ended_at, captured_at)) FROM session"
+        " WHERE raw_events > 0 AND state = 'analyzed'",
+    )
+
+
+def raw_usage(db: Database) -> StoreUsage:
     """Segment bytes plus the documented estimate for rows and index, and the distilled bytes.
 
     From totals, not from `raw_sessions`: it runs in every sweep that stored something.
@@ -56,9 +63,7 @@ def raw_usage(db: apsw.Connection) -> StoreUsage:
     )
 
 
-def evict(
-    db: apsw.Connection, segments: SegmentStore, evictions: list[Eviction], now_ms: int
-) -> int:
+def evict(db: Database, segments: SegmentStore, evictions: list[Eviction], now_ms: int) -> int:
     """Drop events, index entries and segments of these sessions; keep everything else of them."""
     freed = 0
     before = int(value(db, "SELECT sum(indexed_bytes) FROM session") or 0)
@@ -74,19 +79,17 @@ def evict(
     return freed
 
 
-def optimize(db: apsw.Connection) -> None:
+def optimize(db: Database) -> None:
     """Rewrite both indexes without the entries of deleted events, which stay in them until then."""
     for table in ("event_text", "turn_text"):
         with transaction(db):
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 
 
-def _evict_one(db: apsw.Connection, eviction: Eviction, now_ms: int) -> int:
+def _evict_one(db: Database, eviction: Eviction, now_ms: int) -> int:
     session_id = eviction.session_id
     ids = event_range(session_id)
-    size = int(
-        value(db, "SELECT sum(bytes) FROM segment WHERE session_id = ?", (session_id,)) or 0
-    )
+    size = int(value(db, "SELECT sum(bytes) FROM segment WHERE session_id = ?", (session_id,)) or 0)
     db.execute(
         "INSERT OR IGNORE INTO evicted_event SELECT fingerprint, ?, inherited FROM event"
         " WHERE id BETWEEN ? AND ?",
@@ -106,14 +109,18 @@ def _evict_one(db: apsw.Connection, eviction: Eviction, now_ms: int) -> int:
             (*ids, 0 if table == "event_text" else 1),
         )
     db.execute(
+        "INSERT OR REPLACE INTO evicted_digest SELECT session_id, body FROM digest"
+        " WHERE session_id = ?",
+        (session_id,),
+    )
+    db.execute(
         "INSERT OR IGNORE INTO doomed_segment SELECT name FROM segment WHERE session_id = ?",
         (session_id,),
     )
     db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", ids)
     db.execute("DELETE FROM segment WHERE session_id = ?", (session_id,))
     db.execute(
-        "UPDATE session SET state = 'raw_evicted', raw_events = 0, indexed_bytes = 0"
-        " WHERE id = ?",
+        "UPDATE session SET state = 'raw_evicted', raw_events = 0, indexed_bytes = 0 WHERE id = ?",
         (session_id,),
     )
     db.execute(
@@ -131,7 +138,7 @@ def _evict_one(db: apsw.Connection, eviction: Eviction, now_ms: int) -> int:
     return size
 
 
-def remove_doomed(db: apsw.Connection, segments: SegmentStore) -> int:
+def remove_doomed(db: Database, segments: SegmentStore) -> int:
     """Unlink the files of segments whose rows are gone; returns how many there were."""
     names = [row[0] for row in rows(db, "SELECT name FROM doomed_segment")]
     if not names:
@@ -142,14 +149,14 @@ def remove_doomed(db: apsw.Connection, segments: SegmentStore) -> int:
     return gone
 
 
-def sweep_orphans(db: apsw.Connection, segments: SegmentStore) -> int:
+def sweep_orphans(db: Database, segments: SegmentStore) -> int:
     """Remove every segment file that no row points at."""
     removed = remove_doomed(db, segments)
     known = {row[0] for row in rows(db, "SELECT name FROM segment")}
     return removed + segments.delete([name for name in segments.names() if name not in known])
 
 
-def compact(db: apsw.Connection, segments: SegmentStore, session_id: int) -> int:
+def compact(db: Database, segments: SegmentStore, session_id: int) -> int:
     """Join a session's segments into one file, so that a long life does not mean many files."""
     parts = rows(
         db,
@@ -181,7 +188,7 @@ def compact(db: apsw.Connection, segments: SegmentStore, session_id: int) -> int
     return len(parts) - 1
 
 
-def crowded(db: apsw.Connection, limit: int) -> list[int]:
+def crowded(db: Database, limit: int) -> list[int]:
     """Sessions with more segments than `limit`."""
     return [
         row[0]

@@ -9,10 +9,10 @@ import apsw
 from session_memory.errors import StoreDamaged
 from session_memory.store.port import Finding
 from session_memory.store.segments import SegmentStore, digest_of, unpack
-from session_memory.store.sqlite.connection import rows, value
+from session_memory.store.sqlite.connection import Database, rows, value
 
 
-def fsck(db: apsw.Connection, segments: SegmentStore) -> list[Finding]:
+def fsck(db: Database, segments: SegmentStore) -> list[Finding]:
     """All findings; an empty list means the store is whole."""
     return [
         *_database(db),
@@ -22,7 +22,7 @@ def fsck(db: apsw.Connection, segments: SegmentStore) -> list[Finding]:
     ]
 
 
-def _database(db: apsw.Connection) -> Iterator[Finding]:
+def _database(db: Database) -> Iterator[Finding]:
     try:
         for (line,) in rows(db, "PRAGMA integrity_check(20)"):
             if line != "ok":
@@ -38,7 +38,8 @@ _REFERENCES = {
     " (SELECT 1 FROM session WHERE id = e.id >> 24)",
     "event_without_source": "SELECT count(*) FROM event e WHERE NOT EXISTS"
     " (SELECT 1 FROM source WHERE id = e.source_id)",
-    "text_outside_segment": "SELECT count(*) FROM event e LEFT JOIN segment s ON s.id = e.segment_id"
+    "text_outside_segment": "SELECT count(*) FROM event e"
+    " LEFT JOIN segment s ON s.id = e.segment_id"
     " WHERE e.segment_id IS NOT NULL AND (s.id IS NULL OR e.body_at + e.body_len > s.text_bytes"
     " OR s.session_id != e.id >> 24)",
     "response_not_counted_once": "SELECT count(*) FROM"
@@ -55,7 +56,7 @@ _REFERENCES = {
 }
 
 
-def _references(db: apsw.Connection) -> Iterator[Finding]:
+def _references(db: Database) -> Iterator[Finding]:
     for check, sql in _REFERENCES.items():
         try:
             count = value(db, sql)
@@ -66,7 +67,7 @@ def _references(db: apsw.Connection) -> Iterator[Finding]:
             yield Finding(check, f"{count} found")
 
 
-def _segments(db: apsw.Connection, segments: SegmentStore) -> Iterator[Finding]:
+def _segments(db: Database, segments: SegmentStore) -> Iterator[Finding]:
     known: set[str] = set()
     for name, size, text_bytes, digest, external_id in rows(
         db,
@@ -89,7 +90,7 @@ def _segments(db: apsw.Connection, segments: SegmentStore) -> Iterator[Finding]:
         yield Finding("orphan_segment", f"{orphans} files belong to no session", "warning")
 
 
-def _index(db: apsw.Connection) -> Iterator[Finding]:
+def _index(db: Database) -> Iterator[Finding]:
     for table, level in (("event_text", 1), ("turn_text", 2)):
         try:
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")

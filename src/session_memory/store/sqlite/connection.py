@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from importlib import resources
-from typing import Any
+from typing import Any, Protocol, cast
 from urllib.parse import quote
 
 import apsw
@@ -21,19 +21,39 @@ PAGE_SIZE = 8192
 Row = tuple[Any, ...]
 
 
-def connect(path: str, *, read_only: bool = False) -> apsw.Connection:
+class Rows(Protocol):
+    """The result of a statement."""
+
+    def __iter__(self) -> Iterator[Row]: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Row]: ...
+
+
+class Database(Protocol):
+    """What we use of a connection; apsw's own annotations leave too much unknown."""
+
+    @property
+    def in_transaction(self) -> bool: ...
+    def execute(self, statements: str, bindings: Any = ()) -> Rows: ...
+    def executemany(self, statements: str, sequenceofbindings: Any) -> Rows: ...
+    def last_insert_rowid(self) -> int: ...
+    def pragma(self, name: str, value: Any = None) -> Any: ...
+    def close(self) -> None: ...
+
+
+def connect(path: str, *, read_only: bool = False) -> Database:
     """Open a database that exists, with the pragmas every connection of ours has."""
     if not os.path.exists(path):
         raise StoreMissing(f"no store at {path}")
     try:
         connection = apsw.Connection(_uri(path, read_only), flags=_flags(read_only))
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        _prepare(connection, read_only)
+        _prepare(cast("Database", connection), read_only)
     except apsw.NotADBError:
         raise StoreDamaged(f"{path} is not a session-memory store") from None
     except (apsw.BusyError, apsw.LockedError):
         raise StoreLocked(f"{path} is in use by another process") from None
-    return connection
+    return cast("Database", connection)
 
 
 def _flags(read_only: bool) -> int:
@@ -50,8 +70,10 @@ def _uri(path: str, read_only: bool) -> str:
     return uri + ("?mode=ro" if read_only else "?mode=rw")
 
 
-def _prepare(connection: apsw.Connection, read_only: bool) -> None:
-    pragma = connection.pragma
+def _prepare(connection: Database, read_only: bool) -> None:
+    def pragma(name: str, setting: object) -> None:
+        connection.execute(f"PRAGMA {name} = {setting}").fetchall()
+
     pragma("temp_store", "MEMORY")
     pragma("cache_size", -32_000)
     if read_only:
@@ -73,13 +95,24 @@ def create(path: str) -> None:
     if os.path.getsize(path) == 0:
         connection = apsw.Connection(path)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
-        connection.pragma("page_size", PAGE_SIZE)
-        connection.pragma("auto_vacuum", "incremental")  # only possible before the first table
-        connection.pragma("journal_mode", "wal")
+        # The vacuum mode can only be chosen before the first table.
+        for setting in (f"page_size = {PAGE_SIZE}", "auto_vacuum = incremental"):
+            connection.execute(f"PRAGMA {setting}").fetchall()
+        connection.execute("PRAGMA journal_mode = wal").fetchall()
         connection.close()
 
 
-def migrate(connection: apsw.Connection, now_ms: int) -> list[int]:
+def copy_database(source: Database, path: str) -> None:
+    """Copy a live database into a new file with SQLite's own online backup."""
+    create(path)
+    destination = apsw.Connection(path)
+    with destination.backup("main", cast("apsw.Connection", source), "main") as process:
+        while not process.done:
+            process.step(1000)
+    destination.close()
+
+
+def migrate(connection: Database, now_ms: int) -> list[int]:
     """Apply pending migrations, each in one transaction with its record; return their numbers."""
     applied: list[int] = []
     check_version(connection)
@@ -111,12 +144,12 @@ def _migration(number: int) -> str:
     raise StoreDamaged(f"migration {number} is not in this installation")
 
 
-def schema_version(connection: apsw.Connection) -> int:
+def schema_version(connection: Database) -> int:
     """The version of the schema in the file."""
     return int(connection.pragma("user_version"))
 
 
-def check_version(connection: apsw.Connection) -> None:
+def check_version(connection: Database) -> None:
     """Refuse a store that a newer program wrote; called at the start of every transaction."""
     version = schema_version(connection)
     if version > SCHEMA_VERSION:
@@ -126,7 +159,7 @@ def check_version(connection: apsw.Connection) -> None:
 
 
 @contextlib.contextmanager
-def transaction(connection: apsw.Connection) -> Iterator[None]:
+def transaction(connection: Database) -> Generator[None]:
     """One write transaction: takes the write lock at once, commits at the end or rolls back."""
     try:
         connection.execute("BEGIN IMMEDIATE")
@@ -142,12 +175,12 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
         raise
 
 
-def rows(connection: apsw.Connection, sql: str, bindings: Any = ()) -> list[Row]:
+def rows(connection: Database, sql: str, bindings: Any = ()) -> list[Row]:
     """All rows of a query."""
     return connection.execute(sql, bindings).fetchall()
 
 
-def value(connection: apsw.Connection, sql: str, bindings: Any = ()) -> Any:
+def value(connection: Database, sql: str, bindings: Any = ()) -> Any:
     """The first column of the first row, or None."""
     row = connection.execute(sql, bindings).fetchone()
     return row[0] if row else None

@@ -6,14 +6,13 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import apsw
 import msgspec
 
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.store.port import SessionQuery
 from session_memory.store.segments import SegmentReader
 from session_memory.store.sqlite import reading
-from session_memory.store.sqlite.connection import rows, value
+from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.ids import event_range
 
 _PLACEHOLDER = re.compile(r"\[REDACTED_SECRET:[0-9a-f]+\]")
@@ -23,7 +22,7 @@ _SESSION_LEFT_OUT = {"id", "parent_id", "project_id", "parser_version"}
 _EVENT_LEFT_OUT = {"id", "session_id", "seq", "fingerprint", "body_ref", "source_ref"}
 
 
-def dump(db: apsw.Connection, reader: SegmentReader) -> Iterator[dict[str, Any]]:
+def dump(db: Database, reader: SegmentReader) -> Iterator[dict[str, Any]]:
     """One value per session, by flavour and native id, with its events, usage and digest."""
     found = reading.sessions(db, SessionQuery())
     for session in sorted(found, key=lambda s: (s.flavor, s.external_id)):
@@ -41,7 +40,7 @@ def dump(db: apsw.Connection, reader: SegmentReader) -> Iterator[dict[str, Any]]
         }
 
 
-def _superseded_whole(db: apsw.Connection, session_id: int) -> bool:
+def _superseded_whole(db: Database, session_id: int) -> bool:
     """A session that only a rewritten file knew: history, but not what the logs say now."""
     live, dead = db.execute(
         "SELECT sum(superseded = 0), sum(superseded) FROM event WHERE id BETWEEN ? AND ?",
@@ -66,7 +65,7 @@ def _plain(values: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
     return msgspec.json.decode(_PLACEHOLDER.sub("[REDACTED_SECRET]", encoded.decode()))
 
 
-def _usage(db: apsw.Connection, session: Session, live: bool) -> list[dict[str, Any]]:
+def _usage(db: Database, session: Session, live: bool) -> list[dict[str, Any]]:
     """Counted responses; of a session with live events only those the events still name."""
     condition = (
         "AND key IN (SELECT usage_key FROM event WHERE id BETWEEN ? AND ? AND superseded = 0)"
@@ -89,6 +88,6 @@ def _usage(db: apsw.Connection, session: Session, live: bool) -> list[dict[str, 
     )
 
 
-def digest_count(db: apsw.Connection) -> int:
+def digest_count(db: Database) -> int:
     """How many digests there are."""
     return int(value(db, "SELECT count(*) FROM digest"))

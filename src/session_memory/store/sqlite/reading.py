@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import apsw
 import msgspec
 
 from session_memory.core.schema import Cost, Digest, Project, Session, SessionEvent
 from session_memory.errors import Ambiguous, NotFound
 from session_memory.store.port import SessionQuery
 from session_memory.store.segments import SegmentReader
-from session_memory.store.sqlite.connection import Row, rows, value
+from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.ids import event_range, split
 
 _decode = msgspec.json.decode
@@ -38,7 +37,7 @@ e.body_at, e.body_len
 """
 
 
-def sessions(db: apsw.Connection, query: SessionQuery) -> list[Session]:
+def sessions(db: Database, query: SessionQuery) -> list[Session]:
     """Sessions that fit, newest first."""
     where, bindings = _conditions(query)
     sql = f"{_SESSION} {where} ORDER BY s.ended_at IS NULL, s.ended_at DESC, s.id DESC"
@@ -66,7 +65,7 @@ def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
     return ("WHERE " + " AND ".join(parts) if parts else ""), bindings
 
 
-def session(db: apsw.Connection, session_id: int) -> Session:
+def session(db: Database, session_id: int) -> Session:
     """One session by our id."""
     found = _with_costs(db, rows(db, f"{_SESSION} WHERE s.id = ?", (session_id,)))
     if not found:
@@ -74,7 +73,7 @@ def session(db: apsw.Connection, session_id: int) -> Session:
     return found[0]
 
 
-def find_session(db: apsw.Connection, reference: str) -> Session:
+def find_session(db: Database, reference: str) -> Session:
     """By native id, then by unique prefix or (for sub-agents) suffix of it, then by our id."""
     exact = rows(db, "SELECT id FROM session WHERE external_id = ?", (reference,))
     if len(exact) == 1:
@@ -99,7 +98,7 @@ def find_session(db: apsw.Connection, reference: str) -> Session:
     raise NotFound(f"no session {reference!r}", hint="`session-memory sessions` lists them")
 
 
-def _with_costs(db: apsw.Connection, found: list[Row]) -> list[Session]:
+def _with_costs(db: Database, found: list[Row]) -> list[Session]:
     ids = msgspec.json.encode([row[0] for row in found]).decode()
     costs = {
         row[0]: Cost(*row[1:7], usd=row[7], price_table=row[8]) for row in rows(db, _COST, (ids,))
@@ -139,7 +138,7 @@ def _session(row: Row, cost: Cost) -> Session:
 
 
 def events(
-    db: apsw.Connection,
+    db: Database,
     session_id: int,
     reader: SegmentReader | None = None,
     *,
@@ -168,7 +167,7 @@ def events(
         yield event
 
 
-def _tokens(db: apsw.Connection, session_id: int) -> dict[int | None, Cost]:
+def _tokens(db: Database, session_id: int) -> dict[int | None, Cost]:
     """Usage by key; the first event of a response, in source order, carries it."""
     return {
         row[0]: Cost(*row[1:7], usd=row[7], price_table=row[8])
@@ -207,7 +206,7 @@ def _event(row: Row, paired: bool, tokens: Cost | None) -> SessionEvent:
     )
 
 
-def segment_name(db: apsw.Connection, segment_id: int) -> str:
+def segment_name(db: Database, segment_id: int) -> str:
     """The file name of a segment."""
     name = value(db, "SELECT name FROM segment WHERE id = ?", (segment_id,))
     if name is None:
@@ -215,7 +214,7 @@ def segment_name(db: apsw.Connection, segment_id: int) -> str:
     return str(name)
 
 
-def projects(db: apsw.Connection) -> list[Project]:
+def projects(db: Database) -> list[Project]:
     """All projects, by key."""
     aliases: dict[int, list[str]] = {}
     for path, project_id in rows(db, "SELECT path, project_id FROM project_alias ORDER BY path"):
@@ -230,7 +229,7 @@ def projects(db: apsw.Connection) -> list[Project]:
     ]
 
 
-def digest(db: apsw.Connection, session_id: int) -> Digest | None:
+def digest(db: Database, session_id: int, table: str = "digest") -> Digest | None:
     """The stored digest, also a stale one while a new one is being made."""
-    body = value(db, "SELECT body FROM digest WHERE session_id = ?", (session_id,))
+    body = value(db, f"SELECT body FROM {table} WHERE session_id = ?", (session_id,))
     return None if body is None else msgspec.json.decode(body, type=Digest)

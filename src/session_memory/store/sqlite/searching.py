@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 
-import apsw
-
-from session_memory.store.sqlite.connection import rows
+from session_memory.store.sqlite.connection import Database, rows
 
 FUSION = 5
 """A small constant: being first in one index outweighs being tenth in both (measured on LoCoMo)."""
@@ -14,7 +12,7 @@ _WORD = re.compile(r"\w+")
 _MAX_TERMS = 32
 
 
-def search(db: apsw.Connection, query: str, limit: int) -> list[tuple[int, float]]:
+def search(db: Database, query: str, limit: int) -> list[tuple[int, float]]:
     """(event id, score), best first. Words are quoted: no query syntax reaches the index."""
     words = list(dict.fromkeys(_WORD.findall(query.lower())))[:_MAX_TERMS]
     if not words:
@@ -32,9 +30,7 @@ def search(db: apsw.Connection, query: str, limit: int) -> list[tuple[int, float
     return best[:limit]
 
 
-def _ranked(
-    db: apsw.Connection, table: str, words: list[str], operator: str, limit: int
-) -> list[int]:
+def _ranked(db: Database, table: str, words: list[str], operator: str, limit: int) -> list[int]:
     expression = operator.join(f'"{word}"' for word in words)
     found = rows(
         db,

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-import apsw
 import msgspec
 
 from session_memory.core.facts import RankedFact, settle
 from session_memory.core.identity import Resolution, unique_key
-from session_memory.store.sqlite.connection import Row, rows, value
+from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 
 _encode = msgspec.json.Encoder().encode
@@ -25,7 +24,7 @@ _VALUE_COLUMNS = (
 )
 
 
-def settle_sessions(db: apsw.Connection, sessions: set[int]) -> set[int]:
+def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
     """Derive the session rows from the facts of all their files.
 
     Returns fingerprints whose owner must be decided again, because a session turned out to have
@@ -50,7 +49,7 @@ def settle_sessions(db: apsw.Connection, sessions: set[int]) -> set[int]:
     return reopened
 
 
-def _update_session(db: apsw.Connection, session_id: int, settled: dict[str, Any]) -> None:
+def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> None:
     get = settled.get
     title = get("title.custom") or get("title.ai") or get("title.summary")
     extra = {k: settled[k] for k in ("entrypoint", "pr") if k in settled}
@@ -79,7 +78,7 @@ def _update_session(db: apsw.Connection, session_id: int, settled: dict[str, Any
     )
 
 
-def _shared_fingerprints(db: apsw.Connection, session_id: int) -> set[int]:
+def _shared_fingerprints(db: Database, session_id: int) -> set[int]:
     found = db.execute(
         "SELECT a.fingerprint FROM event a JOIN event b ON b.fingerprint = a.fingerprint"
         " AND b.id >> 24 != ? WHERE a.id BETWEEN ? AND ?",
@@ -91,7 +90,7 @@ def _shared_fingerprints(db: apsw.Connection, session_id: int) -> set[int]:
 class _Lineage:
     """Decides which of several sessions an event or a response belongs to."""
 
-    def __init__(self, db: apsw.Connection) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
         self._rank: dict[int, tuple[int, str]] = {}
         self._name: dict[int, str] = {}
@@ -136,7 +135,7 @@ class _Lineage:
         return self._name[session_id]
 
 
-def settle_forks(db: apsw.Connection, fingerprints: set[int]) -> set[int]:
+def settle_forks(db: Database, fingerprints: set[int]) -> set[int]:
     """Flag events copied from another session as inherited; returns sessions whose flags moved."""
     if not fingerprints:
         return set()
@@ -179,7 +178,7 @@ def settle_forks(db: apsw.Connection, fingerprints: set[int]) -> set[int]:
     return changed
 
 
-def _settle_parent(db: apsw.Connection, lineage: _Lineage, session_id: int) -> None:
+def _settle_parent(db: Database, lineage: _Lineage, session_id: int) -> None:
     """A session that inherits from several was forked from the one it shares most with."""
     if lineage.stated_parent(session_id) is not None:
         return
@@ -209,8 +208,8 @@ def _settle_parent(db: apsw.Connection, lineage: _Lineage, session_id: int) -> N
         db.execute("UPDATE session SET forked_from = NULL WHERE id = ?", (session_id,))
 
 
-def settle_usage(db: apsw.Connection, keys: set[int]) -> None:
-    """Of each response, count one row: the main session's before a sidechain's, parent before fork."""
+def settle_usage(db: Database, keys: set[int]) -> None:
+    """Of each response count one row: main session before sidechain, parent before fork."""
     if not keys:
         return
     groups: dict[int, list[Row]] = {}
@@ -240,7 +239,7 @@ def settle_usage(db: apsw.Connection, keys: set[int]) -> None:
 
 
 def assign_project(
-    db: apsw.Connection, session_id: int, cwd: str, resolution: Resolution | None, domain: str
+    db: Database, session_id: int, cwd: str, resolution: Resolution | None, domain: str
 ) -> None:
     """Give a session its project; a working directory resolved once keeps its project (IDN-07)."""
     alias = db.execute(
@@ -273,13 +272,13 @@ def assign_project(
         "project_root_path": root,
     }
     db.execute(
-        "UPDATE session SET project_id = ?, repo = ?, domain = ?, metadata = json_patch(metadata, ?)"
-        " WHERE id = ?",
+        "UPDATE session SET project_id = ?, repo = ?, domain = ?,"
+        " metadata = json_patch(metadata, ?) WHERE id = ?",
         (project_id, repo, project_domain, _encode(metadata).decode(), session_id),
     )
 
 
-def _project(db: apsw.Connection, resolution: Resolution, domain: str) -> int:
+def _project(db: Database, resolution: Resolution, domain: str) -> int:
     if resolution.root is not None:
         found = value(db, "SELECT id FROM project WHERE root = ?", (resolution.root,))
     else:

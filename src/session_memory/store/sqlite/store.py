@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import apsw
@@ -18,8 +18,10 @@ from session_memory.store.port import Finding, SessionQuery, StoreInfo, UsageGro
 from session_memory.store.segments import DirectorySegments, SegmentReader
 from session_memory.store.sqlite import aging, check, dump, reading, searching, usage
 from session_memory.store.sqlite.connection import (
+    Database,
     check_version,
     connect,
+    copy_database,
     create,
     migrate,
     rows,
@@ -55,7 +57,7 @@ def open_store(
 class SqliteStore:
     """See store.port.Store."""
 
-    def __init__(self, connection: apsw.Connection, directory: str, now_ms: int) -> None:
+    def __init__(self, connection: Database, directory: str, now_ms: int) -> None:
         self._db = connection
         self._directory = directory
         self._now = now_ms
@@ -80,7 +82,7 @@ class SqliteStore:
     # writing
 
     @contextlib.contextmanager
-    def writing(self) -> Iterator[SqliteWriter]:
+    def writing(self) -> Generator[SqliteWriter]:
         """See store.port.Store."""
         writer = SqliteWriter(self._db, self.segments, self._now)
         try:
@@ -202,6 +204,10 @@ class SqliteStore:
         """See store.port.Store."""
         return reading.digest(self._db, session_id)
 
+    def evicted_digest(self, session_id: int) -> Digest | None:
+        """See store.port.Store."""
+        return reading.digest(self._db, session_id, "evicted_digest")
+
     def unanalyzed(self) -> list[int]:
         """See store.port.Store."""
         found = rows(self._db, "SELECT id FROM session WHERE state = 'captured' ORDER BY id")
@@ -222,6 +228,10 @@ class SqliteStore:
     def raw_usage(self) -> StoreUsage:
         """See store.port.Store."""
         return aging.raw_usage(self._db)
+
+    def oldest_analyzed(self) -> int | None:
+        """See store.port.Store."""
+        return aging.oldest_analyzed(self._db)
 
     def raw_sessions(self) -> list[RawSession]:
         """See store.port.Store."""
@@ -259,11 +269,8 @@ class SqliteStore:
             raise Refused(f"{target} is not empty", hint="name a new directory for the backup")
         os.makedirs(target, mode=0o700, exist_ok=True)
         copied = os.path.join(target, DATABASE)
-        create(copied)
-        destination = apsw.Connection(copied)
-        with destination.backup("main", self._db, "main") as process:
-            while not process.done:
-                process.step(1000)
+        copy_database(self._db, copied)
+        destination = connect(copied)
         names = [row[0] for row in rows(destination, "SELECT name FROM segment")]
         destination.close()
         target_segments = DirectorySegments(os.path.join(target, SEGMENTS))

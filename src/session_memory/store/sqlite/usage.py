@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import apsw
-
 from session_memory.core.schema import Cost
 from session_memory.store.port import UsageGroup, UsageRow
-from session_memory.store.sqlite.connection import rows
+from session_memory.store.sqlite.connection import Database, rows
 
 _GROUPS: dict[UsageGroup, str] = {
     "day": "coalesce(strftime('%Y-%m-%d', u.at / 1000, 'unixepoch'), 'undated')",
@@ -19,9 +17,7 @@ _GROUPS: dict[UsageGroup, str] = {
 }
 
 
-def usage(
-    db: apsw.Connection, group: UsageGroup, since: int | None, until: int | None
-) -> list[UsageRow]:
+def usage(db: Database, group: UsageGroup, since: int | None, until: int | None) -> list[UsageRow]:
     """One row per group, in the group's own order."""
     conditions = ["u.counted = 1"]
     bindings: list[Any] = []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import apsw
 import msgspec
 
 from session_memory.core.cursor import Cursor
@@ -17,9 +16,9 @@ from session_memory.core.identity import Resolution
 from session_memory.core.schema import Digest
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
-from session_memory.store.segments import SegmentReader, SegmentStore, pack
+from session_memory.store.segments import Packed, SegmentReader, SegmentStore, pack
 from session_memory.store.sqlite import settle as settling
-from session_memory.store.sqlite.connection import check_version, rows, value
+from session_memory.store.sqlite.connection import Database, check_version, rows, value
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 
 _INSERT_EVENT = """
@@ -60,7 +59,7 @@ class _OpenSession(msgspec.Struct):
 class SqliteWriter:
     """See store.port.Writer."""
 
-    def __init__(self, connection: apsw.Connection, segments: SegmentStore, now_ms: int) -> None:
+    def __init__(self, connection: Database, segments: SegmentStore, now_ms: int) -> None:
         self._db = connection
         self._segments = segments
         self._now = now_ms
@@ -99,7 +98,7 @@ class SqliteWriter:
             self._db.execute("ROLLBACK")
 
     def _flush_sessions(self) -> None:
-        packed = []
+        packed: list[Packed] = []
         for state in self._open.values():
             if state.bodies:
                 segment = pack(state.handle.id, b"".join(state.bodies))
@@ -364,14 +363,13 @@ class SqliteWriter:
         return held
 
     def _delete_event(self, event_id: int) -> None:
-        for statement in (
-            "DELETE FROM event_text WHERE rowid = ?",
-            "DELETE FROM turn_text WHERE rowid = ?",
-            "DELETE FROM event WHERE id = ?",
+        for table, column in (("event_text", "rowid"), ("turn_text", "rowid"), ("event", "id")):
+            self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (event_id,))
+        self._db.execute(
             "UPDATE session SET event_count = event_count - 1, raw_events = raw_events - 1"
             " WHERE id = ? >> 24",
-        ):
-            self._db.execute(statement, (event_id,))
+            (event_id,),
+        )
 
     def last_turns(self, session: SessionHandle, count: int) -> list[str]:
         """See store.port.Writer."""
@@ -379,7 +377,8 @@ class SqliteWriter:
         turns: list[str] = []
         for name, at, length in rows(
             self._db,
-            "SELECT s.name, e.body_at, e.body_len FROM event e JOIN segment s ON s.id = e.segment_id"
+            "SELECT s.name, e.body_at, e.body_len FROM event e"
+            " JOIN segment s ON s.id = e.segment_id"
             " WHERE e.id BETWEEN ? AND ? AND e.indexed = 2 ORDER BY e.id DESC LIMIT ?",
             (*event_range(session.id), count),
         ):
@@ -453,6 +452,10 @@ class SqliteWriter:
         return sessions | changed
 
     # projects and digests
+
+    def cwd_of(self, session_id: int) -> str | None:
+        """See store.port.Writer."""
+        return value(self._db, "SELECT cwd FROM session WHERE id = ?", (session_id,))
 
     def known_resolution(self, cwd: str) -> bool:
         """See store.port.Writer."""

@@ -1,0 +1,1 @@
+"""The sweep: discover, normalize, redact, merge, store, digest, evict."""

@@ -1,0 +1,36 @@
+"""The last step of a sweep: bring raw text back under its caps."""
+
+from __future__ import annotations
+
+from session_memory.core.retention import DAY_MS, EvictionPlan, Policy, plan_eviction
+from session_memory.ingest.report import RetentionLine, SweepReport
+from session_memory.store.port import Store
+
+
+def make_plan(store: Store, policy: Policy, now_ms: int) -> EvictionPlan:
+    """What would be evicted now. Sessions are only listed when a cap or the age asks for it."""
+    usage = store.raw_usage()
+    caps = (policy.raw_soft_cap_bytes, policy.raw_hard_cap_bytes)
+    over = any(cap is not None and usage.raw_bytes > cap for cap in caps)
+    if not over and policy.raw_max_age_days is not None:
+        oldest = store.oldest_analyzed()
+        over = oldest is not None and oldest < now_ms - policy.raw_max_age_days * DAY_MS
+    return plan_eviction(usage, store.raw_sessions() if over else [], policy, now_ms)
+
+
+def apply_plan(store: Store, plan: EvictionPlan, now_ms: int) -> RetentionLine:
+    """Carry a plan out and measure what is left."""
+    freed = store.evict(list(plan.evictions), now_ms) if plan.evictions else 0
+    return RetentionLine(
+        freed=freed,
+        final_usage=store.raw_usage().raw_bytes,
+        **plan.counts,
+        data_loss=[eviction.external_id for eviction in plan.data_loss],
+        data_loss_bytes=sum(eviction.bytes for eviction in plan.data_loss),
+        alerts=list(plan.alerts),
+    )
+
+
+def age(store: Store, policy: Policy, now_ms: int, report: SweepReport) -> None:
+    """Plan, apply, report."""
+    report.retention = apply_plan(store, make_plan(store, policy, now_ms), now_ms)

@@ -1,0 +1,25 @@
+"""Distilling: every session that changed gets a digest, which is what makes its raw evictable."""
+
+from __future__ import annotations
+
+from session_memory.core.digest import build_digest, low_value_reason, merge_digests
+from session_memory.store.port import Store, Writer
+
+
+def analyze(store: Store, writer: Writer, skip: set[int]) -> int:
+    """Digest what is captured but not analyzed; `skip` are sessions still being read."""
+    count = 0
+    for session_id in store.unanalyzed():
+        if session_id not in skip:
+            _analyze_one(store, writer, session_id)
+            count += 1
+    return count
+
+
+def _analyze_one(store: Store, writer: Writer, session_id: int) -> None:
+    session = store.session(session_id)
+    digest = build_digest(session, store.events(session_id, texts=True))
+    evicted = store.evicted_digest(session_id)
+    if evicted is not None:  # what raw holds is only what came after (DIG-03), or nothing (DIG-05)
+        digest = merge_digests(evicted, digest) if digest.events else evicted
+    writer.save_digest(session_id, digest, low_value_reason(session, digest))

@@ -1,0 +1,52 @@
+"""Which log files there are, per flavour, and which of them changed since they were read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from session_memory.adapters.common import Adapter, SourceFile
+from session_memory.adapters.registry import homes
+from session_memory.config import Sources
+from session_memory.core.cursor import Stamp
+from session_memory.narrowing import is_excluded
+
+
+class Places(msgspec.Struct):
+    """Where a flavour's logs were looked for."""
+
+    adapter: Adapter
+    roots: list[str]
+    """Directories that exist."""
+    looked_in: list[str]
+
+
+def places(
+    adapters: Mapping[str, Adapter], sources: Sources, environ: Mapping[str, str], home: str
+) -> list[Places]:
+    """The homes of every enabled flavour; what the user configured replaces the defaults."""
+    found: list[Places] = []
+    for adapter in adapters.values():
+        source = sources.of(adapter.name)
+        if not source.enabled:
+            continue
+        named = homes(adapter, environ, home, list(source.paths) or None)
+        usual = [path.replace("~", home, 1) for path in adapter.default_dirs]
+        roots = [path for path in named if os.path.isdir(path)]
+        found.append(Places(adapter, roots, named or usual))
+    return found
+
+
+def discover(place: Places, exclude: tuple[str, ...]) -> Iterator[SourceFile]:
+    """Every log file of a flavour, excluded ones left out."""
+    for root in place.roots:
+        for file in place.adapter.discover(root):
+            if not (exclude and is_excluded(file.path, exclude)):
+                yield file
+
+
+def stamp_of(file: SourceFile) -> Stamp:
+    """The values that are equal as long as nobody touched the file."""
+    return (file.device, file.inode, file.size, file.mtime_ns, file.ctime_ns)

@@ -1,0 +1,59 @@
+"""Putting sessions into projects: each working directory is resolved once per sweep."""
+
+from __future__ import annotations
+
+from session_memory.core.identity import Options, Resolution, Tree, domain_for, resolve
+from session_memory.narrowing import ProjectRules, is_excluded, read_project_rules
+from session_memory.store.port import Writer
+
+
+class ProjectFinder:
+    """Resolves working directories and remembers what the repositories there ask for."""
+
+    def __init__(self, tree: Tree, options: Options) -> None:
+        self._tree = tree
+        self._options = options
+        self._found: dict[str | None, Resolution] = {}
+        self._rules: dict[str, ProjectRules] = {}
+
+    def resolution(self, cwd: str | None, text: str | None = None) -> Resolution:
+        """The project of a working directory; a prompt is consulted only where that says little."""
+        found = self._found.get(cwd)
+        if found is None:
+            found = resolve(cwd, tree=self._tree, options=self._options)
+            self._found[cwd] = found
+        if found.confidence == "low" and text:
+            return resolve(cwd, text=text, tree=self._tree, options=self._options)
+        return found
+
+    def rules(self, cwd: str | None) -> ProjectRules:
+        """What the repository at a working directory asks for in its own file."""
+        root = self.resolution(cwd).root
+        if root is None:
+            return ProjectRules()
+        rules = self._rules.get(root)
+        if rules is None:
+            rules = read_project_rules(root)
+            self._rules[root] = rules
+        return rules
+
+    def unwanted(self, cwd: str | None) -> bool:
+        """Whether the repository does not want sessions of this working directory captured."""
+        if cwd is None:
+            return False
+        rules = self.rules(cwd)
+        return not rules.enabled or is_excluded(cwd, rules.exclude)
+
+    def assign(self, writer: Writer, session_id: int, cwd: str | None, text: str | None) -> None:
+        """Give a session its project."""
+        place = cwd or ""
+        if cwd and writer.known_resolution(cwd):
+            writer.assign_project(session_id, place, None, "")
+            return
+        found = self.resolution(cwd, text)
+        domain = self.rules(cwd).domain or domain_for(found, self._options)
+        writer.assign_project(session_id, place, found, domain)
+
+    def warnings(self) -> list[str]:
+        """What was odd in the repositories' own files."""
+        return sorted({w for rules in self._rules.values() for w in rules.warnings})

@@ -1,0 +1,166 @@
+"""From a raw event to a draft for the store: fingerprint, redact, choose what to index."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable
+
+from session_memory.adapters.common import RawEvent, SessionPart
+from session_memory.core.facts import Fact
+from session_memory.core.fingerprint import event_fingerprint, usage_fingerprint
+from session_memory.core.indexing import index_text, is_turn, window_text
+from session_memory.core.pricing import PriceTable, price
+from session_memory.core.schema import Usage
+from session_memory.redact.engine import Redactor
+from session_memory.store.port import EventDraft, UsageDraft
+
+OVERFLOW_CAP = 16 * 1024 * 1024
+TURNS_BEFORE = 2
+
+Overflow = Callable[[str], str | None]
+"""Reads a side file by its name."""
+
+
+class Drafter:
+    """Turns what adapters give into what the store takes; holds keys and rules, no session."""
+
+    def __init__(self, key: bytes, redactor: Redactor, prices: PriceTable) -> None:
+        self.key = key
+        self._redactor = redactor
+        self._prices = prices
+        self._words: dict[str, str] = {}
+
+    def events(
+        self, flavor: str, part: SessionPart, turns: list[str], overflow: Overflow
+    ) -> list[EventDraft]:
+        """Drafts of a part's events, in order; `turns` carries the latest turns on."""
+        drafts: list[EventDraft] = []
+        for raw in part.events:
+            drafts.append(self._draft(flavor, part.external_id, raw, overflow))
+            draft = drafts[-1]
+            if is_turn(raw.kind) and draft.index_text:
+                draft.turn_text = window_text(draft.index_text, turns)
+                turns.append(draft.index_text)
+                del turns[:-TURNS_BEFORE]
+        return drafts
+
+    def _draft(
+        self, flavor: str, external_id: str, raw: RawEvent, overflow: Overflow
+    ) -> EventDraft:
+        body = raw.text.encode("utf-8", "replace")
+        fingerprint = event_fingerprint(
+            self.key,
+            kind=raw.kind,
+            at=raw.at,
+            body=body,
+            call_id=raw.call_id,
+            place=raw.identity or external_id,
+        )
+        if raw.overflow is not None and (rest := overflow(raw.overflow)) is not None:
+            body += b"\n" + rest.encode("utf-8", "replace")
+        redact = self._redactor
+        clean = redact.redact_json(body) if raw.kind == "tool_call" else redact.redact(body)
+        untouched = clean is body
+        text = raw.text if untouched and raw.overflow is None else clean.decode("utf-8", "replace")
+        command, files = raw.command, raw.files
+        if command and not untouched:
+            command = redact.redact_text(command)
+        if files and not (untouched and raw.kind == "tool_call"):
+            files = tuple(redact.redact_text(file) for file in files)
+        tool = self._word(raw.tool) if raw.tool else None
+        return EventDraft(
+            pos=raw.pos,
+            kind=raw.kind,
+            origin=raw.origin,
+            fingerprint=fingerprint,
+            body=clean,
+            at=raw.at,
+            tool=tool,
+            tool_class=raw.tool_class,
+            call_id=raw.call_id,
+            is_error=raw.is_error,
+            exit_code=raw.exit_code,
+            files=files,
+            command=command,
+            usage_key=usage_fingerprint(self.key, flavor, raw.usage_key) if raw.usage_key else None,
+            label=self._word(raw.label) if raw.label else None,
+            index_text=index_text(
+                raw.kind,
+                text,
+                is_error=raw.is_error,
+                tool=tool,
+                tool_class=raw.tool_class,
+                command=command,
+                files=files,
+                label=raw.label,
+            ),
+        )
+
+    def _word(self, word: str) -> str:
+        """Tool names and labels are few: each is cleaned once."""
+        clean = self._words.get(word)
+        if clean is None:
+            clean = self._redactor.redact_text(word)
+            if len(self._words) < 10_000:
+                self._words[word] = clean
+        return clean
+
+    def facts(self, part: SessionPart) -> list[Fact]:
+        """A part's facts, titles and paths redacted."""
+        return [
+            Fact(fact.name, self._redactor.redact_text(fact.value), fact.pos)
+            if isinstance(fact.value, str)
+            else fact
+            for fact in part.facts
+        ]
+
+    def usage(self, flavor: str, usage: Usage) -> UsageDraft:
+        """Tokens with their price and the version of the table it came from."""
+        return UsageDraft(
+            key=usage_fingerprint(self.key, flavor, usage.key),
+            model=usage.model,
+            at=usage.at,
+            input=usage.input,
+            output=usage.output,
+            cache_read=usage.cache_read,
+            cache_write_5m=usage.cache_write_5m,
+            cache_write_1h=usage.cache_write_1h,
+            reasoning=usage.reasoning,
+            stated_usd=usage.usd,
+            usd=price(usage, self._prices),
+            price_table=self._prices.version,
+            sidechain=usage.sidechain,
+        )
+
+
+def overflow_beside(path: str, session: str) -> Overflow:
+    """Side files of a log: `tool-results/` of its session, found from the log's own place.
+
+    The path in the record may be another machine's, so only its name is used, and only a plain
+    file of bounded size inside that one directory is read.
+    """
+    here = os.path.dirname(path)
+    main = session.partition(":")[0]
+    folders = (
+        os.path.join(here, main, "tool-results"),
+        os.path.join(os.path.dirname(here), "tool-results"),
+    )
+
+    def read(name: str) -> str | None:
+        if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
+            return None
+        for folder in folders:
+            try:
+                descriptor = os.open(
+                    os.path.join(folder, name), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
+                )
+            except OSError:
+                continue
+            with os.fdopen(descriptor, "rb") as file:
+                info = os.fstat(descriptor)
+                if stat.S_ISREG(info.st_mode) and info.st_size <= OVERFLOW_CAP:
+                    return file.read().decode("utf-8", "replace")
+        return None
+
+    return read

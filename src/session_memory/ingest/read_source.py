@@ -1,0 +1,249 @@
+"""Reading one source into an open write transaction, block by block, in bounded memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from session_memory.adapters.common import (
+    Adapter,
+    Block,
+    Normalized,
+    SessionPart,
+    SourceFile,
+    read_lines,
+)
+from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
+from session_memory.errors import AdapterError
+from session_memory.ingest.discover import stamp_of
+from session_memory.ingest.identify import ProjectFinder
+from session_memory.ingest.merge import Reading, place
+from session_memory.ingest.normalize import TURNS_BEFORE, Drafter, overflow_beside
+from session_memory.ingest.report import SweepReport
+from session_memory.store.port import SessionHandle, Store, Writer
+
+
+class _Touched(msgspec.Struct):
+    """A session that this transaction changed."""
+
+    cwd: str | None = None
+    prompt: str | None = None
+
+
+class SourceReader:
+    """Reads sources one after the other into one writer."""
+
+    # What a faulty third-party parser may raise; anything else stops the sweep.
+    ADAPTER_FAULTS = (
+        AdapterError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    )
+
+    def __init__(
+        self,
+        store: Store,
+        writer: Writer,
+        drafter: Drafter,
+        finder: ProjectFinder,
+        report: SweepReport,
+    ) -> None:
+        self._store = store
+        self._writer = writer
+        self._drafter = drafter
+        self._finder = finder
+        self._report = report
+        self._touched: dict[int, _Touched] = {}
+        self._new_sessions: set[int] = set()
+        self._pending_bytes = 0
+        self._line_cap = 64 * 1024 * 1024
+        self._commit_bytes = 16 * 1024 * 1024
+        self.on_full: Callable[[set[int]], None] = lambda _open: None
+
+    def limits(self, line_cap: int, commit_bytes: int) -> None:
+        """Set the longest line taken in, and after how many bytes read to commit."""
+        self._line_cap, self._commit_bytes = line_cap, commit_bytes
+
+    def read(self, adapter: Adapter, file: SourceFile) -> None:
+        """Read what is new in one file and move its cursor."""
+        plan = self._plan(adapter, file)
+        if plan.kind == "unchanged":
+            return
+        source_id = self._writer.source(adapter.name, file.path)
+        again = plan.kind in ("rewritten", "reparse")
+        if again:
+            self._writer.restart_source(source_id)
+        pass_ = _Pass(adapter, file, Reading(source_id, plan.offset), plan.state, plan.offset)
+        for block in read_lines(file.path, plan.offset, line_cap=self._line_cap):
+            self._take_block(pass_, block)
+            if self._pending_bytes >= self._commit_bytes:
+                # A whole re-read starts over when it is cut off: only its end may move the cursor.
+                if not again:
+                    self._save_cursor(pass_, finished=False)
+                self.on_full(pass_.sessions)
+                self._pending_bytes = 0
+                pass_.handles.clear()
+        if again:
+            self._report.superseded += self._writer.retire(
+                source_id, pass_.reading.seen, delete=plan.kind == "reparse"
+            )
+            self._touched.update({session_id: _Touched() for session_id in pass_.sessions})
+        self._save_cursor(pass_, finished=True)
+
+    def _plan(self, adapter: Adapter, file: SourceFile) -> ReadPlan:
+        cursor = self._store.cursor(file.path)
+        with open(file.path, "rb") as stream:
+
+            def read(offset: int, length: int) -> bytes:
+                stream.seek(offset)
+                return stream.read(length)
+
+            plan = plan_read(cursor, stamp_of(file), adapter.parser_version, read)
+        if plan.kind == "tail" and cursor is not None and self._store.sharing(cursor.source_id):
+            # Equal events are numbered per file, which only a read from the start can do.
+            return ReadPlan("rewritten")
+        return plan
+
+    def _take_block(self, pass_: _Pass, block: Block) -> None:
+        normalized = pass_.adapter.parse(pass_.file, block, pass_.state)
+        pass_.state = normalized.state
+        pass_.end = block.end
+        add_counts(self._report, pass_.adapter.name, normalized)
+        for part in normalized.sessions:
+            self._take_part(pass_, part)
+        size = block.end - block.start + (len(block.tail[1]) if block.tail else 0)
+        self._report.bytes_read += size
+        self._pending_bytes += size
+
+    def _take_part(self, pass_: _Pass, part: SessionPart) -> None:
+        cwd = next((f.value for f in part.facts if f.name == "cwd"), None)
+        cwd = pass_.cwds.setdefault(part.external_id, cwd) if isinstance(cwd, str) else None
+        if self._finder.unwanted(cwd or pass_.cwds.get(part.external_id)):
+            self._report.excluded += len(part.events)
+            return
+        writer, flavor = self._writer, pass_.adapter.name
+        session = pass_.handles.get(part.external_id)
+        if session is None:
+            session = writer.session(flavor, part.external_id, part.parent_external_id)
+            pass_.handles[part.external_id] = session
+            writer.link(session, pass_.reading.source_id)
+            if session.created and session.id not in self._new_sessions:
+                self._new_sessions.add(session.id)
+                self._report.sessions += 1
+        pass_.sessions.add(session.id)
+        touched = self._touched.setdefault(session.id, _Touched())
+        self._take_events(pass_, part, session, touched)
+        writer.add_facts(session, pass_.reading.source_id, self._drafter.facts(part))
+        if part.usages:
+            writer.add_usage(session, [self._drafter.usage(flavor, u) for u in part.usages])
+
+    def _take_events(
+        self, pass_: _Pass, part: SessionPart, session: SessionHandle, touched: _Touched
+    ) -> None:
+        turns = pass_.turns.get(session.id)
+        if turns is None:
+            old = not session.created and pass_.reading.offset
+            turns = self._writer.last_turns(session, TURNS_BEFORE) if old else []
+            pass_.turns[session.id] = turns
+        overflow = overflow_beside(pass_.file.path, part.external_id)
+        drafts = self._drafter.events(pass_.adapter.name, part, turns, overflow)
+        if touched.prompt is None:
+            touched.prompt = next((d.index_text for d in drafts if d.kind == "user_prompt"), None)
+        placement = place(
+            session.id,
+            drafts,
+            pass_.reading,
+            self._writer.holders,
+            self._drafter.key,
+            session.evicted_to.get(pass_.reading.source_id, 0),
+        )
+        if placement.shared:
+            self._writer.note_shared(placement.shared)
+        if placement.found:
+            self._writer.confirm(pass_.reading.source_id, placement.found)
+        if placement.new:
+            self._writer.append(session, pass_.reading.source_id, placement.new)
+            self._report.events += len(placement.new)
+
+    def settle(self) -> None:
+        """Derive what follows from the rows, and give each changed session its project."""
+        touched, self._touched = self._touched, {}
+        self._writer.settle(set(touched))
+        for session_id, state in touched.items():
+            cwd = self._writer.cwd_of(session_id)
+            self._finder.assign(self._writer, session_id, cwd, state.prompt)
+
+    def _save_cursor(self, pass_: _Pass, *, finished: bool) -> None:
+        file, end = pass_.file, pass_.end
+        with open(file.path, "rb") as stream:
+
+            def read(offset: int, length: int) -> bytes:
+                stream.seek(offset)
+                return stream.read(length)
+
+            head, tail = prefix_hashes(read, end)
+        stamp = stamp_of(file)
+        if not finished:  # an unfinished file must look changed to the next sweep
+            stamp = (stamp[0], stamp[1], end, 0, 0)
+        self._writer.save_cursor(
+            file.path,
+            Cursor(
+                pass_.reading.source_id,
+                stamp,
+                head,
+                tail,
+                end,
+                pass_.state,
+                pass_.adapter.parser_version,
+            ),
+        )
+
+
+class _Pass(msgspec.Struct):
+    """What is remembered while one file is read."""
+
+    adapter: Adapter
+    file: SourceFile
+    reading: Reading
+    state: dict[str, object]
+    end: int
+    handles: dict[str, SessionHandle] = {}
+    sessions: set[int] = set()
+    turns: dict[int, list[str]] = {}
+    cwds: dict[str, str] = {}
+
+
+def add_counts(report: SweepReport, flavor: str, normalized: Normalized) -> None:
+    """Add one block's figures to the report."""
+    report.records += normalized.records
+    report.parse_errors += normalized.parse_errors
+    report.recovered += normalized.recovered
+    report.incomplete_tail += normalized.incomplete_tail
+    report.too_long += normalized.too_long
+    report.ignored.update(normalized.ignored)
+    for (version, what), count in normalized.unknown.items():
+        report.unknown[f"{flavor} {version}: {what}"] += count
+
+
+def blocks_of(file: SourceFile, line_cap: int) -> Iterator[Block]:
+    """A file from its start."""
+    return read_lines(file.path, 0, line_cap=line_cap)
+
+
+def count_only(adapter: Adapter, file: SourceFile, line_cap: int, report: SweepReport) -> None:
+    """Parse a file and count, for a dry run."""
+    state: dict[str, object] = {}
+    names: set[str] = set()
+    for block in blocks_of(file, line_cap):
+        normalized = adapter.parse(file, block, state)
+        state = normalized.state
+        add_counts(report, adapter.name, normalized)
+        names |= {part.external_id for part in normalized.sessions}
+        report.events += sum(len(part.events) for part in normalized.sessions)
+    report.sessions += len(names)
+    report.bytes_read += os.path.getsize(file.path)

@@ -1,0 +1,67 @@
+"""What a sweep did, in numbers that add up."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A source that could not be read, and why."""
+
+    path: str
+    reason: str
+
+
+class RetentionLine(msgspec.Struct):
+    """What aging did: bytes freed, where usage stands now, evictions per pass, losses."""
+
+    freed: int = 0
+    final_usage: int = 0
+    age: int = 0
+    soft: int = 0
+    hard: int = 0
+    data_loss: list[str] = []
+    data_loss_bytes: int = 0
+    alerts: list[str] = []
+
+
+class SweepReport(msgspec.Struct):
+    """discovered == ingested + skipped_unchanged + len(failed)."""
+
+    dry_run: bool = False
+    discovered: int = 0
+    ingested: int = 0
+    skipped_unchanged: int = 0
+    analyzed: int = 0
+    failed: list[Failure] = []
+    records: int = 0
+    events: int = 0
+    sessions: int = 0
+    parse_errors: int = 0
+    recovered: int = 0
+    incomplete_tail: int = 0
+    too_long: int = 0
+    superseded: int = 0
+    excluded: int = 0
+    vanished: int = 0
+    orphans_removed: int = 0
+    bytes_read: int = 0
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+    flavors: dict[str, int] = {}
+    """Files discovered per flavour."""
+    looked_in: list[str] = []
+    """Every place that was searched for logs, existing or not."""
+    unknown: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
+    """'claude 2.1.325: attachment/foo' to number of records."""
+    ignored: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
+    redactions: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
+    retention: RetentionLine = msgspec.field(default_factory=RetentionLine)
+    warnings: list[str] = []
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether the sweep ended with something the user must know: exit code 3."""
+        return bool(self.failed) or bool(self.retention.data_loss)

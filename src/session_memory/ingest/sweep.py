@@ -1,0 +1,212 @@
+"""One sweep: discover -> normalize -> store -> digest -> evict.
+
+Each file's events and cursor become visible together. Whatever happens in between, the next sweep
+goes on from what was committed and comes to the same result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Mapping
+
+import msgspec
+
+from session_memory.adapters.common import Adapter, SourceFile
+from session_memory.clock import Clock
+from session_memory.config import Config
+from session_memory.core.cursor import Stamp
+from session_memory.core.identity import Options, Tree
+from session_memory.core.pricing import load_table
+from session_memory.core.retention import Policy
+from session_memory.ingest.aging import age
+from session_memory.ingest.analyze import analyze
+from session_memory.ingest.discover import Places, discover, places, stamp_of
+from session_memory.ingest.identify import ProjectFinder
+from session_memory.ingest.normalize import Drafter
+from session_memory.ingest.read_source import SourceReader, count_only
+from session_memory.ingest.report import Failure, SweepReport
+from session_memory.redact.engine import Redactor
+from session_memory.store.lock import exclusive
+from session_memory.store.port import Store, Writer
+
+CROWDED = 16
+"""A session that came in more pieces than this has them joined into one file."""
+
+Progress = Callable[[int, int, str], None]
+"""(bytes done, bytes in all, path): called before each file that is read."""
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """Everything a sweep needs from outside."""
+
+    config: Config
+    adapters: Mapping[str, Adapter]
+    environ: Mapping[str, str]
+    home: str
+    store_directory: str
+    open_store: Callable[[], Store]
+    """Opens the store, making it if there is none."""
+    peek_store: Callable[[], Store | None]
+    """Opens it read-only, or None: a dry run must not make one."""
+    tree: Tree
+    clock: Clock
+    progress: Progress = lambda _done, _all, _path: None
+
+
+class _Changed(msgspec.Struct):
+    adapter: Adapter
+    files: list[SourceFile]
+
+
+def sweep(around: Surroundings, *, dry_run: bool = False) -> SweepReport:
+    """Run one sweep; raises StoreLocked when another one is running."""
+    started, cpu = time.perf_counter(), time.process_time()
+    report = SweepReport(dry_run=dry_run)
+    if dry_run:
+        _dry_run(around, report)
+    else:
+        with exclusive(os.path.join(around.store_directory, "sweep.lock"), "a sweep"):
+            _sweep(around, report)
+    report.seconds = round(time.perf_counter() - started, 3)
+    report.cpu_seconds = round(time.process_time() - cpu, 3)
+    return report
+
+
+def _find_changed(
+    around: Surroundings, report: SweepReport, known: Callable[[str], dict[str, tuple[Stamp, int]]]
+) -> list[_Changed]:
+    """Discover every flavour's files and keep those whose stamp or parser is new."""
+    config = around.config.sources
+    changed: list[_Changed] = []
+    for place in places(around.adapters, config, around.environ, around.home):
+        report.looked_in.extend(place.looked_in)
+        adapter, stamps = place.adapter, known(place.adapter.name)
+        version = adapter.parser_version
+        files: list[SourceFile] = []
+        discovered = 0
+        for file in discover(place, config.exclude_paths):
+            discovered += 1
+            if stamps.pop(file.path, None) != (stamp_of(file), version):
+                files.append(file)
+        report.discovered += discovered
+        report.skipped_unchanged += discovered - len(files)
+        report.flavors[adapter.name] = discovered
+        report.vanished += len(stamps)
+        changed.append(_Changed(adapter, files))
+        _warn_of_deletion(place, report, first_time=not stamps and discovered == len(files))
+    return changed
+
+
+def _warn_of_deletion(place: Places, report: SweepReport, *, first_time: bool) -> None:
+    if not (first_time and report.flavors[place.adapter.name]):
+        return
+    for root in place.roots:
+        habit = place.adapter.log_deletion(root)
+        if habit is not None:
+            report.warnings.append(
+                f"{place.adapter.title} deletes its logs after {habit.days} days ({habit.where});"
+                " what this sweep captured stays, what was deleted before it is gone:"
+                " sweep at least once in that time"
+            )
+
+
+def _dry_run(around: Surroundings, report: SweepReport) -> None:
+    """Discover and parse, write nothing; an existing store only tells what is unchanged."""
+    store = around.peek_store()
+    try:
+        changed = _find_changed(around, report, store.stamps if store else lambda _flavor: {})
+    finally:
+        if store:
+            store.close()
+    total = sum(file.size for group in changed for file in group.files)
+    for group in changed:
+        for file in group.files:
+            around.progress(report.bytes_read, total, file.path)
+            try:
+                count_only(group.adapter, file, around.config.ingest.line_cap_bytes, report)
+                report.ingested += 1
+            except OSError as error:
+                report.failed.append(Failure(file.path, error.strerror or str(error)))
+
+
+def _sweep(around: Surroundings, report: SweepReport) -> None:
+    store = around.open_store()
+    dirty = os.path.join(around.store_directory, "sweep.unfinished")
+    try:
+        if os.path.exists(dirty):  # the last one was cut off: it may have left files without rows
+            report.orphans_removed = store.sweep_orphans()
+        changed = _find_changed(around, report, store.stamps)
+        if any(group.files for group in changed) or store.unanalyzed():
+            os.close(os.open(dirty, os.O_CREAT | os.O_WRONLY, 0o600))
+            _capture(around, store, changed, report)
+            for session_id in store.crowded(CROWDED):
+                store.compact(session_id)
+        age(store, _policy(around.config), around.clock(), report)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(dirty)
+    finally:
+        store.close()
+
+
+def _policy(config: Config) -> Policy:
+    limits = config.retention
+    return Policy(
+        limits.raw_soft_cap_bytes,
+        limits.raw_hard_cap_bytes,
+        limits.raw_max_age_days,
+        limits.distilled_cap_bytes,
+    )
+
+
+def _capture(
+    around: Surroundings, store: Store, changed: list[_Changed], report: SweepReport
+) -> None:
+    redactor = Redactor(store.tag_key)
+    drafter = Drafter(store.fingerprint_key, redactor, load_table())
+    identity = around.config.identity
+    finder = ProjectFinder(
+        around.tree,
+        Options(
+            identity.share_worktrees, around.config.domains, identity.default_domain, around.home
+        ),
+    )
+    total = sum(file.size for group in changed for file in group.files)
+    with store.writing() as writer:
+
+        def commit(open_sessions: set[int]) -> None:
+            """Make what was read visible, then distil every session that is complete."""
+            reader.settle()
+            writer.commit()
+            report.analyzed += analyze(store, writer, open_sessions)
+
+        reader = SourceReader(store, writer, drafter, finder, report)
+        reader.limits(around.config.ingest.line_cap_bytes, around.config.ingest.commit_bytes)
+        reader.on_full = commit
+        for group in changed:
+            for file in group.files:
+                around.progress(report.bytes_read, total, file.path)
+                _read_one(reader, group.adapter, file, report)
+        commit(set())
+        _finish(writer)
+    report.redactions.update(redactor.take_counts())
+    report.warnings.extend(finder.warnings())
+
+
+def _finish(writer: Writer) -> None:
+    """The digests of the last batch."""
+    writer.commit()
+
+
+def _read_one(
+    reader: SourceReader, adapter: Adapter, file: SourceFile, report: SweepReport
+) -> None:
+    """Read one file; a file that cannot be read is reported and the sweep goes on."""
+    try:
+        reader.read(adapter, file)
+        report.ingested += 1
+    except OSError as error:
+        report.failed.append(Failure(file.path, error.strerror or str(error)))
+    except reader.ADAPTER_FAULTS as error:
+        report.failed.append(Failure(file.path, f"{type(error).__name__}: {error}"))
