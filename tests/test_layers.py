@@ -83,7 +83,8 @@ def test_functions_stay_short_and_take_few_parameters() -> None:
 
 def parameters(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
     """How many parameters are told apart by their order; those given by name explain themselves."""
-    return len([*node.args.posonlyargs, *node.args.args]) - ("self" in ast.unparse(node.args)[:4])
+    names = [argument.arg for argument in (*node.args.posonlyargs, *node.args.args)]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name)
