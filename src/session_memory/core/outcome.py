@@ -1,4 +1,4 @@
-"""How a session ended, judged from evidence: success needs approval or verification, not a claim."""
+"""How a session ended, judged from evidence: approval or verification, never a mere claim."""
 
 from __future__ import annotations
 
@@ -23,8 +23,10 @@ _FAILED = re.compile(
     re.M,
 )
 _PASSED = re.compile(
-    r"\b[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|^ok\s+\S|^PASS\b|\b0 (?:errors?|failures?"
-    r"|fail|failed|problems|issues)\b|All checks passed|all tests passed|BUILD SUCCESS|test result: ok"
+    r"\b[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|^ok\s+\S|^PASS\b|\b0 (?:errors?"
+    r"|failures?"
+    r"|fail|failed|problems|issues)\b|All checks passed|all tests passed|BUILD SUCCESS"
+    r"|test result: ok"
     r"|\bno (?:issues|errors|problems) found|Success: no issues|\b(?:exit|EXIT)[ :=]{1,2}0\b|^OK\b"
     r"|\b(?:BUILD_OK|Compiled successfully|built in|Finished `?\w+)",
     re.M | re.I,
@@ -33,7 +35,8 @@ _STILL_RUNNING = re.compile(
     r"Process running with session ID|[Rr]unning in (?:the )?background|moved to the background"
 )
 _CLAIMS = re.compile(
-    r"\b(?:done|completed?|fixed|implemented|finished|all set|successfully|is ready|are in place|now works?"
+    r"\b(?:done|completed?|fixed|implemented|finished|all set|successfully|is ready"
+    r"|are in place|now works?"
     r"|pushed|committed|merged|resolved)\b",
     re.I,
 )
@@ -169,7 +172,7 @@ def _by_checks(evidence: Evidence) -> Verdict | None:
 
 
 def _trust(evidence: Evidence, passing: list[CheckRun]) -> Confidence:
-    """Tests and builds say more than linters; a pass read from output says less than an exit code."""
+    """Tests and builds say more than linters, an exit code more than words in the output."""
     strong = [check for check in passing if check.kind in ("test", "build")]
     if not strong:
         return "low"

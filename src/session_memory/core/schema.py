@@ -145,10 +145,15 @@ class CommandRun(msgspec.Struct, frozen=True):
     command: str
     exit: int | None = None
     is_error: bool = False
+    """It failed: by its exit code, by the log's mark, or, behind a pipe, by its output."""
     at: int | None = None
     seq: int = 0
     verifies: bool = False
     """True for tests, builds, linters and type checkers."""
+    denied: bool = False
+    """Refused by the user or a rule, so it never ran."""
+    count: int = 1
+    """How often it ran like this in a row."""
 
 
 class ErrorSeen(msgspec.Struct, frozen=True):
@@ -172,8 +177,12 @@ class Digest(msgspec.Struct, frozen=True):
     source_fingerprint: str
     """Hash over the fingerprints of the events it was made from, in source order."""
     events: int = 0
+    first_at: int | None = None
+    last_at: int | None = None
     duration_s: float | None = None
     turns: int = 0
+    requests: int = 0
+    """Turns that ask for something: not a bare slash command, "continue" or "thanks"."""
     tools: dict[str, int] = {}
     files: dict[str, int] = {}
     """Path to number of edits (0: only read)."""
@@ -187,6 +196,11 @@ class Digest(msgspec.Struct, frozen=True):
     decisions: tuple[str, ...] = ()
     open_items: tuple[str, ...] = ()
     interruptions: int = 0
+    denials: int = 0
     compactions: int = 0
+    calls_before_edit: int | None = None
+    """Tool calls before the first edit; None where nothing was edited."""
     cost: Cost = Cost()
+    dropped: dict[str, int] = {}
+    """What did not fit the limits, by field: nothing is left out silently."""
     version: int = 1
