@@ -97,8 +97,8 @@ def create(path: str) -> None:
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         # The vacuum mode can only be chosen before the first table.
         for setting in (f"page_size = {PAGE_SIZE}", "auto_vacuum = incremental"):
-            connection.execute(f"PRAGMA {setting}").fetchall()
-        connection.execute("PRAGMA journal_mode = wal").fetchall()
+            cast("Database", connection).execute(f"PRAGMA {setting}").fetchall()
+        cast("Database", connection).execute("PRAGMA journal_mode = wal").fetchall()
         connection.close()
 
 
