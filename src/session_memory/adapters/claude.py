@@ -64,6 +64,7 @@ _IGNORED = frozenset(
         "api-request-blob",  # with -shape: the request's prompts and system text a second time
         "api-request-shape",
         "atis-latch",
+        "bridge-session",
         "cost-state",  # cumulative over resumes, so it cannot be added up
         "file-history-snapshot",
         "last-prompt",
@@ -236,17 +237,13 @@ def _is_record(value: Record) -> bool:
 
 
 def _note_envelope(part: PartBuilder, record: Record, pos: int) -> None:
-    """Facts that every record of the conversation repeats; sidecar records have none of them."""
-    cwd = as_text(record.get("cwd"))
-    if not cwd:
-        return
+    """Facts that every record of the conversation repeats, and sidecar records do not have."""
     entrypoint = as_text(record.get("entrypoint"))
-    part.note("cwd", cwd, pos)
-    if part.parent is not None:
-        part.note("source_kind", "subagent", pos)
-    else:
-        kind = "exec" if entrypoint.startswith("sdk") else "interactive"
-        part.note("source_kind", kind, pos)
+    if cwd := as_text(record.get("cwd")):
+        part.note("cwd", cwd, pos)
+        # Only here: a sidecar record without entrypoint says nothing about who started the session.
+        started_by = "exec" if entrypoint.startswith("sdk") else "interactive"
+        part.note("source_kind", "subagent" if part.parent else started_by, pos)
     if entrypoint:
         part.note("entrypoint", entrypoint, pos)
     if branch := as_text(record.get("gitBranch")):

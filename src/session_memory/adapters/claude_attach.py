@@ -130,7 +130,7 @@ def _queued_command(fields: Record, out: Emitter) -> None:
 def _hook(fields: Record, kind: str, out: Emitter) -> None:
     failed = "error" in kind
     error: Json = fields.get("blockingError")
-    text = text_of(fields.get("content"))
+    text = text_of(fields.get("content")) or _hook_answer(as_object(fields.get("response")))
     if failed and not text:
         said = as_object(error).get("blockingError") if isinstance(error, dict) else error
         text = as_text(said) or as_text(fields.get("stderr")) or as_text(fields.get("stdout"))
@@ -138,6 +138,13 @@ def _hook(fields: Record, kind: str, out: Emitter) -> None:
         out.ignored[f"attachment/{kind}"] += 1
         return
     out.add("injected", "harness", text, kind).is_error = failed
+
+
+def _hook_answer(response: Record) -> str:
+    """What a hook that answered later said; the rest of its output never reached the model."""
+    specific = as_object(response.get("hookSpecificOutput"))
+    said = (response.get("systemMessage"), specific.get("additionalContext"))
+    return "\n".join(filter(None, map(as_text, said)))
 
 
 def _file_names(fields: Record) -> tuple[str, ...]:

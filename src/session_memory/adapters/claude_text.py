@@ -73,19 +73,21 @@ def split_user_text(text: str) -> Iterator[Piece]:
 
     Text after no known mark counts as the human's: the record's own flags may still say otherwise.
     """
-    rest = text.lstrip()
-    whole = True
-    while rest.startswith("<"):
-        opening = rest[: rest.find(">") + 1]
-        if opening not in _GLUED:
-            break
-        closing, label = _GLUED[opening]
-        end = rest.find(closing)
-        cut = len(rest) if end < 0 else end + len(closing)
-        yield Piece("injected", "harness", label, rest[:cut])
-        rest, whole = rest[cut:].lstrip(), False
-    if rest:
-        yield _one_piece(rest, text if whole else rest)
+    start = here = _after_blanks(text, 0)
+    while tag := next((tag for tag in _GLUED if text.startswith(tag, here)), None):
+        closing, label = _GLUED[tag]
+        end = text.find(closing, here)
+        end = len(text) if end < 0 else end + len(closing)
+        yield Piece("injected", "harness", label, text[here:end])
+        here = _after_blanks(text, end)
+    if here < len(text):
+        yield _one_piece(text[here:], text if here == start else text[here:])
+
+
+def _after_blanks(text: str, start: int) -> int:
+    while start < len(text) and text[start].isspace():
+        start += 1
+    return start
 
 
 def _one_piece(rest: str, original: str) -> Piece:
@@ -178,6 +180,8 @@ def compact_json(value: Json, cap: int | None = None) -> str:
         text = msgspec.json.encode(value).decode()
     except (OverflowError, ValueError):  # an integer no JSON number of ours holds
         text = json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:  # the decoder stood a few calls higher, so it got a little deeper
+        text = "[nested too deeply]"
     return text if cap is None else text[:cap]
 
 

@@ -262,7 +262,7 @@ def recover_records(
 
     `is_record` tells a record from an object nested in a torn one. Returns (offset, record) pairs.
     """
-    text = line.decode("utf-8", "replace")
+    text = line.decode("utf-8", "surrogateescape")  # keeps count of bytes that are no UTF-8
     decoder = json.JSONDecoder()
     found: list[tuple[int, dict[str, Json]]] = []
     index, tries = text.find('{"'), 0
@@ -275,7 +275,7 @@ def recover_records(
             pass
         else:
             if isinstance(value, dict) and is_record(cast("dict[str, Json]", value)):
-                offset = len(text[:index].encode("utf-8", "replace"))
+                offset = len(text[:index].encode("utf-8", "surrogateescape"))
                 found.append((offset, _without_surrogates(value)))
                 step = end - index
         index = text.find('{"', index + step)
