@@ -103,7 +103,7 @@ def _read_regular(file: str) -> str:
     """A small regular file; a link, pipe or device in its place is not followed or waited for."""
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     descriptor = os.open(file, flags)
-    with open(descriptor, "rb") as stream:  # noqa: PTH123 - opened by descriptor
+    with open(descriptor, "rb") as stream:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise ValueError("not a regular file")
         data = stream.read(PROJECT_FILE_MAX + 1)
