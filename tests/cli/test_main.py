@@ -224,6 +224,17 @@ def test_the_app_reads_the_configuration_once_and_tells_its_warnings(
     assert app.clock() == 7
 
 
+def test_what_is_said_on_stderr_cannot_drive_the_terminal(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    app = App({})
+    app.note("read \x1b[2J")
+    app.warn("odd \x1b[2J")
+    app.quiet = True
+    app.note("not said")
+    assert capsys.readouterr().err == "read \\x1b[2J\nwarning: odd \\x1b[2J\n"
+
+
 def test_the_store_path_of_the_configuration_moves_data_and_state(tmp_path: Path) -> None:
     app = App({"SESSION_MEMORY_HOME": str(tmp_path / "home")})
     app.flags = {"store.path": str(tmp_path / "store")}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from session_memory.cli.output import wants_color
+from session_memory.cli.output import safe, wants_color
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Config, Loaded, load
 from session_memory.paths import Paths, find_paths
@@ -81,11 +81,11 @@ class App:
     def note(self, text: str) -> None:
         """Say something on stderr, unless asked to be quiet."""
         if not self.quiet:
-            click.echo(text, err=True)
+            click.echo(safe(text), err=True)
 
     def warn(self, text: str) -> None:
         """Say on stderr that something is not as it should be; also when quiet."""
-        click.echo(f"{self.style('warning:', fg='yellow')} {text}", err=True, color=True)
+        click.echo(f"{self.style('warning:', fg='yellow')} {safe(text)}", err=True, color=True)
 
     def style(self, text: str, **style: Any) -> str:
         """Text for stderr, styled where that stream shows colours."""

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, human_bytes, safe, table
+from session_memory.cli.output import emit_json, human_bytes, table
 from session_memory.config import Config, load
 from session_memory.errors import Refused
 from session_memory.narrowing import PROJECT_FILE, ProjectRules, read_project_rules
@@ -38,7 +38,7 @@ def show(app: App) -> None:
     values = flat(loaded.config)
     rules = _project_here()
     for text in rules.warnings if rules else ():
-        app.warn(safe(text))
+        app.warn(text)
     if app.json:
         emit_json(
             {
