@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from session_memory.core.prompts import approval, corrects, is_request, objective_of, rejects
+from session_memory.core.prompts import is_request, objective_of, read_prompt
+
+
+def approval(text: str) -> str | None:
+    return read_prompt(text).approval
+
+
+def rejects(text: str) -> bool:
+    return read_prompt(text).rejects
+
+
+def corrects(text: str) -> bool:
+    return read_prompt(text).corrects
+
 
 APPROVALS = [
     "thanks",
@@ -112,7 +125,15 @@ def test_corrections_are_recognised(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["no problem", "please add a test", "pick up Task 2", "is it ready to merge now"]
+    "text",
+    [
+        "no problem",
+        "please add a test",
+        "pick up Task 2",
+        "is it ready to merge now",
+        "could we use X instead?",
+        "tell me if i'm wrong",
+    ],
 )
 def test_ordinary_requests_are_not_corrections(text: str) -> None:
     assert not corrects(text)

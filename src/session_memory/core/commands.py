@@ -80,11 +80,23 @@ _SHELL_RUN_FLAGS = frozenset(("-c", "-lc", "-ic", "-lic", "-command", "/c", "-ec
 _PREPARATION = frozenset(("cd", "pushd", "set", "export", "source", ".", "unset", "mkdir"))
 _VIEWERS = words("tail head cat less more tee grep rg sed awk sort uniq wc cut tr jq")
 
-_CHANGES = re.compile(
-    r"\bsed\s+(?:-\w+\s+)*-\w*i|\bperl\s+-\w*i|\bapply_patch\b|\bgit\s+(?:apply|am|revert|reset\s+--hard"
-    r"|restore|cherry-pick)\b|\bgit\s+(?:checkout|stash)\s+(?:--|pop|apply)|\bpatch\s+-p\d"
-    r"|\bopen\([^)\n]*,\s*['\"](?:w|a)|\.write_text\("
-    r"|(?:^|[;&|\n]\s*)(?:cat|echo|printf|tee)\b[^|;&\n]*?>{1,2}\s*(?!/dev/|/tmp/|&)[\w./~$\"'-]"
+# Each pattern is tried only where its word occurs: most commands have none of them.
+_CHANGES = tuple(
+    (word, re.compile(pattern))
+    for word, pattern in (
+        ("sed", r"\bsed\s+(?:-\w+\s+)*-\w*i"),
+        ("perl", r"\bperl\s+-\w*i"),
+        ("apply_patch", r"\bapply_patch\b"),
+        (
+            "git",
+            r"\bgit\s+(?:(?:apply|am|revert|restore|cherry-pick)\b|(?:checkout|stash) (?:--|pop|apply))",
+        ),
+        ("patch", r"\bpatch\s+-p\d"),
+        ("open(", r"\bopen\([^)\n]*,\s*['\"](?:w|a)"),
+        ("write_text", r"\.write_text\("),
+        (">", r"\b(?:cat|echo|printf)\b[^|;&\n]*?>{1,2}\s*(?!/dev/|/tmp/|&)[\w./~$\"'-]"),
+        ("tee", r"\btee\s+(?:-a\s+)?(?!/dev/|/tmp/)[\w./~$\"'-]"),
+    )
 )
 
 
@@ -107,7 +119,8 @@ def steps(command: str) -> tuple[Step, ...]:
 
 def changes_files(command: str) -> bool:
     """True for shell commands that edit in place, patch, or write a file from a here-document."""
-    return _CHANGES.search(command, 0, SCAN_CHARS) is not None
+    head = command[:SCAN_CHARS].replace("2>&1", "").replace("2>/dev/null", "")
+    return any(word in head and pattern.search(head) for word, pattern in _CHANGES)
 
 
 def normalized(command: str, limit: int = 200) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from session_memory.core.masks import excerpt
 from session_memory.core.outcome import Evidence, Mark, Verdict, judge
 from session_memory.core.plans import MAX_ITEMS, PlanLog, decisions_in, is_whole_plan, todos_in
-from session_memory.core.prompts import approval, corrects, is_request, objective_of, rejects
+from session_memory.core.prompts import is_request, objective_of, read_prompt
 from session_memory.core.runs import (
     MAX_LOOPS,
     MAX_TOOLS,
@@ -182,14 +182,13 @@ class _Builder:
         self._objective(_OWN if asks else _WEAK, text, pos)
         if not 0 <= self.first_work < pos:
             return
-        if rejects(text):
+        reading = read_prompt(text)
+        if reading.rejects:
             if self.rejection is None or pos > self.rejection.pos:
                 self.rejection = Mark(pos, excerpt(text, _CORRECTION_CHARS))
-        else:
-            strength = approval(text)
-            if strength is not None and (self.approval is None or pos > self.approval.pos):
-                self.approval = Mark(pos, excerpt(text, _CORRECTION_CHARS), strength)
-        if corrects(text):
+        elif reading.approval and (self.approval is None or pos > self.approval.pos):
+            self.approval = Mark(pos, excerpt(text, _CORRECTION_CHARS), reading.approval)
+        if reading.corrects:
             self.corrections.append((pos, excerpt(text, _CORRECTION_CHARS)))
             if len(self.corrections) > MAX_CORRECTIONS * 4:
                 self._cut_corrections()

@@ -7,6 +7,7 @@ import re
 TEMPLATE_CHARS = 200
 _LINE_CHARS = 400
 _WINDOW_CHARS = 4096
+_SHORT_LINES = 3
 
 _CODE_SUFFIX = (
     r"(?:py|pyi|ts|tsx|mts|cts|js|jsx|mjs|cjs|go|rs|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|sh|ps1"
@@ -42,21 +43,32 @@ _NAMING = (
     "error ",
 )
 _ANSI = re.compile(
-    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b-\x1f]"
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f]"
 )
 _SPACES = re.compile(r"\s+")
 
 _PREFACE = re.compile(
     r"(?:exit code:? -?\d+|chunk id:.*|wall time:.*|process exited with code -?\d+|output:"
-    r"|original token count:.*|\$ .*|> .*|\[?traceback \(most recent call last\).*)$",
+    r"|original token count:.*|\$ .*|> .*|% total .*|\[?traceback \(most recent call last\).*"
+    r"|\d*\s*\d*\s*[│|┃].*|[\W\d_]*)$",
     re.I,
 )
-_TELLS = re.compile(
-    r"error|exception|fatal|panic|fail|denied|not found|no such|cannot|can't|couldn't|unable"
-    r"|invalid|unrecognized|unexpected|undefined|missing|reject|timed out|timeout|refused|illegal"
-    r"|not allowed|does not|did not|doesn't|not under|conflict|unknown|no files|unused|misuse"
-    r"|haven't|has not been|has been modified",
-    re.I,
+_WARNING = re.compile(r"(?:npm )?warn", re.I)
+_TELLING = (
+    *("error", "exception", "fatal", "panic", "fail", "denied", "not found", "no such", "cannot"),
+    *(
+        "can't",
+        "couldn't",
+        "unable",
+        "invalid",
+        "unrecognized",
+        "unexpected",
+        "undefined",
+        "missing",
+    ),
+    *("reject", "timed out", "timeout", "refused", "illegal", "not allowed", "does not", "did not"),
+    *("doesn't", "not under", "conflict", "unknown", "no files", "unused", "misuse", "haven't"),
+    *("has not been", "has been modified"),
 )
 _NO_ERROR = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|problems?|warnings?)\b", re.I)
 _RAISED = re.compile(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
@@ -87,18 +99,21 @@ def error_line(text: str) -> str:
 
     Only the head and the tail of a long output are looked at.
     """
-    traceback = "Traceback (most recent" in text[:_WINDOW_CHARS] or (
-        "Traceback (most recent" in text[-_WINDOW_CHARS:]
-    )
-    lines = _candidate_lines(text)
-    if traceback:
+    seen = window(text)
+    lines = _candidate_lines(seen)
+    if "Traceback (most recent" in seen:
         for line in reversed(lines):
             if _RAISED.match(line):
                 return line
+    warning = ""
     for line in lines:
-        if _TELLS.search(line) and not _NO_ERROR.search(line):
-            return line
-    return lines[0] if lines else ""
+        lowered = line.lower()
+        if any(word in lowered for word in _TELLING) and not _NO_ERROR.search(line):
+            if not _WARNING.match(line):
+                return line
+            warning = warning or line
+    # A long output without a telling line is what the program found, not what went wrong.
+    return warning or (lines[0] if 0 < len(lines) <= _SHORT_LINES else "")
 
 
 def excerpt(text: str, limit: int) -> str:
@@ -117,10 +132,15 @@ def window(text: str) -> str:
     return text[:_WINDOW_CHARS] + "\n" + text[-_WINDOW_CHARS:]
 
 
+def without_colour(text: str) -> str:
+    """The text without terminal escapes."""
+    return _ANSI.sub("", text) if "\x1b" in text else text
+
+
 def _candidate_lines(text: str) -> list[str]:
     lines: list[str] = []
-    for raw in _TAG.sub("", _ANSI.sub("", window(text))).splitlines():
+    for raw in without_colour(text).splitlines():
         line = raw.strip()[:_LINE_CHARS]
         if line and not _PREFACE.match(line):
-            lines.append(line)
+            lines.append(_TAG.sub("", line) if line[0] == "<" or line[-1] == ">" else line)
     return lines

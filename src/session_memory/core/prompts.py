@@ -5,9 +5,22 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+import msgspec
+
 from session_memory.core.masks import excerpt
 
 Approval = Literal["explicit", "implied"]
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What one prompt says about the work before it."""
+
+    approval: Approval | None
+    rejects: bool
+    """The work is wrong or does not work."""
+    corrects: bool
+    """The agent did other than asked, or is to do it another way; every rejection corrects."""
+
 
 _HEAD_CHARS = 400  # a verdict stands at the start of a prompt; what follows is often a pasted log
 _CLAUSE = re.compile(r"([^.!?;,:\n。！？，、…—–]+)([.!?;,:\n。！？，、…—–]*)")
@@ -94,7 +107,8 @@ _CORRECTS_FIRST = re.compile(
 _CORRECTS = re.compile(
     r"\bi (?:said|meant|told you|asked (?:you )?(?:for|to)|did(?:n't|nt| not) (?:ask|want|mean|say)"
     r"|already (?:said|told))\b|\b(?:that's|thats|that is|this is|it's) (?:not|wrong)\b"
-    r"|\bwrong\b|\binstead\b|\byou (?:forgot|missed|should(?:n't| not| have)|were supposed"
+    r"|^wrong\b|\b(?:is|are|was|it's|got|the) wrong\b(?! with)|\byou (?:forgot|missed"
+    r"|should(?:n't| not| have)|were supposed"
     r"|misunderstood|ignored|keep|broke)\b|\bwhy (?:did|are|aren't|didn't|would|have) ?you\b"
     r"|\bnot what i\b|\b(?:don't|do not|dont) (?:use|do|add|change|touch|remove|create|write"
     r"|need|want"
@@ -119,15 +133,28 @@ _LOCAL_COMMANDS = re.compile(
 _SLASH = re.compile(r"(?:<command-(?:name|message)>|/[\w:.-]+$)")
 
 
-def approval(text: str) -> Approval | None:
-    """Whether the prompt accepts the work; a rejection anywhere in it takes that back."""
-    if rejects(text):
-        return None
+def read_prompt(text: str) -> Reading:
+    """Read a prompt once for all it may say; a rejection anywhere in it takes approval back."""
+    head = text[:_HEAD_CHARS].replace("’", "'").lower().strip()
+    clauses = [(match[1].strip(), "?" in match[2]) for match in _CLAUSE.finditer(head)]
+    rejected = any(
+        _REJECTS.search(clause) is not None
+        for clause, asked in clauses
+        if not asked or clause.startswith("why")
+    )
+    return Reading(
+        approval=None if rejected else _approval(clauses),
+        rejects=rejected,
+        corrects=rejected or _corrects(head[:200] if len(text) > _HEAD_CHARS else head, clauses),
+    )
+
+
+def _approval(clauses: list[tuple[str, bool]]) -> Approval | None:
     found: Approval | None = None
-    for clause, end in _clauses(text):
-        if "?" in end or not clause:
+    for clause, asked in clauses:
+        if asked or not clause:
             continue
-        bare = _FILLER.sub("", clause, count=1)
+        bare = _FILLER.sub("", clause)
         if _EXPLICIT.fullmatch(clause) or _EXPLICIT.fullmatch(bare) or _EXPLICIT_CJK.match(clause):
             return "explicit"
         if _IMPLIED.fullmatch(bare):
@@ -135,23 +162,11 @@ def approval(text: str) -> Approval | None:
     return found
 
 
-def rejects(text: str) -> bool:
-    """Whether the prompt says that the work is wrong or does not work."""
-    return any(
-        _REJECTS.search(clause) is not None
-        for clause, end in _clauses(text)
-        if "?" not in end or clause.startswith("why")
-    )
-
-
-def corrects(text: str) -> bool:
-    """Whether the prompt corrects the agent: other than asked, not that way, stop."""
-    head = _plain(text)
-    return (
-        _CORRECTS_FIRST.match(head) is not None
-        or _CORRECTS.search(head[:200] if len(text) > _HEAD_CHARS else head) is not None
-        or rejects(text)
-    )
+def _corrects(head: str, clauses: list[tuple[str, bool]]) -> bool:
+    if _CORRECTS_FIRST.match(head) or _CORRECTS.search(head):
+        return True
+    # "Could we use X instead?" proposes; "use X instead" corrects.
+    return any("instead" in clause for clause, asked in clauses if not asked and clause in head)
 
 
 def is_request(text: str) -> bool:
@@ -173,11 +188,3 @@ def objective_of(text: str, limit: int = 300) -> str:
         if len(taken) >= 40 and not taken.endswith(":"):
             break
     return excerpt(taken, limit)
-
-
-def _plain(text: str) -> str:
-    return text[:_HEAD_CHARS].replace("’", "'").lower().strip()
-
-
-def _clauses(text: str) -> list[tuple[str, str]]:
-    return [(match[1].strip(), match[2]) for match in _CLAUSE.finditer(_plain(text))]
