@@ -128,3 +128,13 @@ def _opener(path: str, flags: int) -> int:
         os.close(descriptor)
         raise
     return descriptor
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a small file in one step: a reader sees the old content or the new, never half."""
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with open_private(fresh, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    fresh.replace(path)

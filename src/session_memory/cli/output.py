@@ -141,18 +141,24 @@ def wants_color(choice: str, environ: Mapping[str, str], is_terminal: bool) -> b
     return is_terminal and environ.get("TERM") != "dumb"
 
 
-Advance = Callable[[int], None]
+Advance = Callable[[int, int, str], None]
 
 
 @contextmanager
-def progress(label: str, total: int, *, shown: bool) -> Generator[Advance]:
-    """A bar on stderr while the block runs; without a terminal, or when not `shown`, nothing."""
+def byte_progress(*, shown: bool) -> Generator[Advance]:
+    """A bar on stderr for (bytes done, bytes in all, file); without a terminal, nothing."""
     if not shown or not sys.stderr.isatty():
-        yield lambda _step: None
+        yield lambda _done, _total, _name: None
         return
     from rich.console import Console  # 100 ms, and only a person at a terminal sees it
+    from rich.markup import escape
     from rich.progress import Progress
 
     with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=total)
-        yield lambda step: bar.advance(task, step)
+        task = bar.add_task("reading", total=None)
+
+        def advance(done: int, total: int, name: str) -> None:
+            text = escape(one_line(name[-40:]))
+            bar.update(task, completed=done, total=total, description=text)
+
+        yield advance

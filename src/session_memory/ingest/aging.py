@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from session_memory.config import Retention
 from session_memory.core.retention import DAY_MS, EvictionPlan, Policy, plan_eviction
 from session_memory.ingest.report import RetentionLine, SweepReport
 from session_memory.store.port import Store
+
+
+def policy_of(limits: Retention) -> Policy:
+    """The configured budget."""
+    return Policy(
+        limits.raw_soft_cap_bytes,
+        limits.raw_hard_cap_bytes,
+        limits.raw_max_age_days,
+        limits.distilled_cap_bytes,
+    )
 
 
 def make_plan(store: Store, policy: Policy, now_ms: int) -> EvictionPlan:

@@ -16,6 +16,8 @@ class Reading(msgspec.Struct):
     """One pass over one source: what was seen so far, to number equal events."""
 
     source_id: int
+    key: bytes
+    """The store's fingerprint key."""
     offset: int
     """Where the pass began; above 0 it continues an earlier one."""
     counts: dict[tuple[int, int], int] = {}
@@ -37,7 +39,6 @@ def place(
     drafts: list[EventDraft],
     reading: Reading,
     lookup: Lookup,
-    key: bytes,
     evicted_to: int = 0,
 ) -> Placement:
     """Sort a part's events into new and known ones.
@@ -53,9 +54,9 @@ def place(
         base = draft.fingerprint
         number = reading.counts.get((session_id, base))
         if number is None:
-            number = _earlier(session_id, base, reading, held, lookup, key) if reading.offset else 0
+            number = _earlier(session_id, base, reading, held, lookup) if reading.offset else 0
         reading.counts[session_id, base] = number + 1
-        draft.fingerprint = repeated(key, base, number)
+        draft.fingerprint = repeated(reading.key, base, number)
     again = [draft.fingerprint for draft in drafts if draft.fingerprint not in asked]
     if again:
         held = {**held, **lookup(again)}
@@ -68,14 +69,13 @@ def _earlier(
     reading: Reading,
     held: dict[int, list[Holder]],
     lookup: Lookup,
-    key: bytes,
 ) -> int:
     """How many equal events this source gave before the offset."""
     number = 0
     holders = held.get(base, [])
     while any(_is_earlier(holder, session_id, reading) for holder in holders):
         number += 1
-        fingerprint = repeated(key, base, number)
+        fingerprint = repeated(reading.key, base, number)
         holders = lookup([fingerprint]).get(fingerprint, [])
     return number
 

@@ -78,7 +78,13 @@ class SourceReader:
         again = plan.kind in ("rewritten", "reparse")
         if again:
             self._writer.restart_source(source_id)
-        pass_ = _Pass(adapter, file, Reading(source_id, plan.offset), plan.state, plan.offset)
+        pass_ = _Pass(
+            adapter,
+            file,
+            Reading(source_id, self._drafter.key, plan.offset),
+            plan.state,
+            plan.offset,
+        )
         for block in read_lines(file.path, plan.offset, line_cap=self._line_cap):
             self._take_block(pass_, block)
             if self._pending_bytes >= self._commit_bytes:
@@ -159,7 +165,6 @@ class SourceReader:
             drafts,
             pass_.reading,
             self._writer.holders,
-            self._drafter.key,
             session.evicted_to.get(pass_.reading.source_id, 0),
         )
         if placement.shared:

@@ -19,8 +19,7 @@ from session_memory.config import Config
 from session_memory.core.cursor import Stamp
 from session_memory.core.identity import Options, Tree
 from session_memory.core.pricing import load_table
-from session_memory.core.retention import Policy
-from session_memory.ingest.aging import age
+from session_memory.ingest.aging import age, policy_of
 from session_memory.ingest.analyze import analyze
 from session_memory.ingest.discover import Places, discover, places, stamp_of
 from session_memory.ingest.identify import ProjectFinder
@@ -29,7 +28,7 @@ from session_memory.ingest.read_source import SourceReader, count_only
 from session_memory.ingest.report import Failure, SweepReport
 from session_memory.redact.engine import Redactor
 from session_memory.store.lock import exclusive
-from session_memory.store.port import Store, Writer
+from session_memory.store.port import Store
 
 CROWDED = 16
 """A session that came in more pieces than this has them joined into one file."""
@@ -46,6 +45,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     environ: Mapping[str, str]
     home: str
     store_directory: str
+    prepare: Callable[[], object]
+    """Makes the store's directory, private."""
     open_store: Callable[[], Store]
     """Opens the store, making it if there is none."""
     peek_store: Callable[[], Store | None]
@@ -67,6 +68,7 @@ def sweep(around: Surroundings, *, dry_run: bool = False) -> SweepReport:
     if dry_run:
         _dry_run(around, report)
     else:
+        around.prepare()
         with exclusive(os.path.join(around.store_directory, "sweep.lock"), "a sweep"):
             _sweep(around, report)
     report.seconds = round(time.perf_counter() - started, 3)
@@ -143,21 +145,11 @@ def _sweep(around: Surroundings, report: SweepReport) -> None:
             _capture(around, store, changed, report)
             for session_id in store.crowded(CROWDED):
                 store.compact(session_id)
-        age(store, _policy(around.config), around.clock(), report)
+        age(store, policy_of(around.config.retention), around.clock(), report)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(dirty)
     finally:
         store.close()
-
-
-def _policy(config: Config) -> Policy:
-    limits = config.retention
-    return Policy(
-        limits.raw_soft_cap_bytes,
-        limits.raw_hard_cap_bytes,
-        limits.raw_max_age_days,
-        limits.distilled_cap_bytes,
-    )
 
 
 def _capture(
@@ -189,14 +181,8 @@ def _capture(
                 around.progress(report.bytes_read, total, file.path)
                 _read_one(reader, group.adapter, file, report)
         commit(set())
-        _finish(writer)
     report.redactions.update(redactor.take_counts())
     report.warnings.extend(finder.warnings())
-
-
-def _finish(writer: Writer) -> None:
-    """The digests of the last batch."""
-    writer.commit()
 
 
 def _read_one(

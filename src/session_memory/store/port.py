@@ -290,6 +290,10 @@ class Store(Protocol):
         """The digest, or None while the session is not analyzed."""
         ...
 
+    def outcomes(self) -> dict[int, str]:
+        """The outcome of every session that has a digest."""
+        ...
+
     def evicted_digest(self, session_id: int) -> Digest | None:
         """The digest of the part of a session whose raw text was evicted."""
         ...

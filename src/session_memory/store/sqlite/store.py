@@ -204,6 +204,10 @@ class SqliteStore:
         """See store.port.Store."""
         return reading.digest(self._db, session_id)
 
+    def outcomes(self) -> dict[int, str]:
+        """See store.port.Store."""
+        return dict(rows(self._db, "SELECT session_id, outcome FROM digest"))
+
     def evicted_digest(self, session_id: int) -> Digest | None:
         """See store.port.Store."""
         return reading.digest(self._db, session_id, "evicted_digest")

@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from session_memory.core.cursor import Cursor
-from session_memory.core.facts import FACT_RULES, Fact
+from session_memory.core.facts import Fact
 from session_memory.core.identity import Resolution
 from session_memory.core.schema import Digest
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, SegmentStore, pack
+from session_memory.store.sqlite import copies, statements
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, value
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
@@ -26,21 +27,6 @@ INSERT INTO event (id, source_id, pos, at, kind, origin, tool, tool_class, call_
   exit_code, files, command, usage_key, fingerprint, indexed, label, segment_id, body_at, body_len)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_FACT_UPSERT = """
-INSERT INTO fact (session_id, name, source_id, slot, value, pos) VALUES (?, ?, ?, ?, ?, ?)
-ON CONFLICT (session_id, name, source_id, slot)
-DO UPDATE SET value = excluded.value, pos = excluded.pos WHERE """
-_FACT_WINS = {
-    "first": "excluded.pos < pos",
-    "last": "excluded.pos >= pos",
-    "min": "CAST(excluded.value AS INTEGER) < CAST(value AS INTEGER)",
-    "max": "CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER)",
-    "set": "excluded.pos < pos",
-}
-_USAGE_COLUMNS = (
-    "key, session_id, counted, sidechain, at, model, input, output, cache_read, cache_write_5m,"
-    " cache_write_1h, reasoning, stated_usd, usd, price_table"
-)
 _encode = msgspec.json.Encoder().encode
 
 
@@ -284,92 +270,11 @@ class SqliteWriter:
 
     def confirm(self, source_id: int, found: list[tuple[int, int]]) -> None:
         """See store.port.Writer."""
-        for event_id, pos in found:
-            row = self._db.execute(
-                "SELECT source_id, pos, superseded FROM event WHERE id = ?", (event_id,)
-            ).fetchone()
-            if row is None:
-                continue
-            owner, at, superseded = row
-            if owner == source_id or superseded:
-                self._db.execute(
-                    "UPDATE event SET source_id = ?, pos = ?, superseded = 0 WHERE id = ?",
-                    (source_id, pos, event_id),
-                )
-                continue
-            # The file that ranks first holds the event; the others are noted as copies.
-            first, second = (source_id, pos), (owner, at)
-            if self._path(source_id) > self._path(owner):
-                first, second = second, first
-            else:
-                self._db.execute(
-                    "UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (*first, event_id)
-                )
-                self._db.execute(
-                    "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
-                    (event_id, first[0]),
-                )
-            self._db.execute(
-                "INSERT INTO event_copy (event_id, source_id, pos) VALUES (?, ?, ?)"
-                " ON CONFLICT DO UPDATE SET pos = excluded.pos",
-                (event_id, *second),
-            )
+        copies.confirm(self._db, self._path, source_id, found)
 
     def retire(self, source_id: int, seen: set[int], *, delete: bool) -> int:
         """See store.port.Writer."""
-        retired = 0
-        for event_id in self._held_by(source_id):
-            if event_id in seen:
-                continue
-            copies = rows(
-                self._db, "SELECT source_id, pos FROM event_copy WHERE event_id = ?", (event_id,)
-            )
-            if copies:
-                heir = min(copies, key=lambda copy: self._path(copy[0]))
-                self._db.execute(
-                    "UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (*heir, event_id)
-                )
-                self._db.execute(
-                    "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
-                    (event_id, heir[0]),
-                )
-            elif delete:
-                self._delete_event(event_id)
-                retired += 1
-            else:
-                self._db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
-                retired += 1
-        for (event_id,) in rows(
-            self._db, "SELECT event_id FROM event_copy WHERE source_id = ?", (source_id,)
-        ):
-            if event_id not in seen:
-                self._db.execute(
-                    "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
-                    (event_id, source_id),
-                )
-        return retired
-
-    def _held_by(self, source_id: int) -> list[int]:
-        held: list[int] = []
-        for (session_id,) in rows(
-            self._db, "SELECT session_id FROM session_source WHERE source_id = ?", (source_id,)
-        ):
-            found = self._db.execute(
-                "SELECT id FROM event WHERE id BETWEEN ? AND ? AND source_id = ?"
-                " AND superseded = 0",
-                (*event_range(session_id), source_id),
-            )
-            held.extend(row[0] for row in found)
-        return held
-
-    def _delete_event(self, event_id: int) -> None:
-        for table, column in (("event_text", "rowid"), ("turn_text", "rowid"), ("event", "id")):
-            self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", (event_id,))
-        self._db.execute(
-            "UPDATE session SET event_count = event_count - 1, raw_events = raw_events - 1"
-            " WHERE id = ? >> 24",
-            (event_id,),
-        )
+        return copies.retire(self._db, self._path, source_id, seen, delete=delete)
 
     def last_turns(self, session: SessionHandle, count: int) -> list[str]:
         """See store.port.Writer."""
@@ -389,53 +294,12 @@ class SqliteWriter:
 
     def add_facts(self, session: SessionHandle, source_id: int, facts: list[Fact]) -> None:
         """See store.port.Writer."""
-        for fact in facts:
-            rule = FACT_RULES.get(fact.name, "last")
-            encoded = _encode(fact.value).decode()
-            slot = encoded if rule == "set" else ""
-            self._db.execute(
-                _FACT_UPSERT + _FACT_WINS[rule],
-                (session.id, fact.name, source_id, slot, encoded, fact.pos),
-            )
+        statements.add_facts(self._db, session.id, source_id, facts)
 
     def add_usage(self, session: SessionHandle, usages: list[UsageDraft]) -> None:
         """See store.port.Writer."""
-        for usage in usages:
-            self._usage_keys.add(usage.key)
-            self._db.execute(
-                f"INSERT INTO usage ({_USAGE_COLUMNS})"
-                " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (key, session_id) DO UPDATE SET at = excluded.at,"
-                " model = excluded.model, input = excluded.input, output = excluded.output,"
-                " cache_read = excluded.cache_read, cache_write_5m = excluded.cache_write_5m,"
-                " cache_write_1h = excluded.cache_write_1h, reasoning = excluded.reasoning,"
-                " stated_usd = excluded.stated_usd, usd = excluded.usd,"
-                " price_table = excluded.price_table, sidechain = excluded.sidechain"
-                # streaming writes a placeholder first: the fullest figures are the final ones
-                " WHERE (excluded.output, excluded.input, excluded.cache_read,"
-                " excluded.cache_write_5m, excluded.cache_write_1h, excluded.model)"
-                " > (output, input, cache_read, cache_write_5m, cache_write_1h, model)"
-                " OR ((excluded.output, excluded.input, excluded.cache_read,"
-                " excluded.cache_write_5m, excluded.cache_write_1h, excluded.model)"
-                " = (output, input, cache_read, cache_write_5m, cache_write_1h, model)"
-                " AND excluded.at < at)",
-                (
-                    usage.key,
-                    session.id,
-                    usage.sidechain,
-                    usage.at,
-                    usage.model,
-                    usage.input,
-                    usage.output,
-                    usage.cache_read,
-                    usage.cache_write_5m,
-                    usage.cache_write_1h,
-                    usage.reasoning,
-                    usage.stated_usd,
-                    usage.usd,
-                    usage.price_table,
-                ),
-            )
+        self._usage_keys.update(usage.key for usage in usages)
+        statements.add_usage(self._db, session.id, usages)
 
     def settle(self, sessions: set[int]) -> set[int]:
         """See store.port.Writer."""

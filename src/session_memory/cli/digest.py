@@ -1,0 +1,68 @@
+"""`session-memory digest`: what is kept of a session when its raw text has gone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.stores import reading
+from session_memory.core.schema import Digest, Session
+from session_memory.errors import NotFound
+
+SHOWN = 15
+
+
+@click.command(name="digest")
+@click.argument("session")
+@json_option
+@pass_app
+def command(app: App, session: str) -> None:
+    """Show what was distilled from a session.
+
+    \b
+    Example:
+      session-memory digest 1111
+    """
+    with reading(app) as store:
+        found = store.find_session(session)
+        digest = store.digest(found.id)
+    if digest is None:
+        raise NotFound(f"session {session} has no digest yet", hint="run `session-memory sweep`")
+    if app.json:
+        emit_json({"session": found.external_id, "flavor": found.flavor, "digest": digest})
+        return
+    click.echo("\n".join(_lines(found, digest)))
+
+
+def _lines(session: Session, digest: Digest) -> Iterator[str]:
+    yield f"session    {one_line(f'{session.flavor} {session.external_id}')}"
+    yield f"objective  {one_line(digest.objective or '-')}"
+    yield f"outcome    {digest.outcome} ({digest.confidence})"
+    yield from (f"           {one_line(ground)}" for ground in digest.grounds)
+    minutes = "-" if digest.duration_s is None else f"{digest.duration_s / 60:.0f} min"
+    yield f"work       {digest.events} events, {digest.turns} turns, {minutes}"
+    tests = f"{digest.tests_run} test runs, {digest.tests_failed} failed"
+    yield f"checks     {tests}; {digest.retries} retries, {digest.interruptions} interruptions"
+    if digest.tools:
+        tools = sorted(digest.tools.items(), key=lambda item: (-item[1], item[0]))
+        yield "tools      " + one_line(", ".join(f"{name} {n}" for name, n in tools[:SHOWN]))
+    edited = [path for path, edits in digest.files.items() if edits]
+    yield from _listed("edited", edited)
+    yield from _listed(
+        "commands",
+        [f"{'?' if run.exit is None else run.exit:>3}  {run.command}" for run in digest.commands],
+    )
+    yield from _listed("errors", [f"{seen.count}x {seen.template}" for seen in digest.errors])
+    yield from _listed("corrected", list(digest.corrections))
+    yield from _listed("decisions", list(digest.decisions))
+    yield from _listed("open", list(digest.open_items))
+
+
+def _listed(name: str, items: list[str]) -> Iterator[str]:
+    for place, item in enumerate(items[:SHOWN]):
+        yield f"{name if place == 0 else '':<10} {one_line(item)[:160]}"
+    if len(items) > SHOWN:
+        yield f"{'':<10} and {len(items) - SHOWN} more; --json has all"

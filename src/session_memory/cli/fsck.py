@@ -1,0 +1,31 @@
+"""`session-memory fsck`: check every row, segment and index entry."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.stores import alone
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS
+
+
+@click.command(name="fsck")
+@json_option
+@pass_app
+def command(app: App) -> int:
+    """Check every row and segment of the store.
+
+    Exit code 0: whole. 3: only warnings, such as files a crash left behind. 1: damage.
+    """
+    with alone(app, "a sweep") as store:
+        findings = store.fsck()
+    if app.json:
+        emit_json({"ok": not findings, "findings": findings})
+    else:
+        for finding in findings:
+            click.echo(f"{finding.severity}: {finding.check}: {one_line(finding.detail)}")
+        click.echo("the store is whole" if not findings else f"{len(findings)} findings")
+    if any(finding.severity == "error" for finding in findings):
+        return 1
+    return EXIT_WARNINGS if findings else EXIT_OK

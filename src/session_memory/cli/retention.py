@@ -1,0 +1,80 @@
+"""`session-memory retention`: what the byte budget would evict, why, and doing it."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, human_bytes, one_line
+from session_memory.cli.stores import alone, reading
+from session_memory.core.retention import EvictionPlan, Policy, explain
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
+from session_memory.ingest.aging import apply_plan, make_plan, policy_of
+
+
+@click.group(name="retention")
+def command() -> None:
+    """Show or carry out what the byte budget asks for.
+
+    \b
+    Examples:
+      session-memory retention plan
+      session-memory retention apply --yes
+    """
+
+
+@command.command()
+@json_option
+@pass_app
+def plan(app: App) -> None:
+    """What would be evicted now, with the reason for each session. Writes nothing."""
+    with reading(app) as store:
+        found = make_plan(store, _policy(app), app.clock())
+    if app.json:
+        emit_json(found)
+        return
+    click.echo("\n".join(_lines(found)))
+
+
+@command.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@pass_app
+def apply(app: App, yes: bool) -> int:
+    """Evict what the plan says. Digests, costs and sessions stay; raw text cannot come back."""
+    with alone(app, "a sweep") as store:
+        found = make_plan(store, _policy(app), app.clock())
+        if found.evictions and not yes:
+            _ask(found)
+        orphans = store.sweep_orphans()
+        line = apply_plan(store, found, app.clock())
+    if app.json:
+        emit_json({"retention": line, "orphans_removed": orphans})
+    else:
+        click.echo(
+            f"freed {human_bytes(line.freed)}, final_usage {human_bytes(line.final_usage)},"
+            f" age {line.age}, soft {line.soft}, hard {line.hard}, orphans {orphans}"
+        )
+    return EXIT_WARNINGS if line.data_loss else EXIT_OK
+
+
+def _ask(found: EvictionPlan) -> None:
+    click.echo("\n".join(_lines(found)), err=True)
+    if not sys.stdin.isatty():
+        raise Refused("raw text would be evicted", hint="add --yes to do it without being asked")
+    click.confirm("Evict?", abort=True, err=True)
+
+
+def _policy(app: App) -> Policy:
+    return policy_of(app.config.retention)
+
+
+def _lines(found: EvictionPlan) -> list[str]:
+    before, after = found.usage_before.raw_bytes, found.usage_after.raw_bytes
+    return [
+        *(one_line(explain(eviction)) for eviction in found.evictions),
+        *(f"alert: {alert}" for alert in found.alerts),
+        f"{len(found.evictions)} sessions to evict: {human_bytes(before)} -> {human_bytes(after)}",
+    ]

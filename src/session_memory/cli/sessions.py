@@ -1,0 +1,68 @@
+"""`session-memory sessions`: what was captured, newest first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, table
+from session_memory.cli.stores import reading
+from session_memory.cli.times import Moment, to_ms
+from session_memory.clock import iso
+from session_memory.core.schema import Session
+from session_memory.store.port import SessionQuery
+
+
+@click.command(name="sessions")
+@click.option("--flavor", metavar="NAME", help="Only this agent's, such as claude.")
+@click.option("--project", metavar="KEY", help="Only of this project.")
+@click.option("--since", type=Moment(), help="Ended at or after: a date, time or span (7d).")
+@click.option("--until", type=Moment(), help="Started before.")
+@click.option("--outcome", type=click.Choice(["success", "partial", "fail", "uncertain"]))
+@click.option("--main-only", is_flag=True, help="Leave sub-agents out.")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@json_option
+@pass_app
+def command(app: App, since: str | None, until: str | None, main_only: bool, **wanted: Any) -> None:
+    """List captured sessions, newest first.
+
+    \b
+    Examples:
+      session-memory sessions --since 7d
+      session-memory sessions --project app --outcome fail --json
+    """
+    now = app.clock()
+    query = SessionQuery(
+        since=to_ms(since, now),
+        until=to_ms(until, now),
+        include_subagents=not main_only,
+        **wanted,
+    )
+    with reading(app) as store:
+        found = store.sessions(query)
+        outcomes = store.outcomes()
+    if app.json:
+        emit_json(
+            {"sessions": [{"session": s, "outcome": outcomes.get(s.id)} for s in found]},
+        )
+        return
+    rows = [_row(session, outcomes.get(session.id)) for session in found]
+    headers = ("session", "flavor", "project", "ended", "events", "outcome", "usd", "title")
+    click.echo(table(rows, headers))
+
+
+def _row(session: Session, outcome: str | None) -> tuple[object, ...]:
+    name, _, agent = session.external_id.partition(":")
+    dollars = None if session.cost.usd is None else f"{session.cost.usd:.2f}"
+    return (
+        f"{name[:8]}:{agent[:8]}" if agent else name[:13],
+        session.flavor,
+        session.project_key,
+        (iso(session.ended_at) or "-")[:16],
+        session.event_count,
+        outcome,
+        dollars,
+        (session.title or session.label or "")[:60],
+    )

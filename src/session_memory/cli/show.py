@@ -1,0 +1,135 @@
+"""`session-memory show`: one session as a readable transcript, or event by event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, one_line, safe
+from session_memory.cli.stores import reading
+from session_memory.clock import iso
+from session_memory.core.schema import Session, SessionEvent
+from session_memory.redact import render
+
+SHORT_LINES, SHORT_CHARS = 12, 1200
+_TOLD = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_result", "error"})
+
+
+@click.command(name="show")
+@click.argument("session")
+@click.option("--events", "as_events", is_flag=True, help="One line for each event, every kind.")
+@click.option("--full", is_flag=True, help="Do not shorten outputs.")
+@click.option("--history", is_flag=True, help="Events that the log lost when it was rewritten.")
+@json_option
+@pass_app
+def command(app: App, session: str, as_events: bool, full: bool, history: bool) -> None:
+    """Show one session, by its id or the beginning of it.
+
+    \b
+    Examples:
+      session-memory show 1111            a readable transcript
+      session-memory show 1111 --events   everything, one line each
+    """
+    with reading(app) as store:
+        found = store.find_session(session)
+        events = (
+            store.superseded_events(found.id) if history else store.events(found.id, texts=True)
+        )
+        if app.json:
+            emit_json({"session": found, "events": [_rendered(event) for event in events]})
+            return
+        click.echo("\n".join(_header(found)))
+        told = _event_lines(events) if as_events else _transcript(events, full)
+        for line in told:
+            click.echo(line)
+
+
+def _rendered(event: SessionEvent) -> SessionEvent:
+    return msgspec.structs.replace(
+        event,
+        text=render(event.text or ""),
+        command=render(event.command) if event.command else event.command,
+    )
+
+
+def _header(session: Session) -> list[str]:
+    cost = session.cost
+    dollars = f", {cost.usd:.4f} USD" if cost.usd is not None else ""
+    facts = [
+        ("session", f"{session.flavor} {session.external_id}"),
+        ("title", session.title),
+        ("project", session.project_key),
+        ("cwd", session.cwd),
+        ("branch", session.branch),
+        ("parent", session.parent_external_id),
+        ("forked from", session.forked_from),
+        ("models", ", ".join(session.models)),
+        ("client", session.client_version),
+        ("time", f"{iso(session.started_at) or '?'} to {iso(session.ended_at) or '?'}"),
+        ("cost", f"{cost.total_tokens} tokens{dollars}"),
+        ("state", session.state),
+    ]
+    return [*(f"{name:<12}{one_line(str(value))}" for name, value in facts if value), ""]
+
+
+def _transcript(events: Iterable[SessionEvent], full: bool) -> Iterator[str]:
+    for event in events:
+        if event.kind == "compaction":
+            yield "--- the agent compacted its context here ---\n"
+        elif event.kind in _TOLD and (event.text or event.command):
+            yield f"{_clock(event)} {_speaker(event)}{_mark(event)}"
+            yield _indented(_body(event), full) + "\n"
+
+
+def _clock(event: SessionEvent) -> str:
+    return (iso(event.at) or "")[11:19] or "--:--:--"
+
+
+def _speaker(event: SessionEvent) -> str:
+    if event.kind == "tool_call":
+        return one_line(f"-> {event.tool or 'tool'}")
+    if event.kind == "tool_result":
+        exit_code = "" if event.exit_code is None else f" exit {event.exit_code}"
+        return f"<- {'failed' if event.is_error else 'result'}{exit_code}"
+    return {"user_prompt": "USER", "assistant_text": "AGENT"}.get(event.kind, event.kind)
+
+
+def _mark(event: SessionEvent) -> str:
+    return " (inherited)" if event.inherited else ""
+
+
+def _body(event: SessionEvent) -> str:
+    if event.kind == "tool_call":
+        return render(event.command or ", ".join(event.files) or event.text or "")
+    return render(event.text or "")
+
+
+def _indented(text: str, full: bool) -> str:
+    text = safe(text.strip())
+    if not full and len(text) > SHORT_CHARS:
+        text = f"{text[:SHORT_CHARS]}\n[{len(text) - SHORT_CHARS} more characters; --full]"
+    found = text.split("\n")
+    if not full and len(found) > SHORT_LINES + 1:
+        left_out = len(found) - SHORT_LINES
+        found = [*found[:SHORT_LINES], f"[{left_out} more lines; --full shows them]"]
+    return "\n".join(f"    {line}" for line in found)
+
+
+def _event_lines(events: Iterable[SessionEvent]) -> Iterator[str]:
+    for event in events:
+        parts = (
+            str(event.seq),
+            iso(event.at) or "-",
+            event.kind,
+            event.origin,
+            event.tool or event.label or "-",
+            "error" if event.is_error else "",
+            "" if event.exit_code is None else f"exit={event.exit_code}",
+            "inherited" if event.inherited else "",
+            "unpaired" if event.call_id and not event.paired else "",
+            one_line(_body(event))[:120],
+        )
+        yield one_line(" ".join(part for part in parts if part))

@@ -1,0 +1,131 @@
+"""`session-memory sweep`: capture what is new, and say exactly what happened."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import byte_progress, emit_json, human_bytes, one_line
+from session_memory.cli.stores import surroundings
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
+from session_memory.ingest.report import SweepReport
+from session_memory.ingest.sweep import sweep
+from session_memory.paths import private_dir, write_private
+
+SHOWN = 10
+
+
+@click.command(name="sweep")
+@click.option("--dry-run", is_flag=True, help="Discover and parse only; write nothing at all.")
+@json_option
+@pass_app
+def command(app: App, dry_run: bool) -> int:
+    """Capture new sessions from the agents' logs.
+
+    \b
+    Examples:
+      session-memory sweep              capture what is new since the last one
+      session-memory sweep --dry-run    what would be read, without writing
+
+    Exit code 3 means: done, but a file could not be read or raw text was lost to the hard cap.
+    """
+    around = surroundings(app)
+    with byte_progress(shown=app.shows_progress) as bar:
+        around = msgspec.structs.replace(around, progress=bar)
+        try:
+            report = sweep(around, dry_run=dry_run)
+        except StoreLocked as error:
+            return _already_running(app, error)
+    if not dry_run:
+        private_dir(app.paths.state)
+        finished = {"finished_at": app.clock(), "report": report}
+        write_private(app.paths.last_sweep, msgspec.json.encode(finished))
+    if app.json:
+        emit_json(report)
+    else:
+        click.echo("\n".join(lines(report)))
+    for text in report.warnings:
+        app.warn(one_line(text))
+    for failure in report.failed:
+        app.warn(f"not read: {one_line(failure.path)}: {one_line(failure.reason)}")
+    return EXIT_WARNINGS if report.needs_attention else EXIT_OK
+
+
+def _already_running(app: App, error: StoreLocked) -> int:
+    """Not a failure: the work is being done (ING-07)."""
+    if app.json:
+        emit_json({"already_running": True})
+    app.note(f"{error.message}; it will capture what is new")
+    return EXIT_OK
+
+
+def lines(report: SweepReport) -> list[str]:
+    """The report as text, one line per step of the sweep."""
+    kept = report.retention
+    told = [
+        f"discover   discovered {report.discovered}, ingested {report.ingested},"
+        f" skipped_unchanged {report.skipped_unchanged}, failed {len(report.failed)}"
+        + (f", vanished since {report.vanished}" if report.vanished else ""),
+        (
+            f"normalize  {report.records} records, {human_bytes(report.bytes_read)}"
+            f" in {report.seconds:.1f} s{_speed(report)}{_damage(report)}"
+        ),
+    ]
+    if report.dry_run:
+        told.append(f"would store {report.events} events of {report.sessions} sessions")
+        told.append("dry run: nothing was written")
+    else:
+        history = f", {report.superseded} superseded" if report.superseded else ""
+        orphans = f", {report.orphans_removed} orphans removed" if report.orphans_removed else ""
+        told += [
+            f"store      {report.events} events, {report.sessions} new sessions{history}{orphans}",
+            f"digest     analyzed {report.analyzed}",
+            (
+                f"evict      freed {human_bytes(kept.freed)}, final_usage"
+                f" {human_bytes(kept.final_usage)}, age {kept.age}, soft {kept.soft}, hard {kept.hard}"
+            ),
+        ]
+        if kept.data_loss:
+            told.append(
+                f"data_loss  {human_bytes(kept.data_loss_bytes)} of {len(kept.data_loss)} sessions"
+                f" without digest: {_some(kept.data_loss)}"
+            )
+        told += [f"alert      {alert}" for alert in kept.alerts]
+    if report.excluded:
+        told.append(f"excluded   {report.excluded} events, as their repositories ask")
+    if report.redactions:
+        rules = ", ".join(f"{rule} {count}" for rule, count in report.redactions.most_common(SHOWN))
+        told.append(f"redacted   {sum(report.redactions.values())} secrets: {rules}")
+    told += [f"unknown    {one_line(what)}: {count}" for what, count in _unknown(report)]
+    if not report.discovered:
+        told.append("no agent logs found; looked in:")
+        told += [f"  {one_line(place)}" for place in report.looked_in]
+    return told
+
+
+def _speed(report: SweepReport) -> str:
+    if not (report.bytes_read and report.cpu_seconds):
+        return ""
+    return f" ({report.bytes_read / 1e6 / report.cpu_seconds:.1f} MB per CPU second)"
+
+
+def _damage(report: SweepReport) -> str:
+    counts = {
+        "parse errors": report.parse_errors,
+        "recovered": report.recovered,
+        "incomplete last lines": report.incomplete_tail,
+        "lines over the cap": report.too_long,
+    }
+    return "".join(f", {count} {name}" for name, count in counts.items() if count)
+
+
+def _unknown(report: SweepReport) -> list[tuple[str, int]]:
+    found = report.unknown.most_common()
+    rest = sum(count for _, count in found[SHOWN:])
+    return [*found[:SHOWN], ("and others", rest)] if rest else found
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return ", ".join(one_line(name) for name in names[:SHOWN]) + more

@@ -1,0 +1,86 @@
+"""`session-memory usage`: tokens and dollars, each API response counted once."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, table
+from session_memory.cli.stores import reading
+from session_memory.cli.times import Moment, to_ms
+from session_memory.core.pricing import load_table
+from session_memory.store.port import UsageGroup, UsageRow
+
+_HEADERS = ("responses", "input", "output", "cache read", "cache 5m", "cache 1h", "usd", "unpriced")
+
+
+@click.command(name="usage")
+@click.option("--daily", is_flag=True, help="By day (UTC); the default.")
+@click.option(
+    "--by",
+    type=click.Choice(["day", "project", "model", "flavor", "session"]),
+    help="Group by something else.",
+)
+@click.option("--since", type=Moment(), help="From this date, time or span (7d) on.")
+@click.option("--until", type=Moment(), help="Before this moment.")
+@json_option
+@pass_app
+def command(
+    app: App, daily: bool, by: UsageGroup | None, since: str | None, until: str | None
+) -> None:
+    """Tokens and cost by day, project or model.
+
+    A response that several files or sessions repeat counts once. `unpriced` are tokens of models
+    the price table does not know; they are in no dollar figure.
+
+    \b
+    Examples:
+      session-memory usage --daily --since 7d
+      session-memory usage --by project --json
+    """
+    if daily and by not in (None, "day"):
+        raise click.UsageError("--daily and --by do not go together")
+    group: UsageGroup = by or "day"
+    now = app.clock()
+    with reading(app) as store:
+        found = store.usage(group, to_ms(since, now), to_ms(until, now))
+    if app.json:
+        emit_json({"by": group, "price_table": load_table().version, "rows": found})
+        return
+    rows = [_row(row) for row in found]
+    rows.append(_row(_total(found)))
+    click.echo(table(rows, (group, *_HEADERS)))
+
+
+def _row(row: UsageRow) -> tuple[object, ...]:
+    cost = row.cost
+    return (
+        row.group,
+        row.responses,
+        cost.input,
+        cost.output,
+        cost.cache_read,
+        cost.cache_write_5m,
+        cost.cache_write_1h,
+        "-" if cost.usd is None else f"{cost.usd:.2f}",
+        row.unpriced_tokens,
+    )
+
+
+def _total(found: list[UsageRow]) -> UsageRow:
+    from session_memory.core.schema import Cost
+
+    priced = [row.cost.usd for row in found if row.cost.usd is not None]
+    return UsageRow(
+        group="total",
+        responses=sum(row.responses for row in found),
+        cost=Cost(
+            input=sum(row.cost.input for row in found),
+            output=sum(row.cost.output for row in found),
+            cache_read=sum(row.cost.cache_read for row in found),
+            cache_write_5m=sum(row.cost.cache_write_5m for row in found),
+            cache_write_1h=sum(row.cost.cache_write_1h for row in found),
+            usd=sum(priced) if priced else None,
+        ),
+        unpriced_tokens=sum(row.unpriced_tokens for row in found),
+    )

@@ -1,0 +1,97 @@
+"""The same event in several files of one session: which file holds it, and what if it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from session_memory.store.sqlite.connection import Database, rows
+from session_memory.store.sqlite.ids import event_range
+
+PathOf = Callable[[int], str]
+"""Path of a source: files of one session rank by it."""
+
+
+def confirm(db: Database, path_of: PathOf, source_id: int, found: list[tuple[int, int]]) -> None:
+    """Note that a source holds events the session has already: they are there once."""
+    for event_id, pos in found:
+        row = db.execute(
+            "SELECT source_id, pos, superseded FROM event WHERE id = ?", (event_id,)
+        ).fetchone()
+        if row is None:
+            continue
+        owner, at, superseded = row
+        if owner == source_id or superseded:
+            db.execute(
+                "UPDATE event SET source_id = ?, pos = ?, superseded = 0 WHERE id = ?",
+                (source_id, pos, event_id),
+            )
+            continue
+        # The file that ranks first holds the event; the others are noted as copies.
+        first, second = (source_id, pos), (owner, at)
+        if path_of(source_id) > path_of(owner):
+            first, second = second, first
+        else:
+            db.execute("UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (*first, event_id))
+            db.execute(
+                "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
+                (event_id, first[0]),
+            )
+        db.execute(
+            "INSERT INTO event_copy (event_id, source_id, pos) VALUES (?, ?, ?)"
+            " ON CONFLICT DO UPDATE SET pos = excluded.pos",
+            (event_id, *second),
+        )
+
+
+def retire(db: Database, path_of: PathOf, source_id: int, seen: set[int], *, delete: bool) -> int:
+    """Events that a re-read source no longer holds: handed to a copy, superseded, or deleted."""
+    retired = 0
+    for event_id in _held_by(db, source_id):
+        if event_id in seen:
+            continue
+        copies = rows(db, "SELECT source_id, pos FROM event_copy WHERE event_id = ?", (event_id,))
+        if copies:
+            heir = min(copies, key=lambda copy: path_of(copy[0]))
+            db.execute("UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (*heir, event_id))
+            db.execute(
+                "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
+                (event_id, heir[0]),
+            )
+        elif delete:
+            _delete_event(db, event_id)
+            retired += 1
+        else:
+            db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
+            retired += 1
+    for (event_id,) in rows(
+        db, "SELECT event_id FROM event_copy WHERE source_id = ?", (source_id,)
+    ):
+        if event_id not in seen:
+            db.execute(
+                "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
+                (event_id, source_id),
+            )
+    return retired
+
+
+def _held_by(db: Database, source_id: int) -> list[int]:
+    held: list[int] = []
+    for (session_id,) in rows(
+        db, "SELECT session_id FROM session_source WHERE source_id = ?", (source_id,)
+    ):
+        found = db.execute(
+            "SELECT id FROM event WHERE id BETWEEN ? AND ? AND source_id = ? AND superseded = 0",
+            (*event_range(session_id), source_id),
+        )
+        held.extend(row[0] for row in found)
+    return held
+
+
+def _delete_event(db: Database, event_id: int) -> None:
+    for table, column in (("event_text", "rowid"), ("turn_text", "rowid"), ("event", "id")):
+        db.execute(f"DELETE FROM {table} WHERE {column} = ?", (event_id,))
+    db.execute(
+        "UPDATE session SET event_count = event_count - 1, raw_events = raw_events - 1"
+        " WHERE id = ? >> 24",
+        (event_id,),
+    )

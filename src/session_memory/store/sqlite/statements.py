@@ -1,0 +1,77 @@
+"""What files state about sessions and responses, merged in any order to the same result."""
+
+from __future__ import annotations
+
+import msgspec
+
+from session_memory.core.facts import FACT_RULES, Fact
+from session_memory.store.port import UsageDraft
+from session_memory.store.sqlite.connection import Database
+
+_FACT_UPSERT = """
+INSERT INTO fact (session_id, name, source_id, slot, value, pos) VALUES (?, ?, ?, ?, ?, ?)
+ON CONFLICT (session_id, name, source_id, slot)
+DO UPDATE SET value = excluded.value, pos = excluded.pos WHERE """
+_FACT_WINS = {
+    "first": "excluded.pos < pos",
+    "last": "excluded.pos >= pos",
+    "min": "CAST(excluded.value AS INTEGER) < CAST(value AS INTEGER)",
+    "max": "CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER)",
+    "set": "excluded.pos < pos",
+}
+_USAGE_COLUMNS = (
+    "key, session_id, counted, sidechain, at, model, input, output, cache_read, cache_write_5m,"
+    " cache_write_1h, reasoning, stated_usd, usd, price_table"
+)
+_encode = msgspec.json.Encoder().encode
+
+
+def add_facts(db: Database, session_id: int, source_id: int, facts: list[Fact]) -> None:
+    """Keep this file's winner of each name."""
+    for fact in facts:
+        rule = FACT_RULES.get(fact.name, "last")
+        encoded = _encode(fact.value).decode()
+        slot = encoded if rule == "set" else ""
+        db.execute(
+            _FACT_UPSERT + _FACT_WINS[rule],
+            (session_id, fact.name, source_id, slot, encoded, fact.pos),
+        )
+
+
+def add_usage(db: Database, session_id: int, usages: list[UsageDraft]) -> None:
+    """Keep the fullest statement of each response, among equals the earliest."""
+    for usage in usages:
+        db.execute(
+            f"INSERT INTO usage ({_USAGE_COLUMNS})"
+            " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+            " ON CONFLICT (key, session_id) DO UPDATE SET at = excluded.at,"
+            " model = excluded.model, input = excluded.input, output = excluded.output,"
+            " cache_read = excluded.cache_read, cache_write_5m = excluded.cache_write_5m,"
+            " cache_write_1h = excluded.cache_write_1h, reasoning = excluded.reasoning,"
+            " stated_usd = excluded.stated_usd, usd = excluded.usd,"
+            " price_table = excluded.price_table, sidechain = excluded.sidechain"
+            # streaming writes a placeholder first: the fullest figures are the final ones
+            " WHERE (excluded.output, excluded.input, excluded.cache_read,"
+            " excluded.cache_write_5m, excluded.cache_write_1h, excluded.model)"
+            " > (output, input, cache_read, cache_write_5m, cache_write_1h, model)"
+            " OR ((excluded.output, excluded.input, excluded.cache_read,"
+            " excluded.cache_write_5m, excluded.cache_write_1h, excluded.model)"
+            " = (output, input, cache_read, cache_write_5m, cache_write_1h, model)"
+            " AND excluded.at < at)",
+            (
+                usage.key,
+                session_id,
+                usage.sidechain,
+                usage.at,
+                usage.model,
+                usage.input,
+                usage.output,
+                usage.cache_read,
+                usage.cache_write_5m,
+                usage.cache_write_1h,
+                usage.reasoning,
+                usage.stated_usd,
+                usage.usd,
+                usage.price_table,
+            ),
+        )
