@@ -9,7 +9,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, one_line
 from session_memory.cli.stores import surroundings
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
-from session_memory.ingest.report import SweepReport
+from session_memory.ingest.report import RetentionLine, SweepReport
 from session_memory.ingest.sweep import sweep
 from session_memory.paths import private_dir, write_private
 
@@ -102,6 +102,11 @@ def lines(report: SweepReport) -> list[str]:
         told.append("no agent logs found; looked in:")
         told += [f"  {one_line(place)}" for place in report.looked_in]
     return told
+
+
+def _evicted(kept: RetentionLine) -> str:
+    passes = f"age {kept.age}, soft {kept.soft}, hard {kept.hard}"
+    return f"final_usage {human_bytes(kept.final_usage)}, {passes}"
 
 
 def _speed(report: SweepReport) -> str:
