@@ -84,6 +84,7 @@ class SourceReader:
             Reading(source_id, self._drafter.key, plan.offset),
             plan.state,
             plan.offset,
+            again,
         )
         for block in read_lines(file.path, plan.offset, line_cap=self._line_cap):
             self._take_block(pass_, block)
@@ -98,7 +99,8 @@ class SourceReader:
             self._report.superseded += self._writer.retire(
                 source_id, pass_.reading.seen, delete=plan.kind == "reparse"
             )
-            self._touched.update({session_id: _Touched() for session_id in pass_.sessions})
+            for session_id in pass_.sessions:  # settle once more, now without what was retired
+                self._touched.setdefault(session_id, _Touched())
         self._save_cursor(pass_, finished=True)
 
     def _plan(self, adapter: Adapter, file: SourceFile) -> ReadPlan:
@@ -174,6 +176,13 @@ class SourceReader:
         if placement.new:
             self._writer.append(session, pass_.reading.source_id, placement.new)
             self._report.events += len(placement.new)
+            if pass_.again:  # what this very pass brought in must not be retired at its end
+                held = self._writer.holders([draft.fingerprint for draft in placement.new])
+                pass_.reading.seen.update(
+                    holder.event_id
+                    for holder in (holder for group in held.values() for holder in group)
+                    if holder.session_id == session.id and holder.event_id is not None
+                )
 
     def settle(self) -> None:
         """Derive what follows from the rows, and give each changed session its project."""
@@ -217,6 +226,8 @@ class _Pass(msgspec.Struct):
     reading: Reading
     state: dict[str, object]
     end: int
+    again: bool = False
+    """A whole re-read of a source that was read before."""
     handles: dict[str, SessionHandle] = {}
     sessions: set[int] = set()
     turns: dict[int, list[str]] = {}
