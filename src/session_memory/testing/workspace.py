@@ -1,0 +1,201 @@
+"""A home with agent logs, a store beside it, and sweeps over both: in this process or another."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.adapters.common import Adapter
+from session_memory.adapters.registry import adapters
+from session_memory.config import Config, Ingest, Retention, Source, Sources
+from session_memory.core.disk_tree import DiskTree
+from session_memory.core.schema import Digest, Session, SessionEvent
+from session_memory.ingest.report import SweepReport
+from session_memory.ingest.sweep import Surroundings, sweep
+from session_memory.paths import private_dir
+from session_memory.store.port import SessionQuery
+from session_memory.store.sqlite import SqliteStore, open_store
+from session_memory.testing.claude_log import START, ClaudeLog
+
+DAY_MS = 86_400_000
+NOW = START + 30 * DAY_MS
+
+
+class Workspace:
+    """One directory that holds everything a sweep reads and writes.
+
+        space = Workspace(tmp_path)
+        space.write(log)
+        report = space.sweep()
+        space.events(log.session_id)
+
+    Raw text does not age out by the clock here unless a test asks for it: built logs have fixed
+    times, and the clock of the machine that runs the tests goes on.
+    """
+
+    def __init__(self, root: Path, *, store: str = "store", **retention: int | None) -> None:
+        self.root = root
+        self.home = root / "home"
+        self.claude = root / "claude"
+        self.store_directory = root / store
+        self.now = NOW
+        self.retention = Retention(**{"raw_max_age_days": None, **retention})
+        self.ingest = Ingest()
+        self.adapters: Mapping[str, Adapter] = adapters()
+        self.paths: dict[str, tuple[str, ...]] = {"claude": (str(self.claude),)}
+        self.exclude: tuple[str, ...] = ()
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.claude.mkdir(parents=True, exist_ok=True)
+
+    # --- logs ---
+
+    def write(self, *logs: ClaudeLog) -> list[Path]:
+        """Write logs where Claude Code would."""
+        return [log.write(self.claude) for log in logs]
+
+    def files(self) -> list[Path]:
+        """Every log file, in a fixed order."""
+        return sorted(path for path in self.claude.rglob("*.jsonl") if path.is_file())
+
+    # --- sweeps ---
+
+    def config(self) -> Config:
+        """The configuration of the next sweep."""
+        flavors = {name: Source(paths=paths) for name, paths in self.paths.items()}
+        sources = Sources(exclude_paths=self.exclude, flavors=flavors)
+        return Config(sources=sources, retention=self.retention, ingest=self.ingest)
+
+    def set_ingest(self, **limits: int) -> None:
+        """Change how logs are read from now on."""
+        self.ingest = msgspec.structs.replace(self.ingest, **limits)
+
+    def set_retention(self, **caps: int | None) -> None:
+        """Change the byte budget from now on."""
+        self.retention = msgspec.structs.replace(self.retention, **caps)
+
+    def sweep(
+        self, *, dry_run: bool = False, open_as: Callable[[SqliteStore], Any] | None = None
+    ) -> SweepReport:
+        """One sweep in this process; `open_as` may put something in front of the store."""
+        directory = str(self.store_directory)
+
+        def opened() -> Any:
+            store = open_store(directory, self.now, create_missing=True)
+            return open_as(store) if open_as else store
+
+        def peeked() -> SqliteStore | None:
+            if not (self.store_directory / "store.db").exists():
+                return None
+            return open_store(directory, self.now, read_only=True)
+
+        around = Surroundings(
+            config=self.config(),
+            adapters=self.adapters,
+            environ={},
+            home=str(self.home),
+            store_directory=directory,
+            prepare=lambda: private_dir(directory),
+            open_store=opened,
+            peek_store=peeked,
+            tree=DiskTree(),
+            clock=lambda: self.now,
+        )
+        return sweep(around, dry_run=dry_run)
+
+    # --- real processes ---
+
+    def write_config(self) -> Path:
+        """The same configuration as a TOML file."""
+        lines = ["[store]", f"path = {_toml(str(self.store_directory))}"]
+        lines += ["[sources]", f"exclude_paths = {_toml(list(self.exclude))}"]
+        for name, paths in self.paths.items():
+            lines += [f"[sources.{name}]", f"paths = {_toml(list(paths))}"]
+        for section, table in (("retention", self.retention), ("ingest", self.ingest)):
+            lines.append(f"[{section}]")
+            for key, value in msgspec.structs.asdict(table).items():
+                lines.append(f"{key} = {_toml('unlimited' if value is None else value)}")
+        path = self.root / f"{self.store_directory.name}.toml"
+        path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    def environ(self) -> dict[str, str]:
+        """The environment of a process that sees only this workspace."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("SESSION_MEMORY_")}
+        kept.pop("CLAUDE_CONFIG_DIR", None)
+        ours = {"HOME": str(self.home), "USERPROFILE": str(self.home)}
+        return {**kept, **ours, "SESSION_MEMORY_HOME": str(self.root / "memory")}
+
+    def start(self, *arguments: str, module: str = "session_memory") -> subprocess.Popen[str]:
+        """Start `python -m module` on this workspace and do not wait for it."""
+        return subprocess.Popen(
+            [sys.executable, "-m", module, *arguments],
+            env=self.environ(),
+            cwd=self.root,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            text=True,
+        )
+
+    def run(
+        self, *arguments: str, module: str = "session_memory"
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `python -m module` on this workspace to its end."""
+        process = self.start(*arguments, module=module)
+        out, err = process.communicate(timeout=120)
+        return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    # --- what is stored ---
+
+    @contextlib.contextmanager
+    def store(self) -> Generator[SqliteStore]:
+        """The store, open for a look."""
+        with open_store(str(self.store_directory), self.now) as store:
+            yield store
+
+    def dump(self) -> list[dict[str, Any]]:
+        """The canonical content."""
+        with self.store() as store:
+            return list(store.dump())
+
+    def findings(self) -> list[str]:
+        """What fsck finds wrong, in words."""
+        with self.store() as store:
+            return [f"{finding.check}: {finding.detail}" for finding in store.fsck()]
+
+    def sessions(self) -> dict[str, Session]:
+        """Every session by its native id."""
+        with self.store() as store:
+            return {found.external_id: found for found in store.sessions(SessionQuery())}
+
+    def session(self, external_id: str) -> Session:
+        """One session by its native id."""
+        return self.sessions()[external_id]
+
+    def events(self, external_id: str) -> list[SessionEvent]:
+        """A session's live events with their texts."""
+        with self.store() as store:
+            return list(store.events(store.find_session(external_id).id, texts=True))
+
+    def superseded(self, external_id: str) -> list[SessionEvent]:
+        """A session's events that its rewritten log no longer holds."""
+        with self.store() as store:
+            return list(store.superseded_events(store.find_session(external_id).id))
+
+    def digest(self, external_id: str) -> Digest | None:
+        """A session's digest."""
+        with self.store() as store:
+            return store.digest(store.find_session(external_id).id)
+
+
+def _toml(value: object) -> str:
+    """Numbers, texts and lists of texts look alike in JSON and TOML."""
+    return json.dumps(value)
