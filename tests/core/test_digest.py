@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from session_memory.adapters.claude import discover, parse
+from session_memory.adapters.common import RawEvent, read_lines
 from session_memory.core.digest import (
     MAX_CORRECTIONS,
     build_digest,
@@ -453,3 +456,35 @@ def test_merging_adds_up_for_any_two_parts(
     assert sum(both.tools.values()) == sum(old.tools.values()) + sum(new.tools.values())
     assert both.outcome in OUTCOMES
     assert not is_poorer(both, old)
+
+
+@pytest.mark.shared
+@pytest.mark.rows("DIG-01")
+def test_every_genuine_session_has_an_outcome_with_grounds_free_of_our_ids(shared: Path) -> None:
+    told: dict[str, list[SessionEvent]] = {}
+    for source in discover(str(shared / "logs" / "claude")):
+        state: dict[str, object] = {}
+        for block in read_lines(source.path):
+            normal = parse(source, block, state)
+            state = normal.state
+            for part in normal.sessions:
+                events = told.setdefault(part.external_id, [])
+                events += [as_event(raw, len(events) + at) for at, raw in enumerate(part.events)]
+    digests = [build_digest(SESSION, events) for events in told.values()]
+    assert len(digests) > 20
+    assert {digest.outcome for digest in digests} <= set(OUTCOMES)
+    assert {digest.outcome for digest in digests} >= {"success", "partial", "uncertain"}
+    for digest in digests:
+        assert digest.outcome == "uncertain" or digest.grounds
+        assert len(digest.grounds) <= 6
+        assert all(len(ground) < 200 for ground in digest.grounds)
+        assert digest.objective is None or len(digest.objective) <= 300
+
+
+def as_event(raw: RawEvent, seq: int) -> SessionEvent:
+    shared_fields = {
+        name: getattr(raw, name)
+        for name in RawEvent.__struct_fields__
+        if name in SessionEvent.__struct_fields__
+    }
+    return SessionEvent(1, seq, fingerprint=seq, **shared_fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 import msgspec
 
@@ -89,7 +90,7 @@ _CHANGES = tuple(
         ("apply_patch", r"\bapply_patch\b"),
         (
             "git",
-            r"\bgit\s+(?:(?:apply|am|revert|restore|cherry-pick)\b|(?:checkout|stash) (?:--|pop|apply))",
+            r"\bgit (?:apply|am|revert|restore|cherry-pick|(?:checkout|stash) (?:--|pop|apply))",
         ),
         ("patch", r"\bpatch\s+-p\d"),
         ("open(", r"\bopen\([^)\n]*,\s*['\"](?:w|a)"),
@@ -160,15 +161,14 @@ def _split(command: str) -> list[tuple[list[str], str]]:
     pieces: list[tuple[list[str], str]] = []
     words: list[str] = []
     for match in _TOKEN.finditer(command):
-        joint = match["joint"]
-        if joint is not None:
-            if words:
-                pieces.append((words, joint))
-                words = []
-        elif match["word"] is not None:
-            word = match["word"].strip("(){}") if len(match["word"]) > 1 else match["word"]
-            if word not in ("", "(", ")", "{", "}", "!"):
+        group = match.lastgroup
+        if group == "word":
+            word = match[0].strip("(){}")
+            if word and word != "!":
                 words.append(word)
+        elif group == "joint" and words:
+            pieces.append((words, match[0]))
+            words = []
     if words:
         pieces.append((words, ""))
     return [(_without_redirects(found), joint) for found, joint in pieces]
@@ -233,6 +233,7 @@ def _inline_script(words: list[str]) -> str | None:
     return None
 
 
+@lru_cache(maxsize=1024)
 def program_name(word: str) -> str:
     """`./node_modules/.bin/jest.cmd` is jest, `./gradlew` is gradle, `python3.12` is itself."""
     name = word.strip("'\"").replace("\\", "/").rsplit("/", 1)[-1]

@@ -243,15 +243,10 @@ class _Builder:
         planned, done = self.plans.items()
         verdict = judge(self._evidence(len(planned), done))
         open_items = _distinct(tuple(planned), tuple(self.todos))
-        runs = self.runs
         if len(open_items) > MAX_ITEMS:
-            runs.dropped["open_items"] = len(open_items) - MAX_ITEMS
-        corrections = tuple(self._cut_corrections())
-        commands = runs.commands()
-        errors, errors_dropped = fit_errors(list(runs.errors.values()))
-        files, files_dropped = fit_files(runs.files)
+            self.runs.dropped["open_items"] = len(open_items) - MAX_ITEMS
         best = min(self.objectives, default=None)
-        return Digest(
+        told = Digest(
             flavor=session.flavor,
             objective=None if best is None else self.objectives[best][1],
             outcome=verdict.outcome,
@@ -264,25 +259,36 @@ class _Builder:
             duration_s=_seconds(self.first_at, self.last_at),
             turns=self.turns,
             requests=self.requests,
-            tools=runs.tools,
-            files=files,
-            commands=commands,
-            errors=errors,
-            retries=runs.retries,
-            loops=tuple(runs.loops),
-            corrections=corrections,
-            tests_run=runs.tests_run,
-            tests_failed=runs.tests_failed,
+            corrections=tuple(self._cut_corrections()),
             decisions=tuple(self.decisions),
             open_items=open_items[:MAX_ITEMS],
             interruptions=self.interruptions,
-            denials=runs.denials,
             compactions=self.compactions,
-            calls_before_edit=runs.calls_before_edit,
             cost=session.cost,
-            dropped=_summed(runs.dropped, {"errors": errors_dropped, "files": files_dropped}),
             version=DIGEST_VERSION,
         )
+        return _with_runs(told, self.runs)
+
+
+def _with_runs(told: Digest, runs: RunLog) -> Digest:
+    """Add what the tool calls did, within the limits."""
+    commands = runs.commands()
+    errors, errors_dropped = fit_errors(list(runs.errors.values()))
+    files, files_dropped = fit_files(runs.files)
+    return msgspec.structs.replace(
+        told,
+        tools=runs.tools,
+        files=files,
+        commands=commands,
+        errors=errors,
+        retries=runs.retries,
+        loops=tuple(runs.loops),
+        tests_run=runs.tests_run,
+        tests_failed=runs.tests_failed,
+        denials=runs.denials,
+        calls_before_edit=runs.calls_before_edit,
+        dropped=_summed(runs.dropped, {"errors": errors_dropped, "files": files_dropped}),
+    )
 
 
 _ADDED = (

@@ -7,6 +7,7 @@ import re
 import msgspec
 
 from session_memory.core.checks import Check, CheckKind
+from session_memory.core.commands import normalized
 from session_memory.core.masks import excerpt, window, without_colour
 from session_memory.core.prompts import Approval
 from session_memory.core.schema import Confidence, Outcome
@@ -19,7 +20,7 @@ _FAILED = re.compile(
     r"|\b(?:failed|failures|errors|fail)[:=] ?[1-9]|^[1-9]\d* issues?\b"
     r"|^(?:FAIL|FAILED|--- FAIL|✗|✖)(?:\b|$)|\bB(?:UILD|uild) (?:FAILED|failed)\b"
     r"|\berror(?:\[E\d+\]| TS\d+| CS\d+): |\bnpm ERR!|^make(?:\[\d+\])?: \*\*\*|^panic: "
-    r"|\b(?:exit|EXIT|exit code|exited with code)[ :=]{1,2}[1-9]\d*\b|ELIFECYCLE"
+    r"|(?<![A-Za-z])(?:exit|EXIT|exit code|exited with code)[ :=]{1,2}[1-9]\d*\b|ELIFECYCLE"
     r"|^\s*× Some errors",
     re.M,
 )
@@ -27,7 +28,8 @@ _PASSED = re.compile(
     r"\b[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|^ok\s+\S|^PASS\b"
     r"|\b0 (?:errors?|failures?|fail|failed|problems|issues)\b|\ball (?:checks|tests) passed"
     r"|BUILD SUCCESS|test result: ok|\bno (?:issues|errors|problems) found|success: no issues"
-    r"|\bexit[ :=]{1,2}0\b|^OK\b|BUILD_OK|compiled successfully|\bbuilt in\b|^\s*Finished `?\w+"
+    r"|(?<![A-Za-z])exit[ :=]{1,2}0\b|^OK\b|BUILD_OK|compiled successfully|\bbuilt in\b"
+    r"|^\s*Finished `?\w+"
     r"|no fixes applied",
     re.M | re.I,
 )
@@ -172,7 +174,7 @@ def _by_checks(evidence: Evidence) -> Verdict | None:
         grounds = (_passed_text(passing[-1]),)
         if unsettled:
             return Verdict(
-                "partial", "medium", (*grounds, f"not run again: {_quote(unsettled[-1].command)}")
+                "partial", "medium", (*grounds, f"not run again: {_named(unsettled[-1])}")
             )
         return Verdict("success", _trust(evidence, passing), grounds)
     last = stale[-1]
@@ -229,11 +231,15 @@ def _quote(text: str) -> str:
 
 
 def _passed_text(check: CheckRun) -> str:
-    return f"verification passed last: {_quote(check.command)} ({_how(check)})"
+    return f"verification passed last: {_named(check)} ({_how(check)})"
 
 
 def _failed_text(check: CheckRun) -> str:
-    return f"verification failed last: {_quote(check.command)} ({_how(check)})"
+    return f"verification failed last: {_named(check)} ({_how(check)})"
+
+
+def _named(check: CheckRun) -> str:
+    return _quote(normalized(check.command) or check.command)
 
 
 def _how(check: CheckRun) -> str:
