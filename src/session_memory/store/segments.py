@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import secrets
 import struct
 import sys
 from collections.abc import Iterator
@@ -30,6 +32,7 @@ MAGIC = b"SMSEG\x01\r\n"
 BLOCK_TEXT = 128 * 1024
 LEVEL = 3
 SUFFIX = ".seg"
+_NAME = re.compile(r"([0-9a-f]+)-[0-9a-f]+\.seg")
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
 _COMPRESS_OPTIONS: dict[int, int] = {
     zstd.CompressionParameter.compression_level: LEVEL,
@@ -71,7 +74,11 @@ class SegmentStore(Protocol):
 
 
 def pack(session_id: int, text: bytes) -> Packed:
-    """Compress one segment's text. The name holds the session and a hash, so it is never reused."""
+    """Compress one segment's text.
+
+    The name holds the session, the hash and a random part: two commits may bring equal texts, and
+    a name that was doomed once must never belong to a live file again.
+    """
     blocks = [
         zstd.compress(text[start : start + BLOCK_TEXT], options=_COMPRESS_OPTIONS)
         for start in range(0, len(text), BLOCK_TEXT)
@@ -80,7 +87,8 @@ def pack(session_id: int, text: bytes) -> Packed:
     trailer = _TRAILER.pack(len(text), BLOCK_TEXT, len(blocks), MAGIC)
     data = b"".join((MAGIC, *blocks, lengths, trailer))
     digest = blake2b(data, digest_size=16).digest()
-    return Packed(f"{session_id:x}-{digest.hex()}{SUFFIX}", data, len(text), digest)
+    name = f"{session_id:x}-{digest.hex()}{secrets.token_hex(8)}{SUFFIX}"
+    return Packed(name, data, len(text), digest)
 
 
 class _Directory(msgspec.Struct):
@@ -171,12 +179,10 @@ class DirectorySegments:
         self.root = root
 
     def _path(self, name: str) -> str:
-        session, _, rest = name.partition("-")
-        if not (session.isalnum() and name.endswith(SUFFIX) and rest[:-4].isalnum()):
-            raise StoreDamaged(
-                f"not a segment name: {name!r}"
-            )  # names come from rows: no traversal
-        return os.path.join(self.root, f"{int(session, 16) % 256:02x}", name)
+        valid = _NAME.fullmatch(name)
+        if valid is None:  # names come from rows: no traversal
+            raise StoreDamaged(f"not a segment name: {name!r}")
+        return os.path.join(self.root, f"{int(valid[1], 16) % 256:02x}", name)
 
     def put(self, segments: list[Packed]) -> None:
         """Write temp files, fsync them together, rename, then fsync each directory once."""
