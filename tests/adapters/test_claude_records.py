@@ -325,6 +325,13 @@ def test_one_response_over_several_records_costs_once_and_not_the_placeholder() 
     assert usage.key == f"{message}:{log.rows[0]['requestId']}"
 
 
+def test_a_placeholder_that_comes_after_the_full_count_does_not_replace_it() -> None:
+    log = ClaudeLog()
+    log.reply(text_block("a"), text_block("b"), usage=tokens(5, 400), streamed=True)
+    (usage,) = parse_rows(*reversed(log.rows)).sessions[0].usages
+    assert usage.output == 400
+
+
 def test_records_without_any_message_id_do_not_merge() -> None:
     log = ClaudeLog()
     for _ in range(2):
