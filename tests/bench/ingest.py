@@ -1,0 +1,110 @@
+"""Sweeps in a process of their own: speed, peak memory, size of the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.bench.child import Home, Spent, new_home, run, run_json
+from tests.bench.corpora import Corpus, long_lines
+from tests.bench.figures import Figure, Section
+
+MB = 1e6
+SWEEP = ["-m", "session_memory", "sweep", "--json"]
+LINE_CAP = 64 * 1024 * 1024
+STAGE_BYTES = 64_000_000
+INDEX_TABLES = ("event_text", "turn_text")
+
+
+class Size(NamedTuple):
+    """Bytes of a store, and of its full-text tables."""
+
+    total: int
+    index: int
+
+
+def sweep(home: Home, corpus: Corpus) -> Spent:
+    """One sweep of all logs of a corpus."""
+    return run(SWEEP, home.environment(corpus.roots))
+
+
+def size_of(home: Home) -> Size:
+    """What the store takes on disk; the index by the pages of its tables."""
+    from session_memory.store.sqlite.connection import connect, rows
+
+    total = sum(path.stat().st_size for path in home.store.rglob("*") if path.is_file())
+    db = connect(str(home.store / "store.db"), read_only=True)
+    pages = rows(db, "SELECT name, sum(pgsize) FROM dbstat GROUP BY name")
+    db.close()
+    return Size(total, sum(size for name, size in pages if name.startswith(INDEX_TABLES)))
+
+
+def speed(home: Home, corpus: Corpus, *, judged: bool) -> Section:
+    """A sweep beside bare parsing and the simplest indexing loop, on the same logs.
+
+    The budgets are for genuine logs; for others the same figures stand without a verdict.
+    """
+    spent = sweep(home, corpus)
+    megabytes = corpus.bytes / MB
+    must, goal = (20, 40) if judged else (None, None)
+    with new_home() as other:
+        environment = other.environment()
+        parse = run(["-m", "tests.bench.baseline", "parse", *corpus.roots], environment)
+        database = str(other.root / "baseline.db")
+        loop = run(["-m", "tests.bench.baseline", "index", database, *corpus.roots], environment)
+        loop_bytes = Path(database).stat().st_size
+    per_cpu = megabytes / spent.cpu
+    size = size_of(home)
+    bounds = ((0.45, 0.35), (0.26, 0.22)) if judged else ((None, None), (None, None))
+    unit = "MB per CPU s"
+    figures = [
+        Figure("sweep, everything on", per_cpu, unit, must, goal, more_is_better=True),
+        Figure("bare read + json (process)", megabytes / parse.cpu, unit),
+        Figure("25-line json + FTS5 loop (process)", megabytes / loop.cpu, unit),
+        Figure("sweep, wall", megabytes / spent.wall, "MB per s"),
+        Figure("sweep / loop, CPU for the same logs", spent.cpu / loop.cpu, "times"),
+        Figure("store / raw", size.total / corpus.bytes, "", *bounds[0]),
+        Figure(
+            "store / raw, without index", (size.total - size.index) / corpus.bytes, "", *bounds[1]
+        ),
+        Figure("loop: database / raw", loop_bytes / corpus.bytes, ""),
+        Figure("peak memory of the sweep", spent.peak_bytes / MB, "MB", 300, 200),
+    ]
+    title = f"Sweep of {corpus.name} logs"
+    note = f"{corpus.files} files, {megabytes:.0f} MB, largest {corpus.largest / MB:.0f} MB"
+    return Section(title, figures, (note,))
+
+
+def stages(corpus: Corpus) -> Section:
+    """Each stage alone, in MB of raw log per CPU second."""
+    with new_home() as home:
+        arguments = ["-m", "tests.bench.stages", str(STAGE_BYTES), *corpus.roots]
+        result = run_json(arguments, home.environment())
+    figures = [
+        Figure(name, result["bytes"] / MB / max(spent, 1e-9), "MB per CPU s")
+        for name, spent in result["stages"].items()
+    ]
+    text = result["text_bytes"] / MB / result["stages"]["redact"]
+    unit = "MB text per CPU s"
+    figures.append(Figure("redact, by text", text, unit, 40, 100, more_is_better=True))
+    shares = "; ".join(f"{name} {spent:.2f}" for name, spent in result["stages"].items())
+    raw, text_mb = result["bytes"] / MB, result["text_bytes"] / MB
+    content = f"{raw:.0f} MB, {text_mb:.1f} MB of it text, {result['events']} events"
+    notes = (content, f"CPU seconds: {shares}")
+    return Section(f"Stages on {corpus.name} logs", figures, notes)
+
+
+def long_line_memory(lengths: tuple[int, ...]) -> Section:
+    """Peak memory with one line over the cap, which is passed over, and one below it."""
+    figures: list[Figure] = []
+    notes: list[str] = []
+    for length in lengths:
+        with new_home() as home:
+            corpus = long_lines(home.root / "logs", (length,))
+            spent = sweep(home, corpus)
+        taken = length if length < LINE_CAP else 0
+        bound = 300 + taken / MB
+        what = f"peak memory, one line of {length / MB:.0f} MB"
+        figures.append(Figure(what, spent.peak_bytes / MB, "MB", bound, 200))
+        notes.append(f"{length / MB:.0f} MB line: {spent.cpu:.2f} CPU s")
+    return Section("Long lines", figures, tuple(notes))
