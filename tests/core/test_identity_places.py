@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from session_memory.core.disk_tree import DiskTree
@@ -77,7 +77,15 @@ def test_a_technical_cwd_never_becomes_a_project(cwd: str) -> None:
 @pytest.mark.rows("IDN-04")
 @pytest.mark.parametrize(
     "cwd",
-    ["/tmp", "/var/tmp", "C:\\Windows", "C:\\Windows\\System32", "C:\\Program Files", "C:\\Temp"],
+    [
+        "/tmp",
+        "/var/tmp",
+        "/dev/shm",
+        "C:\\Windows",
+        "C:\\Windows\\System32",
+        "C:\\Program Files",
+        "C:\\Temp",
+    ],
 )
 def test_the_system_directories_are_no_project_whatever_lies_in_them(cwd: str) -> None:
     tree = MemoryTree(
@@ -215,6 +223,7 @@ places = st.builds(
 
 
 @given(places)
+@example(join("C:\\", "0:"))
 def test_every_level_above_a_place_contains_it(place: str) -> None:
     levels = upward(place)
     assert levels[0] == place

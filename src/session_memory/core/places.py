@@ -66,9 +66,12 @@ def absolute(path: str) -> str | None:
 
 def join(base: str, path: str) -> str:
     """`path` seen from `base`, in normal form; an absolute `path` stands for itself."""
-    if is_windows(base):
-        return ntpath.normpath(ntpath.join(base, path))
-    return absolute(path) or posixpath.normpath(posixpath.join(base, path))
+    whole = absolute(path)
+    if whole is not None:
+        return whole
+    if is_windows(base):  # ntpath.join would take `a:b` for another drive and lose the base
+        return ntpath.normpath(f"{base}\\{path}")
+    return posixpath.normpath(posixpath.join(base, path))
 
 
 def parent(path: str) -> str:
