@@ -72,6 +72,10 @@ class SegmentStore(Protocol):
         """Every name present, in no order."""
         ...
 
+    def drop_unfinished(self) -> None:
+        """Remove what an interrupted `put` left; only while nobody else can be inside one."""
+        ...
+
 
 def pack(session_id: int, text: bytes) -> Packed:
     """Compress one segment's text.
@@ -155,6 +159,9 @@ class SegmentReader:
                 block = zstd.decompress(data)
             except zstd.ZstdError as error:
                 raise StoreDamaged(f"segment {name}, block {index}: {error}") from None
+            left = directory.text_bytes - index * directory.block_text
+            if len(block) != min(left, directory.block_text):  # the footer has no checksum
+                raise StoreDamaged(f"segment {name}, block {index} has another size than stated")
             if len(self._blocks) >= self.KEEP:
                 del self._blocks[next(iter(self._blocks))]
             self._blocks[name, index] = block
@@ -189,7 +196,7 @@ class DirectorySegments:
         if not segments:
             return
         folders = {os.path.dirname(self._path(segment.name)) for segment in segments}
-        for folder in folders:
+        for folder in (self.root, *folders):  # makedirs gives its mode to the last part only
             os.makedirs(folder, mode=0o700, exist_ok=True)
         if len(segments) == 1:
             self._write_temp(segments[0])
@@ -249,18 +256,23 @@ class DirectorySegments:
         return gone
 
     def names(self) -> Iterator[str]:
-        """See SegmentStore; leftovers of an interrupted write (`.tmp`) are removed on the way."""
+        """See SegmentStore; files of other names are none of ours and stay."""
+        return (entry.name for entry in self._entries() if _NAME.fullmatch(entry.name))
+
+    def drop_unfinished(self) -> None:
+        """See SegmentStore."""
+        for entry in self._entries():
+            if _NAME.fullmatch(entry.name.removesuffix(".tmp")) and entry.name.endswith(".tmp"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(entry.path)
+
+    def _entries(self) -> Iterator[os.DirEntry[str]]:
         try:
             folders = [entry.path for entry in os.scandir(self.root) if entry.is_dir()]
         except FileNotFoundError:
             return
         for folder in folders:
-            for entry in os.scandir(folder):
-                if entry.name.endswith(SUFFIX):
-                    yield entry.name
-                elif entry.name.endswith(".tmp"):
-                    with contextlib.suppress(FileNotFoundError):
-                        os.unlink(entry.path)
+            yield from os.scandir(folder)
 
 
 def _fsync_directory(path: str) -> None:

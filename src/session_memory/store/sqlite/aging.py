@@ -152,22 +152,24 @@ def remove_doomed(db: Database, segments: SegmentStore) -> int:
 def sweep_orphans(db: Database, segments: SegmentStore) -> int:
     """Remove every segment file that no row points at."""
     removed = remove_doomed(db, segments)
-    known = {row[0] for row in rows(db, "SELECT name FROM segment")}
-    return removed + segments.delete([name for name in segments.names() if name not in known])
+    with transaction(db):  # a writer puts its files before it commits the rows: keep it out
+        known = {row[0] for row in rows(db, "SELECT name FROM segment")}
+        segments.drop_unfinished()
+        return removed + segments.delete([name for name in segments.names() if name not in known])
 
 
 def compact(db: Database, segments: SegmentStore, session_id: int) -> int:
     """Join a session's segments into one file, so that a long life does not mean many files."""
-    parts = rows(
-        db,
-        "SELECT id, name, text_bytes FROM segment WHERE session_id = ? ORDER BY id",
-        (session_id,),
-    )
-    if len(parts) < 2:
-        return 0
-    packed = pack(session_id, b"".join(unpack(segments, part[1]) for part in parts))
-    segments.put([packed])
-    with transaction(db):
+    with transaction(db):  # from the first read on: an eviction in between must not be undone
+        parts = rows(
+            db,
+            "SELECT id, name, text_bytes FROM segment WHERE session_id = ? ORDER BY id",
+            (session_id,),
+        )
+        if len(parts) < 2:
+            return 0
+        packed = pack(session_id, b"".join(unpack(segments, part[1]) for part in parts))
+        segments.put([packed])
         db.execute(
             "INSERT INTO segment (session_id, name, bytes, text_bytes, hash)"
             " VALUES (?, ?, ?, ?, ?)",
