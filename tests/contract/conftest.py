@@ -1,0 +1,45 @@
+"""The implementations of `Store`: every test of this folder runs on each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from session_memory.store.port import Store
+from session_memory.store.sqlite import open_store
+from session_memory.testing.store_drafts import START
+
+
+class StoreFactory(Protocol):
+    """Opens the store of a name, making it if new; the same name again is the same store."""
+
+    def __call__(self, name: str = "store", *, read_only: bool = False) -> Store: ...
+
+
+def _embedded(directory: Path, read_only: bool) -> Store:
+    return open_store(str(directory), START, create_missing=not read_only, read_only=read_only)
+
+
+IMPLEMENTATIONS: dict[str, Callable[[Path, bool], Store]] = {"sqlite": _embedded}
+
+
+@pytest.fixture(params=sorted(IMPLEMENTATIONS))
+def store_factory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StoreFactory]:
+    opened: list[Store] = []
+
+    def make(name: str = "store", *, read_only: bool = False) -> Store:
+        store = IMPLEMENTATIONS[request.param](tmp_path / name, read_only)
+        opened.append(store)
+        return store
+
+    yield make
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(store_factory: StoreFactory) -> Store:
+    return store_factory()
