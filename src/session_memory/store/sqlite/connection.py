@@ -46,7 +46,10 @@ def connect(path: str, *, read_only: bool = False) -> Database:
     if not os.path.exists(path):
         raise StoreMissing(f"no store at {path}")
     try:
-        connection = apsw.Connection(_uri(path, read_only), flags=_flags(read_only))
+        connection = apsw.Connection(
+            f"file:{quote(os.path.abspath(path))}?{_mode(path, read_only)}",
+            flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI,
+        )
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         _prepare(cast("Database", connection), read_only)
     except apsw.NotADBError:
@@ -56,18 +59,17 @@ def connect(path: str, *, read_only: bool = False) -> Database:
     return cast("Database", connection)
 
 
-def _flags(read_only: bool) -> int:
-    if read_only:
-        return apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    return apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+def _mode(path: str, read_only: bool) -> str:
+    """How to open the file so that a reader sees every commit and leaves nothing behind.
 
-
-def _uri(path: str, read_only: bool) -> str:
-    uri = "file:" + quote(os.path.abspath(path))
-    # Without a log beside it nobody writes: then reading must not create one either.
-    if read_only and not os.path.exists(path + "-wal"):
-        return uri + "?mode=ro&immutable=1"
-    return uri + ("?mode=ro" if read_only else "?mode=rw")
+    A reader needs the log beside the database; one that may write removes it again when it closes,
+    and `query_only` keeps it from writing anything else.
+    """
+    writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK)
+    if not read_only or (writable and not os.path.exists(path + "-wal")):
+        return "mode=rw"
+    # Where nobody may write and no log is, the file cannot change: only then it is safe to say so.
+    return "mode=ro" if writable or os.path.exists(path + "-wal") else "mode=ro&immutable=1"
 
 
 def _prepare(connection: Database, read_only: bool) -> None:
