@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,6 +104,9 @@ def long_line_memory(lengths: tuple[int, ...]) -> Section:
             corpus = long_lines(home.root / "logs", (length,))
             spent = sweep(home, corpus)
         taken = length if length < LINE_CAP else 0
+        skipped = json.loads(spent.output)["too_long"]
+        if skipped != (taken == 0):
+            raise SystemExit(f"{skipped} lines were passed over where the cap says otherwise")
         bound = 300 + taken / MB
         what = f"peak memory, one line of {length / MB:.0f} MB"
         figures.append(Figure(what, spent.peak_bytes / MB, "MB", bound, 200))
