@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.schema import Cost, Digest, Project, Session, SessionEvent
-from session_memory.errors import Ambiguous, NotFound
+from session_memory.errors import Ambiguous, NotFound, StoreDamaged
 from session_memory.store.port import SessionQuery
 from session_memory.store.segments import SegmentReader
 from session_memory.store.sqlite.connection import Database, Row, rows, value
@@ -47,7 +47,7 @@ def sessions(db: Database, query: SessionQuery) -> list[Session]:
 
 
 def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
-    parts: list[str] = []
+    parts = ["s.event_count > 0"]  # a title without a conversation is no session yet
     bindings: list[Any] = []
     for condition, wanted in (
         ("s.flavor = ?", query.flavor),
@@ -62,7 +62,7 @@ def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
             bindings.append(wanted)
     if not query.include_subagents:
         parts.append("s.parent_external_id IS NULL")
-    return ("WHERE " + " AND ".join(parts) if parts else ""), bindings
+    return "WHERE " + " AND ".join(parts), bindings
 
 
 def session(db: Database, session_id: int) -> Session:
@@ -79,11 +79,12 @@ def find_session(db: Database, reference: str) -> Session:
     if len(exact) == 1:
         return session(db, exact[0][0])
     escaped = reference.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    # Main sessions first: the limit must not hide the second one that makes a name ambiguous.
     near = exact or rows(
         db,
-        "SELECT id, external_id FROM session WHERE external_id LIKE ? ESCAPE '\\'"
-        " OR external_id LIKE ? ESCAPE '\\' LIMIT 6",
-        (escaped + "%", "%:" + escaped),
+        "SELECT id, external_id FROM session WHERE ? != '' AND (external_id LIKE ? ESCAPE '\\'"
+        " OR external_id LIKE ? ESCAPE '\\') ORDER BY instr(external_id, ':') > 0, id LIMIT 6",
+        (escaped, escaped + "%", "%:" + escaped),
     )
     if len(near) > 1:  # a session's own id is a prefix of its sub-agents': the shortest may be it
         mains = [row for row in near if ":" not in str(row[-1])]
@@ -145,10 +146,10 @@ def events(
     superseded: bool = False,
 ) -> Iterator[SessionEvent]:
     """Events in source order; with a reader, their texts are filled in."""
-    names = dict(rows(db, "SELECT id, name FROM segment WHERE session_id = ?", (session_id,)))
-    found = rows(
+    found = rows(  # one statement: a commit between two would show half of itself
         db,
-        f"SELECT {_EVENT_COLUMNS} FROM event e JOIN source ON source.id = e.source_id"
+        f"SELECT {_EVENT_COLUMNS}, segment.name FROM event e"
+        " JOIN source ON source.id = e.source_id LEFT JOIN segment ON segment.id = e.segment_id"
         " WHERE e.id BETWEEN ? AND ? AND e.superseded = ? ORDER BY source.path, e.pos, e.id",
         (*event_range(session_id), superseded),
     )
@@ -159,9 +160,8 @@ def events(
     for row in found:
         event = _event(row, row[8] in both, tokens.pop(row[13], None))
         if reader is not None and event.body_ref is not None:
-            segment_id, at, length = event.body_ref
-            body = reader.text(names[segment_id], at, length)
-            event = msgspec.structs.replace(event, text=body.decode("utf-8", "replace"))
+            body = body_text(reader, row[20], event.body_ref)
+            event = msgspec.structs.replace(event, text=body)
         elif reader is not None:
             event = msgspec.structs.replace(event, text="")
         yield event
@@ -206,12 +206,24 @@ def _event(row: Row, paired: bool, tokens: Cost | None) -> SessionEvent:
     )
 
 
-def segment_name(db: Database, segment_id: int) -> str:
-    """The file name of a segment."""
-    name = value(db, "SELECT name FROM segment WHERE id = ?", (segment_id,))
+def body_text(reader: SegmentReader, name: str | None, body_ref: tuple[int, int, int]) -> str:
+    """The text a row points at."""
+    segment_id, at, length = body_ref
     if name is None:
-        raise NotFound(f"no segment {segment_id}")
-    return str(name)
+        raise StoreDamaged(f"there is no segment {segment_id}")
+    return reader.text(name, at, length).decode("utf-8", "replace")
+
+
+def text(db: Database, event_id: int, reader: SegmentReader) -> str:
+    """The text of an event as it is stored now: it may have moved since the caller read it."""
+    row = db.execute(
+        "SELECT g.name, e.segment_id, e.body_at, e.body_len FROM event e"
+        " LEFT JOIN segment g ON g.id = e.segment_id WHERE e.id = ?",
+        (event_id,),
+    ).fetchone()
+    if row is None:
+        raise NotFound("the text of this event was evicted")
+    return "" if row[1] is None else body_text(reader, row[0], row[1:])
 
 
 def projects(db: Database) -> list[Project]:

@@ -13,7 +13,7 @@ import msgspec
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Project, Session, SessionEvent
-from session_memory.errors import Refused, StoreLocked
+from session_memory.errors import Refused, StoreLocked, StoreMissing
 from session_memory.store.port import Finding, SessionQuery, StoreInfo, UsageGroup, UsageRow
 from session_memory.store.segments import DirectorySegments, SegmentReader
 from session_memory.store.sqlite import aging, check, dump, reading, searching, usage
@@ -46,6 +46,8 @@ def open_store(
     try:
         if read_only:
             check_version(connection)
+            if schema_version(connection) == 0:  # a first sweep was cut off, or runs just now
+                raise StoreMissing(f"nothing was stored yet at {path}")
         else:
             migrate(connection, now_ms)
     except BaseException:
@@ -142,12 +144,15 @@ class SqliteStore:
         segment_bytes, text_bytes = db.execute(
             "SELECT coalesce(sum(bytes), 0), coalesce(sum(text_bytes), 0) FROM segment"
         ).fetchone()
-        flavors = "SELECT flavor, count(*) FROM session GROUP BY flavor ORDER BY flavor"
+        flavors = (
+            "SELECT flavor, count(*) FROM session WHERE event_count > 0"
+            " GROUP BY flavor ORDER BY flavor"
+        )
         superseded = "SELECT count(*) FROM event WHERE superseded = 1"
         return StoreInfo(
             schema_version=schema_version(db),
             path=self._directory,
-            sessions=value(db, "SELECT count(*) FROM session"),
+            sessions=value(db, "SELECT count(*) FROM session WHERE event_count > 0"),
             events=value(db, "SELECT coalesce(sum(event_count), 0) FROM session"),
             projects=value(db, "SELECT count(*) FROM project"),
             sources=value(db, "SELECT count(*) FROM source"),
@@ -194,11 +199,7 @@ class SqliteStore:
 
     def text(self, event: SessionEvent) -> str:
         """See store.port.Store."""
-        if event.body_ref is None:
-            return ""
-        segment_id, at, length = event.body_ref
-        name = reading.segment_name(self._db, segment_id)
-        return self._reader.text(name, at, length).decode("utf-8", "replace")
+        return reading.text(self._db, event.id, self._reader)
 
     def digest(self, session_id: int) -> Digest | None:
         """See store.port.Store."""
