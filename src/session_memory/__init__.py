@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["__version__"]
+__version__: str
 
 
 def __getattr__(name: str) -> str:

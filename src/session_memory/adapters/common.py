@@ -118,6 +118,8 @@ class Block(msgspec.Struct):
     tail: tuple[int, bytes] | None = None
     """A last line that has no newline yet; only in the last block of a read."""
     too_long: int = 0
+    beside: dict[str, bytes] = {}
+    """Side files of a source that is more than one file, by name; the adapter's reader fills it."""
 
 
 class LogDeletion(msgspec.Struct, frozen=True):
@@ -139,6 +141,13 @@ class Adapter(msgspec.Struct, frozen=True):
     parser_version: int
     parse: Callable[[SourceFile, Block, dict[str, Json]], Normalized]
     log_deletion: Callable[[str], LogDeletion | None] = lambda _home: None
+    read: Callable[[SourceFile, int, int], Iterator[Block]] = lambda file, offset, line_cap: (
+        read_lines(file.path, offset, line_cap=line_cap)
+    )
+    """(file, offset, line cap) to blocks: all input of this flavour's parser comes through here."""
+    incremental: bool = True
+    """False where a file is rewritten or its order is not that of its bytes: then every change is
+    read whole, and `pos` may be any number that orders the events."""
 
 
 def read_lines(

@@ -81,10 +81,7 @@ def lines(report: SweepReport) -> list[str]:
         told += [
             f"store      {report.events} events, {report.sessions} new sessions{history}{orphans}",
             f"digest     analyzed {report.analyzed}",
-            (
-                f"evict      freed {human_bytes(kept.freed)}, final_usage"
-                f" {human_bytes(kept.final_usage)}, age {kept.age}, soft {kept.soft}, hard {kept.hard}"
-            ),
+            f"evict      freed {human_bytes(kept.freed)}, {_evicted(kept)}",
         ]
         if kept.data_loss:
             told.append(

@@ -1,4 +1,4 @@
-"""Knowing an event again: a keyed hash of what it says, independent of where and when it was read."""
+"""Knowing an event again: a keyed hash of what it says, wherever and whenever it was read."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class Session(msgspec.Struct, frozen=True):
 
 
 class SessionEvent(msgspec.Struct, frozen=True):
-    """One thing that happened in a session. The text lives in a segment; `text` is filled on demand."""
+    """One thing that happened in a session; its text lives in a segment and is read on demand."""
 
     session_id: int
     seq: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from session_memory.config import Retention
 from session_memory.core.retention import DAY_MS, EvictionPlan, Policy, plan_eviction
-from session_memory.ingest.report import RetentionLine, SweepReport
+from session_memory.ingest.report import RetentionLine
 from session_memory.store.port import Store
 
 
@@ -40,8 +40,3 @@ def apply_plan(store: Store, plan: EvictionPlan, now_ms: int) -> RetentionLine:
         data_loss_bytes=sum(eviction.bytes for eviction in plan.data_loss),
         alerts=list(plan.alerts),
     )
-
-
-def age(store: Store, policy: Policy, now_ms: int, report: SweepReport) -> None:
-    """Plan, apply, report."""
-    report.retention = apply_plan(store, make_plan(store, policy, now_ms), now_ms)

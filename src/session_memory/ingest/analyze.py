@@ -18,8 +18,9 @@ def analyze(store: Store, writer: Writer, skip: set[int]) -> int:
 
 def _analyze_one(store: Store, writer: Writer, session_id: int) -> None:
     session = store.session(session_id)
-    digest = build_digest(session, store.events(session_id, texts=True))
     evicted = store.evicted_digest(session_id)
+    events = store.events(session_id, texts=True)
+    digest = build_digest(session, events, continued=evicted is not None)
     if evicted is not None:  # what raw holds is only what came after (DIG-03), or nothing (DIG-05)
         digest = merge_digests(evicted, digest) if digest.events else evicted
     writer.save_digest(session_id, digest, low_value_reason(session, digest))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from session_memory.core.identity import Options, Resolution, Tree, domain_for, resolve
+from session_memory.core.mentions import mentioned_paths
 from session_memory.narrowing import ProjectRules, is_excluded, read_project_rules
 from session_memory.store.port import Writer
 
@@ -17,12 +18,12 @@ class ProjectFinder:
         self._rules: dict[str, ProjectRules] = {}
 
     def resolution(self, cwd: str | None, text: str | None = None) -> Resolution:
-        """The project of a working directory; a prompt is consulted only where that says little."""
+        """The project of a working directory, and what the paths in a prompt add to it."""
         found = self._found.get(cwd)
         if found is None:
             found = resolve(cwd, tree=self._tree, options=self._options)
             self._found[cwd] = found
-        if found.confidence == "low" and text:
+        if cwd and text and mentioned_paths(text, cwd, self._options.home):
             return resolve(cwd, text=text, tree=self._tree, options=self._options)
         return found
 
@@ -46,13 +47,9 @@ class ProjectFinder:
 
     def assign(self, writer: Writer, session_id: int, cwd: str | None, text: str | None) -> None:
         """Give a session its project."""
-        place = cwd or ""
-        if cwd and writer.known_resolution(cwd):
-            writer.assign_project(session_id, place, None, "")
-            return
         found = self.resolution(cwd, text)
         domain = self.rules(cwd).domain or domain_for(found, self._options)
-        writer.assign_project(session_id, place, found, domain)
+        writer.assign_project(session_id, cwd or "", found, domain)
 
     def warnings(self) -> list[str]:
         """What was odd in the repositories' own files."""

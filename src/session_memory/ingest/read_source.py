@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import msgspec
 
@@ -13,7 +13,6 @@ from session_memory.adapters.common import (
     Normalized,
     SessionPart,
     SourceFile,
-    read_lines,
 )
 from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
 from session_memory.errors import AdapterError
@@ -86,7 +85,7 @@ class SourceReader:
             plan.offset,
             again,
         )
-        for block in read_lines(file.path, plan.offset, line_cap=self._line_cap):
+        for block in adapter.read(file, plan.offset, self._line_cap):
             self._take_block(pass_, block)
             if self._pending_bytes >= self._commit_bytes:
                 # A whole re-read starts over when it is cut off: only its end may move the cursor.
@@ -112,8 +111,10 @@ class SourceReader:
                 return stream.read(length)
 
             plan = plan_read(cursor, stamp_of(file), adapter.parser_version, read)
-        if plan.kind == "tail" and cursor is not None and self._store.sharing(cursor.source_id):
-            # Equal events are numbered per file, which only a read from the start can do.
+        if plan.kind != "tail" or cursor is None:
+            return plan
+        # Equal events of several files are numbered per file, from its start.
+        if not adapter.incremental or self._store.sharing(cursor.source_id):
             return ReadPlan("rewritten")
         return plan
 
@@ -140,9 +141,6 @@ class SourceReader:
             session = writer.session(flavor, part.external_id, part.parent_external_id)
             pass_.handles[part.external_id] = session
             writer.link(session, pass_.reading.source_id)
-            if session.created and session.id not in self._new_sessions:
-                self._new_sessions.add(session.id)
-                self._report.sessions += 1
         pass_.sessions.add(session.id)
         touched = self._touched.setdefault(session.id, _Touched())
         self._take_events(pass_, part, session, touched)
@@ -176,6 +174,9 @@ class SourceReader:
         if placement.new:
             self._writer.append(session, pass_.reading.source_id, placement.new)
             self._report.events += len(placement.new)
+            if session.created and session.id not in self._new_sessions:
+                self._new_sessions.add(session.id)
+                self._report.sessions += 1
             if pass_.again:  # what this very pass brought in must not be retired at its end
                 held = self._writer.holders([draft.fingerprint for draft in placement.new])
                 pass_.reading.seen.update(
@@ -246,16 +247,11 @@ def add_counts(report: SweepReport, flavor: str, normalized: Normalized) -> None
         report.unknown[f"{flavor} {version}: {what}"] += count
 
 
-def blocks_of(file: SourceFile, line_cap: int) -> Iterator[Block]:
-    """A file from its start."""
-    return read_lines(file.path, 0, line_cap=line_cap)
-
-
 def count_only(adapter: Adapter, file: SourceFile, line_cap: int, report: SweepReport) -> None:
     """Parse a file and count, for a dry run."""
     state: dict[str, object] = {}
     names: set[str] = set()
-    for block in blocks_of(file, line_cap):
+    for block in adapter.read(file, 0, line_cap):
         normalized = adapter.parse(file, block, state)
         state = normalized.state
         add_counts(report, adapter.name, normalized)

@@ -19,7 +19,7 @@ from session_memory.config import Config
 from session_memory.core.cursor import Stamp
 from session_memory.core.identity import Options, Tree
 from session_memory.core.pricing import load_table
-from session_memory.ingest.aging import age, policy_of
+from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.analyze import analyze
 from session_memory.ingest.discover import Places, discover, places, stamp_of
 from session_memory.ingest.identify import ProjectFinder
@@ -141,15 +141,24 @@ def _sweep(around: Surroundings, report: SweepReport) -> None:
             report.orphans_removed = store.sweep_orphans()
         changed = _find_changed(around, report, store.stamps)
         if any(group.files for group in changed) or store.unanalyzed():
-            os.close(os.open(dirty, os.O_CREAT | os.O_WRONLY, 0o600))
+            _mark(dirty)
             _capture(around, store, changed, report)
             for session_id in store.crowded(CROWDED):
                 store.compact(session_id)
-        age(store, policy_of(around.config.retention), around.clock(), report)
+        now = around.clock()
+        plan = make_plan(store, policy_of(around.config.retention), now)
+        if plan.evictions:  # files go after their rows, so this too can be cut off in between
+            _mark(dirty)
+        report.retention = apply_plan(store, plan, now)
         with contextlib.suppress(FileNotFoundError):
             os.unlink(dirty)
     finally:
         store.close()
+
+
+def _mark(path: str) -> None:
+    """Leave a sign that a sweep is under way; the next one finds it if this one never ends."""
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
 
 
 def _capture(

@@ -1,4 +1,4 @@
-"""What a sweep hands to a store, without a sweep: drafts, and the merge rule in its shortest form."""
+"""What a sweep hands to a store, without a sweep: drafts and the shortest form of the merge."""
 
 from __future__ import annotations
 

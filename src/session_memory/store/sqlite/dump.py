@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.schema import Session, SessionEvent
+from session_memory.core.schema import Digest, Session, SessionEvent
 from session_memory.store.port import SessionQuery
 from session_memory.store.segments import SegmentReader
 from session_memory.store.sqlite import reading
@@ -34,9 +34,7 @@ def dump(db: Database, reader: SegmentReader) -> Iterator[dict[str, Any]]:
             "session": _session(session),
             "events": events,
             "usage": _usage(db, session, bool(events)),
-            "digest": None
-            if digest is None
-            else _plain(msgspec.to_builtins(digest), {"source_fingerprint"}),
+            "digest": None if digest is None else _digest(digest),
         }
 
 
@@ -58,6 +56,14 @@ def _session(session: Session) -> dict[str, Any]:
 
 def _event(event: SessionEvent) -> dict[str, Any]:
     return _plain(msgspec.to_builtins(event), _EVENT_LEFT_OUT)
+
+
+def _digest(digest: Digest) -> dict[str, Any]:
+    plain = _plain(msgspec.to_builtins(digest), {"source_fingerprint"})
+    for name in ("commands", "errors"):
+        for entry in plain[name]:
+            entry.pop("seq", None)
+    return plain
 
 
 def _plain(values: dict[str, Any], left_out: set[str]) -> dict[str, Any]:

@@ -260,7 +260,12 @@ def assign_project(
         )
         # What a prompt mentioned holds for that session only, and a guess may be bettered later.
         if resolution.confidence != "low" and not resolution.source.startswith("mentioned"):
-            db.execute("INSERT INTO project_alias VALUES (?, ?, ?, ?, ?, ?)", (cwd, *alias))
+            lasting = [w for w in resolution.warnings if not w.startswith("mentioned")]
+            kept = (*alias[:4], _encode(lasting).decode())
+            db.execute("INSERT INTO project_alias VALUES (?, ?, ?, ?, ?, ?)", (cwd, *kept))
+    elif resolution is not None:
+        told = [w for w in resolution.warnings if w.startswith("mentioned")]
+        alias = (*alias[:4], _encode([*_decode(alias[4]), *told]).decode())
     project_id, repo, source, confidence, warnings = alias
     root, project_domain = db.execute(
         "SELECT root, domain FROM project WHERE id = ?", (project_id,)
@@ -279,7 +284,10 @@ def assign_project(
 
 
 def _project(db: Database, resolution: Resolution, domain: str) -> int:
-    if resolution.root is not None:
+    named = resolution.source in ("explicit", "payload")
+    if named:  # the name a user or client gave decides, whatever root it has
+        found = value(db, "SELECT id FROM project WHERE key = ?", (resolution.key,))
+    elif resolution.root is not None:
         found = value(db, "SELECT id FROM project WHERE root = ?", (resolution.root,))
     else:
         found = value(

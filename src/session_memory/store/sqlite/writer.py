@@ -321,10 +321,6 @@ class SqliteWriter:
         """See store.port.Writer."""
         return value(self._db, "SELECT cwd FROM session WHERE id = ?", (session_id,))
 
-    def known_resolution(self, cwd: str) -> bool:
-        """See store.port.Writer."""
-        return value(self._db, "SELECT 1 FROM project_alias WHERE path = ?", (cwd,)) is not None
-
     def assign_project(
         self, session_id: int, cwd: str, resolution: Resolution | None, domain: str
     ) -> None:
