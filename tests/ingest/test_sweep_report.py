@@ -1,0 +1,385 @@
+"""What a sweep says it did, and what it does with what it cannot read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from session_memory.adapters.common import (
+    Adapter,
+    Block,
+    Fact,
+    Json,
+    Normalized,
+    RawEvent,
+    SessionPart,
+    SourceFile,
+    walk_files,
+)
+from session_memory.adapters.registry import adapters, register, unregister
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.samples import write_samples
+from session_memory.testing.workspace import Workspace
+
+
+def talk(seed: int = 1, *, cwd: str = "/work/shop") -> ClaudeLog:
+    log = ClaudeLog(seed, cwd=cwd)
+    log.prompt("what is in this directory?")
+    log.run("ls", "README.md")
+    log.say("only a README")
+    return log
+
+
+# --- numbers that add up --------------------------------------------------------------------------
+
+
+@pytest.mark.rows("ING-04", "DIG-02")
+def test_the_counts_of_a_report_add_up(space: Workspace) -> None:
+    files = write_samples(space.claude)
+    first = space.sweep()
+    counts = (first.discovered, first.ingested, first.skipped_unchanged, len(first.failed))
+    assert counts == (len(files), len(files), 0, 0)
+    assert first.analyzed == first.sessions == len(space.sessions())
+    grown = ClaudeLog(101, cwd="/home/dev/shop")
+    with files[0].open("ab") as log:
+        grown.prompt("thank you")
+        log.write(grown.dump())
+    (space.claude / "projects" / "p").mkdir()
+    (space.claude / "projects" / "p" / "gone.jsonl").symlink_to("nowhere")
+    second = space.sweep()
+    assert second.discovered == second.ingested + second.skipped_unchanged + len(second.failed)
+    assert (second.ingested, second.skipped_unchanged) == (1, len(files) - 1)
+    # the digest of the grown session is the only new or updated one
+    assert second.analyzed == 1
+
+
+@pytest.mark.rows("ING-01")
+def test_a_sweep_discovers_normalizes_stores_digests_and_evicts(space: Workspace) -> None:
+    files = write_samples(space.claude)
+    space.set_retention(raw_soft_cap_bytes=1)
+    report = space.sweep()
+    assert report.discovered == len(files)
+    assert report.records > 0
+    assert report.events > 0
+    assert report.analyzed == report.sessions > 0
+    assert report.retention.soft == report.sessions
+    assert {found.state for found in space.sessions().values()} == {"raw_evicted"}
+    # evicted after it was digested: every digest was made from events
+    assert all((space.digest(name) or pytest.fail(name)).events for name in space.sessions())
+
+
+@pytest.mark.rows("DIG-01", "CAP-10")
+def test_every_session_has_a_flavour_and_one_digest_with_an_outcome(space: Workspace) -> None:
+    write_samples(space.claude)
+    space.sweep()
+    sessions = space.sessions()
+    assert len(sessions) == 6
+    for name, found in sessions.items():
+        digest = space.digest(name)
+        assert digest is not None
+        assert digest.outcome in {"success", "partial", "fail", "uncertain"}
+        assert found.flavor == digest.flavor == "claude"
+
+
+def test_unknown_records_are_named_by_client_version(space: Workspace) -> None:
+    log = talk()
+    log.version = "2.9.0"
+    log.row("hologram", shape="cube")
+    log.row("hologram", shape="ball")
+    space.write(log)
+    report = space.sweep()
+    assert report.unknown == {"claude 2.9.0: hologram": 2}
+    assert not report.needs_attention
+
+
+# --- damage ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.rows("CAP-13")
+def test_a_bad_line_costs_only_itself(space: Workspace) -> None:
+    log = talk()
+    lines = log.dump().splitlines(keepends=True)
+    broken = b"".join([*lines[:2], b"no json at all\n", *lines[2:], b'{"type":"user","mess'])
+    path = log.path(space.claude)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(broken)
+    report = space.sweep()
+    assert (report.parse_errors, report.incomplete_tail) == (1, 1)
+    assert len(space.events(log.session_id)) == len(lines)
+
+
+def test_a_line_over_the_cap_is_passed_over_and_counted(space: Workspace) -> None:
+    log = talk()
+    log.say("x" * 50_000)
+    log.say("after the long one")
+    space.write(log)
+    space.set_ingest(line_cap_bytes=20_000)
+    report = space.sweep()
+    assert report.too_long == 1
+    assert [event.text for event in space.events(log.session_id)][-1] == "after the long one"
+    assert len(space.events(log.session_id)) == len(log.rows) - 1
+
+
+def test_an_empty_file_is_no_session(space: Workspace) -> None:
+    path = space.claude / "projects" / "p" / "empty.jsonl"
+    path.parent.mkdir(parents=True)
+    path.touch()
+    report = space.sweep()
+    assert (report.discovered, report.ingested, report.sessions) == (1, 1, 0)
+    assert space.sweep().skipped_unchanged == 1
+
+
+class Vanishing(msgspec.Struct):
+    """Discovery that sees one file more than there is by the time it is opened."""
+
+    real: Adapter
+
+    def discover(self, root: str) -> Iterator[SourceFile]:
+        for file in self.real.discover(root):
+            if "vanishing" in file.path:
+                os.unlink(file.path)
+            yield file
+
+
+@pytest.mark.rows("ING-08")
+def test_a_file_that_vanishes_before_it_is_opened_fails_alone(space: Workspace) -> None:
+    log = talk()
+    space.write(log, talk(2, cwd="/work/vanishing"))
+    real = adapters()["claude"]
+    hidden = msgspec.structs.replace(real, discover=Vanishing(real).discover)
+    space.adapters = {"claude": hidden}
+    report = space.sweep()
+    assert [failure.reason for failure in report.failed] == ["No such file or directory"]
+    assert "vanishing" in report.failed[0].path
+    assert report.needs_attention
+    assert report.discovered == report.ingested + len(report.failed) == 2
+    assert list(space.sessions()) == [log.session_id]
+
+
+@pytest.mark.rows("ING-08")
+def test_a_parser_that_breaks_on_one_file_leaves_the_others(space: Workspace) -> None:
+    good, bad = talk(1), talk(2, cwd="/work/bad")
+    space.write(good, bad)
+    real = adapters()["claude"]
+
+    def parse(file: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
+        if "bad" in file.path:
+            raise KeyError("shape nobody expected")
+        return real.parse(file, block, state)
+
+    space.adapters = {"claude": msgspec.structs.replace(real, parse=parse)}
+    report = space.sweep()
+    assert [failure.path for failure in report.failed] == [str(bad.path(space.claude))]
+    assert "shape nobody expected" in report.failed[0].reason
+    assert list(space.sessions()) == [good.session_id]
+    space.adapters = {"claude": real}  # the parser is mended: what failed is read now
+    assert space.sweep().ingested == 1
+    assert set(space.sessions()) == {good.session_id, bad.session_id}
+    assert space.findings() == []
+
+
+@pytest.mark.parametrize("kind", ["directory", "dangling link", "pipe"])
+def test_what_only_looks_like_a_log_is_not_waited_for(space: Workspace, kind: str) -> None:
+    log = talk()
+    (path,) = space.write(log)
+    odd = path.with_name("odd.jsonl")
+    if kind == "directory":
+        odd.mkdir()
+    elif kind == "dangling link":
+        odd.symlink_to("nowhere")
+    else:
+        os.mkfifo(odd)
+    report = space.sweep()
+    assert report.ingested == 1
+    assert list(space.sessions()) == [log.session_id]
+
+
+# --- nothing is written ---------------------------------------------------------------------------
+
+
+@pytest.mark.rows("ING-02")
+def test_a_dry_run_counts_and_leaves_no_trace(space: Workspace) -> None:
+    files = write_samples(space.claude)
+    before = sorted(space.root.rglob("*"))
+    report = space.sweep(dry_run=True)
+    assert sorted(space.root.rglob("*")) == before
+    assert not space.store_directory.exists()
+    assert (report.dry_run, report.discovered, report.ingested) == (True, len(files), len(files))
+    wet = space.sweep()
+    assert (report.records, report.events, report.sessions, report.bytes_read) == (
+        wet.records,
+        wet.events,
+        wet.sessions,
+        wet.bytes_read,
+    )
+
+
+def stored_files(space: Workspace) -> dict[Path, bytes]:
+    files = (path for path in space.store_directory.rglob("*") if path.is_file())
+    return {path: path.read_bytes() for path in files}
+
+
+@pytest.mark.rows("ING-02")
+def test_a_dry_run_beside_a_store_writes_nothing_into_it(space: Workspace) -> None:
+    log = talk()
+    space.write(log)
+    space.sweep()
+    space.write(talk(2))
+    before = {
+        path: path.read_bytes() for path in space.store_directory.rglob("*") if path.is_file()
+    }
+    report = space.sweep(dry_run=True)
+    assert (report.ingested, report.skipped_unchanged) == (1, 1)
+    assert stored_files(space) == before
+
+
+def test_the_logs_themselves_are_never_written_to(space: Workspace) -> None:
+    files = write_samples(space.claude)
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+    space.sweep()
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in files} == before
+    assert sorted(space.files()) == sorted(files)
+
+
+def test_without_any_logs_the_report_says_where_it_looked(space: Workspace) -> None:
+    report = space.sweep()
+    assert (report.discovered, report.looked_in) == (0, [str(space.claude)])
+
+
+# --- flavours and projects ------------------------------------------------------------------------
+
+
+def parse_notes(file: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
+    """A made-up agent that logs one prompt a line."""
+    part = SessionPart(Path(file.path).stem)
+    for offset, line in block.lines:
+        part.events.append(RawEvent(offset, "user_prompt", "user", line.decode(), at=1000 + offset))
+        part.facts.append(Fact("started_at", 1000 + offset, offset))
+    return Normalized([part], records=len(block.lines))
+
+
+NOTES = Adapter(
+    name="notes",
+    title="Notes",
+    env=None,
+    default_dirs=("~/.notes",),
+    discover=lambda root: walk_files(root, ".note"),
+    parser_version=1,
+    parse=parse_notes,
+)
+
+
+@pytest.mark.rows("CAP-09", "CAP-10")
+def test_a_registered_flavour_is_swept_like_any_other(space: Workspace) -> None:
+    log = talk()
+    space.write(log)
+    place = space.home / ".notes"
+    place.mkdir()
+    (place / "monday.note").write_text("buy milk\ncall the bank\n")
+    register(NOTES)
+    try:
+        space.adapters = adapters()
+        report = space.sweep()
+    finally:
+        unregister("notes")
+    assert report.flavors == {"claude": 1, "notes": 1}
+    assert space.session("monday").flavor == "notes"
+    assert space.session(log.session_id).flavor == "claude"
+    assert [event.text for event in space.events("monday")] == ["buy milk", "call the bank"]
+    digest = space.digest("monday")
+    assert digest is not None
+    assert digest.flavor == "notes"
+
+
+def repository(path: Path) -> Path:
+    (path / ".git").mkdir(parents=True)
+    (path / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (path / "src").mkdir()
+    return path
+
+
+@pytest.mark.rows("IDN-06")
+def test_a_session_keeps_how_its_project_was_found(space: Workspace) -> None:
+    repo = repository(space.root / "code" / "shop")
+    log = talk(cwd=str(repo / "src"))
+    space.write(log)
+    space.sweep()
+    found = space.session(log.session_id)
+    assert found.project_key == "shop"
+    assert found.metadata["project_root_path"] == str(repo)
+    assert found.metadata["project_resolution_source"]
+    assert found.metadata["project_resolution_confidence"] == "high"
+    assert found.metadata["project_resolution_warnings"] == []
+
+
+@pytest.mark.rows("IDN-07")
+def test_a_project_keeps_its_root_when_a_later_session_disagrees(space: Workspace) -> None:
+    repo = repository(space.root / "code" / "shop")
+    first = talk(1, cwd=str(repo))
+    space.write(first)
+    space.sweep()
+    (repo / ".git" / "HEAD").unlink()
+    (repo / ".git").rmdir()
+    repository(repo / "src")  # the same directory is found from another root now
+    again, other = talk(2, cwd=str(repo)), talk(3, cwd=str(repo / "src"))
+    space.write(again, other)
+    space.sweep()
+    with space.store() as store:
+        roots = {project.key: project.root for project in store.projects()}
+    assert roots["shop"] == str(repo)
+    assert space.session(again.session_id).project_key == "shop"
+    assert space.session(first.session_id).metadata["project_root_path"] == str(repo)
+
+
+@pytest.mark.parametrize("rules", ["enabled = false\n", "exclude = ['src']\n", "enabled = maybe\n"])
+def test_a_repository_can_keep_its_sessions_out(space: Workspace, rules: str) -> None:
+    private, public = repository(space.root / "private"), repository(space.root / "public")
+    (private / ".session-memory.toml").write_text(rules)
+    hidden, seen = talk(1, cwd=str(private / "src")), talk(2, cwd=str(public / "src"))
+    space.write(hidden, seen)
+    report = space.sweep()
+    assert list(space.sessions()) == [seen.session_id]
+    assert report.excluded == len(hidden.rows)
+    assert space.sweep().skipped_unchanged == 2
+
+
+def test_an_excluded_path_is_not_even_discovered(space: Workspace) -> None:
+    hidden, seen = talk(1, cwd="/work/secret"), talk(2)
+    path, _ = space.write(hidden, seen)
+    space.exclude = (str(path.parent),)
+    report = space.sweep()
+    assert report.discovered == 1
+    assert list(space.sessions()) == [seen.session_id]
+
+
+# --- texts that stand elsewhere -------------------------------------------------------------------
+
+
+def test_output_that_overflowed_into_a_side_file_is_stored(space: Workspace) -> None:
+    log = talk()
+    call = log.call("Bash", {"command": "make all"})
+    note = "<persisted-output>\nOutput too large. Full output saved to: /x/tool-results/b1.txt\n"
+    log.result(call, note, {"persistedOutputPath": "/elsewhere/tool-results/b1.txt"})
+    (path,) = space.write(log)
+    side = path.with_suffix("") / "tool-results"
+    side.mkdir(parents=True)
+    (side / "b1.txt").write_text("line one\nthe needle in the overflow\n")
+    space.sweep()
+    stored = space.events(log.session_id)[-1].text or ""
+    assert "the needle in the overflow" in stored
+
+
+def test_a_prompt_typed_while_the_agent_works_is_a_prompt_once(space: Workspace) -> None:
+    log = talk()
+    log.queue("and please be quick")
+    space.write(log)
+    space.sweep()
+    found = [event for event in space.events(log.session_id) if "be quick" in (event.text or "")]
+    assert [event.kind for event in found].count("user_prompt") == 1
+    digest = space.digest(log.session_id)
+    assert digest is not None
+    assert digest.turns == 2
