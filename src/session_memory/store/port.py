@@ -223,23 +223,6 @@ class Writer(Protocol):
         """The working directory of a settled session."""
         ...
 
-    def assign_project(
-        self, session_id: int, cwd: str, resolution: Resolution | None, domain: str
-    ) -> None:
-        """Put a session into the project its working directory belongs to.
-
-        A directory resolved before keeps its project, whatever `resolution` says now.
-        """
-        ...
-
-    def cwd_of(self, session_id: int) -> str | None:
-        """The working directory of a settled session."""
-        ...
-
-    def known_resolution(self, cwd: str) -> bool:
-        """Whether that working directory was resolved before."""
-        ...
-
     def save_digest(self, session_id: int, digest: Digest, low_value: str | None) -> None:
         """Store a digest and mark the session analyzed."""
         ...
