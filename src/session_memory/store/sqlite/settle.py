@@ -5,7 +5,6 @@ Everything here is a function of what is stored, not of the order it came in.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 import msgspec
@@ -14,23 +13,24 @@ from session_memory.core.facts import RankedFact, settle
 from session_memory.core.identity import Resolution, unique_key
 from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
+from session_memory.store.sqlite.statements import fullness
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.decode
 _LATE = 1 << 62
 _VALUE_COLUMNS = (
-    "model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning, stated_usd, usd,"
-    " price_table"
+    "at, model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning, stated_usd,"
+    " usd, price_table"
 )
 
 
 def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
     """Derive the session rows from the facts of all their files.
 
-    Returns fingerprints whose owner must be decided again, because a session turned out to have
-    opened at another time than it seemed.
+    Returns the sessions whose place among their relatives moved: what they share with others must
+    be decided again, because they opened at another time, or from another one, than it seemed.
     """
-    reopened: set[int] = set()
+    moved: set[int] = set()
     for session_id in sessions:
         facts = [
             RankedFact(path, pos, name, _decode(text))
@@ -42,11 +42,17 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
             )
         ]
         settled = settle(facts)
-        before = value(db, "SELECT opened_at FROM session WHERE id = ?", (session_id,))
+        opened_at, forked_from, stored = db.execute(
+            "SELECT opened_at, forked_from, event_count FROM session WHERE id = ?", (session_id,)
+        ).fetchone()
         _update_session(db, session_id, settled)
-        if before is not None and before != settled.get("opened_at"):
-            reopened |= _shared_fingerprints(db, session_id)
-    return reopened
+        # Without committed events it is new: its writer noted what it shares.
+        if stored and (
+            opened_at != settled.get("opened_at")
+            or forked_from != settled.get("forked_from", forked_from)
+        ):
+            moved.add(session_id)
+    return moved
 
 
 def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> None:
@@ -78,11 +84,31 @@ def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> N
     )
 
 
-def _shared_fingerprints(db: Database, session_id: int) -> set[int]:
+_OWN_FINGERPRINTS = (
+    "SELECT fingerprint FROM event WHERE id BETWEEN ? AND ?"
+    " UNION ALL SELECT fingerprint FROM evicted_event WHERE session_id = ?"
+)
+
+
+def shared_fingerprints(db: Database, sessions: set[int]) -> set[int]:
+    """Fingerprints of these sessions that others hold too, here or evicted."""
+    shared: set[int] = set()
+    for session_id in sessions:
+        found = db.execute(
+            f"SELECT o.fingerprint FROM ({_OWN_FINGERPRINTS}) o WHERE EXISTS (SELECT 1 FROM event e"
+            " WHERE e.fingerprint = o.fingerprint AND e.id >> 24 != ?) OR EXISTS (SELECT 1"
+            " FROM evicted_event k WHERE k.fingerprint = o.fingerprint AND k.session_id != ?)",
+            (*event_range(session_id), session_id, session_id, session_id),
+        )
+        shared.update(row[0] for row in found)
+    return shared
+
+
+def usage_keys(db: Database, sessions: set[int]) -> set[int]:
+    """Every response these sessions tell of."""
     found = db.execute(
-        "SELECT a.fingerprint FROM event a JOIN event b ON b.fingerprint = a.fingerprint"
-        " AND b.id >> 24 != ? WHERE a.id BETWEEN ? AND ?",
-        (session_id, *event_range(session_id)),
+        "SELECT key FROM usage WHERE session_id IN (SELECT value FROM json_each(?))",
+        (_encode(sorted(sessions)).decode(),),
     )
     return {row[0] for row in found}
 
@@ -179,22 +205,24 @@ def settle_forks(db: Database, fingerprints: set[int]) -> set[int]:
 
 
 def _settle_parent(db: Database, lineage: _Lineage, session_id: int) -> None:
-    """A session that inherits from several was forked from the one it shares most with."""
+    """A session that inherits from several was forked from the youngest of them."""
     if lineage.stated_parent(session_id) is not None:
         return
-    owners = Counter(
-        dict(
-            rows(
-                db,
-                "SELECT b.id >> 24, count(*) FROM event a JOIN event b"
-                " ON b.fingerprint = a.fingerprint AND b.id >> 24 != ? AND b.inherited = 0"
-                " WHERE a.id BETWEEN ? AND ? AND a.inherited = 1 GROUP BY 1",
-                (session_id, *event_range(session_id)),
-            )
+    owners = {
+        row[0]
+        for row in rows(
+            db,
+            "SELECT b.id >> 24 FROM event a JOIN event b"
+            " ON b.fingerprint = a.fingerprint AND b.id >> 24 != ?1 AND b.inherited = 0"
+            " WHERE a.id BETWEEN ?2 AND ?3 AND a.inherited = 1"
+            " UNION SELECT k.session_id FROM event a JOIN evicted_event k"
+            " ON k.fingerprint = a.fingerprint AND k.session_id != ?1 AND k.inherited = 0"
+            " WHERE a.id BETWEEN ?2 AND ?3 AND a.inherited = 1",
+            (session_id, *event_range(session_id)),
         )
-    )
+    }
     if owners:
-        parent = min(owners, key=lambda s: (-owners[s], lineage.rank(s)))
+        parent = max(owners, key=lineage.rank)
         db.execute(
             "UPDATE session SET forked_from = ? WHERE id = ?", (lineage.name(parent), session_id)
         )
@@ -214,8 +242,7 @@ def settle_usage(db: Database, keys: set[int]) -> None:
         return
     groups: dict[int, list[Row]] = {}
     for row in db.execute(
-        "SELECT u.key, u.session_id, u.counted, u.sidechain, u.output, u.input, u.cache_read,"
-        " u.cache_write_5m, u.cache_write_1h, u.model FROM json_each(?) j"
+        f"SELECT u.key, u.session_id, u.counted, u.sidechain, {fullness('u')} FROM json_each(?) j"
         " CROSS JOIN usage u ON u.key = j.value",
         (_encode(sorted(keys)).decode(),),
     ):
@@ -228,13 +255,13 @@ def settle_usage(db: Database, keys: set[int]) -> None:
             continue
         best = min(row[3] for row in group)
         winner = lineage.owner(frozenset(row[1] for row in group if row[3] == best))
-        fullest = max(group, key=lambda row: row[4:])[1]
+        fullest = max(group, key=lambda row: row[4:])
         db.execute("UPDATE usage SET counted = (session_id = ?) WHERE key = ?", (winner, key))
-        if fullest != winner:
+        if any(row[4:-1] != fullest[4:-1] for row in group):  # one response, one truth
             db.execute(
                 f"UPDATE usage SET ({_VALUE_COLUMNS}) = (SELECT {_VALUE_COLUMNS} FROM usage"
-                " WHERE key = ? AND session_id = ?) WHERE key = ? AND session_id = ?",
-                (key, fullest, key, winner),
+                " WHERE key = ?1 AND session_id = ?2) WHERE key = ?1 AND session_id != ?2",
+                (key, fullest[1]),
             )
 
 

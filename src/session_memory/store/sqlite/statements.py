@@ -23,7 +23,19 @@ _USAGE_COLUMNS = (
     "key, session_id, counted, sidechain, at, model, input, output, cache_read, cache_write_5m,"
     " cache_write_1h, reasoning, stated_usd, usd, price_table"
 )
+_FULLNESS = (
+    "{0}.output, {0}.input, {0}.cache_read, {0}.cache_write_5m, {0}.cache_write_1h, {0}.model,"
+    " {0}.reasoning, coalesce({0}.stated_usd, -1), -coalesce({0}.at, 1 << 62), -{0}.sidechain"
+)
 _encode = msgspec.json.Encoder().encode
+
+
+def fullness(table: str) -> str:
+    """What orders several statements about one response; the greatest is the one to believe.
+
+    All that is told of it takes part: where two could tie, the order of arrival would decide.
+    """
+    return _FULLNESS.format(table)
 
 
 def add_facts(db: Database, session_id: int, source_id: int, facts: list[Fact]) -> None:
@@ -51,13 +63,7 @@ def add_usage(db: Database, session_id: int, usages: list[UsageDraft]) -> None:
             " stated_usd = excluded.stated_usd, usd = excluded.usd,"
             " price_table = excluded.price_table, sidechain = excluded.sidechain"
             # streaming writes a placeholder first: the fullest figures are the final ones
-            " WHERE (excluded.output, excluded.input, excluded.cache_read,"
-            " excluded.cache_write_5m, excluded.cache_write_1h, excluded.model)"
-            " > (output, input, cache_read, cache_write_5m, cache_write_1h, model)"
-            " OR ((excluded.output, excluded.input, excluded.cache_read,"
-            " excluded.cache_write_5m, excluded.cache_write_1h, excluded.model)"
-            " = (output, input, cache_read, cache_write_5m, cache_write_1h, model)"
-            " AND excluded.at < at)",
+            f" WHERE ({fullness('excluded')}) > ({fullness('usage')})",
             (
                 usage.key,
                 session_id,

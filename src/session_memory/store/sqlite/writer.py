@@ -239,6 +239,8 @@ class SqliteWriter:
 
     def append(self, session: SessionHandle, source_id: int, drafts: list[EventDraft]) -> None:
         """See store.port.Writer."""
+        if session.id not in self._by_id:  # a commit came between
+            self.session(session.flavor, session.external_id, None)
         state = self._by_id[session.id]
         if state.segment_id == 0:
             state.segment_id = self._next_segment
@@ -303,10 +305,11 @@ class SqliteWriter:
 
     def settle(self, sessions: set[int]) -> set[int]:
         """See store.port.Writer."""
-        reopened = settling.settle_sessions(self._db, sessions)
-        shared, self._shared = self._shared | reopened, set()
+        moved = settling.settle_sessions(self._db, sessions)
+        shared = self._shared | settling.shared_fingerprints(self._db, moved)
+        keys = self._usage_keys | settling.usage_keys(self._db, moved)
+        self._shared, self._usage_keys = set(), set()
         changed = settling.settle_forks(self._db, shared)
-        keys, self._usage_keys = self._usage_keys, set()
         settling.settle_usage(self._db, keys)
         for session_id in sessions | changed:
             self._db.execute(
@@ -336,10 +339,11 @@ class SqliteWriter:
             " body = excluded.body",
             (session_id, digest.outcome, digest.source_fingerprint, _encode(digest).decode()),
         )
+        open_session = self._by_id.get(session_id)
         self._db.execute(
-            "UPDATE session SET low_value = ?, state = CASE WHEN raw_events > 0"
+            "UPDATE session SET low_value = ?, state = CASE WHEN raw_events + ? > 0"
             " OR event_count = 0 THEN 'analyzed' ELSE 'raw_evicted' END WHERE id = ?",
-            (low_value, session_id),
+            (low_value, open_session.added if open_session else 0, session_id),
         )
 
 
