@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session_memory.cli.output import (
+    byte_progress,
     emit_json,
     human_bytes,
     human_time,
     one_line,
-    progress,
     safe,
     table,
     to_json,
@@ -129,8 +129,8 @@ def test_colour_follows_flag_then_environment_then_terminal(
 
 
 def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress("reading", 3, shown=True) as advance:
-        advance(1)
+    with byte_progress(shown=True) as advance:
+        advance(1, 3, "a.jsonl")
     assert capsys.readouterr() == ("", "")
 
 
@@ -139,6 +139,6 @@ def test_progress_shows_a_bar_on_a_terminal(
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     monkeypatch.setenv("TERM", "xterm")
-    with progress("reading", 3, shown=True) as advance:
-        advance(3)
-    assert "reading" in capsys.readouterr().err
+    with byte_progress(shown=True) as advance:
+        advance(3, 3, "a.jsonl")
+    assert "a.jsonl" in capsys.readouterr().err

@@ -6,7 +6,14 @@ was left behind by a crash is found again through `doomed_segment` or the orphan
 
 from __future__ import annotations
 
-from session_memory.core.retention import Eviction, RawSession, StoreUsage, estimate_raw_bytes
+from session_memory.core.retention import (
+    EVENT_ROW_BYTES,
+    INDEX_SHARE,
+    Eviction,
+    RawSession,
+    StoreUsage,
+    estimate_raw_bytes,
+)
 from session_memory.store.segments import SegmentStore, pack, unpack
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
@@ -51,14 +58,16 @@ def oldest_analyzed(db: Database) -> int | None:
 def raw_usage(db: Database) -> StoreUsage:
     """Segment bytes plus the documented estimate for rows and index, and the distilled bytes.
 
-    From totals, not from `raw_sessions`: it runs in every sweep that stored something.
+    The same sum as over `raw_sessions`, to the byte, but without listing them: every sweep asks.
     """
     segment_bytes = int(value(db, "SELECT sum(bytes) FROM segment") or 0)
-    events, indexed = db.execute(
-        "SELECT coalesce(sum(raw_events), 0), coalesce(sum(indexed_bytes), 0) FROM session"
-    ).fetchone()
+    estimate = value(
+        db,
+        "SELECT sum(raw_events * ? + indexed_bytes * ? / ?) FROM session WHERE raw_events > 0",
+        (EVENT_ROW_BYTES, *INDEX_SHARE),
+    )
     return StoreUsage(
-        raw_bytes=estimate_raw_bytes(segment_bytes, events, indexed),
+        raw_bytes=segment_bytes + int(estimate or 0),
         distilled_bytes=int(value(db, _DISTILLED)),
     )
 
