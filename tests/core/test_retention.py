@@ -16,6 +16,7 @@ from session_memory.core.retention import (
     StoreUsage,
     estimate_raw_bytes,
     explain,
+    index_estimate,
     plan_eviction,
     validate,
 )
@@ -182,8 +183,8 @@ def test_the_default_budget_is_the_documented_one() -> None:
 def test_the_estimate_adds_rows_and_index_to_the_segments() -> None:
     assert estimate_raw_bytes(0, 0, 0) == 0
     assert estimate_raw_bytes(1000, 3, 0) == 1000 + 3 * EVENT_ROW_BYTES
-    assert estimate_raw_bytes(0, 0, 1000) == 600
-    assert estimate_raw_bytes(0, 0, 1) == 1
+    assert estimate_raw_bytes(0, 0, 1000) == 1000
+    assert index_estimate(1000) == 600
 
 
 @pytest.mark.parametrize(

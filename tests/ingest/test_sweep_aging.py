@@ -196,7 +196,7 @@ def test_below_every_cap_nothing_leaves_however_old(space: Workspace) -> None:
 @pytest.mark.rows("RET-02")
 def test_above_the_soft_cap_the_oldest_analyzed_sessions_leave(space: Workspace) -> None:
     logs = five(space)
-    cap = used(space) * 3 // 5
+    cap = used(space) * 7 // 10
     space.set_retention(raw_soft_cap_bytes=cap)
     report = space.sweep()
     gone = [states(space)[log.session_id] == "raw_evicted" for log in logs]
@@ -315,7 +315,7 @@ def test_final_usage_is_segment_bytes_and_the_documented_estimate(space: Workspa
     on_disk = sum(path.stat().st_size for path in space.store_directory.rglob("*.seg"))
     db = apsw.Connection(str(space.store_directory / "store.db"))
     (events,) = db.execute("SELECT count(*) FROM event").fetchone()
-    (indexed,) = db.execute("SELECT sum(indexed_bytes) FROM session").fetchone()
+    (indexed,) = db.execute("SELECT sum(index_bytes) FROM session").fetchone()
     db.close()
     assert line.final_usage == estimate_raw_bytes(on_disk, events, indexed)
 

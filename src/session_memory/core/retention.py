@@ -98,10 +98,14 @@ class EvictionPlan(msgspec.Struct, frozen=True):
         return [eviction for eviction in self.evictions if eviction.data_loss]
 
 
-def estimate_raw_bytes(segment_bytes: int, events: int, indexed_bytes: int) -> int:
+def index_estimate(text_length: int) -> int:
+    """What indexing one text adds; rounded per text, so that shares and totals agree."""
+    return text_length * INDEX_SHARE[0] // INDEX_SHARE[1]
+
+
+def estimate_raw_bytes(segment_bytes: int, events: int, index_bytes: int) -> int:
     """What a session costs on disk: its segments exactly, its rows and index by estimate."""
-    index = indexed_bytes * INDEX_SHARE[0] // INDEX_SHARE[1]
-    return segment_bytes + events * EVENT_ROW_BYTES + index
+    return segment_bytes + events * EVENT_ROW_BYTES + index_bytes
 
 
 def validate(policy: Policy) -> list[str]:

@@ -72,7 +72,7 @@ CREATE TABLE session (
   next_seq           INTEGER NOT NULL DEFAULT 0,
   event_count        INTEGER NOT NULL DEFAULT 0,   -- events ever captured
   raw_events         INTEGER NOT NULL DEFAULT 0,   -- rows in event now
-  indexed_bytes      INTEGER NOT NULL DEFAULT 0,
+  index_bytes        INTEGER NOT NULL DEFAULT 0,   -- estimated, see core/retention.py
   captured_at        INTEGER NOT NULL,
   metadata           TEXT NOT NULL DEFAULT '{}',
   UNIQUE (flavor, external_id)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from session_memory.core.retention import (
     EVENT_ROW_BYTES,
-    INDEX_SHARE,
     Eviction,
     RawSession,
     StoreUsage,
@@ -21,7 +20,7 @@ from session_memory.store.sqlite.ids import event_range
 OPTIMIZE_SHARE = 8
 """The indexes are rewritten once an eighth of what they index has gone."""
 _RAW = """
-SELECT s.id, s.external_id, s.state, coalesce(s.ended_at, s.captured_at), s.indexed_bytes,
+SELECT s.id, s.external_id, s.state, coalesce(s.ended_at, s.captured_at), s.index_bytes,
   coalesce(g.bytes, 0), s.raw_events
 FROM session s LEFT JOIN (SELECT session_id, sum(bytes) AS bytes FROM segment GROUP BY session_id) g
   ON g.session_id = s.id
@@ -63,8 +62,8 @@ def raw_usage(db: Database) -> StoreUsage:
     segment_bytes = int(value(db, "SELECT sum(bytes) FROM segment") or 0)
     estimate = value(
         db,
-        "SELECT sum(raw_events * ? + indexed_bytes * ? / ?) FROM session WHERE raw_events > 0",
-        (EVENT_ROW_BYTES, *INDEX_SHARE),
+        "SELECT sum(raw_events * ? + index_bytes) FROM session WHERE raw_events > 0",
+        (EVENT_ROW_BYTES,),
     )
     return StoreUsage(
         raw_bytes=segment_bytes + int(estimate or 0),
@@ -75,12 +74,12 @@ def raw_usage(db: Database) -> StoreUsage:
 def evict(db: Database, segments: SegmentStore, evictions: list[Eviction], now_ms: int) -> int:
     """Drop events, index entries and segments of these sessions; keep everything else of them."""
     freed = 0
-    before = int(value(db, "SELECT sum(indexed_bytes) FROM session") or 0)
+    before = int(value(db, "SELECT sum(index_bytes) FROM session") or 0)
     for eviction in evictions:
         with transaction(db):
             freed += _evict_one(db, eviction, now_ms)
     remove_doomed(db, segments)
-    after = int(value(db, "SELECT sum(indexed_bytes) FROM session") or 0)
+    after = int(value(db, "SELECT sum(index_bytes) FROM session") or 0)
     if before - after >= before // OPTIMIZE_SHARE:
         optimize(db)
     db.execute("PRAGMA incremental_vacuum").fetchall()
@@ -129,7 +128,7 @@ def _evict_one(db: Database, eviction: Eviction, now_ms: int) -> int:
     db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", ids)
     db.execute("DELETE FROM segment WHERE session_id = ?", (session_id,))
     db.execute(
-        "UPDATE session SET state = 'raw_evicted', raw_events = 0, indexed_bytes = 0 WHERE id = ?",
+        "UPDATE session SET state = 'raw_evicted', raw_events = 0, index_bytes = 0 WHERE id = ?",
         (session_id,),
     )
     db.execute(

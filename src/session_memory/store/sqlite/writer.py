@@ -13,6 +13,7 @@ import msgspec
 from session_memory.core.cursor import Cursor
 from session_memory.core.facts import Fact
 from session_memory.core.identity import Resolution
+from session_memory.core.retention import index_estimate
 from session_memory.core.schema import Digest
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
@@ -38,7 +39,7 @@ class _OpenSession(msgspec.Struct):
     segment_id: int = 0
     bodies: list[bytes] = []
     body_bytes: int = 0
-    indexed_bytes: int = 0
+    index_bytes: int = 0
     added: int = 0
 
 
@@ -105,16 +106,16 @@ class SqliteWriter:
             if state.added:
                 self._db.execute(
                     "UPDATE session SET next_seq = ?, event_count = event_count + ?,"
-                    " raw_events = raw_events + ?, indexed_bytes = indexed_bytes + ? WHERE id = ?",
+                    " raw_events = raw_events + ?, index_bytes = index_bytes + ? WHERE id = ?",
                     (
                         state.next_seq,
                         state.added,
                         state.added,
-                        state.indexed_bytes,
+                        state.index_bytes,
                         state.handle.id,
                     ),
                 )
-                state.added = state.indexed_bytes = 0
+                state.added = state.index_bytes = 0
         try:
             self._segments.put(packed)
         except OSError as error:
@@ -253,11 +254,11 @@ class SqliteWriter:
             indexed = 0
             if draft.index_text:
                 texts.append((event_id, draft.index_text))
-                state.indexed_bytes += len(draft.index_text)
+                state.index_bytes += index_estimate(len(draft.index_text))
                 indexed = 1
                 if draft.turn_text:
                     turns.append((event_id, draft.turn_text))
-                    state.indexed_bytes += len(draft.turn_text)
+                    state.index_bytes += index_estimate(len(draft.turn_text))
                     indexed = 2
             event_rows.append(_event_row(event_id, source_id, draft, indexed, state))
             if draft.body:
