@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
+from typing import Any
+
+import msgspec
 
 from session_memory.adapters.common import RawEvent, SessionPart
 from session_memory.core.facts import Fact
@@ -115,11 +118,17 @@ class Drafter:
             for fact in part.facts
         ]
 
+    def state(self, state: dict[str, Any]) -> dict[str, Any]:
+        """What an adapter wants to remember of a file, clean: it is kept with the cursor."""
+        encoded = msgspec.json.encode(state)
+        clean = self._redactor.redact_json(encoded)
+        return state if clean is encoded else msgspec.json.decode(clean)
+
     def usage(self, flavor: str, usage: Usage) -> UsageDraft:
         """Tokens with their price and the version of the table it came from."""
         return UsageDraft(
             key=usage_fingerprint(self.key, flavor, usage.key),
-            model=usage.model,
+            model=self._word(usage.model),
             at=usage.at,
             input=usage.input,
             output=usage.output,

@@ -213,7 +213,7 @@ class SourceReader:
                 head,
                 tail,
                 end,
-                pass_.state,
+                self._drafter.state(pass_.state),
                 pass_.adapter.parser_version,
             ),
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 
 import msgspec
@@ -190,6 +191,8 @@ def _capture(
                 around.progress(report.bytes_read, total, file.path)
                 _read_one(reader, group.adapter, file, report)
         commit(set())
+    # Names come from the logs, and the report is kept.
+    report.unknown = Counter({redactor.redact_text(k): n for k, n in report.unknown.items()})
     report.redactions.update(redactor.take_counts())
     report.warnings.extend(finder.warnings())
 
