@@ -206,12 +206,10 @@ def cut_only(path: Path, log: ClaudeLog) -> ClaudeLog:
 
 
 def said(space: Workspace) -> list[dict[str, Any]]:
-    """The dump without what counts history too: events ever captured, money ever spent, seq."""
+    """The dump without what counts history too: events ever captured, money ever spent."""
     content = space.dump()
     for entry in content:
         del entry["session"]["event_count"], entry["session"]["cost"], entry["digest"]["cost"]
-        for run in entry["digest"]["commands"]:
-            del run["seq"]
     return content
 
 

@@ -7,13 +7,13 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from session_memory.adapters.common import Adapter
+from session_memory.adapters.common import Adapter, Block, SourceFile, read_lines
 from session_memory.adapters.registry import adapters
 from session_memory.config import Config, Ingest, Retention, Source, Sources
 from session_memory.core.disk_tree import DiskTree
@@ -76,6 +76,16 @@ class Workspace:
     def set_ingest(self, **limits: int) -> None:
         """Change how logs are read from now on."""
         self.ingest = msgspec.structs.replace(self.ingest, **limits)
+
+    def read_in_blocks(self, block_bytes: int) -> None:
+        """Read Claude logs in small blocks and commit after each, as large files make it happen."""
+
+        def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
+            return read_lines(file.path, offset, block_bytes=block_bytes, line_cap=line_cap)
+
+        claude = msgspec.structs.replace(self.adapters["claude"], read=read)
+        self.adapters = {**self.adapters, "claude": claude}
+        self.set_ingest(commit_bytes=1)
 
     def set_retention(self, **caps: int | None) -> None:
         """Change the byte budget from now on."""
