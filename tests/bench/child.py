@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +23,6 @@ class Spent(NamedTuple):
     wall: float
     cpu: float
     peak_bytes: int
-    """Linux counts the parent's own memory at the fork too: the caller has to stay small."""
     output: str
 
 
@@ -61,27 +59,33 @@ def new_home() -> Iterator[Home]:
         yield home
 
 
+_WATCH = """
+import json, os, subprocess, sys, time
+started = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:])
+_, status, usage = os.wait4(process.pid, 0)
+process.returncode = os.waitstatus_to_exitcode(status)
+spent = [time.perf_counter() - started, usage.ru_utime + usage.ru_stime, usage.ru_maxrss]
+print("\\n" + json.dumps([process.returncode, *spent]))
+"""
+"""Linux counts into ru_maxrss what the parent held when it forked, so a small process forks."""
+
+
 def run(arguments: list[str], environment: dict[str, str]) -> Spent:
     """Run the interpreter of this process with `arguments` and wait for it."""
-    with tempfile.TemporaryFile() as told, tempfile.TemporaryFile() as complaints:
-        started = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, *arguments],
-            env=environment,
-            cwd=REPOSITORY,
-            stdout=told,
-            stderr=complaints,
-        )
-        _, status, usage = os.wait4(process.pid, 0)
-        wall = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-        told.seek(0)
-        complaints.seek(0)
-        if process.returncode != 0:
-            text = complaints.read().decode("utf-8", "replace")
-            raise SystemExit(f"{' '.join(arguments)} ended with {process.returncode}:\n{text}")
-        output = told.read().decode("utf-8", "replace")
-    return Spent(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * RSS_UNIT, output)
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", _WATCH, sys.executable, *arguments],
+        env=environment,
+        cwd=REPOSITORY,
+        capture_output=True,
+        check=True,
+    )
+    output, _, measured = done.stdout.decode("utf-8", "replace").rstrip("\n").rpartition("\n")
+    code, wall, cpu, peak = json.loads(measured)
+    if code != 0:
+        complaint = done.stderr.decode("utf-8", "replace")
+        raise SystemExit(f"{' '.join(arguments)} ended with {code}:\n{complaint}")
+    return Spent(wall, cpu, peak * RSS_UNIT, output)
 
 
 def run_json(arguments: list[str], environment: dict[str, str]) -> Any:

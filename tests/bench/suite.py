@@ -6,14 +6,13 @@ import argparse
 import json
 import os
 import platform
-import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any
 
 from tests.bench import corpora, ingest
-from tests.bench.child import RSS_UNIT, Home, new_home
+from tests.bench.child import Home, new_home
 from tests.bench.figures import Section, table
 from tests.bench.search import search
 from tests.bench.start import start
@@ -40,7 +39,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         "python": platform.python_version(),
         "load_before": load,
         "load_after": os.getloadavg(),
-        "own_peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * RSS_UNIT / 1e6,
         "sections": [_plain(section) for section in sections],
     }
     RESULT.parent.mkdir(parents=True, exist_ok=True)
@@ -121,6 +119,5 @@ def _told(result: dict[str, Any]) -> str:
     loads = " -> ".join(f"{result[name][0]:.2f}" for name in ("load_before", "load_after"))
     where = RESULT.relative_to(corpora.REPOSITORY)
     return (
-        f"{result['machine']}, Python {result['python']}; load average {loads};"
-        f" own peak {result['own_peak_mb']:.0f} MB; written to {where}"
+        f"{result['machine']}, Python {result['python']}; load average {loads}; written to {where}"
     )
