@@ -1,0 +1,167 @@
+"""Promise 5: an API response is counted once, with its fullest figures, wherever it is told of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from session_memory.core.facts import Fact
+from session_memory.core.identity import Resolution
+from session_memory.store.port import Store, UsageDraft
+from session_memory.testing.store_drafts import (
+    START,
+    Said,
+    analyze,
+    capture,
+    event,
+    evict,
+    lived,
+    number,
+    response,
+)
+
+DAY = 86_400_000
+
+
+def said(session: str, opened: int, *usages: UsageDraft, **fields: Any) -> Said:
+    """A session with one event of its own and one for each response."""
+    own = event(opened, session, fingerprint=number(f"own {session}"))
+    told = tuple(
+        event(i, fingerprint=number(f"{session} {u.key} {u.output}"), usage_key=u.key)
+        for i, u in enumerate(usages)
+    )
+    facts = (*lived(opened, opened + 1), *fields.pop("facts", ()))
+    return Said(session, f"/logs/{session}", (own, *told), facts, usages, **fields)
+
+
+def total(store: Store) -> int:
+    return sum(row.cost.output for row in store.usage("session"))
+
+
+def test_a_streamed_response_keeps_its_last_and_fullest_figures(store: Store) -> None:
+    (session_id,) = capture(store, said("one", 0, response("r", 1), response("r", 80)))
+    capture(store, said("one", 0, response("r", 40)))
+    cost = store.session(session_id).cost
+    assert (cost.output, cost.input, cost.usd) == (80, 1, 80 / 1_000_000)
+    assert cost.price_table == "test"
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_response_in_two_sessions_counts_in_the_older_with_the_fullest_figures(
+    store: Store, order: int
+) -> None:
+    older, younger = said("older", 0, response("r", 50)), said("younger", 9, response("r", 70))
+    for one in (older, younger)[::order]:
+        capture(store, one)
+    assert store.find_session("older").cost.output == 70
+    assert store.find_session("younger").cost.output == 0
+    assert [(row.group, row.responses) for row in store.usage("session")] == [("older", 1)]
+    assert store.fsck() == []
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_response_told_by_a_main_session_does_not_count_for_its_sub_agent(
+    store: Store, order: int
+) -> None:
+    main = said("main", 9, response("r"))
+    sub = said("main:sub", 0, response("r", sidechain=True), parent="main")
+    for one in (main, sub)[::order]:
+        capture(store, one)
+    assert store.find_session("main").cost.output == 10
+    assert store.find_session("main:sub").cost.output == 0
+
+
+def test_whose_response_it_is_is_decided_again_when_a_parent_is_named_later(store: Store) -> None:
+    capture(store, said("a", 0, response("r")), said("b", 9, response("r")))
+    assert store.find_session("a").cost.output == 10
+    capture(store, Said("a", "/logs/a", (), (Fact("forked_from", "b", 50),)))
+    assert store.find_session("a").cost.output == 0
+    assert store.find_session("b").cost.output == 10
+    assert total(store) == 10
+
+
+def test_whose_response_it_is_is_decided_again_when_the_opening_is_told_later(store: Store) -> None:
+    capture(store, said("late", 50, response("r")))
+    capture(store, Said("early", "/logs/early", (event(1),), (), (response("r"),)))
+    assert store.find_session("late").cost.output == 10
+    capture(store, Said("early", "/logs/early", (), lived(0, 1)))
+    assert (store.find_session("early").cost.output, total(store)) == (10, 10)
+
+
+figures = st.tuples(st.integers(0, 2), st.integers(0, 1), st.none() | st.integers(0, 3))
+statements = st.lists(
+    st.tuples(st.sampled_from("abc"), st.sampled_from("rs"), figures), min_size=1, max_size=7
+)
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(statements, st.randoms(use_true_random=False), st.integers(0, 10**9))
+def test_counted_usage_does_not_depend_on_the_order_of_arrival(
+    store_factory: Any, told: list[Any], random: Any, salt: int
+) -> None:
+    pieces = [
+        said(name, ord(name), response(key, output, input=fresh, at=at, reasoning=fresh))
+        for name, key, (output, fresh, at) in told
+    ]
+    shuffled = random.sample(pieces, len(pieces))
+    stores = [store_factory(f"{salt}-{number(repr(told))}-{i}") for i in range(2)]
+    for store, order in zip(stores, (pieces, shuffled), strict=True):
+        for piece in order:
+            capture(store, piece)
+    groups = [[store.usage(group) for group in ("session", "day", "model")] for store in stores]
+    assert groups[0] == groups[1]
+    canonical = [
+        [(one["session"]["external_id"], one["usage"]) for one in s.dump()] for s in stores
+    ]
+    assert canonical[0] == canonical[1]
+    for store in stores:
+        store.close()
+
+
+def test_usage_is_grouped_by_day_project_model_flavour_and_session(store: Store) -> None:
+    one, _ = capture(
+        store,
+        said(
+            "one", 0, response("r1", 10, at=START, model="big"), response("r2", 5, at=START + DAY)
+        ),
+        Said("two", "/logs/two", (), (), (response("r3", 7, at=None, usd=None),), flavor="codex"),
+    )
+    with store.writing() as writer:
+        writer.assign_project(one, "/app", Resolution("app", "/app"), "x")
+
+    def outputs(group: Any) -> dict[str, int]:
+        return {row.group: row.cost.output for row in store.usage(group)}
+
+    assert outputs("day") == {"2026-03-02": 10, "2026-03-03": 5, "undated": 7}
+    assert outputs("project") == {"app": 15, "no project": 7}
+    assert outputs("flavor") == {"claude": 15, "codex": 7}
+    assert outputs("session") == {"one": 15, "two": 7}
+    (row,) = [row for row in store.usage("flavor") if row.group == "codex"]
+    assert (row.responses, row.cost.usd, row.unpriced_tokens) == (1, None, 8)
+    (row,) = [row for row in store.usage("project") if row.group == "app"]
+    assert len(row.models) == 2
+    assert row.unpriced_tokens == 0
+
+
+def test_usage_can_be_asked_for_a_span_of_time(store: Store) -> None:
+    capture(store, said("one", 0, response("r1", 10, at=START), response("r2", 5, at=START + DAY)))
+    rows = store.usage("model", since=START + 1)
+    assert [row.cost.output for row in rows] == [5]
+    assert [row.cost.output for row in store.usage("model", until=START + DAY)] == [10]
+    assert store.usage("model", since=START + 2 * DAY) == []
+
+
+def test_usage_survives_eviction_and_is_not_counted_again_by_a_fork(store: Store) -> None:
+    (session_id,) = capture(store, said("one", 0, response("r", 10)))
+    analyze(store, session_id)
+    evict(store, session_id)
+    capture(store, said("fork", 9, response("r", 10)))
+    assert store.session(session_id).cost.output == 10
+    assert total(store) == 10
