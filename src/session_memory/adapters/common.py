@@ -13,7 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from session_memory.core.facts import FACT_RULES, Fact
-from session_memory.core.identity import resolve_repo
+from session_memory.core.repository import resolve_repo
 from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
 
 __all__ = [

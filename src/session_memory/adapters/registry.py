@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Mapping
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from session_memory.adapters.common import Adapter
 from session_memory.errors import AdapterError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "session_memory.adapters"
 
@@ -118,8 +122,39 @@ def _load(module: str) -> Adapter:
 def _loaded_plugins() -> tuple[dict[str, Adapter], tuple[str, ...]]:
     global _plugins  # noqa: PLW0603  # looking through installed packages costs tens of milliseconds
     if _plugins is None:
-        _plugins = load_plugins(sorted(entry_points(group=GROUP), key=lambda point: point.name))
+        _plugins = load_plugins(_entry_points()) if _some_package_names_us() else ({}, ())
     return _plugins
+
+
+def _entry_points() -> list[EntryPoint]:
+    from importlib.metadata import entry_points
+
+    return sorted(entry_points(group=GROUP), key=lambda point: point.name)
+
+
+def _some_package_names_us() -> bool:
+    """A quick look that spares nearly everybody the 20 ms of importlib.metadata."""
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")
+        except OSError:
+            continue
+        for name in names:
+            if name.endswith((".zip", ".egg", ".whl")):
+                return True  # packed: only importlib can look inside
+            if name.endswith((".dist-info", ".egg-info")) and _names_us(folder, name):
+                return True
+    return False
+
+
+def _names_us(folder: str, name: str) -> bool:
+    if name.startswith("session_memory-"):
+        return False  # ourselves: the group is declared, and empty
+    try:
+        with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
+            return GROUP.encode() in file.read()
+    except OSError:
+        return False
 
 
 def _from_variable(adapter: Adapter, environ: Mapping[str, str]) -> list[str]:

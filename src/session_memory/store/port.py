@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
-from session_memory.core.identity import Resolution
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import (
     Cost,
@@ -35,6 +34,9 @@ from session_memory.core.schema import (
     SessionEvent,
     ToolClass,
 )
+
+if TYPE_CHECKING:
+    from session_memory.core.identity import Resolution
 
 
 class EventDraft(msgspec.Struct):

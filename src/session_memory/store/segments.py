@@ -9,24 +9,21 @@ an error and never a wrong answer.
 from __future__ import annotations
 
 import contextlib
+import functools
+import importlib
 import os
 import re
 import secrets
 import struct
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
+from types import ModuleType
 from typing import Protocol
 
 import msgspec
 
 from session_memory.errors import StoreDamaged
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 MAGIC = b"SMSEG\x01\r\n"
 BLOCK_TEXT = 128 * 1024
@@ -34,10 +31,19 @@ LEVEL = 3
 SUFFIX = ".seg"
 _NAME = re.compile(r"([0-9a-f]+)-[0-9a-f]+\.seg")
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
-_COMPRESS_OPTIONS: dict[int, int] = {
-    zstd.CompressionParameter.compression_level: LEVEL,
-    zstd.CompressionParameter.checksum_flag: 1,
-}
+
+
+@functools.cache
+def _zstd() -> ModuleType:
+    """Imported when a text is read or written: most commands never touch one."""
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    return importlib.import_module(name)
+
+
+@functools.cache
+def _options() -> dict[int, int]:
+    parameter = _zstd().CompressionParameter
+    return {parameter.compression_level: LEVEL, parameter.checksum_flag: 1}
 
 
 class Packed(msgspec.Struct, frozen=True):
@@ -83,8 +89,9 @@ def pack(session_id: int, text: bytes) -> Packed:
     The name holds the session, the hash and a random part: two commits may bring equal texts, and
     a name that was doomed once must never belong to a live file again.
     """
-    blocks = [
-        zstd.compress(text[start : start + BLOCK_TEXT], options=_COMPRESS_OPTIONS)
+    compress, options = _zstd().compress, _options()
+    blocks: list[bytes] = [
+        compress(text[start : start + BLOCK_TEXT], options=options)
         for start in range(0, len(text), BLOCK_TEXT)
     ]
     lengths = struct.pack(f"<{len(blocks)}I", *(len(block) for block in blocks))
@@ -156,8 +163,8 @@ class SegmentReader:
         if block is None:
             data = self._store.read_range(name, directory.starts[index], directory.lengths[index])
             try:
-                block = zstd.decompress(data)
-            except zstd.ZstdError as error:
+                block = bytes(_zstd().decompress(data))
+            except _zstd().ZstdError as error:
                 raise StoreDamaged(f"segment {name}, block {index}: {error}") from None
             left = directory.text_bytes - index * directory.block_text
             if len(block) != min(left, directory.block_text):  # the footer has no checksum
@@ -201,6 +208,8 @@ class DirectorySegments:
         if len(segments) == 1:
             self._write_temp(segments[0])
         else:  # the disk merges neighbouring flushes: 8 at a time cost a third of one by one
+            from concurrent.futures import ThreadPoolExecutor
+
             with ThreadPoolExecutor(8) as pool:
                 list(pool.map(self._write_temp, segments))
         for segment in segments:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Generator, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
@@ -28,7 +28,9 @@ from session_memory.store.sqlite.connection import (
     schema_version,
     value,
 )
-from session_memory.store.sqlite.writer import SqliteWriter
+
+if TYPE_CHECKING:
+    from session_memory.store.sqlite.writer import SqliteWriter
 
 DATABASE = "store.db"
 SEGMENTS = "segments"
@@ -86,6 +88,8 @@ class SqliteStore:
     @contextlib.contextmanager
     def writing(self) -> Generator[SqliteWriter]:
         """See store.port.Store."""
+        from session_memory.store.sqlite.writer import SqliteWriter  # 20 ms that readers save
+
         writer = SqliteWriter(self._db, self.segments, self._now)
         try:
             writer.begin()

@@ -1,0 +1,134 @@
+"""Grok Build's session directories on disk: finds them and reads one as a single block."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.adapters.common import Block, SourceFile, read_lines
+
+UPDATES = "updates.jsonl"
+CHAT = "chat_history.jsonl"
+SUMMARY = "summary.json"
+EVENTS = "events.jsonl"
+CWD = ".cwd"
+SUBAGENTS = "subagents"
+CHECKPOINTS = "compaction_checkpoints"
+OVERFLOWS = ("terminal", "mcp")
+TOO_LARGE = "too_large"
+"""Key in `Block.beside` under which side files over the cap are named, one a line."""
+
+SIDE_CAP = 16 * 1024 * 1024
+"""Most bytes of one side file, and of all overflow files of a session together."""
+SIDE_COUNT = 2000
+OVERFLOW_FLOOR = 8 * 1024
+"""Grok cuts output at about 19 KB, so a shorter file stands whole in its record."""
+
+_WATCHED = frozenset({SUMMARY, EVENTS, SUBAGENTS, CHECKPOINTS, *OVERFLOWS})
+
+
+def discover(root: str) -> Iterator[SourceFile]:
+    """One source per session directory of a Grok home, or of any other folder the user names."""
+    sessions = os.path.join(root, "sessions")
+    stack = [sessions if os.path.isdir(sessions) else root]
+    while stack:
+        try:
+            with os.scandir(stack.pop()) as listing:
+                entries = {entry.name: entry for entry in listing}
+        except OSError:
+            continue
+        source = _session_source(entries)
+        if source is not None:
+            yield source
+        else:
+            stack += [e.path for e in entries.values() if e.is_dir(follow_symlinks=False)]
+
+
+def _session_source(entries: dict[str, os.DirEntry[str]]) -> SourceFile | None:
+    """The source a directory is, if it is a session's: the other grok-cli shares `~/.grok`."""
+    log = entries.get(UPDATES)
+    if log is None and SUMMARY in entries:
+        log = entries.get(CHAT)
+    if log is None:
+        return None
+    try:
+        info = log.stat()
+        beside = [entries[name].stat() for name in _WATCHED if name in entries]
+    except OSError:
+        return None
+    if not stat.S_ISREG(info.st_mode):
+        return None
+    # A new title or outcome changes a side file only, and must look like a change of the source.
+    mtime = max(info.st_mtime_ns, *(side.st_mtime_ns for side in beside), 0)
+    ctime = max(info.st_ctime_ns, *(side.st_ctime_ns for side in beside), 0)
+    return SourceFile(log.path, info.st_size, mtime, ctime, info.st_dev, info.st_ino)
+
+
+def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
+    """The whole session as one block: its order is not that of its bytes.
+
+    The log comes first and its side files after it: an outcome is written before the result it
+    belongs to, so what is read later knows about everything read before.
+    """
+    whole = Block([], 0, 0)
+    for block in read_lines(file.path, line_cap=line_cap):
+        whole.lines += block.lines
+        whole.too_long += block.too_long
+        whole.end, whole.tail = block.end, block.tail
+    whole.beside = _beside(os.path.dirname(file.path))
+    yield whole
+
+
+class _Sides(msgspec.Struct):
+    """Side files read so far, and what is left of the room for them."""
+
+    directory: str
+    found: dict[str, bytes] = {}
+    too_large: list[str] = []
+    room: int = SIDE_CAP
+
+    def take(self, name: str, *, floor: int = 0, shared_room: bool = False) -> None:
+        """Read one plain file, if it is there and fits."""
+        path = os.path.join(self.directory, *name.split("/"))
+        try:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        except OSError:
+            return
+        with os.fdopen(descriptor, "rb") as file:
+            info = os.fstat(descriptor)
+            if not stat.S_ISREG(info.st_mode) or info.st_size <= floor:
+                return
+            cap = self.room if shared_room else SIDE_CAP
+            data = file.read(cap + 1) if info.st_size <= cap else b""
+        if not data or len(data) > cap:
+            self.too_large.append(name)
+            return
+        self.found[name] = data
+        if shared_room:
+            self.room -= len(data)
+
+    def take_folder(self, name: str, suffix: str, *, floor: int = 0) -> None:
+        """Read every file of a folder, in the order of their names."""
+        try:
+            names = sorted(os.listdir(os.path.join(self.directory, name)))
+        except OSError:
+            return
+        for entry in names[:SIDE_COUNT]:
+            self.take(f"{name}/{entry}{suffix}", floor=floor, shared_room=True)
+
+
+def _beside(directory: str) -> dict[str, bytes]:
+    sides = _Sides(directory)
+    sides.take(SUMMARY)
+    sides.take(EVENTS)
+    sides.take(f"../{CWD}")
+    sides.take_folder(SUBAGENTS, "/meta.json")
+    sides.take_folder(CHECKPOINTS, "")
+    for folder in OVERFLOWS:
+        sides.take_folder(folder, "", floor=OVERFLOW_FLOOR)
+    if sides.too_large:
+        sides.found[TOO_LARGE] = "\n".join(sides.too_large).encode("utf-8", "surrogateescape")
+    return sides.found

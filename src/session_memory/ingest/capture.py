@@ -1,0 +1,66 @@
+"""The middle of a sweep: changed files into the store, every changed session distilled."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from session_memory.adapters.common import Adapter, SourceFile
+from session_memory.core.identity import Options
+from session_memory.core.pricing import load_table
+from session_memory.ingest.analyze import analyze
+from session_memory.ingest.identify import ProjectFinder
+from session_memory.ingest.normalize import Drafter
+from session_memory.ingest.read_source import SourceReader
+from session_memory.ingest.report import Failure, SweepReport
+from session_memory.ingest.sweep import Changed, Surroundings
+from session_memory.redact.engine import Redactor
+from session_memory.store.port import Store
+
+
+def capture(
+    around: Surroundings, store: Store, changed: list[Changed], report: SweepReport
+) -> None:
+    """Read what changed, in one writer that commits as it goes."""
+    redactor = Redactor(store.tag_key)
+    drafter = Drafter(store.fingerprint_key, redactor, load_table())
+    identity = around.config.identity
+    finder = ProjectFinder(
+        around.tree,
+        Options(
+            identity.share_worktrees, around.config.domains, identity.default_domain, around.home
+        ),
+    )
+    total = sum(file.size for group in changed for file in group.files)
+    with store.writing() as writer:
+
+        def commit(open_sessions: set[int]) -> None:
+            """Make what was read visible, then distil every session that is complete."""
+            reader.settle()
+            writer.commit()
+            report.analyzed += analyze(store, writer, open_sessions)
+
+        reader = SourceReader(store, writer, drafter, finder, report)
+        reader.limits(around.config.ingest.line_cap_bytes, around.config.ingest.commit_bytes)
+        reader.on_full = commit
+        for group in changed:
+            for file in group.files:
+                around.progress(report.bytes_read, total, file.path)
+                _read_one(reader, group.adapter, file, report)
+        commit(set())
+    # Names come from the logs, and the report is kept.
+    report.unknown = Counter({redactor.redact_text(k): n for k, n in report.unknown.items()})
+    report.redactions.update(redactor.take_counts())
+    report.warnings.extend(finder.warnings())
+
+
+def _read_one(
+    reader: SourceReader, adapter: Adapter, file: SourceFile, report: SweepReport
+) -> None:
+    """Read one file; a file that cannot be read is reported and the sweep goes on."""
+    try:
+        reader.read(adapter, file)
+        report.ingested += 1
+    except OSError as error:
+        report.failed.append(Failure(file.path, error.strerror or str(error)))
+    except reader.ADAPTER_FAULTS as error:
+        report.failed.append(Failure(file.path, f"{type(error).__name__}: {error}"))
