@@ -72,6 +72,7 @@ def pieces(said: Said, cuts: list[int], facts_in: int) -> list[Said]:
     return parts
 
 
+fresh = itertools.count()
 splits = st.lists(
     st.tuples(st.lists(st.integers(0, 6), max_size=2), st.integers(0, 2)), min_size=3, max_size=3
 )
@@ -82,16 +83,16 @@ splits = st.lists(
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
-@given(splits, st.randoms(use_true_random=False), st.booleans(), st.integers(0, 10**9))
+@given(splits, st.randoms(use_true_random=False), st.booleans())
 def test_forks_do_not_depend_on_order_or_split(
-    store_factory: Any, cut: list[Any], random: Any, stated: bool, salt: int
+    store_factory: Any, cut: list[Any], random: Any, stated: bool
 ) -> None:
     # Stated against the times: A, the oldest, says that it was forked from B.
     first = session("A", 0, "a0", "a1", "a2", facts=(Fact("forked_from", "B", 0),)) if stated else A
     files = (first, B, C)
-    whole = store_factory(f"whole-{salt}-{random.random()}")
+    whole = store_factory(f"whole-{next(fresh)}")
     capture(whole, *files)
-    grown = store_factory(f"grown-{salt}-{random.random()}")
+    grown = store_factory(f"grown-{next(fresh)}")
     queues = [pieces(said, *how) for said, how in zip(files, cut, strict=True)]
     while any(queues):  # each file grows in its own order, all of them interleaved
         capture(grown, random.choice([queue for queue in queues if queue]).pop(0))

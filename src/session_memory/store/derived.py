@@ -1,0 +1,53 @@
+"""Everything a store holds, table by table: what `forget` and a rescan for secrets must go through.
+
+A test compares this list with the schema, so that a new table cannot be left out by accident.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Derived(msgspec.Struct, frozen=True):
+    """One table or folder of the store."""
+
+    what: str
+    by_session: str | None
+    """How to find what belongs to one session; None where nothing does."""
+    holds_text: bool
+    """Whether words of a log can stand in it, and so a secret that redaction missed."""
+
+
+DERIVED: dict[str, Derived] = {
+    "meta": Derived("the store's own keys", None, False),
+    "schema_migration": Derived("which migrations ran, and when", None, False),
+    "project": Derived(
+        "places of work: keys, roots, remotes", "those no other session is in", True
+    ),
+    "project_alias": Derived("directories and the project of each", "by its project", True),
+    "source": Derived("log files, their paths and cursors", "through session_source", True),
+    "session": Derived("one row for each session: names, titles, directories", "by id", True),
+    "session_source": Derived("which files tell of which session", "by session id", False),
+    "fact": Derived("what files state: titles, directories, branches", "by session id", True),
+    "segment": Derived("the files that hold a session's texts", "by session id", False),
+    "doomed_segment": Derived(
+        "files whose rows are gone and whose bytes must go next",
+        "the session's number begins the name",
+        False,
+    ),
+    "event": Derived(
+        "events: commands, paths, labels", "the session's number is the upper part of the id", True
+    ),
+    "event_copy": Derived("the same event in further files", "by its event", False),
+    "evicted_event": Derived("fingerprints of evicted events", "by session id", False),
+    "usage": Derived("tokens and dollars of each response", "by session id", False),
+    "digest": Derived("what was distilled from a session", "by session id", True),
+    "evicted_digest": Derived("the digest of the evicted part", "by session id", True),
+    "eviction": Derived("which raw text left, when and why", "by session id", False),
+    "event_text": Derived("full-text index over events", "by event id", True),
+    "turn_text": Derived("full-text index over turns in context", "by event id", True),
+    "segments": Derived(
+        "folder of compressed texts", "through segment; the session's number begins the name", True
+    ),
+}
+"""By name of the table; `segments` is a folder. The shadow tables of an index belong to it."""
