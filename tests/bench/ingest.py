@@ -14,6 +14,7 @@ MB = 1e6
 SWEEP = ["-m", "session_memory", "sweep", "--json"]
 LINE_CAP = 64 * 1024 * 1024
 STAGE_BYTES = 64_000_000
+REPEAT_BYTES = 300_000_000
 INDEX_TABLES = ("event_text", "turn_text")
 
 
@@ -40,40 +41,66 @@ def size_of(home: Home) -> Size:
     return Size(total, sum(size for name, size in pages if name.startswith(INDEX_TABLES)))
 
 
+def best(attempts: list[Spent]) -> Spent:
+    """The attempt that was disturbed least, with the highest peak of all."""
+    peak = max(spent.peak_bytes for spent in attempts)
+    return min(attempts, key=lambda spent: spent.cpu)._replace(peak_bytes=peak)
+
+
+def repeated(corpus: Corpus) -> int:
+    """How often a corpus is measured: load of the machine shows most on what is short."""
+    return max(1, min(5, round(REPEAT_BYTES / corpus.bytes)))
+
+
+def sweeps(home: Home, corpus: Corpus) -> Spent:
+    """The best of several first sweeps; the store of the last one stays in `home`."""
+    attempts: list[Spent] = []
+    for _ in range(repeated(corpus) - 1):
+        with new_home() as other:
+            attempts.append(sweep(other, corpus))
+    return best([*attempts, sweep(home, corpus)])
+
+
+def baselines(corpus: Corpus) -> tuple[Spent, Spent, int]:
+    """Bare parsing, the indexing loop, and the bytes of the loop's database."""
+    parse: list[Spent] = []
+    loop: list[Spent] = []
+    size = 0
+    program = ["-m", "tests.bench.baseline"]
+    for _ in range(repeated(corpus)):
+        with new_home() as home:
+            database = str(home.root / "baseline.db")
+            parse.append(run([*program, "parse", *corpus.roots], home.environment()))
+            loop.append(run([*program, "index", database, *corpus.roots], home.environment()))
+            size = Path(database).stat().st_size
+    return best(parse), best(loop), size
+
+
 def speed(home: Home, corpus: Corpus, *, judged: bool) -> Section:
     """A sweep beside bare parsing and the simplest indexing loop, on the same logs.
 
     The budgets are for genuine logs; for others the same figures stand without a verdict.
     """
-    spent = sweep(home, corpus)
-    megabytes = corpus.bytes / MB
-    must, goal = (20, 40) if judged else (None, None)
-    with new_home() as other:
-        environment = other.environment()
-        parse = run(["-m", "tests.bench.baseline", "parse", *corpus.roots], environment)
-        database = str(other.root / "baseline.db")
-        loop = run(["-m", "tests.bench.baseline", "index", database, *corpus.roots], environment)
-        loop_bytes = Path(database).stat().st_size
-    per_cpu = megabytes / spent.cpu
+    spent = sweeps(home, corpus)
+    parse, loop, loop_bytes = baselines(corpus)
     size = size_of(home)
-    bounds = ((0.45, 0.35), (0.26, 0.22)) if judged else ((None, None), (None, None))
-    unit = "MB per CPU s"
+    raw, unit = corpus.bytes / MB, "MB per CPU s"
+    pace, whole, bare = ((20, 40), (0.45, 0.35), (0.26, 0.22)) if judged else ((), (), ())
+    without = (size.total - size.index) / corpus.bytes
     figures = [
-        Figure("sweep, everything on", per_cpu, unit, must, goal, more_is_better=True),
-        Figure("bare read + json (process)", megabytes / parse.cpu, unit),
-        Figure("25-line json + FTS5 loop (process)", megabytes / loop.cpu, unit),
-        Figure("sweep, wall", megabytes / spent.wall, "MB per s"),
+        Figure("sweep, everything on", raw / spent.cpu, unit, *pace, more_is_better=True),
+        Figure("bare read + json (process)", raw / parse.cpu, unit),
+        Figure("25-line json + FTS5 loop (process)", raw / loop.cpu, unit),
         Figure("sweep / loop, CPU for the same logs", spent.cpu / loop.cpu, "times"),
-        Figure("store / raw", size.total / corpus.bytes, "", *bounds[0]),
-        Figure(
-            "store / raw, without index", (size.total - size.index) / corpus.bytes, "", *bounds[1]
-        ),
+        Figure("sweep, wall", raw / spent.wall, "MB per s"),
+        Figure("store / raw", size.total / corpus.bytes, "", *whole),
+        Figure("store / raw, without index", without, "", *bare),
         Figure("loop: database / raw", loop_bytes / corpus.bytes, ""),
         Figure("peak memory of the sweep", spent.peak_bytes / MB, "MB", 300, 200),
     ]
-    title = f"Sweep of {corpus.name} logs"
-    note = f"{corpus.files} files, {megabytes:.0f} MB, largest {corpus.largest / MB:.0f} MB"
-    return Section(title, figures, (note,))
+    logs = f"{corpus.files} files, {raw:.0f} MB, largest {corpus.largest / MB:.0f} MB"
+    note = f"{logs}; best of {repeated(corpus)}"
+    return Section(f"Sweep of {corpus.name} logs", figures, (note,))
 
 
 def stages(corpus: Corpus) -> Section:

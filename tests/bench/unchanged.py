@@ -7,7 +7,7 @@ from tests.bench.corpora import small_files
 from tests.bench.figures import Figure, Section, percentile
 from tests.bench.ingest import SWEEP, sweep
 
-RUNS = 5
+RUNS = 7
 BUDGETS = {10_000: (0.25, 0.15), 50_000: (1.0, 0.5)}
 _STAT = """
 import os, sys
@@ -32,8 +32,11 @@ def unchanged(count: int) -> Section:
     if f'"skipped_unchanged":{count}' not in again[-1].output.replace(" ", ""):
         raise SystemExit(f"the second sweep of {count} files did not find all of them unchanged")
     figures = [
-        Figure("wall", percentile([s.wall for s in again], 0.5), "s", *BUDGETS.get(count, ())),
-        Figure("CPU", percentile([s.cpu for s in again], 0.5), "s"),
+        Figure(
+            "wall, median", percentile([s.wall for s in again], 0.5), "s", *BUDGETS.get(count, ())
+        ),
+        Figure("wall, best", min(s.wall for s in again), "s"),
+        Figure("CPU, median", percentile([s.cpu for s in again], 0.5), "s"),
         Figure("bare scandir + stat, wall", percentile([s.wall for s in bare], 0.5), "s"),
         Figure("bare scandir + stat, CPU", percentile([s.cpu for s in bare], 0.5), "s"),
         Figure("interpreter alone, wall", percentile([s.wall for s in start], 0.5), "s"),
