@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
-from session_memory.clock import Clock
+from session_memory.clock import Clock, iso
 from session_memory.config import Config
 from session_memory.core.cursor import Stamp
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 CROWDED = 16
 """A session that came in more pieces than this has them joined into one file."""
+
+HARMLESS_DAYS = 365
+"""An agent that keeps its logs for longer than this needs no warning."""
 
 Progress = Callable[[int, int, str], None]
 """(bytes done, bytes in all, path): called before each file that is read."""
@@ -56,8 +59,15 @@ class Surroundings(msgspec.Struct, frozen=True):
 class Changed(msgspec.Struct):
     """Files of one flavour that have something new."""
 
-    adapter: Adapter
+    place: Places
     files: list[SourceFile]
+    first_time: bool = False
+    """Whether nothing of this flavour was ever read before."""
+
+    @property
+    def adapter(self) -> Adapter:
+        """The flavour's record."""
+        return self.place.adapter
 
 
 def sweep(around: Surroundings, *, dry_run: bool = False) -> SweepReport:
@@ -84,6 +94,7 @@ def _find_changed(
     for place in places(around.adapters, config, around.environ, around.home):
         report.looked_in.extend(place.looked_in)
         adapter, stamps = place.adapter, known(place.adapter.name)
+        first_time = not stamps
         version = adapter.parser_version
         files: list[SourceFile] = []
         discovered = 0
@@ -95,21 +106,22 @@ def _find_changed(
         report.skipped_unchanged += discovered - len(files)
         report.flavors[adapter.name] = discovered
         report.vanished += len(stamps)
-        changed.append(Changed(adapter, files))
-        _warn_of_deletion(place, report, first_time=not stamps and discovered == len(files))
+        changed.append(Changed(place, files, first_time and bool(files)))
     return changed
 
 
-def _warn_of_deletion(place: Places, report: SweepReport, *, first_time: bool) -> None:
-    if not (first_time and report.flavors[place.adapter.name]):
-        return
-    for root in place.roots:
-        habit = place.adapter.log_deletion(root)
-        if habit is not None:
+def _warn_of_deletion(store: Store, first: list[Places], report: SweepReport) -> None:
+    """On the first sweep of a flavour: when its logs vanish, and what was captured in time."""
+    for place in first:
+        for root in place.roots:
+            habit = place.adapter.log_deletion(root)
+            if habit is None or habit.days > HARMLESS_DAYS:
+                continue
+            count, oldest = store.span(place.adapter.name)
+            since = f", the oldest from {(iso(oldest) or '')[:10]}" if oldest else ""
             report.warnings.append(
                 f"{place.adapter.title} deletes its logs after {habit.days} days ({habit.where});"
-                " what this sweep captured stays, what was deleted before it is gone:"
-                " sweep at least once in that time"
+                f" captured in time: {count} sessions{since}; sweep at least that often"
             )
 
 
@@ -146,6 +158,7 @@ def _sweep(around: Surroundings, report: SweepReport) -> None:
             from session_memory.ingest.capture import capture  # 50 ms that an idle sweep saves
 
             capture(around, store, changed, report)
+            _warn_of_deletion(store, [g.place for g in changed if g.first_time], report)
             for session_id in store.crowded(CROWDED):
                 store.compact(session_id)
         now = around.clock()

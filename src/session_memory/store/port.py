@@ -256,6 +256,10 @@ class Store(Protocol):
         """Whether a session of this source has further sources."""
         ...
 
+    def span(self, flavor: str) -> tuple[int, int | None]:
+        """How many sessions of a flavour there are, and when the oldest began."""
+        ...
+
     def projects(self) -> list[Project]:
         """All projects, by key."""
         ...

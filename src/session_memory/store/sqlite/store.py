@@ -177,6 +177,14 @@ class SqliteStore:
                 total += os.path.getsize(path + suffix)
         return total
 
+    def span(self, flavor: str) -> tuple[int, int | None]:
+        """See store.port.Store."""
+        found = self._db.execute(
+            "SELECT count(*), min(started_at) FROM session WHERE flavor = ? AND event_count > 0",
+            (flavor,),
+        ).fetchone()
+        return int(found[0]), found[1]
+
     def projects(self) -> list[Project]:
         """See store.port.Store."""
         return reading.projects(self._db)
