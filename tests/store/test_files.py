@@ -89,9 +89,9 @@ def test_a_flipped_byte_is_found_by_reading_or_by_fsck(store: SqliteStore, direc
     whole = segment.read_bytes()
     for position in range(len(whole)):
         flip(segment, position)
-        with open_store(str(directory), START, read_only=True) as other:
-            with contextlib.suppress(StoreDamaged):
-                assert texts(other, session_id) == wanted
+        other = open_store(str(directory), START, read_only=True)
+        with other, contextlib.suppress(StoreDamaged):
+            assert texts(other, session_id) == wanted
         assert [finding.check for finding in store.fsck()] == ["segment_hash"]
         segment.write_bytes(whole)
     assert store.fsck() == []
