@@ -50,11 +50,11 @@ def discover(root: str) -> Iterator[SourceFile]:
 def _session_source(entries: dict[str, os.DirEntry[str]]) -> SourceFile | None:
     """The source a directory is, if it is a session's: the other grok-cli shares `~/.grok`."""
     log = entries.get(UPDATES)
-    if log is None and SUMMARY in entries:
-        log = entries.get(CHAT)
-    if log is None:
-        return None
     try:
+        if SUMMARY in entries and (log is None or not log.stat().st_size):
+            log = entries.get(CHAT, log)
+        if log is None:
+            return None
         info = log.stat()
         beside = [entries[name].stat() for name in _WATCHED if name in entries]
     except OSError:

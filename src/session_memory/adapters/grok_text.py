@@ -53,16 +53,18 @@ def _whole(text: str, by_agent: bool) -> Piece:
     return Piece("user_prompt", "user", None, text)
 
 
-def content_text(content: Json) -> str:
+def content_text(content: Json, depth: int = 4) -> str:
     """The plain text of a string, a block, or a list of blocks; media become placeholders."""
     if isinstance(content, str):
         return content
+    if not depth:
+        return ""
     if isinstance(content, list):
-        return "\n".join(filter(None, (content_text(item) for item in as_list(content))))
+        return "\n".join(filter(None, (content_text(i, depth - 1) for i in as_list(content))))
     block = as_object(content)
     kind = as_text(block.get("type"))
     if kind == "content":
-        return content_text(block.get("content"))
+        return content_text(block.get("content"), depth - 1)
     if kind in ("image", "audio"):
         return media_placeholder(block)
     if kind == "resource_link":

@@ -131,22 +131,23 @@ def result_text(update: Record) -> str:
     blocks = [b for b in as_list(update.get("content")) if as_object(b).get("type") != "diff"]
     text = content_text(blocks)
     raw = update.get("rawOutput")
-    if text or raw is None:
+    if blocks or raw is None:
         return text
     said = raw if isinstance(raw, str) else _said(as_object(raw))
     return said if said is not None else compact_json(raw, EXCERPT)
 
 
-def _said(raw: Record) -> str | None:
-    """The text of a raw output: its own field, or that of the object inside it."""
+def _said(raw: Record, depth: int = 2) -> str | None:
+    """The text of a raw output: its own field, or that of an object inside it."""
     for key in _SAID:
         if isinstance(value := raw.get(key), str):
             return value
     output = raw.get("output")
     if isinstance(output, str):
         return output
-    for inner in raw.values():
-        if isinstance(inner, dict) and (text := _said(as_object(inner))) is not None:
+    for inner in raw.values() if depth else ():
+        text = _said(as_object(inner), depth - 1) if isinstance(inner, dict) else None
+        if text is not None:
             return text
     return None
 
