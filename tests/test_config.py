@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from session_memory.cli.config import commented, flat, packaged
 from session_memory.config import (
+    FLAVORS,
     KINDS,
     Config,
     Ingest,
@@ -78,7 +79,8 @@ def test_every_key_of_the_packaged_file_has_a_comment() -> None:
 def test_the_file_that_init_writes_sets_nothing() -> None:
     tables = tomllib.loads(commented(packaged()))
     assert set(tables) == {"store", "sources", "identity", "domains", "retention", "ingest"}
-    assert all(not table or table == {"claude": {}} for table in tables.values())
+    assert all(not table or set(table) == set(FLAVORS) for table in tables.values())
+    assert not any(tables["sources"].values())
 
 
 @pytest.mark.rows("ING-05")
