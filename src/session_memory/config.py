@@ -17,7 +17,7 @@ from session_memory.paths import find_paths
 
 GIB = 1024**3
 MIB = 1024**2
-FLAVORS = ("claude", "grok")
+FLAVORS = ("claude", "codex", "grok")
 """Flavours with a table in the packaged file; any other may have one too."""
 ENV_PREFIX = "SESSION_MEMORY_"
 RESERVED_ENV = frozenset({"SESSION_MEMORY_HOME", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_DEBUG"})
@@ -116,6 +116,8 @@ KINDS: dict[str, Kind] = {
     "sources.exclude_paths": "list",
     "sources.claude.enabled": "flag",
     "sources.claude.paths": "paths",
+    "sources.codex.enabled": "flag",
+    "sources.codex.paths": "paths",
     "sources.grok.enabled": "flag",
     "sources.grok.paths": "paths",
     "identity.share_worktrees": "flag",

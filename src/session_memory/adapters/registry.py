@@ -18,6 +18,7 @@ GROUP = "session_memory.adapters"
 
 _BUILT_IN = {
     "claude": "session_memory.adapters.claude",
+    "codex": "session_memory.adapters.codex",
     "grok": "session_memory.adapters.grok",
 }
 """Flavour to the module that holds its `ADAPTER`; the order is the order of every report."""
