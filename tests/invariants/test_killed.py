@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.invariants.killing import write_logs
 
 from session_memory.testing.workspace import Workspace
-from tests.invariants.killing import write_logs
 
 KILLS = int(os.environ.get("SESSION_MEMORY_KILLS", "50"))
 SEED = int(os.environ.get("SESSION_MEMORY_SEED", "1"))
