@@ -64,6 +64,16 @@ def test_a_response_in_two_sessions_counts_in_the_older_with_the_fullest_figures
 
 
 @pytest.mark.parametrize("order", [1, -1])
+def test_a_response_is_dated_by_its_fullest_figures(store: Store, order: int) -> None:
+    capture(store, said("older", 0, response("r", 1, at=START)))
+    later = said("older", 0, response("r", 5, at=START + DAY))
+    fullest = said("younger", 9, response("r", 70, at=START + 2 * DAY))
+    for one in (later, fullest)[::order]:
+        capture(store, one)
+    assert [(row.group, row.cost.output) for row in store.usage("day")] == [("2026-03-04", 70)]
+
+
+@pytest.mark.parametrize("order", [1, -1])
 def test_a_response_told_by_a_main_session_does_not_count_for_its_sub_agent(
     store: Store, order: int
 ) -> None:
