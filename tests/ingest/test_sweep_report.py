@@ -247,7 +247,8 @@ def test_the_logs_themselves_are_never_written_to(space: Workspace) -> None:
 
 def test_without_any_logs_the_report_says_where_it_looked(space: Workspace) -> None:
     report = space.sweep()
-    assert (report.discovered, report.looked_in) == (0, [str(space.claude)])
+    assert report.discovered == 0
+    assert str(space.claude) in report.looked_in
 
 
 # --- flavours and projects ------------------------------------------------------------------------
@@ -286,7 +287,10 @@ def test_a_registered_flavour_is_swept_like_any_other(space: Workspace) -> None:
         report = space.sweep()
     finally:
         unregister("notes")
-    assert report.flavors == {"claude": 1, "notes": 1}
+    assert {name: count for name, count in report.flavors.items() if count} == {
+        "claude": 1,
+        "notes": 1,
+    }
     assert space.session("monday").flavor == "notes"
     assert space.session(log.session_id).flavor == "claude"
     assert [event.text for event in space.events("monday")] == ["buy milk", "call the bank"]
@@ -383,3 +387,21 @@ def test_a_prompt_typed_while_the_agent_works_is_a_prompt_once(space: Workspace)
     digest = space.digest(log.session_id)
     assert digest is not None
     assert digest.turns == 2
+
+
+@pytest.mark.xfail(reason="the prompt of the latest sweep decides, not the session's first one")
+def test_the_project_of_a_session_does_not_depend_on_how_its_log_came_in(
+    space: Workspace,
+) -> None:
+    """Above several repositories the first prompt's paths tell which one is meant."""
+    code = space.root / "code"
+    first, second = repository(code / "alpha"), repository(code / "beta")
+    log = ClaudeLog(1, cwd=str(code))
+    log.prompt(f"look at {first}/src/a.py")
+    space.write(log)
+    space.sweep()
+    assert space.session(log.session_id).project_key == "alpha"
+    log.prompt(f"and now at {second}/src/b.py")
+    space.write(log)
+    space.sweep()
+    assert space.session(log.session_id).project_key == "alpha"
