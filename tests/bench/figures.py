@@ -59,6 +59,8 @@ def table(sections: list[Section]) -> str:
 
 
 def _section(section: Section) -> str:
+    if not section.figures:
+        return section.title
     head = ("what", "measured", "must", "goal", "verdict")
     rows = [
         (f.what, shown(f.measured, f.unit), shown(f.must, ""), shown(f.goal, ""), f.verdict)
