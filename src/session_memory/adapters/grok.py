@@ -26,6 +26,7 @@ from session_memory.adapters.grok_files import (
     CHECKPOINTS,
     CWD,
     EVENTS,
+    LOG,
     OVERFLOWS,
     SUBAGENTS,
     SUMMARY,
@@ -52,8 +53,9 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     bundle = Normalized(too_long=block.too_long)
     path = source.path.replace("\\", "/").split("/")
     summary = decode_record(block.beside.get(SUMMARY, b"")) or {}
-    _count_missing(bundle, block.beside, path[-1])
-    if path[-1] == UPDATES:
+    log = block.beside.get(LOG, path[-1].encode()).decode()
+    _count_missing(bundle, block.beside, log)
+    if log == UPDATES:
         lines = _updates(bundle, block)
         said = next((line.session for line in lines if line.session), "")
     else:
@@ -63,7 +65,7 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     _note_summary(part, summary, _cwd(summary, block.beside, path[-3] if len(path) > 2 else ""))
     children = _children_beside(block.beside, session)
     sides = _sides(summary, block.beside)
-    if path[-1] == UPDATES:
+    if log == UPDATES:
         children |= _tell_updates(bundle, part, sides, lines)
     else:
         _tell_chat(bundle, part, sides, block, summary)

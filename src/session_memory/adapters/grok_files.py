@@ -18,6 +18,8 @@ CWD = ".cwd"
 SUBAGENTS = "subagents"
 CHECKPOINTS = "compaction_checkpoints"
 OVERFLOWS = ("terminal", "mcp")
+LOG = "log"
+"""Key in `Block.beside` that says which file the lines are of: the history of an empty log."""
 TOO_LARGE = "too_large"
 """Key in `Block.beside` under which side files over the cap are named, one a line."""
 
@@ -49,14 +51,13 @@ def discover(root: str) -> Iterator[SourceFile]:
 
 def _session_source(entries: dict[str, os.DirEntry[str]]) -> SourceFile | None:
     """The source a directory is, if it is a session's: the other grok-cli shares `~/.grok`."""
-    log = entries.get(UPDATES)
+    log = entries.get(UPDATES) or (entries.get(CHAT) if SUMMARY in entries else None)
+    if log is None:
+        return None
     try:
-        if SUMMARY in entries and (log is None or not log.stat().st_size):
-            log = entries.get(CHAT, log)
-        if log is None:
-            return None
         info = log.stat()
-        beside = [entries[name].stat() for name in _WATCHED if name in entries]
+        watched = _WATCHED if info.st_size else _WATCHED | {CHAT}
+        beside = [entries[name].stat() for name in watched if name in entries]
     except OSError:
         return None
     if not stat.S_ISREG(info.st_mode):
@@ -73,13 +74,23 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     The log comes first and its side files after it: an outcome is written before the result it
     belongs to, so what is read later knows about everything read before.
     """
+    directory, log = os.path.split(file.path)
+    whole = _whole(file.path, line_cap)
+    if log == UPDATES and not whole.end and whole.tail is None:
+        history = os.path.join(directory, CHAT)
+        if os.path.isfile(history):
+            whole, log = _whole(history, line_cap), CHAT
+    whole.beside = _beside(directory) | {LOG: log.encode()}
+    yield whole
+
+
+def _whole(path: str, line_cap: int) -> Block:
     whole = Block([], 0, 0)
-    for block in read_lines(file.path, line_cap=line_cap):
+    for block in read_lines(path, line_cap=line_cap):
         whole.lines += block.lines
         whole.too_long += block.too_long
         whole.end, whole.tail = block.end, block.tail
-    whole.beside = _beside(os.path.dirname(file.path))
-    yield whole
+    return whole
 
 
 class _Sides(msgspec.Struct):
