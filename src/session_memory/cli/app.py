@@ -33,6 +33,8 @@ VERBS: dict[str, Verb] = {
     "digest": Verb("session_memory.cli.digest", "Show what was distilled from a session."),
     "usage": Verb("session_memory.cli.usage", "Tokens and cost by day, project or model."),
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
+    "forget": Verb("session_memory.cli.forget", "Remove sessions or texts for good."),
+    "secrets": Verb("session_memory.cli.secrets", "Redact again what is stored."),
     "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
     "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),
     "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),

@@ -89,6 +89,8 @@ def lines(report: SweepReport) -> list[str]:
                 f" without digest: {_some(kept.data_loss)}"
             )
         told += [f"alert      {alert}" for alert in kept.alerts]
+    if report.forgotten:
+        told.append(f"forgotten  {report.forgotten} events stay out")
     if report.excluded:
         told.append(f"excluded   {report.excluded} events, as their repositories ask")
     if report.redactions:

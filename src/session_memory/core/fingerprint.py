@@ -32,6 +32,16 @@ def repeated(key: bytes, fingerprint: int, occurrence: int) -> int:
     return int.from_bytes(blake2b(data, digest_size=SIZE, key=key).digest(), "big", signed=True)
 
 
+def session_name(key: bytes, flavor: str, external_id: str) -> int:
+    """The number under which a forgotten session is known."""
+    return usage_fingerprint(key, "session:" + flavor, external_id)
+
+
+def path_name(key: bytes, path: str) -> int:
+    """The number under which a forgotten source is known."""
+    return usage_fingerprint(key, "source", path)
+
+
 def usage_fingerprint(key: bytes, flavor: str, response: str) -> int:
     """The number under which one API response is counted once, across files and sessions."""
     data = f"{flavor}\x1f{response}".encode("utf-8", "replace")

@@ -12,6 +12,8 @@ TEXT_CAP = 20_000
 ERROR_HEAD, ERROR_TAIL = 1_500, 500
 OUTPUT_HEAD, OUTPUT_TAIL = 300, 200
 WINDOW_OWN, WINDOW_BEFORE = 2_000, 500
+BEFORE = 2
+"""How many turns before a turn stand in its window."""
 
 _TURN_KINDS = frozenset({"user_prompt", "assistant_text"})
 _SUMMARY_LABELS = frozenset({"compact_summary", "queued_prompt"})

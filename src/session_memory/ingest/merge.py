@@ -32,6 +32,8 @@ class Placement(msgspec.Struct):
     """(event id, place) of events the session holds already."""
     shared: set[int]
     """Fingerprints that another session holds too."""
+    forgotten: int = 0
+    """Events the user forgot: they stay out."""
 
 
 def place(
@@ -101,6 +103,9 @@ def _sort(
         if not holders:
             if draft.pos >= evicted_to:
                 placement.new.append(draft)
+            continue
+        if holders[0].forgotten:
+            placement.forgotten += 1
             continue
         own = False
         for holder in holders:

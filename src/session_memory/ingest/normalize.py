@@ -12,14 +12,14 @@ import msgspec
 from session_memory.adapters.common import RawEvent, SessionPart
 from session_memory.core.facts import Fact
 from session_memory.core.fingerprint import event_fingerprint, usage_fingerprint
-from session_memory.core.indexing import index_text, is_turn, window_text
+from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
 from session_memory.core.pricing import PriceTable, price
 from session_memory.core.schema import Usage
 from session_memory.redact.engine import Redactor
 from session_memory.store.port import EventDraft, UsageDraft
 
 OVERFLOW_CAP = 16 * 1024 * 1024
-TURNS_BEFORE = 2
+
 
 Overflow = Callable[[str], str | None]
 """Reads a side file by its name."""
@@ -45,7 +45,7 @@ class Drafter:
             if is_turn(raw.kind) and draft.index_text:
                 draft.turn_text = window_text(draft.index_text, turns)
                 turns.append(draft.index_text)
-                del turns[:-TURNS_BEFORE]
+                del turns[:-BEFORE]
         return drafts
 
     def _draft(

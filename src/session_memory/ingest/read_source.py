@@ -15,11 +15,12 @@ from session_memory.adapters.common import (
     SourceFile,
 )
 from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
+from session_memory.core.indexing import BEFORE
 from session_memory.errors import AdapterError
 from session_memory.ingest.discover import stamp_of
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.merge import Reading, place
-from session_memory.ingest.normalize import TURNS_BEFORE, Drafter, overflow_beside
+from session_memory.ingest.normalize import Drafter, overflow_beside
 from session_memory.ingest.report import SweepReport
 from session_memory.store.port import SessionHandle, Store, Writer
 
@@ -100,7 +101,10 @@ class SourceReader:
             )
             for session_id in pass_.sessions:  # settle once more, now without what was retired
                 self._touched.setdefault(session_id, _Touched())
-        self._save_cursor(pass_, finished=True)
+        if pass_.forgotten and not pass_.sessions:
+            self._writer.leave_source(source_id, file.path, stamp_of(file))
+        else:
+            self._save_cursor(pass_, finished=True)
 
     def _plan(self, adapter: Adapter, file: SourceFile) -> ReadPlan:
         cursor = self._store.cursor(file.path)
@@ -136,6 +140,10 @@ class SourceReader:
             self._report.excluded += len(part.events)
             return
         writer, flavor = self._writer, pass_.adapter.name
+        if self._is_forgotten(flavor, part):
+            self._report.forgotten += len(part.events)
+            pass_.forgotten = True
+            return
         session = pass_.handles.get(part.external_id)
         if session is None:
             session = writer.session(flavor, part.external_id, part.parent_external_id)
@@ -148,13 +156,20 @@ class SourceReader:
         if part.usages:
             writer.add_usage(session, [self._drafter.usage(flavor, u) for u in part.usages])
 
+    def _is_forgotten(self, flavor: str, part: SessionPart) -> bool:
+        """A forgotten session takes its sub-agents along."""
+        parent = part.parent_external_id
+        return self._writer.is_forgotten(flavor, part.external_id) or (
+            parent is not None and self._writer.is_forgotten(flavor, parent)
+        )
+
     def _take_events(
         self, pass_: _Pass, part: SessionPart, session: SessionHandle, touched: _Touched
     ) -> None:
         turns = pass_.turns.get(session.id)
         if turns is None:
             old = not session.created and pass_.reading.offset
-            turns = self._writer.last_turns(session, TURNS_BEFORE) if old else []
+            turns = self._writer.last_turns(session, BEFORE) if old else []
             pass_.turns[session.id] = turns
         overflow = overflow_beside(pass_.file.path, part.external_id)
         drafts = self._drafter.events(pass_.adapter.name, part, turns, overflow)
@@ -167,6 +182,7 @@ class SourceReader:
             self._writer.holders,
             session.evicted_to.get(pass_.reading.source_id, 0),
         )
+        self._report.forgotten += placement.forgotten
         if placement.shared:
             self._writer.note_shared(placement.shared)
         if placement.found:
@@ -233,6 +249,7 @@ class _Pass(msgspec.Struct):
     sessions: set[int] = set()
     turns: dict[int, list[str]] = {}
     cwds: dict[str, str] = {}
+    forgotten: bool = False
 
 
 def add_counts(report: SweepReport, flavor: str, normalized: Normalized) -> None:

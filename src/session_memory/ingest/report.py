@@ -45,6 +45,8 @@ class SweepReport(msgspec.Struct):
     too_long: int = 0
     superseded: int = 0
     excluded: int = 0
+    forgotten: int = 0
+    """Events left out because the user forgot them."""
     vanished: int = 0
     orphans_removed: int = 0
     bytes_read: int = 0

@@ -85,10 +85,10 @@ def sweep(around: Surroundings, *, dry_run: bool = False) -> SweepReport:
     return report
 
 
-def _find_changed(
-    around: Surroundings, report: SweepReport, known: Callable[[str], dict[str, tuple[Stamp, int]]]
-) -> list[Changed]:
+def _find_changed(around: Surroundings, report: SweepReport, store: Store | None) -> list[Changed]:
     """Discover every flavour's files and keep those whose stamp or parser is new."""
+    known = store.stamps if store else _nothing_known
+    is_left_out = store.is_forgotten_source if store else _nothing_forgotten
     config = around.config.sources
     changed: list[Changed] = []
     for place in places(around.adapters, config, around.environ, around.home):
@@ -100,14 +100,26 @@ def _find_changed(
         discovered = 0
         for file in discover(place, config.exclude_paths):
             discovered += 1
-            if stamps.pop(file.path, None) != (stamp_of(file), version):
-                files.append(file)
+            found = stamps.pop(file.path, None)
+            if found == (stamp_of(file), version):
+                continue
+            if found is None and is_left_out(file.path, stamp_of(file)):
+                continue
+            files.append(file)
         report.discovered += discovered
         report.skipped_unchanged += discovered - len(files)
         report.flavors[adapter.name] = discovered
         report.vanished += len(stamps)
         changed.append(Changed(place, files, first_time and bool(files)))
     return changed
+
+
+def _nothing_known(_flavor: str) -> dict[str, tuple[Stamp, int]]:
+    return {}
+
+
+def _nothing_forgotten(_path: str, _stamp: Stamp) -> bool:
+    return False
 
 
 def _warn_of_deletion(store: Store, first: list[Places], report: SweepReport) -> None:
@@ -129,7 +141,7 @@ def _dry_run(around: Surroundings, report: SweepReport) -> None:
     """Discover and parse, write nothing; an existing store only tells what is unchanged."""
     store = around.peek_store()
     try:
-        changed = _find_changed(around, report, store.stamps if store else lambda _flavor: {})
+        changed = _find_changed(around, report, store)
     finally:
         if store:
             store.close()
@@ -152,7 +164,7 @@ def _sweep(around: Surroundings, report: SweepReport) -> None:
     try:
         if os.path.exists(dirty):  # the last one was cut off: it may have left files without rows
             report.orphans_removed = store.sweep_orphans()
-        changed = _find_changed(around, report, store.stamps)
+        changed = _find_changed(around, report, store)
         if any(group.files for group in changed) or store.unanalyzed():
             _mark(dirty)
             from session_memory.ingest.capture import capture  # 50 ms that an idle sweep saves

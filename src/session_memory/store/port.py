@@ -15,7 +15,7 @@ Promises:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -86,6 +86,18 @@ class Holder(msgspec.Struct, frozen=True):
     event_id: int | None
     source_id: int | None
     pos: int | None
+    forgotten: bool = False
+    """The user forgot this event: it must not come back."""
+
+
+class TextHit(msgspec.Struct, frozen=True):
+    """Where a text stands in one session."""
+
+    session_id: int
+    fingerprints: set[int]
+    """Of the events that hold it."""
+    fields: bool
+    """Whether titles, facts or the digest hold it."""
 
 
 class SessionHandle(msgspec.Struct):
@@ -166,6 +178,14 @@ class Writer(Protocol):
 
     def session(self, flavor: str, external_id: str, parent: str | None) -> SessionHandle:
         """The session of that name, made if new."""
+        ...
+
+    def is_forgotten(self, flavor: str, external_id: str) -> bool:
+        """Whether the user forgot this session."""
+        ...
+
+    def leave_source(self, source_id: int, path: str, stamp: Stamp) -> None:
+        """Keep no row of a source that tells of forgotten sessions only."""
         ...
 
     def link(self, session: SessionHandle, source_id: int) -> None:
@@ -260,6 +280,10 @@ class Store(Protocol):
         """How many sessions of a flavour there are, and when the oldest began."""
         ...
 
+    def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
+        """Whether a file is known to tell of forgotten sessions only, and has not changed."""
+        ...
+
     def projects(self) -> list[Project]:
         """All projects, by key."""
         ...
@@ -278,6 +302,10 @@ class Store(Protocol):
 
     def events(self, session_id: int, *, texts: bool = False) -> Iterator[SessionEvent]:
         """Live events in source order, with their texts when asked for."""
+        ...
+
+    def all_events(self, session_id: int) -> Iterator[SessionEvent]:
+        """Live and superseded events with their texts."""
         ...
 
     def superseded_events(self, session_id: int) -> Iterator[SessionEvent]:
@@ -332,6 +360,38 @@ class Store(Protocol):
 
     def evict(self, evictions: list[Eviction], now_ms: int) -> int:
         """Drop raw text; returns bytes of segment files given back."""
+        ...
+
+    def with_subagents(self, sessions: set[int]) -> set[int]:
+        """These sessions and all their sub-agents."""
+        ...
+
+    def forget_sessions(self, sessions: set[int]) -> set[int]:
+        """Forget sessions and their sub-agents; returns sessions that lost copies of events."""
+        ...
+
+    def forget_events(self, session_id: int, fingerprints: set[int]) -> int:
+        """Forget single events; returns how many went."""
+        ...
+
+    def find_text(self, text: str, *, ignore_case: bool = False) -> list[TextHit]:
+        """Every session in which a text stands."""
+        ...
+
+    def traces(self, text: str) -> list[str]:
+        """Every place where a text still stands, down to the bytes of the files."""
+        ...
+
+    def rewrite(self, session_id: int, edit: Callable[[SessionEvent], SessionEvent | None]) -> int:
+        """Replace or drop events of a session; returns how many changed."""
+        ...
+
+    def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:
+        """Replace words in digests and facts, given as JSON; returns the changed sessions."""
+        ...
+
+    def erase_traces(self) -> None:
+        """After forgetting: leave nothing in free pages, indexes or logs."""
         ...
 
     def sweep_orphans(self) -> int:

@@ -206,6 +206,26 @@ CREATE TABLE eviction (
   data_loss   INTEGER NOT NULL
 ) STRICT;
 
+-- Keyed fingerprints of events and responses the user forgot: no log and no fork brings them back.
+CREATE TABLE tombstone (
+  fingerprint INTEGER PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+-- Keyed names of sessions the user forgot whole.
+CREATE TABLE forgotten_session (
+  name INTEGER PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+-- Keyed paths of files that tell of nothing else, with their stamps: read again only when changed.
+CREATE TABLE forgotten_source (
+  path     INTEGER PRIMARY KEY,
+  device   INTEGER NOT NULL,
+  inode    INTEGER NOT NULL,
+  size     INTEGER NOT NULL,
+  mtime_ns INTEGER NOT NULL,
+  ctime_ns INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Prompts, answers, commands, errors, paths, heads and tails of outputs; rowid = event id.
 CREATE VIRTUAL TABLE event_text USING fts5(
   body, content='', contentless_delete=1, tokenize='porter unicode61 remove_diacritics 2'

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
 
 from session_memory.core.cursor import Cursor, Stamp
+from session_memory.core.fingerprint import path_name
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Project, Session, SessionEvent
 from session_memory.errors import Refused, StoreLocked, StoreMissing
-from session_memory.store.port import Finding, SessionQuery, StoreInfo, UsageGroup, UsageRow
+from session_memory.store.port import (
+    Finding,
+    SessionQuery,
+    StoreInfo,
+    TextHit,
+    UsageGroup,
+    UsageRow,
+)
 from session_memory.store.segments import DirectorySegments, SegmentReader
 from session_memory.store.sqlite import aging, check, dump, reading, searching, usage
 from session_memory.store.sqlite.connection import (
@@ -90,7 +98,7 @@ class SqliteStore:
         """See store.port.Store."""
         from session_memory.store.sqlite.writer import SqliteWriter  # 20 ms that readers save
 
-        writer = SqliteWriter(self._db, self.segments, self._now)
+        writer = SqliteWriter(self._db, self.segments, self.fingerprint_key, self._now)
         try:
             writer.begin()
             yield writer
@@ -205,6 +213,11 @@ class SqliteStore:
         """See store.port.Store."""
         return reading.events(self._db, session_id, self._reader if texts else None)
 
+    def all_events(self, session_id: int) -> Iterator[SessionEvent]:
+        """See store.port.Store."""
+        yield from self.events(session_id, texts=True)
+        yield from self.superseded_events(session_id)
+
     def superseded_events(self, session_id: int) -> Iterator[SessionEvent]:
         """See store.port.Store."""
         return reading.events(self._db, session_id, self._reader, superseded=True)
@@ -269,6 +282,68 @@ class SqliteStore:
     def crowded(self, limit: int) -> list[int]:
         """Sessions with more segment files than `limit`."""
         return aging.crowded(self._db, limit)
+
+    # forgetting
+
+    def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
+        """See store.port.Store."""
+        found = self._db.execute(
+            "SELECT device, inode, size, mtime_ns, ctime_ns FROM forgotten_source WHERE path = ?",
+            (path_name(self.fingerprint_key, path),),
+        ).fetchone()
+        return found == stamp
+
+    def forget_sessions(self, sessions: set[int]) -> set[int]:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import forgetting
+
+        whole = forgetting.with_subagents(self._db, sessions)
+        return forgetting.forget_sessions(self._db, self.segments, self.fingerprint_key, whole)
+
+    def with_subagents(self, sessions: set[int]) -> set[int]:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import forgetting
+
+        return forgetting.with_subagents(self._db, sessions)
+
+    def forget_events(self, session_id: int, fingerprints: set[int]) -> int:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import forgetting
+
+        return forgetting.forget_events(self._db, self.segments, session_id, fingerprints)
+
+    def find_text(self, text: str, *, ignore_case: bool = False) -> list[TextHit]:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import finding
+
+        needle = finding.Needle(text, ignore_case=ignore_case)
+        return finding.find_text(self._db, self.segments, needle)
+
+    def traces(self, text: str) -> list[str]:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import finding
+
+        needle = finding.Needle(text)
+        return list(finding.traces(self._db, self.segments, self._directory, needle))
+
+    def rewrite(self, session_id: int, edit: Callable[[SessionEvent], SessionEvent | None]) -> int:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import rewriting
+
+        done = rewriting.rewrite_session(self._db, self.segments, session_id, edit)
+        return done.changed + done.dropped
+
+    def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import rewriting
+
+        return rewriting.replace_words(self._db, words)
+
+    def erase_traces(self) -> None:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import forgetting
+
+        forgetting.erase_traces(self._db, self.segments)
 
     # whole-store operations
 

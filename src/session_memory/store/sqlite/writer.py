@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.cursor import Cursor
+from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
+from session_memory.core.fingerprint import path_name, session_name
 from session_memory.core.identity import Resolution
 from session_memory.core.retention import index_estimate
 from session_memory.core.schema import Digest
@@ -21,6 +22,7 @@ from session_memory.store.segments import Packed, SegmentReader, SegmentStore, p
 from session_memory.store.sqlite import copies, statements
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, value
+from session_memory.store.sqlite.forgetting import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 
 _INSERT_EVENT = """
@@ -46,10 +48,15 @@ class _OpenSession(msgspec.Struct):
 class SqliteWriter:
     """See store.port.Writer."""
 
-    def __init__(self, connection: Database, segments: SegmentStore, now_ms: int) -> None:
+    def __init__(
+        self, connection: Database, segments: SegmentStore, key: bytes, now_ms: int
+    ) -> None:
         self._db = connection
         self._segments = segments
+        self._key = key
         self._now = now_ms
+        self._forgotten: set[int] = set()
+        self._has_tombstones = False
         self._open: dict[tuple[str, str], _OpenSession] = {}
         self._by_id: dict[int, _OpenSession] = {}
         self._paths: dict[int, str] = {}
@@ -65,6 +72,8 @@ class SqliteWriter:
         self._db.execute("BEGIN IMMEDIATE")
         check_version(self._db)
         self._next_segment = int(value(self._db, "SELECT max(id) FROM segment") or 0) + 1
+        self._forgotten = {row[0] for row in rows(self._db, "SELECT name FROM forgotten_session")}
+        self._has_tombstones = value(self._db, "SELECT 1 FROM tombstone LIMIT 1") is not None
 
     def commit(self) -> None:
         """See store.port.Writer."""
@@ -206,6 +215,17 @@ class SqliteWriter:
         self._by_id[handle.id] = state
         return handle
 
+    def is_forgotten(self, flavor: str, external_id: str) -> bool:
+        """See store.port.Writer."""
+        if not self._forgotten:
+            return False
+        return session_name(self._key, flavor, external_id) in self._forgotten
+
+    def leave_source(self, source_id: int, path: str, stamp: Stamp) -> None:
+        """See store.port.Writer."""
+        note_source(self._db, path_name(self._key, path), stamp)
+        self._db.execute("DELETE FROM source WHERE id = ?", (source_id,))
+
     def link(self, session: SessionHandle, source_id: int) -> None:
         """See store.port.Writer."""
         if source_id not in session.sources:
@@ -232,6 +252,10 @@ class SqliteWriter:
             (wanted,),
         ):
             found.setdefault(fingerprint, []).append(Holder(session_id, None, None, None))
+        if self._has_tombstones:
+            gone = Holder(0, None, None, None, forgotten=True)
+            for fingerprint in tombstoned(self._db, fingerprints):
+                found[fingerprint] = [gone]
         return found
 
     def note_shared(self, fingerprints: set[int]) -> None:
@@ -301,6 +325,9 @@ class SqliteWriter:
 
     def add_usage(self, session: SessionHandle, usages: list[UsageDraft]) -> None:
         """See store.port.Writer."""
+        if self._has_tombstones:
+            gone = tombstoned(self._db, [usage.key for usage in usages])
+            usages = [usage for usage in usages if usage.key not in gone]
         self._usage_keys.update(usage.key for usage in usages)
         statements.add_usage(self._db, session.id, usages)
 

@@ -1,0 +1,113 @@
+"""`session-memory forget`: remove sessions, projects, times or texts, for good."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.stores import alone
+from session_memory.cli.times import Moment, to_ms
+from session_memory.errors import EXIT_OK, Refused
+from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
+
+SHOWN = 20
+
+
+@click.command(name="forget")
+@click.option("--session", "sessions", multiple=True, help="A session, with its sub-agents.")
+@click.option("--project", metavar="KEY", help="Every session of a project.")
+@click.option("--since", type=Moment(), help="Sessions that ended at or after.")
+@click.option("--until", type=Moment(), help="Sessions that started before.")
+@click.option("--text", help="Only the events that hold this text, in the sessions chosen.")
+@click.option("--ignore-case", is_flag=True, help="For --text.")
+@click.option("--dry-run", is_flag=True, help="Show what would go; change nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--verify", is_flag=True, help="With --text: prove that it is nowhere any more.")
+@json_option
+@pass_app
+def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> int:
+    """Remove what was captured: texts, index, digests, costs. It cannot be undone.
+
+    What is forgotten does not come back with the next sweep, nor through a fork; only keyed hashes
+    stay, to know it again. The agents' own logs and earlier backups are not touched.
+
+    \b
+    Examples:
+      session-memory forget --session 1111 --dry-run
+      session-memory forget --project secret-app --yes
+      session-memory forget --text "my old address" --yes
+      session-memory forget --text "my old address" --verify
+    """
+    wanted = _wanted(app, asked)
+    with alone(app, "a sweep") as store:
+        if verify:
+            if wanted.text is None:
+                raise click.UsageError("--verify needs --text")
+            return _tell_traces(app, store.traces(wanted.text))
+        plan = plan_forget(store, wanted)
+        if plan.is_empty:
+            raise Refused("nothing matches", hint="`session-memory sessions` lists what is stored")
+        if not dry_run:
+            if not yes:
+                _ask(plan)
+            apply_forget(store, plan, wanted)
+            app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
+        left = store.traces(wanted.text) if wanted.text and not dry_run else []
+    _tell(app, plan, dry_run)
+    return 1 if left else EXIT_OK
+
+
+def _wanted(app: App, asked: dict[str, Any]) -> Wanted:
+    now = app.clock()
+    since, until = to_ms(asked.pop("since"), now), to_ms(asked.pop("until"), now)
+    wanted = Wanted(since=since, until=until, **asked)
+    if wanted == Wanted(ignore_case=wanted.ignore_case):
+        raise Refused("no condition given: that would forget everything", hint="see --help")
+    if wanted.text is not None and len(wanted.text) < 3:
+        raise Refused("--text needs at least 3 characters")
+    return wanted
+
+
+def _tell_traces(app: App, traces: list[str]) -> int:
+    if app.json:
+        emit_json({"absent": not traces, "traces": traces})
+    else:
+        for trace in traces:
+            click.echo(f"still there: {one_line(trace)}")
+        if not traces:
+            click.echo("absent: in no row, segment, index or file of the store")
+    return 1 if traces else EXIT_OK
+
+
+def _ask(plan: ForgetPlan) -> None:
+    click.echo("\n".join(_lines(plan)), err=True)
+    if not sys.stdin.isatty():
+        raise Refused("this would be forgotten for good", hint="add --yes to do it")
+    click.confirm("Forget?", abort=True, err=True)
+
+
+def _tell(app: App, plan: ForgetPlan, dry_run: bool) -> None:
+    if app.json:
+        emit_json(
+            {
+                "dry_run": dry_run,
+                "sessions": list(plan.sessions.values()),
+                "events": plan.events,
+                "sessions_with_text": len(plan.hits),
+            }
+        )
+        return
+    click.echo("\n".join(_lines(plan)))
+    click.echo("dry run: nothing was changed" if dry_run else "forgotten")
+
+
+def _lines(plan: ForgetPlan) -> list[str]:
+    if plan.hits:
+        return [f"{plan.events} events in {len(plan.hits)} sessions hold the text"]
+    names = [one_line(name) for name in plan.sessions.values()]
+    more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
+    return [*names[:SHOWN], *more, f"{len(names)} sessions with {plan.events} events"]

@@ -1,0 +1,53 @@
+"""`session-memory secrets`: what the rules of today would redact in what is stored."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json
+from session_memory.cli.stores import alone
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS
+from session_memory.ingest import rescan as scanning
+from session_memory.redact import Redactor
+
+
+@click.group(name="secrets")
+def command() -> None:
+    """Find or redact secrets that older rules let through.
+
+    \b
+    Examples:
+      session-memory secrets scan
+      session-memory secrets rescan
+    """
+
+
+@command.command()
+@json_option
+@pass_app
+def scan(app: App) -> int:
+    """Count stored events that today's rules would redact. Exit 3 when there are some."""
+    with alone(app, "a sweep") as store:
+        report = scanning.scan(store, Redactor(store.tag_key))
+    _tell(app, report, "would be redacted")
+    return EXIT_WARNINGS if report.events else EXIT_OK
+
+
+@command.command()
+@json_option
+@pass_app
+def rescan(app: App) -> None:
+    """Redact what is stored again: texts, index, digests, titles."""
+    with alone(app, "a sweep") as store:
+        report = scanning.rescan(store, Redactor(store.tag_key))
+    _tell(app, report, "redacted")
+
+
+def _tell(app: App, report: scanning.RescanReport, what: str) -> None:
+    if app.json:
+        emit_json(report)
+        return
+    click.echo(f"{report.events} events in {report.sessions} sessions {what}")
+    for rule, count in sorted(report.redactions.items()):
+        click.echo(f"  {rule}: {count}")
