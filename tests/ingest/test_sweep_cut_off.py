@@ -127,3 +127,53 @@ def test_a_failing_eviction_leaves_nothing_half_gone(space: Workspace, tmp_path:
     assert report.orphans_removed > 0
     assert list(space.store_directory.rglob("*.seg")) == []
     assert space.findings() == []
+
+
+def in_pieces(space: Workspace, pieces: int) -> ClaudeLog:
+    """A session that was swept after every few records."""
+    log = ClaudeLog(1)
+    for number in range(pieces):
+        log.prompt(f"prompt {number}")
+        space.write(log)
+        space.sweep()
+    return log
+
+
+def segments(space: Workspace) -> int:
+    return len(list(space.store_directory.rglob("*.seg")))
+
+
+def test_a_session_that_came_in_many_pieces_is_joined_into_few_files(space: Workspace) -> None:
+    log = in_pieces(space, 16)
+    assert segments(space) == 16
+    log.say("one more")
+    space.write(log)
+    space.sweep()
+    assert segments(space) == 1
+    texts = [event.text for event in space.events(log.session_id)]
+    assert texts == [*(f"prompt {number}" for number in range(16)), "one more"]
+    assert space.findings() == []
+
+
+@pytest.mark.parametrize("dies_in", ["remove_doomed", "pack"])
+def test_a_death_while_pieces_are_joined_loses_none(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, dies_in: str
+) -> None:
+    log = in_pieces(space, 16)
+    log.say("one more")
+    space.write(log)
+
+    def die(*_: object) -> int:
+        raise Stopped
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"session_memory.store.sqlite.aging.{dies_in}", die)
+        with pytest.raises(Stopped):
+            space.sweep()
+    assert len(space.events(log.session_id)) == 17
+    log.say("and another")
+    space.write(log)
+    space.sweep()
+    assert len(space.events(log.session_id)) == 18
+    assert segments(space) <= 2
+    assert space.findings() == []

@@ -227,3 +227,34 @@ def test_a_session_in_two_files_grows_in_both(space: Workspace) -> None:
     assert len(space.events(log.session_id)) == len(lines)
     assert space.superseded(log.session_id) == []
     assert space.findings() == []
+
+
+def test_a_fork_of_an_evicted_session_still_inherits(space: Workspace) -> None:
+    parent, fork = family()
+    space.write(parent)
+    space.set_retention(raw_soft_cap_bytes=1)
+    space.sweep()
+    assert space.session(parent.session_id).state == "raw_evicted"
+    space.set_retention(raw_soft_cap_bytes=None, raw_hard_cap_bytes=None)
+    space.write(fork)
+    space.sweep()
+    assert space.session(fork.session_id).forked_from == parent.session_id
+    flags = [event.inherited for event in space.events(fork.session_id)]
+    assert flags == [True] * len(parent.rows) + [False] * 2
+    assert space.session(fork.session_id).cost.output == 500
+    assert space.session(parent.session_id).cost.output == 2 * (50 + 5)
+
+
+@pytest.mark.xfail(reason="evicted_to also keeps out what a rewritten log says for the first time")
+def test_a_log_rewritten_after_eviction_brings_its_new_events(space: Workspace) -> None:
+    log = talk(turns=3)
+    (path,) = space.write(log)
+    space.set_retention(raw_soft_cap_bytes=1)
+    space.sweep()
+    space.set_retention(raw_soft_cap_bytes=None, raw_hard_cap_bytes=None)
+    other = ClaudeLog(log.seed, start=log.now + 60_000)
+    other.prompt("quite another start")
+    path.write_bytes(other.dump())
+    report = space.sweep()
+    assert report.events == 1
+    assert texts(space, log.session_id) == ["quite another start"]
