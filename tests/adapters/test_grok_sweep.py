@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.adapters.grok_reading import parse_source, part_of
 
+from session_memory.adapters.grok import discover
 from session_memory.core.schema import Cost, Session, SessionEvent
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.grok_log import GrokLog, turn_usage
@@ -77,6 +79,34 @@ def test_a_grok_session_and_a_claude_session_are_values_of_the_same_types(tmp_pa
         assert (result.exit_code, result.is_error, result.paired) == (1, True, True)
     cost = space.session(ours.session_id).cost
     assert (cost.input, cost.output, cost.cache_read, cost.usd) == (150, 30, 40, 0.75)
+
+
+@pytest.mark.rows("CAP-01")
+@given(words=st.lists(st.text(max_size=12), min_size=1, max_size=4), code=st.integers(0, 255))
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_what_a_grok_log_says_comes_back_from_the_store_as_it_went_in(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], code: int
+) -> None:
+    log = GrokLog()
+    for word in words:
+        log.prompt(f"say {word}")
+        log.run(f"echo {word}", word, exit_code=code)
+        log.say(f"said {word}")
+    log.end_turn(turn_usage(code, len(words), usd=code / 4))
+    space = workspace(tmp_path_factory.mktemp("whole"))
+    put(space, log)
+    space.sweep()
+    (source,) = discover(str(space.root / "grok"))
+    part = part_of(parse_source(source))
+    names = ("kind", "origin", "at", "tool", "tool_class", "call_id", "is_error", "exit_code")
+    names += ("files", "command", "label")
+    wanted = [[getattr(raw, name) for name in names] + [raw.text] for raw in part.events]
+    stored = space.events(log.session_id)
+    found = [[getattr(event, name) for name in names] + [event.text or ""] for event in stored]
+    assert found == wanted
+    cost, (usage,) = space.session(log.session_id).cost, part.usages
+    for name in ("input", "output", "cache_read", "reasoning", "usd"):
+        assert getattr(cost, name) == getattr(usage, name)
 
 
 @given(
