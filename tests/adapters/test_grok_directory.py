@@ -210,6 +210,17 @@ def test_a_side_file_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
     assert "title.ai" not in facts(part_of(parse_source(source)))
 
 
+def test_a_torn_summary_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
+    log = talk()
+    directory = log.write(tmp_path)
+    (directory / "summary.json").write_text('{"info": {"id"')
+    (source,) = discover(str(tmp_path))
+    bundle = parse_source(source)
+    assert bundle.ignored["damaged:summary.json"] == 1
+    part = part_of(bundle)
+    assert (part.external_id, facts(part)["cwd"]) == (log.session_id, "/work/shop")
+
+
 def test_records_beside_a_torn_one_are_kept(tmp_path: Path) -> None:
     log = talk()
     expected = told(parse_log(log, tmp_path))
@@ -256,7 +267,7 @@ _JSON = st.recursive(
     ),
     side=_JSON,
 )
-@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.too_slow])
 def test_no_shape_of_a_record_stops_the_reading(fields: dict[str, object], side: object) -> None:
     kinds = ["user_message_chunk", "agent_message_chunk", "tool_call", "tool_call_update", "plan"]
     kinds += ["turn_completed", "rewind_marker", "hook_execution", "task_completed", "retry_state"]

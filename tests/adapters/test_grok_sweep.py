@@ -199,6 +199,21 @@ def test_relatives_in_any_order_give_one_family(tmp_path: Path, order: tuple[int
     assert (fork.cost.input, fork.cost.output) == (5, 5)
 
 
+def test_a_fork_without_its_parents_overflow_files_still_holds_copies(tmp_path: Path) -> None:
+    space, log = workspace(tmp_path), GrokLog()
+    whole = "".join(f"line {n}\n" for n in range(3000))
+    call_id = log.run("make", whole[:9000])
+    log.beside[f"terminal/{call_id}.log"] = whole.encode()
+    fork = log.fork(2)
+    fork.prompt("go on")
+    put(space, log, fork)
+    space.sweep()
+    results = [e for e in space.events(fork.session_id) if e.kind == "tool_result"]
+    assert [event.inherited for event in results] == [True]
+    (rest,) = [e for e in space.events(log.session_id) if e.label == "overflow"]
+    assert rest.text == whole[9000:]
+
+
 def test_a_sub_agent_is_paid_by_the_turn_that_started_it(tmp_path: Path) -> None:
     space, logs = workspace(tmp_path), family()
     put(space, *logs)

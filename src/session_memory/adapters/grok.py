@@ -82,6 +82,8 @@ def _count_missing(bundle: Normalized, beside: dict[str, bytes], log: str) -> No
     for name in (SUMMARY, EVENTS):
         if name not in beside and name not in too_large:
             bundle.ignored[f"missing:{name}"] += 1
+    if SUMMARY in beside and decode_record(beside[SUMMARY]) is None:
+        bundle.ignored[f"damaged:{SUMMARY}"] += 1
     if log != UPDATES:
         bundle.ignored[f"missing:{UPDATES}"] += 1
 

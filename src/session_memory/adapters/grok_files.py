@@ -110,11 +110,11 @@ class _Sides(msgspec.Struct):
             return
         with os.fdopen(descriptor, "rb") as file:
             info = os.fstat(descriptor)
-            if not stat.S_ISREG(info.st_mode) or info.st_size <= floor:
+            if not stat.S_ISREG(info.st_mode) or info.st_size < floor:
                 return
             cap = self.room if shared_room else SIDE_CAP
-            data = file.read(cap + 1) if info.st_size <= cap else b""
-        if not data or len(data) > cap:
+            data = file.read(cap + 1)
+        if len(data) > cap:
             self.too_large.append(name)
             return
         self.found[name] = data
