@@ -95,30 +95,30 @@ def _read_packed(path: str, offset: int, line_cap: int) -> Iterator[Block]:
 
 def _blocks(stream: BinaryIO, offset: int, line_cap: int) -> Iterator[Block]:
     """Whole lines of a stream that can only be read forwards."""
-    start = skipped = 0
-    while skipped < offset and (data := stream.read(min(BLOCK_BYTES, offset - skipped))):
-        skipped += len(data)
-    start, carry = skipped, b""
+    here = 0
+    while here < offset and (data := stream.read(min(BLOCK_BYTES, offset - here))):
+        here += len(data)
+    start, carry = here, b""
     too_long, skipping = 0, False  # skipping: inside a line over the cap
     while data := stream.read(BLOCK_BYTES):
-        if start + len(carry) + len(data) > UNPACKED_CAP:
+        here += len(data)
+        if here > UNPACKED_CAP:
             raise AdapterError(f"it unpacks to more than {UNPACKED_CAP} bytes")
         if skipping:
             cut = data.find(b"\n") + 1
-            start += cut or len(data)
             if not cut:
                 continue
-            data, skipping, too_long = data[cut:], False, too_long + 1
-        carry += data
-        whole, newline, carry = carry.rpartition(b"\n")
+            start, data = here - len(data) + cut, data[cut:]
+            skipping, too_long = False, too_long + 1
+        whole, newline, carry = (carry + data).rpartition(b"\n")
         if newline:
             lines, long_here = _lines(whole, start, line_cap)
             end = start + len(whole) + 1
             yield Block(lines, start, end, too_long=too_long + long_here)
             start, too_long = end, 0
         if len(carry) > line_cap:
-            start, carry, skipping = start + len(carry), b"", True
-    if carry or too_long or skipping:
+            carry, skipping = b"", True
+    if carry or skipping or too_long:  # an endless last line is neither consumed nor kept
         tail = (start, carry) if carry or skipping else None
         yield Block([], start, start, tail=tail, too_long=too_long)
 
