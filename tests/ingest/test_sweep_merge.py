@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from pathlib import Path
 
 import pytest
@@ -258,3 +259,16 @@ def test_a_log_rewritten_after_eviction_brings_its_new_events(space: Workspace) 
     report = space.sweep()
     assert report.events == 1
     assert texts(space, log.session_id) == ["quite another start"]
+
+
+def test_equal_events_of_a_session_in_two_files_are_numbered_per_file(space: Workspace) -> None:
+    """The second of two equal records comes late, in a file whose first one another file owns."""
+    log = ClaudeLog(1)
+    line = json.dumps(log.prompt("again")).encode() + b"\n"
+    put(space, "a.jsonl", line)
+    put(space, "b.jsonl", line)
+    space.sweep()
+    assert texts(space, log.session_id) == ["again"]
+    put(space, "b.jsonl", line * 2)
+    space.sweep()
+    assert texts(space, log.session_id) == ["again", "again"]

@@ -32,14 +32,14 @@ def built(home: Path) -> None:
     copy = log.resume_copy(302)
     copy.prompt("and now?")
     copy.say("it passes")
-    log.prompt("continue")
+    log.raw(dict(log.prompt("continue")))  # the same record twice: two events
     log.title("First title")
     log.prompt("more ünicode \u2028 and a 🙂")
     log.title("Second title")
     path = log.write(home)
     copy.write(home)
     lines = log.dump().splitlines(keepends=True)
-    path.with_name("a-part.jsonl").write_bytes(b"".join(lines[2:5]))
+    path.with_name("a-part.jsonl").write_bytes(b"".join(lines[2:6]))
     # a glued line and a torn one, and a last record that never got its newline
     torn = b"".join([lines[0].rstrip(b"\n"), lines[1], lines[2][:50], lines[3]])
     damaged = ClaudeLog(303).session_id.encode()
