@@ -151,7 +151,7 @@ class _Reading:
             return
         self._thread()
         memory = self._memory
-        if kind == "turn_context" or payload.get("type") in _TURN_STARTS:
+        if kind == "turn_context" or as_text(payload.get("type")) in _TURN_STARTS:
             started = parse_time(payload.get("started_at"))
             memory.lineage.turn(as_text(payload.get("turn_id")), started)
             memory.recorded = memory.recorded and kind == "turn_context"
