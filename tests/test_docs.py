@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory import errors
+from session_memory import __version__, errors
 from session_memory.cli.app import VERBS, cli
 from session_memory.config import KINDS, variable
 
@@ -70,8 +70,7 @@ def test_the_readme_is_short_and_starts_with_two_commands() -> None:
 
 
 def test_the_changelog_has_this_version() -> None:
-    version = tomllib.loads(text("pyproject.toml"))["project"]["version"]
-    assert f"## {version}" in text("CHANGELOG.md")
+    assert f"## {__version__}" in text("CHANGELOG.md")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

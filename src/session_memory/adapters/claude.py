@@ -238,7 +238,17 @@ def _is_record(value: Record) -> bool:
 
 def _note_envelope(part: PartBuilder, record: Record, pos: int) -> None:
     """Facts that every record of the conversation repeats, and sidecar records do not have."""
-    entrypoint = as_text(record.get("entrypoint"))
+    get = record.get
+    model = as_text(as_object(get("message")).get("model"))
+    if model and model != "<synthetic>":
+        part.note("model", model, pos)
+    place = (get("cwd"), get("entrypoint"), get("gitBranch"), get("version"))
+    envelope = (*place, get("agentName"), get("teamName"), get("forkedFrom"))
+    if part.envelope == envelope:
+        part.repeat(pos)
+        return
+    part.change_envelope(envelope)
+    entrypoint = as_text(get("entrypoint"))
     if cwd := as_text(record.get("cwd")):
         part.note("cwd", cwd, pos)
         # Only here: a sidecar record without entrypoint says nothing about who started the session.
@@ -253,9 +263,6 @@ def _note_envelope(part: PartBuilder, record: Record, pos: int) -> None:
     names = (as_text(record.get("agentName")), as_text(record.get("teamName")))
     if label := "@".join(filter(None, names)):
         part.note("label", label, pos)
-    model = as_text(as_object(record.get("message")).get("model"))
-    if model and model != "<synthetic>":
-        part.note("model", model, pos)
     if "forkedFrom" in record:
         origin = record["forkedFrom"]
         origin = as_text(origin) or as_text(as_object(origin).get("sessionId"))

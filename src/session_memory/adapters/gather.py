@@ -15,12 +15,15 @@ class PartBuilder:
     outweigh the events. Lines arrive in file order, which makes "first" the first seen.
     """
 
-    __slots__ = ("_facts", "_usages", "events", "external_id", "parent")
+    __slots__ = ("_facts", "_repeated", "_usages", "envelope", "events", "external_id", "parent")
 
     def __init__(self, external_id: str, parent: str | None = None) -> None:
         self.external_id = external_id
         self.parent = parent
         self.events: list[RawEvent] = []
+        self.envelope: tuple[object, ...] = ()
+        """What the last record said of itself; one that says the same is only `repeat`ed."""
+        self._repeated: int | None = None
         self._facts: dict[tuple[str, str | int | None], Fact] = {}
         self._usages: dict[str, Usage] = {}
 
@@ -32,6 +35,25 @@ class PartBuilder:
         if held is None or _beats(value, held.value, rule):
             self._facts[key] = Fact(name, value, pos)
 
+    def repeat(self, pos: int) -> None:
+        """A record whose envelope is the last one's: nothing new, but said again here."""
+        self._repeated = pos
+
+    def _note_repeats(self) -> None:
+        """Move what a later statement replaces to where it was last repeated."""
+        if self._repeated is None:
+            return
+        for name in ("branch", "client_version", "label"):
+            held = self._facts.get((name, None))
+            if held is not None:
+                self._facts[name, None] = Fact(name, held.value, self._repeated)
+        self._repeated = None
+
+    def change_envelope(self, envelope: tuple[object, ...]) -> None:
+        """A record that says something else of itself than the last one."""
+        self._note_repeats()
+        self.envelope = envelope
+
     def spend(self, usage: Usage) -> None:
         """Count a response once: copies written while it streamed hold placeholders."""
         held = self._usages.get(usage.key)
@@ -39,6 +61,7 @@ class PartBuilder:
 
     def build(self) -> SessionPart:
         """The part, with facts, events and usages in the order they were found."""
+        self._note_repeats()
         return SessionPart(
             self.external_id,
             self.parent,

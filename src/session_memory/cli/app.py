@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
+from session_memory import __version__
 from session_memory.cli.output import safe, wants_color
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Config, Loaded, load
@@ -182,7 +183,7 @@ def _split_settings(
     default="auto",
     help="Colour: on a terminal (auto), always or never; NO_COLOR is honoured.",
 )
-@click.version_option(package_name="session-memory", message="session-memory %(version)s")
+@click.version_option(__version__, message="session-memory %(version)s")
 @click.pass_context
 def cli(
     ctx: click.Context,

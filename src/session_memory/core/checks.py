@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -142,6 +143,7 @@ class Check(msgspec.Struct, frozen=True):
     exit_tells: bool
 
 
+@lru_cache(maxsize=1024)
 def check_of(command: str) -> Check | None:
     """The tests, builds, linters and type checkers a command runs; None if it runs none."""
     if _HINTS.isdisjoint(_WORD_BREAK.split(command[:SCAN_CHARS])):

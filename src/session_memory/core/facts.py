@@ -29,6 +29,7 @@ FACT_RULES: dict[str, FactRule] = {
     "ended_at": "max",
     "model": "set",
     "pr": "set",
+    "mentions": "first",
 }
 """`first` and `last` go by place in the files, never by clock: agents write times out of order."""
 

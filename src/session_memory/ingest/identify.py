@@ -2,29 +2,44 @@
 
 from __future__ import annotations
 
+import functools
+
 from session_memory.core.identity import Options, Resolution, Tree, domain_for, resolve
 from session_memory.core.mentions import mentioned_paths
 from session_memory.narrowing import ProjectRules, is_excluded, read_project_rules
 from session_memory.store.port import Writer
 
 
+class RememberingTree:
+    """A tree whose answers hold for one sweep: hundreds of sessions ask about the same places."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.is_dir = functools.cache(tree.is_dir)
+        self.is_file = functools.cache(tree.is_file)
+        self.read_text = functools.cache(tree.read_text)
+        self.real = functools.cache(tree.real)
+
+
 class ProjectFinder:
     """Resolves working directories and remembers what the repositories there ask for."""
 
     def __init__(self, tree: Tree, options: Options) -> None:
-        self._tree = tree
+        self._tree: Tree = RememberingTree(tree)
         self._options = options
-        self._found: dict[str | None, Resolution] = {}
+        self._found: dict[tuple[str | None, str], Resolution] = {}
         self._rules: dict[str, ProjectRules] = {}
 
-    def resolution(self, cwd: str | None, text: str | None = None) -> Resolution:
+    def mentions(self, cwd: str | None, prompt: str) -> list[str]:
+        """The paths a prompt mentions, as seen from a working directory."""
+        return mentioned_paths(prompt, cwd, self._options.home) if cwd else []
+
+    def resolution(self, cwd: str | None, mentions: str = "") -> Resolution:
         """The project of a working directory, and what the paths in a prompt add to it."""
-        found = self._found.get(cwd)
+        found = self._found.get((cwd, mentions))
         if found is None:
-            found = resolve(cwd, tree=self._tree, options=self._options)
-            self._found[cwd] = found
-        if cwd and text and mentioned_paths(text, cwd, self._options.home):
-            return resolve(cwd, text=text, tree=self._tree, options=self._options)
+            text = " ".join(f'"{path}"' for path in mentions.split("\n")) if mentions else None
+            found = resolve(cwd, text=text, tree=self._tree, options=self._options)
+            self._found[cwd, mentions] = found
         return found
 
     def rules(self, cwd: str | None) -> ProjectRules:
@@ -45,9 +60,9 @@ class ProjectFinder:
         rules = self.rules(cwd)
         return not rules.enabled or is_excluded(cwd, rules.exclude)
 
-    def assign(self, writer: Writer, session_id: int, cwd: str | None, text: str | None) -> None:
+    def assign(self, writer: Writer, session_id: int, cwd: str | None, mentions: str) -> None:
         """Give a session its project."""
-        found = self.resolution(cwd, text)
+        found = self.resolution(cwd, mentions)
         domain = self.rules(cwd).domain or domain_for(found, self._options)
         writer.assign_project(session_id, cwd or "", found, domain)
 

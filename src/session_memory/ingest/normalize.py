@@ -21,8 +21,8 @@ from session_memory.store.port import EventDraft, UsageDraft
 OVERFLOW_CAP = 16 * 1024 * 1024
 
 
-Overflow = Callable[[str], str | None]
-"""Reads a side file by its name."""
+Overflow = Callable[[str, str], str | None]
+"""Reads a side file by its session and name."""
 
 
 class Drafter:
@@ -60,7 +60,7 @@ class Drafter:
             call_id=raw.call_id,
             place=raw.identity or external_id,
         )
-        if raw.overflow is not None and (rest := overflow(raw.overflow)) is not None:
+        if raw.overflow is not None and (rest := overflow(external_id, raw.overflow)) is not None:
             body += b"\n" + rest.encode("utf-8", "replace")
         redact = self._redactor
         clean = redact.redact_json(body) if raw.kind == "tool_call" else redact.redact(body)
@@ -143,33 +143,34 @@ class Drafter:
         )
 
 
-def overflow_beside(path: str, session: str) -> Overflow:
+def overflow_beside(path: str) -> Overflow:
     """Side files of a log: `tool-results/` of its session, found from the log's own place.
 
     The path in the record may be another machine's, so only its name is used, and only a plain
     file of bounded size inside that one directory is read.
     """
     here = os.path.dirname(path)
-    main = session.partition(":")[0]
-    folders = (
-        os.path.join(here, main, "tool-results"),
-        os.path.join(os.path.dirname(here), "tool-results"),
-    )
 
-    def read(name: str) -> str | None:
+    def read(session: str, name: str) -> str | None:
         if name in ("", ".", "..") or "/" in name or "\\" in name or "\0" in name:
             return None
-        for folder in folders:
-            try:
-                descriptor = os.open(
-                    os.path.join(folder, name), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)
-                )
-            except OSError:
-                continue
-            with os.fdopen(descriptor, "rb") as file:
-                info = os.fstat(descriptor)
-                if stat.S_ISREG(info.st_mode) and info.st_size <= OVERFLOW_CAP:
-                    return file.read().decode("utf-8", "replace")
+        for folder in (os.path.join(here, session.partition(":")[0]), os.path.dirname(here)):
+            text = _read_plain(os.path.join(folder, "tool-results", name))
+            if text is not None:
+                return text
         return None
 
     return read
+
+
+def _read_plain(path: str) -> str | None:
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except OSError:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        info = os.fstat(descriptor)
+        if stat.S_ISREG(info.st_mode) and info.st_size <= OVERFLOW_CAP:
+            return file.read().decode("utf-8", "replace")
+    return None

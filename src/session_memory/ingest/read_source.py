@@ -15,6 +15,7 @@ from session_memory.adapters.common import (
     SourceFile,
 )
 from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
+from session_memory.core.facts import Fact
 from session_memory.core.indexing import BEFORE
 from session_memory.errors import AdapterError
 from session_memory.ingest.discover import stamp_of
@@ -22,14 +23,7 @@ from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.merge import Reading, place
 from session_memory.ingest.normalize import Drafter, overflow_beside
 from session_memory.ingest.report import SweepReport
-from session_memory.store.port import SessionHandle, Store, Writer
-
-
-class _Touched(msgspec.Struct):
-    """A session that this transaction changed."""
-
-    cwd: str | None = None
-    prompt: str | None = None
+from session_memory.store.port import EventDraft, SessionHandle, Store, Writer
 
 
 class SourceReader:
@@ -58,7 +52,7 @@ class SourceReader:
         self._drafter = drafter
         self._finder = finder
         self._report = report
-        self._touched: dict[int, _Touched] = {}
+        self._touched: set[int] = set()
         self._new_sessions: set[int] = set()
         self._pending_bytes = 0
         self._line_cap = 64 * 1024 * 1024
@@ -99,8 +93,7 @@ class SourceReader:
             self._report.superseded += self._writer.retire(
                 source_id, pass_.reading.seen, delete=plan.kind == "reparse"
             )
-            for session_id in pass_.sessions:  # settle once more, now without what was retired
-                self._touched.setdefault(session_id, _Touched())
+            self._touched |= pass_.sessions  # settle once more, now without what was retired
         if pass_.forgotten and not pass_.sessions:
             self._writer.leave_source(source_id, file.path, stamp_of(file))
         else:
@@ -150,8 +143,8 @@ class SourceReader:
             pass_.handles[part.external_id] = session
             writer.link(session, pass_.reading.source_id)
         pass_.sessions.add(session.id)
-        touched = self._touched.setdefault(session.id, _Touched())
-        self._take_events(pass_, part, session, touched)
+        self._touched.add(session.id)
+        self._take_events(pass_, part, session)
         writer.add_facts(session, pass_.reading.source_id, self._drafter.facts(part))
         if part.usages:
             writer.add_usage(session, [self._drafter.usage(flavor, u) for u in part.usages])
@@ -163,18 +156,15 @@ class SourceReader:
             parent is not None and self._writer.is_forgotten(flavor, parent)
         )
 
-    def _take_events(
-        self, pass_: _Pass, part: SessionPart, session: SessionHandle, touched: _Touched
-    ) -> None:
+    def _take_events(self, pass_: _Pass, part: SessionPart, session: SessionHandle) -> None:
         turns = pass_.turns.get(session.id)
         if turns is None:
             old = not session.created and pass_.reading.offset
             turns = self._writer.last_turns(session, BEFORE) if old else []
             pass_.turns[session.id] = turns
-        overflow = overflow_beside(pass_.file.path, part.external_id)
+        overflow = overflow_beside(pass_.file.path)
         drafts = self._drafter.events(pass_.adapter.name, part, turns, overflow)
-        if touched.prompt is None:
-            touched.prompt = next((d.index_text for d in drafts if d.kind == "user_prompt"), None)
+        self._note_mentions(pass_, session, drafts)
         placement = place(
             session.id,
             drafts,
@@ -201,13 +191,25 @@ class SourceReader:
                     if holder.session_id == session.id and holder.event_id is not None
                 )
 
+    def _note_mentions(
+        self, pass_: _Pass, session: SessionHandle, drafts: list[EventDraft]
+    ) -> None:
+        """Paths in a session's first prompt may tell its project: a fact, as order must not."""
+        prompt = next((d for d in drafts if d.kind == "user_prompt" and d.index_text), None)
+        if prompt is None or session.id in pass_.prompted:
+            return
+        pass_.prompted.add(session.id)
+        paths = self._finder.mentions(pass_.cwds.get(session.external_id), prompt.index_text or "")
+        fact = Fact("mentions", "\n".join(paths), prompt.pos)
+        self._writer.add_facts(session, pass_.reading.source_id, [fact])
+
     def settle(self) -> None:
         """Derive what follows from the rows, and give each changed session its project."""
-        touched, self._touched = self._touched, {}
-        self._writer.settle(set(touched))
-        for session_id, state in touched.items():
-            cwd = self._writer.cwd_of(session_id)
-            self._finder.assign(self._writer, session_id, cwd, state.prompt)
+        touched, self._touched = self._touched, set()
+        self._writer.settle(touched)
+        for session_id in touched:
+            cwd, mentions = self._writer.whereabouts(session_id)
+            self._finder.assign(self._writer, session_id, cwd, mentions)
 
     def _save_cursor(self, pass_: _Pass, *, finished: bool) -> None:
         file, end = pass_.file, pass_.end
@@ -249,6 +251,8 @@ class _Pass(msgspec.Struct):
     sessions: set[int] = set()
     turns: dict[int, list[str]] = {}
     cwds: dict[str, str] = {}
+    prompted: set[int] = set()
+    """Sessions whose first prompt of this pass was seen."""
     forgotten: bool = False
 
 

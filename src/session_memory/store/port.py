@@ -241,8 +241,8 @@ class Writer(Protocol):
         """
         ...
 
-    def cwd_of(self, session_id: int) -> str | None:
-        """The working directory of a settled session."""
+    def whereabouts(self, session_id: int) -> tuple[str | None, str]:
+        """Working directory of a settled session, and paths its first prompt mentions."""
         ...
 
     def save_digest(self, session_id: int, digest: Digest, low_value: str | None) -> None:

@@ -148,23 +148,25 @@ def events(
     """Events in source order; with a reader, their texts are filled in."""
     found = rows(  # one statement: a commit between two would show half of itself
         db,
-        f"SELECT {_EVENT_COLUMNS}, segment.name FROM event e"
+        f"SELECT {_EVENT_COLUMNS}, segment.name, source.path FROM event e"
         " JOIN source ON source.id = e.source_id LEFT JOIN segment ON segment.id = e.segment_id"
-        " WHERE e.id BETWEEN ? AND ? AND e.superseded = ? ORDER BY source.path, e.pos, e.id",
+        " WHERE e.id BETWEEN ? AND ? AND e.superseded = ?",
         (*event_range(session_id), superseded),
     )
+    found.sort(key=_source_order)  # nearly sorted already, which a temporary B-tree does not use
     calls = {row[8] for row in found if row[4] == "tool_call" and row[8]}
     results = {row[8] for row in found if row[4] == "tool_result" and row[8]}
     both = calls & results
     tokens = _tokens(db, session_id)
     for row in found:
-        event = _event(row, row[8] in both, tokens.pop(row[13], None))
-        if reader is not None and event.body_ref is not None:
-            body = body_text(reader, row[20], event.body_ref)
-            event = msgspec.structs.replace(event, text=body)
-        elif reader is not None:
-            event = msgspec.structs.replace(event, text="")
-        yield event
+        text = None
+        if reader is not None:
+            text = "" if row[17] is None else body_text(reader, row[20], row[17:20])
+        yield _event(row, row[8] in both, tokens.pop(row[13], None), text)
+
+
+def _source_order(row: Row) -> tuple[str, int, int]:
+    return row[21], row[2], row[0]
 
 
 def _tokens(db: Database, session_id: int) -> dict[int | None, Cost]:
@@ -180,7 +182,7 @@ def _tokens(db: Database, session_id: int) -> dict[int | None, Cost]:
     }
 
 
-def _event(row: Row, paired: bool, tokens: Cost | None) -> SessionEvent:
+def _event(row: Row, paired: bool, tokens: Cost | None, text: str | None) -> SessionEvent:
     session_id, seq = split(row[0])
     return SessionEvent(
         session_id=session_id,
@@ -202,6 +204,7 @@ def _event(row: Row, paired: bool, tokens: Cost | None) -> SessionEvent:
         body_ref=(row[17], row[18], row[19]) if row[17] is not None else None,
         source_ref=(row[1], row[2]),
         label=row[16],
+        text=text,
         id=row[0],
     )
 

@@ -265,6 +265,18 @@ def settle_usage(db: Database, keys: set[int]) -> None:
             )
 
 
+def whereabouts(db: Database, session_id: int) -> tuple[str | None, str]:
+    """Working directory of a settled session, and paths its first prompt mentions."""
+    cwd = value(db, "SELECT cwd FROM session WHERE id = ?", (session_id,))
+    mentions = value(
+        db,
+        "SELECT f.value FROM fact f JOIN source s ON s.id = f.source_id"
+        " WHERE f.session_id = ? AND f.name = 'mentions' ORDER BY s.path, f.pos LIMIT 1",
+        (session_id,),
+    )
+    return cwd, _decode(mentions) if mentions else ""
+
+
 def assign_project(
     db: Database, session_id: int, cwd: str, resolution: Resolution | None, domain: str
 ) -> None:

@@ -348,9 +348,9 @@ class SqliteWriter:
 
     # projects and digests
 
-    def cwd_of(self, session_id: int) -> str | None:
+    def whereabouts(self, session_id: int) -> tuple[str | None, str]:
         """See store.port.Writer."""
-        return value(self._db, "SELECT cwd FROM session WHERE id = ?", (session_id,))
+        return settling.whereabouts(self._db, session_id)
 
     def assign_project(
         self, session_id: int, cwd: str, resolution: Resolution | None, domain: str
