@@ -246,7 +246,6 @@ def test_a_fork_of_an_evicted_session_still_inherits(space: Workspace) -> None:
     assert space.session(parent.session_id).cost.output == 2 * (50 + 5)
 
 
-@pytest.mark.xfail(reason="evicted_to also keeps out what a rewritten log says for the first time")
 def test_a_log_rewritten_after_eviction_brings_its_new_events(space: Workspace) -> None:
     log = talk(turns=3)
     (path,) = space.write(log)

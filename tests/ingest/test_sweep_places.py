@@ -168,7 +168,6 @@ def test_a_prompt_typed_while_the_agent_works_is_a_prompt_once(space: Workspace)
     assert digest.turns == 2
 
 
-@pytest.mark.xfail(reason="the prompt of the latest sweep decides, not the session's first one")
 def test_the_project_of_a_session_does_not_depend_on_how_its_log_came_in(
     space: Workspace,
 ) -> None:

@@ -79,6 +79,7 @@ class SourceReader:
             plan.state,
             plan.offset,
             again,
+            plan.kind == "reparse",
         )
         for block in adapter.read(file, plan.offset, self._line_cap):
             self._take_block(pass_, block)
@@ -170,7 +171,8 @@ class SourceReader:
             drafts,
             pass_.reading,
             self._writer.holders,
-            session.evicted_to.get(pass_.reading.source_id, 0),
+            # A new parser gives old records new fingerprints; a rewritten log is news instead.
+            session.evicted_to.get(pass_.reading.source_id, 0) if pass_.reparse else 0,
         )
         self._report.forgotten += placement.forgotten
         if placement.shared:
@@ -247,6 +249,8 @@ class _Pass(msgspec.Struct):
     end: int
     again: bool = False
     """A whole re-read of a source that was read before."""
+    reparse: bool = False
+    """Because its parser is a newer one."""
     handles: dict[str, SessionHandle] = {}
     sessions: set[int] = set()
     turns: dict[int, list[str]] = {}
