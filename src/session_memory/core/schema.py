@@ -204,3 +204,47 @@ class Digest(msgspec.Struct, frozen=True):
     dropped: dict[str, int] = {}
     """What did not fit the limits, by field: nothing is left out silently."""
     version: int = 1
+
+
+ObservationType = Literal[
+    "session_summary",
+    "decision",
+    "objective",
+    "user_request",
+    "constraint",
+    "project_dod",
+    "mission_dod",
+    "session_dod",
+    "pending_item",
+    "completed_item",
+    "blocker",
+    "completion_claim",
+]
+ObservationStatus = Literal[
+    "snapshot", "active", "done", "promoted", "low_value", "retired", "superseded"
+]
+ObservationSource = Literal["turn_extract", "manual_note"]
+
+EXCLUDED_STATUSES: frozenset[ObservationStatus] = frozenset(("low_value", "retired", "superseded"))
+"""Kept as evidence, but never ranked as a note and never part of a state."""
+
+OBSERVER_VERSION = 1
+"""Raised when observing gets better: sessions whose raw text is here are then observed again."""
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """One thing worth knowing later that a session said, with where it was said and by whom."""
+
+    type: ObservationType
+    status: ObservationStatus
+    text: str
+    importance: int
+    """1 (least) to 5."""
+    session: int
+    event: int | None
+    """The event it was read from; its number stays when the raw text has gone."""
+    origin: Origin
+    hash: str
+    """Of session, type and wording: the same thing said again in a session is the same."""
+    at: int | None = None
+    source: ObservationSource = "turn_extract"

@@ -1,0 +1,109 @@
+"""What a user's input is: a request, a rule for the work, a nod, or a probe of this program."""
+
+from __future__ import annotations
+
+import re
+
+from session_memory.core.prompts import is_request, read_prompt
+from session_memory.core.sentences import sentences
+
+_HEAD_CHARS = 1500  # rules stand in what was typed; what follows is often a pasted document
+_PASTE_CHARS = 4000
+_PASTE_HEAD = 600
+_RULE_CHARS = (12, 320)
+_MAX_RULES = 4
+_MAX_RULES_OF_PASTE = 2
+
+# Someone tries our own tools, or a program asks for a title or summary: nothing to learn from.
+_PROBE = re.compile(r"\bmem_[a-z_]{3,40}\b|\brespond exactly as\b|\breply (?:only )?with exactly\b")
+_PROBE_WORDS = ("mem_", "respond exactly", "with exactly")
+_INTERNAL = re.compile(
+    r"\W*(?:summari[sz]e (?:this|the) (?:part of (?:a|the) )?(?:conversation|session|transcript)"
+    r"|(?:generate|write|create) an? (?:short|concise|brief) (?:title|summary) (?:for|of)"
+    r" (?:this|the) (?:conversation|session|chat))"
+)
+_PROBE_CHARS = 2000
+_NOD = re.compile(
+    r"(?:yes|yep|yeah|ok|okay|sure|please|no|nope|great|perfect|thanks|cool|and|then|just|so|now"
+    r"|let's|lets|sounds good|go ahead|go for it|go on|go|do it|do that|do this|post it|try it"
+    r"|run it|try again|retry|continue|proceed|keep going|carry on|start|next|it|this|that|with"
+    r"|(?:git )?(?:add|commit|push|merge|ship|deploy|status)|the|to|main|master|fix|plan|all|both"
+    r"|implementation|again|changes|up|how's|how is|going|done|one|option|[a-e1-9]|[^\w\s]+|\s+)+",
+    re.I,
+)
+_NOD_CHARS = 60
+_FEW_WORDS = 3
+
+_START = r"(?:^|[,;:(–—-]\s*|\b(?:and|but|please|just|also|so|then|you|we|it|they|to)\s+)"
+_RULE = re.compile(
+    rf"{_START}(?:do not|don'?t|never|always|avoid|make sure|ensure|be sure to|prefer|refrain from"
+    r"|only use|stick to|keep (?:it|the|this|that|all|in mind)|remember (?:that|to)|respect"
+    r"|leave (?:the|all))\b"
+    r"|\b(?:must(?:n't| not)?|should(?:n't| not| never| always| only)|has to|have to"
+    r"|needs? to (?:be|stay|remain)|no (?:code changes|breaking changes|new dependenc\w+|commits?)"
+    r"|(?:i|we)(?:'d| would)? (?:explicitly |really )?(?:prefer|don'?t want|do not want"
+    r"|want to keep)|(?:i'd|we'd|would) rather|instead of|rather than)\b",
+    re.I,
+)
+_RULE_WORDS = (
+    *("not", "n't", "dont", "never", "always", "avoid", "sure", "prefer", "refrain", "only use"),
+    *("stick to", "keep", "remember", "respect", "leave", "must", "should", "has to", "have to"),
+    *("need", "no ", "rather", "instead of"),
+)
+_NO_RULE = re.compile(
+    r"(?:i|we|you|it|they|that|this|there|what|how) (?:do not|don'?t|never|always|have to|must)"
+    r" (?:know|think|see|understand|believe|remember|care|get|have|work\w*|seem|be|mean|mind)\b"
+    r"|\bdon'?t (?:know|worry|think)\b|^(?:why|what|how|is|are|does|do you|did|can i)\b|\?$"
+    r"|\bwhat i don'?t\b|\bdoes it have to\b|https?://\S+$",
+    re.I,
+)
+_CODE = re.compile(r"[{}<>|=\\]|^\s*[\w./-]+:\d+|^\[|^\d+[:.]\d+|\(\)|^\W")
+
+
+def is_probe(text: str) -> bool:
+    """Whether a turn is a test of our tools, or an internal prompt of some program."""
+    head = text[:_PROBE_CHARS].lower()
+    if any(word in head for word in _PROBE_WORDS) and _PROBE.search(head):
+        return True
+    return _INTERNAL.match(head) is not None
+
+
+def asks_little(text: str) -> bool:
+    """True for inputs that only nod, greet or ship: "yes", "go ahead", "commit and push"."""
+    if not is_request(text):
+        return True
+    words = text.strip()
+    if len(words) > _NOD_CHARS:
+        return False
+    if len(words.split(None, _FEW_WORDS)) < _FEW_WORDS and words.isascii():
+        return True
+    return _NOD.fullmatch(words) is not None or read_prompt(words).approval is not None
+
+
+def rules_in(text: str, *, after_work: bool) -> list[str]:
+    """Sentences of an input that limit how the work is to be done.
+
+    `after_work` says that there is something to correct: a short input that does so is a rule.
+    """
+    pasted = len(text) > _PASTE_CHARS
+    head = text[: _PASTE_HEAD if pasted else _HEAD_CHARS].replace("’", "'")
+    found = [sentence for sentence in sentences(head) if _is_rule(sentence)]
+    if not found and after_work and _RULE_CHARS[0] <= len(head.strip()) <= _RULE_CHARS[1]:
+        reading = read_prompt(head)
+        one = " ".join(head.split())
+        if reading.corrects and not reading.rejects and not _NO_RULE.search(one):
+            found = [one]
+    return list(dict.fromkeys(found))[: _MAX_RULES_OF_PASTE if pasted else _MAX_RULES]
+
+
+def _is_rule(sentence: str) -> bool:
+    least, most = _RULE_CHARS
+    if not least <= len(sentence) <= most or sentence.endswith(("?", ":")):
+        return False
+    lowered = sentence.lower()
+    return (
+        any(word in lowered for word in _RULE_WORDS)
+        and _RULE.search(sentence) is not None
+        and _NO_RULE.search(sentence) is None
+        and _CODE.search(sentence) is None
+    )

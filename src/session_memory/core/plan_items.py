@@ -1,0 +1,47 @@
+"""Which items of an agent's plan are open and which are done, as its plan calls leave them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from session_memory.core.plans import PlanLog
+
+_COMPLETIONS = ('"completed"', '"complete"', '"done"')
+
+
+class PlanItems:
+    """The same calls read twice: as stated, and with every completion taken back.
+
+    What only the second reading calls open was completed; a cancelled item is in neither.
+    """
+
+    __slots__ = ("_open", "_undone")
+
+    def __init__(self) -> None:
+        self._open = PlanLog()
+        self._undone = PlanLog()
+
+    def call(self, tool: str, text: str, call_id: str | None) -> None:
+        """Take in one plan call; `text` is its input as JSON."""
+        self._open.call(tool, text, call_id)
+        for word in _COMPLETIONS:  # inside a JSON string these quotes would be escaped
+            text = text.replace(word, '"pending"')
+        self._undone.call(tool, text, call_id)
+
+    def result(self, call_id: str | None, text: str) -> None:
+        """Take in the result of a call: it tells the number of a created task."""
+        self._open.result(call_id, text)
+        self._undone.result(call_id, text)
+
+    def state(self) -> tuple[list[str], list[str]]:
+        """Open items and completed items, each in the order of the plan."""
+        opened, _ = self._open.items()
+        undone, _ = self._undone.items()
+        left = Counter(opened)
+        done: list[str] = []
+        for item in undone:
+            if left[item]:
+                left[item] -= 1
+            else:
+                done.append(item)
+        return opened, done

@@ -1,0 +1,129 @@
+"""When two short texts mean the same thing: equal words, one inside the other, or the same terms.
+
+A wrong yes closes work that is still open, a wrong no leaves a line too many: in doubt, no.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+CONTAINED_CHARS = 18
+_MIN_TERMS = 3
+_MIN_SHARE = 0.6
+_WORD = re.compile(r"\w+(?:[.\-/:#']\w+)*")
+_TAG = re.compile(r"\[REDACTED_SECRET:[^\]\s]{1,64}\]")
+_SMALL = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "by",
+        "for",
+        "from",
+        "has",
+        "have",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "now",
+        "of",
+        "on",
+        "or",
+        "so",
+        "that",
+        "the",
+        "then",
+        "there",
+        "this",
+        "to",
+        "was",
+        "we",
+        "were",
+        "will",
+        "with",
+        "done",
+        "completed",
+        "finished",
+        "all",
+    ]
+)
+_AGAINST = frozenset(
+    ["not", "no", "never", "without", "cannot", "can't", "don't", "doesn't", "isn't", "won't"]
+)
+
+
+class Phrase(msgspec.Struct, frozen=True):
+    """A text prepared for comparison."""
+
+    words: str
+    """Lower case, one blank between words, no punctuation around them."""
+    terms: frozenset[str]
+    """The words that carry meaning."""
+
+
+def untagged(text: str) -> str:
+    """The text with placeholders of secrets as every store shows them."""
+    return _TAG.sub("[REDACTED_SECRET]", text) if "[REDACTED_SECRET:" in text else text
+
+
+def phrase(text: str) -> Phrase:
+    """Prepare a text."""
+    words = _WORD.findall(untagged(text).replace("’", "'").casefold())
+    return Phrase(" ".join(words), frozenset(word for word in words if word not in _SMALL))
+
+
+def same_thing(one: Phrase, other: Phrase) -> bool:
+    """Whether what `other` says is about exactly what `one` says."""
+    if not one.words or not other.words:
+        return False
+    if one.words == other.words:
+        return True
+    if one.terms & _AGAINST != other.terms & _AGAINST:
+        return False
+    short, long = sorted((one, other), key=lambda each: len(each.words))
+    if not _comparable(short, long):
+        return False
+    if len(short.words) >= CONTAINED_CHARS and f" {short.words} " in f" {long.words} ":
+        return True
+    fewer, more = sorted((one.terms, other.terms), key=len)
+    return len(fewer) >= _MIN_TERMS and fewer <= more
+
+
+def _comparable(short: Phrase, long: Phrase) -> bool:
+    """A part must be most of the whole: "write tests" does not settle "write tests and docs"."""
+    fewer, more = sorted((len(short.terms), len(long.terms)))
+    return fewer > 0 and fewer >= more * _MIN_SHARE
+
+
+class PhraseIndex:
+    """Phrases that can be asked for those which mean the same, without comparing with each."""
+
+    def __init__(self, phrases: Iterable[Phrase]) -> None:
+        self._phrases = list(phrases)
+        self._by_words: dict[str, list[int]] = {}
+        self._by_term: dict[str, list[int]] = {}
+        for number, known in enumerate(self._phrases):
+            self._by_words.setdefault(known.words, []).append(number)
+            for term in known.terms:
+                self._by_term.setdefault(term, []).append(number)
+
+    def alike(self, wanted: Phrase) -> list[int]:
+        """Places of the phrases that mean the same, in order."""
+        found = set(self._by_words.get(wanted.words, ()))
+        # Of two that are alike the smaller set of terms lies within the larger, so that a common
+        # term must be among any (1 - share) of the wanted ones: the rarest are the cheapest.
+        ranked = sorted(wanted.terms, key=lambda term: (len(self._by_term.get(term, ())), term))
+        spare = int(len(ranked) * (1 - _MIN_SHARE)) + 1
+        near = {number for term in ranked[:spare] for number in self._by_term.get(term, ())}
+        found.update(n for n in near if same_thing(self._phrases[n], wanted))
+        return sorted(found)

@@ -1,0 +1,68 @@
+"""Prose out of a reply: without code, tables and markup, sentence by sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from session_memory.core.masks import excerpt
+
+_LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
+_EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])")
+_BULLET = re.compile(r"[ \t]{0,12}(?:[-*+•‣]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
+_NO_PROSE = re.compile(r"[ \t]*(?:\||[-=*_]{3,}[ \t]*$|[^\w\s]*$|</?\w+[^>]*>[ \t]*$)")
+# A full stop inside "e.g. this" or "v1.2" ends nothing; one behind a bracket or quote does.
+_SENTENCE_END = re.compile(
+    r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)(?<!cf)[.!?…][)\]\"'`*_]*(?=\s|$)|[。！？]"
+)
+_ENOUGH = 140
+
+
+def plain(text: str) -> str:
+    """One line or paragraph without links and emphasis; names in backticks stay as they are."""
+    if "](" in text:
+        text = _LINK.sub(r"\1", text)
+    return _EMPHASIS.sub("", text).strip() if "*" in text or "__" in text else text.strip()
+
+
+def first_sentence(text: str) -> str:
+    """The text up to its first sentence end, that included."""
+    end = _SENTENCE_END.search(text)
+    return (text[: end.end()] if end else text).strip()
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a text; lines end sentences too, as lists are seldom punctuated."""
+    for line in prose_lines(text):
+        start = 0
+        for end in _SENTENCE_END.finditer(line):
+            yield line[start : end.end()].strip()
+            start = end.end()
+        if start < len(line):
+            yield line[start:].strip()
+
+
+def prose_lines(text: str) -> Iterator[str]:
+    """Lines that speak: no code, no table, no rule, no heading; bullets without their mark."""
+    fenced = False
+    for line in text.splitlines():
+        if line.lstrip().startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced and not _NO_PROSE.match(line) and not _HEADING.match(line):
+            bullet = _BULLET.match(line)
+            words = plain(line[bullet.end() :] if bullet else line)
+            if words:
+                yield words
+
+
+def gist(text: str, limit: int) -> str:
+    """What a reply says, from its start: lines are joined until there is enough of it."""
+    taken: list[str] = []
+    length = 0
+    for line in prose_lines(text[: limit * 12]):
+        taken.append(line)
+        length += len(line)
+        if length >= _ENOUGH and not line.endswith(":"):
+            break
+    return excerpt(" ".join(taken), limit)
