@@ -1,8 +1,15 @@
-"""Distilling: every session that changed gets a digest, which is what makes its raw evictable."""
+"""Distilling: every session that changed gets a digest and observations from one reading.
+
+The digest is what makes its raw text evictable.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from session_memory.core.digest import build_digest, low_value_reason, merge_digests
+from session_memory.core.observe import Observer
+from session_memory.core.schema import SessionEvent
 from session_memory.store.port import Store, Writer
 
 
@@ -19,8 +26,17 @@ def analyze(store: Store, writer: Writer, skip: set[int]) -> int:
 def _analyze_one(store: Store, writer: Writer, session_id: int) -> None:
     session = store.session(session_id)
     evicted = store.evicted_digest(session_id)
-    events = store.events(session_id, texts=True)
+    observer = Observer(session)
+    events = _shown(store.events(session_id, texts=True), observer)
     digest = build_digest(session, events, continued=evicted is not None)
     if evicted is not None:  # what raw holds is only what came after (DIG-03), or nothing (DIG-05)
         digest = merge_digests(evicted, digest) if digest.events else evicted
+    writer.save_observations(session_id, observer.finish())
     writer.save_digest(session_id, digest, low_value_reason(session, digest))
+
+
+def _shown(events: Iterable[SessionEvent], observer: Observer) -> Iterator[SessionEvent]:
+    """Let the observer see what passes: texts are decompressed once, and only one is in memory."""
+    for event in events:
+        observer.add(event)
+        yield event

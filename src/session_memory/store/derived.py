@@ -45,6 +45,7 @@ DERIVED: dict[str, Derived] = {
     "forgotten_session": Derived("keyed names of forgotten sessions", None, False),
     "forgotten_source": Derived("keyed paths of files that only tell of them", None, False),
     "digest": Derived("what was distilled from a session", "by session id", True),
+    "observation": Derived("what a session said that is worth knowing", "by session id", True),
     "evicted_digest": Derived("the digest of the evicted part", "by session id", True),
     "eviction": Derived("which raw text left, when and why", "by session id", False),
     "event_text": Derived("full-text index over events", "by event id", True),

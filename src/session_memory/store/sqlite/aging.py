@@ -14,6 +14,7 @@ from session_memory.core.retention import (
     estimate_raw_bytes,
 )
 from session_memory.store.segments import SegmentStore, pack, unpack
+from session_memory.store.sqlite import observations
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 
@@ -67,7 +68,7 @@ def raw_usage(db: Database) -> StoreUsage:
     )
     return StoreUsage(
         raw_bytes=segment_bytes + int(estimate or 0),
-        distilled_bytes=int(value(db, _DISTILLED)),
+        distilled_bytes=int(value(db, _DISTILLED)) + observations.distilled_bytes(db),
     )
 
 
@@ -121,6 +122,7 @@ def _evict_one(db: Database, eviction: Eviction, now_ms: int) -> int:
         " WHERE session_id = ?",
         (session_id,),
     )
+    observations.outlive(db, session_id)
     db.execute(
         "INSERT OR IGNORE INTO doomed_segment SELECT name FROM segment WHERE session_id = ?",
         (session_id,),

@@ -9,6 +9,7 @@ import apsw
 from session_memory.errors import StoreDamaged
 from session_memory.store.port import Finding
 from session_memory.store.segments import SegmentStore, digest_of, unpack
+from session_memory.store.sqlite import observations
 from session_memory.store.sqlite.connection import Database, rows, value
 
 
@@ -19,6 +20,7 @@ def fsck(db: Database, segments: SegmentStore) -> list[Finding]:
         *_references(db),
         *_segments(db, segments),
         *_index(db),
+        *_observations(db),
     ]
 
 
@@ -65,6 +67,13 @@ def _references(db: Database) -> Iterator[Finding]:
             continue
         if count:
             yield Finding(check, f"{count} found")
+
+
+def _observations(db: Database) -> Iterator[Finding]:
+    try:
+        yield from observations.check(db)
+    except apsw.Error as error:
+        yield Finding("observation", f"cannot be checked: {error}")
 
 
 def _segments(db: Database, segments: SegmentStore) -> Iterator[Finding]:

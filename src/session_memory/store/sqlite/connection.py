@@ -15,7 +15,7 @@ import apsw
 from session_memory.errors import StoreDamaged, StoreLocked, StoreMissing, StoreTooNew
 
 BUSY_TIMEOUT_MS = 10_000
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 PAGE_SIZE = 8192
 
 Row = tuple[Any, ...]

@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.schema import Digest, Session, SessionEvent
-from session_memory.store.port import SessionQuery
+from session_memory.core.schema import Digest, Observation, Session, SessionEvent
+from session_memory.store.port import ObservationQuery, SessionQuery
 from session_memory.store.segments import SegmentReader
-from session_memory.store.sqlite import reading
+from session_memory.store.sqlite import observations, reading
 from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.ids import event_range
 
@@ -20,10 +20,11 @@ _KEY_SUFFIX = re.compile(r"-[0-9a-f]{6}$")
 # Ours, not the log's: integers, arrival order, keyed values, times of reading.
 _SESSION_LEFT_OUT = {"id", "parent_id", "project_id", "parser_version"}
 _EVENT_LEFT_OUT = {"id", "session_id", "seq", "fingerprint", "body_ref", "source_ref"}
+_OBSERVATION_LEFT_OUT = {"session", "event"}
 
 
 def dump(db: Database, reader: SegmentReader) -> Iterator[dict[str, Any]]:
-    """One value per session, by flavour and native id, with its events, usage and digest."""
+    """One value per session, by flavour and native id, with all that is known of it."""
     found = reading.sessions(db, SessionQuery())
     for session in sorted(found, key=lambda s: (s.flavor, s.external_id)):
         if _superseded_whole(db, session.id):
@@ -35,6 +36,7 @@ def dump(db: Database, reader: SegmentReader) -> Iterator[dict[str, Any]]:
             "events": events,
             "usage": _usage(db, session, bool(events)),
             "digest": None if digest is None else _digest(digest),
+            "observations": _observations(db, session.id),
         }
 
 
@@ -64,6 +66,16 @@ def _digest(digest: Digest) -> dict[str, Any]:
         for entry in plain[name]:
             entry.pop("seq", None)
     return plain
+
+
+def _observations(db: Database, session_id: int) -> list[dict[str, Any]]:
+    """In an order of their own: rows of an evicted part and of a later one came at other times."""
+    found = observations.observations(db, ObservationQuery(session=session_id, excluded=True))
+    return [_observation(one) for one in sorted(found, key=lambda o: (o.at or 0, o.type, o.text))]
+
+
+def _observation(found: Observation) -> dict[str, Any]:
+    return _plain(msgspec.to_builtins(found), _OBSERVATION_LEFT_OUT)
 
 
 def _plain(values: dict[str, Any], left_out: set[str]) -> dict[str, Any]:

@@ -1,0 +1,122 @@
+"""Observations: replaced whole when a session is read again, kept when its raw text goes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from session_memory.core.schema import EXCLUDED_STATUSES, Observation
+from session_memory.store.port import Finding, ObservationQuery
+from session_memory.store.sqlite.connection import Database, rows, value
+
+ROW_BYTES = 160
+"""What a row costs beside its text: hash, type, status, numbers and its entries in two indexes."""
+
+_COLUMNS = (
+    "o.type, o.status, o.text, o.importance, o.session_id, o.event_id, o.origin, o.hash, o.at,"
+    " o.source"
+)
+# What was said again after an eviction is the same observation, only newer.
+_INSERT = """
+INSERT INTO observation (type, status, text, importance, session_id, event_id, origin, hash, at,
+  source) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT (session_id, hash) DO UPDATE SET status = excluded.status, text = excluded.text,
+  importance = excluded.importance, event_id = excluded.event_id, origin = excluded.origin,
+  at = excluded.at
+WHERE source = 'turn_extract'
+"""
+_EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
+
+
+def save(db: Database, session_id: int, found: Iterable[Observation]) -> None:
+    """Replace what was observed of the raw text; notes and what outlived its text stay."""
+    db.execute(
+        "DELETE FROM observation WHERE session_id = ? AND evicted = 0 AND source = 'turn_extract'",
+        (session_id,),
+    )
+    db.executemany(
+        _INSERT,
+        [
+            (
+                one.type,
+                one.status,
+                one.text,
+                one.importance,
+                session_id,
+                one.event,
+                one.origin,
+                one.hash,
+                one.at,
+                one.source,
+            )
+            for one in found
+        ],
+    )
+    db.execute(
+        "UPDATE session SET observed_bytes = (SELECT coalesce(sum(length(CAST(text AS BLOB)) + ?2),"
+        " 0) FROM observation WHERE session_id = ?1) WHERE id = ?1",
+        (session_id, ROW_BYTES),
+    )
+
+
+def outlive(db: Database, session_id: int) -> None:
+    """Keep a session's observations for good: its raw text is about to go."""
+    db.execute("UPDATE observation SET evicted = 1 WHERE session_id = ?", (session_id,))
+
+
+def observations(db: Database, query: ObservationQuery) -> list[Observation]:
+    """Those that fit, in order of time; the latest of them where there is a limit."""
+    where, bindings = _conditions(query)
+    sql = (
+        f"SELECT {_COLUMNS} FROM observation o JOIN session s ON s.id = o.session_id"
+        f" LEFT JOIN project ON project.id = s.project_id {where}"
+        " ORDER BY o.at IS NOT NULL DESC, o.at DESC, o.id DESC"
+    )
+    if query.limit is not None:
+        sql += f" LIMIT {int(query.limit)}"
+    return [Observation(*row) for row in reversed(rows(db, sql, bindings))]
+
+
+def _conditions(query: ObservationQuery) -> tuple[str, list[Any]]:
+    parts = ["1"] if query.excluded else [f"o.status NOT IN ({_EXCLUDED})"]
+    bindings: list[Any] = []
+    for condition, wanted in (
+        ("o.session_id = ?", query.session),
+        ("project.key = ?", query.project),
+        ("o.at >= ?", query.since),
+    ):
+        if wanted is not None:
+            parts.append(condition)
+            bindings.append(wanted)
+    if query.types:
+        parts.append("o.type IN (SELECT value FROM json_each(?))")
+        bindings.append(msgspec.json.encode(query.types).decode())
+    return "WHERE " + " AND ".join(parts), bindings
+
+
+def distilled_bytes(db: Database) -> int:
+    """What all observations take, by the figures kept with the sessions."""
+    return int(value(db, "SELECT sum(observed_bytes) FROM session") or 0)
+
+
+_CHECKS = {
+    "observation_of_another_session": "SELECT count(*) FROM observation"
+    " WHERE event_id IS NOT NULL AND event_id >> 24 != session_id",
+    "observation_past_its_session": "SELECT count(*) FROM observation o"
+    " JOIN session s ON s.id = o.session_id WHERE (o.event_id & 16777215) >= s.next_seq",
+    "wrong_observation_bytes": "SELECT count(*) FROM session s WHERE s.observed_bytes !="
+    " (SELECT coalesce(sum(length(CAST(o.text AS BLOB)) + {row}), 0) FROM observation o"
+    " WHERE o.session_id = s.id)",
+}
+
+
+def check(db: Database) -> list[Finding]:
+    """What is wrong with the observations; types and statuses are checked by the schema."""
+    found: list[Finding] = []
+    for name, sql in _CHECKS.items():
+        count = value(db, sql.replace("{row}", str(ROW_BYTES)))
+        if count:
+            found.append(Finding(name, f"{count} found"))
+    return found
