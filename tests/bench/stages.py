@@ -135,7 +135,7 @@ def draft_all(inputs: list[Input], drafter: Drafter) -> list[Input]:
     for item in inputs:
         external_id = item.part.external_id
         before = turns.setdefault((item.file.path, external_id), [])
-        overflow = overflow_beside(item.file.path, external_id)
+        overflow = overflow_beside(item.file.path)
         drafts = drafter.events(ADAPTER.name, item.part, before, overflow)
         drafted.append(item._replace(drafts=drafts))
     return drafted

@@ -81,7 +81,7 @@ def test_facts_of_a_source_that_is_read_again_are_stated_anew(store: Store) -> N
         writer.restart_source(source_id)
         writer.add_facts(session, source_id, [Fact("branch", "new", 1)])
         writer.settle({session_id})
-        assert writer.cwd_of(session_id) is None
+        assert writer.whereabouts(session_id) == (None, "")
     assert store.session(session_id).branch == "new"
 
 

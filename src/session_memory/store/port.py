@@ -8,7 +8,8 @@ Promises:
 4. Events of a session come in source order: by file, then by place in the file. Arrival order,
    repeats and restarts do not show, except in `seq`.
 5. An API response is counted once, whatever number of files and sessions repeat it.
-6. Raw text leaves only through `evict`, which keeps session, digest, costs and fingerprints.
+6. Raw text leaves only through `evict`, which keeps session, digest, observations,
+   costs and fingerprints.
 7. Nothing is written unless a `writing()` block, `evict`, `compact` or `sweep_orphans` says so.
 8. Values handed in are stored as they are: redaction happens before the store.
 """
@@ -17,152 +18,44 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Literal, Protocol
-
-import msgspec
+from typing import TYPE_CHECKING, Any, Protocol
 
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
-from session_memory.core.schema import (
-    Cost,
-    Digest,
-    EventKind,
-    Origin,
-    Project,
-    Session,
-    SessionEvent,
-    ToolClass,
+from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
+from session_memory.store.values import (
+    EventDraft,
+    Finding,
+    Holder,
+    ObservationQuery,
+    SessionHandle,
+    SessionQuery,
+    StoreInfo,
+    TextHit,
+    UsageDraft,
+    UsageGroup,
+    UsageRow,
 )
 
 if TYPE_CHECKING:
     from session_memory.core.identity import Resolution
 
-
-class EventDraft(msgspec.Struct):
-    """An event on its way in: redacted, fingerprinted, with the texts to index."""
-
-    pos: int
-    kind: EventKind
-    origin: Origin
-    fingerprint: int
-    body: bytes = b""
-    at: int | None = None
-    tool: str | None = None
-    tool_class: ToolClass | None = None
-    call_id: str | None = None
-    is_error: bool = False
-    exit_code: int | None = None
-    files: tuple[str, ...] = ()
-    command: str | None = None
-    usage_key: int | None = None
-    label: str | None = None
-    index_text: str | None = None
-    turn_text: str | None = None
-
-
-class UsageDraft(msgspec.Struct, frozen=True):
-    """One API response's tokens on their way in, priced."""
-
-    key: int
-    model: str
-    at: int | None
-    input: int
-    output: int
-    cache_read: int
-    cache_write_5m: int
-    cache_write_1h: int
-    reasoning: int
-    stated_usd: float | None
-    usd: float | None
-    price_table: str | None
-    sidechain: bool
-
-
-class Holder(msgspec.Struct, frozen=True):
-    """Who holds an event of a given fingerprint already. `event_id` is None once it is evicted."""
-
-    session_id: int
-    event_id: int | None
-    source_id: int | None
-    pos: int | None
-    forgotten: bool = False
-    """The user forgot this event: it must not come back."""
-
-
-class TextHit(msgspec.Struct, frozen=True):
-    """Where a text stands in one session."""
-
-    session_id: int
-    fingerprints: set[int]
-    """Of the events that hold it."""
-    fields: bool
-    """Whether titles, facts or the digest hold it."""
-
-
-class SessionHandle(msgspec.Struct):
-    """A session as a writer sees it."""
-
-    id: int
-    flavor: str
-    external_id: str
-    created: bool
-    """True when this block of writing made it."""
-    sources: set[int]
-    evicted_to: dict[int, int]
-    """Per source: records before this place were evicted and stay out."""
-
-
-class SessionQuery(msgspec.Struct, frozen=True):
-    """Which sessions to list; newest first."""
-
-    flavor: str | None = None
-    project: str | None = None
-    since: int | None = None
-    until: int | None = None
-    state: str | None = None
-    outcome: str | None = None
-    include_subagents: bool = True
-    limit: int | None = None
-
-
-UsageGroup = Literal["day", "project", "model", "flavor", "session"]
-
-
-class UsageRow(msgspec.Struct, frozen=True):
-    """Tokens and dollars of one group. `unpriced_tokens` are those no price is known for."""
-
-    group: str
-    responses: int
-    cost: Cost
-    unpriced_tokens: int = 0
-    models: tuple[str, ...] = ()
-
-
-class Finding(msgspec.Struct, frozen=True):
-    """Something fsck found wrong."""
-
-    check: str
-    detail: str
-    severity: Literal["error", "warning"] = "error"
-
-
-class StoreInfo(msgspec.Struct, frozen=True):
-    """The store at a glance."""
-
-    schema_version: int
-    path: str
-    sessions: int
-    events: int
-    projects: int
-    sources: int
-    unanalyzed: int
-    database_bytes: int
-    segment_bytes: int
-    text_bytes: int
-    per_flavor: dict[str, int]
-    last_event_at: int | None
-    superseded_events: int
+__all__ = [
+    "EventDraft",
+    "Finding",
+    "Holder",
+    "ObservationQuery",
+    "SessionHandle",
+    "SessionQuery",
+    "Store",
+    "StoreInfo",
+    "TextHit",
+    "UsageDraft",
+    "UsageGroup",
+    "UsageRow",
+    "Writer",
+]
 
 
 class Writer(Protocol):
@@ -249,6 +142,14 @@ class Writer(Protocol):
         """Store a digest and mark the session analyzed."""
         ...
 
+    def save_observations(self, session_id: int, observations: list[Observation]) -> None:
+        """Replace what was observed of a session's raw text.
+
+        Notes stay, and so does what was observed of a part whose raw text has gone; the same thing
+        observed again then only becomes newer.
+        """
+        ...
+
     def commit(self) -> None:
         """Make everything so far durable and visible, and go on in a new transaction."""
         ...
@@ -324,12 +225,16 @@ class Store(Protocol):
         """The outcome of every session that has a digest."""
         ...
 
+    def observations(self, query: ObservationQuery) -> list[Observation]:
+        """Observations that fit, oldest first."""
+        ...
+
     def evicted_digest(self, session_id: int) -> Digest | None:
         """The digest of the part of a session whose raw text was evicted."""
         ...
 
     def unanalyzed(self) -> list[int]:
-        """Sessions that need a (new) digest."""
+        """Sessions that need a (new) digest, or that a better observer has not read yet."""
         ...
 
     def usage(

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from session_memory.core.facts import FACT_RULES, Fact
-from session_memory.store.port import UsageDraft
+from session_memory.store.port import EventDraft, UsageDraft
 from session_memory.store.sqlite.connection import Database
 
+INSERT_EVENT = """
+INSERT INTO event (id, source_id, pos, at, kind, origin, tool, tool_class, call_id, is_error,
+  exit_code, files, command, usage_key, fingerprint, indexed, label, segment_id, body_at, body_len)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
 _FACT_UPSERT = """
 INSERT INTO fact (session_id, name, source_id, slot, value, pos) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (session_id, name, source_id, slot)
@@ -81,3 +88,32 @@ def add_usage(db: Database, session_id: int, usages: list[UsageDraft]) -> None:
                 usage.price_table,
             ),
         )
+
+
+def event_row(
+    event_id: int, source_id: int, draft: EventDraft, indexed: int, place: tuple[int, int]
+) -> tuple[Any, ...]:
+    """The values of `INSERT_EVENT`; `place` is the segment and where its text ends so far."""
+    body = draft.body
+    return (
+        event_id,
+        source_id,
+        draft.pos,
+        draft.at,
+        draft.kind,
+        draft.origin,
+        draft.tool,
+        draft.tool_class,
+        draft.call_id,
+        draft.is_error,
+        draft.exit_code,
+        _encode(draft.files).decode() if draft.files else None,
+        draft.command,
+        draft.usage_key,
+        draft.fingerprint,
+        indexed,
+        draft.label,
+        place[0] if body else None,
+        place[1] if body else 0,
+        len(body),
+    )

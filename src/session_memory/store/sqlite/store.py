@@ -13,10 +13,19 @@ import msgspec
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.fingerprint import path_name
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
-from session_memory.core.schema import Digest, Project, Session, SessionEvent
+from session_memory.core.schema import (
+    OBSERVER_VERSION,
+    Digest,
+    Observation,
+    Project,
+    Session,
+    SessionEvent,
+)
 from session_memory.errors import Refused, StoreLocked, StoreMissing
+from session_memory.store.lock import exclusive
 from session_memory.store.port import (
     Finding,
+    ObservationQuery,
     SessionQuery,
     StoreInfo,
     TextHit,
@@ -24,7 +33,7 @@ from session_memory.store.port import (
     UsageRow,
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
-from session_memory.store.sqlite import aging, check, dump, reading, searching, usage
+from session_memory.store.sqlite import aging, check, dump, observations, reading, searching, usage
 from session_memory.store.sqlite.connection import (
     Database,
     check_version,
@@ -49,9 +58,14 @@ def open_store(
 ) -> SqliteStore:
     """Open the store in a directory, bringing its schema up to date when it may be written."""
     path = os.path.join(directory, DATABASE)
-    if create_missing:
+    if create_missing and not (os.path.exists(path) and os.path.getsize(path)):
+        # Two processes that switch a new file to write-ahead logging at once collide.
         os.makedirs(directory, mode=0o700, exist_ok=True)
-        create(path)
+        with exclusive(directory, "opening", wait=True):
+            create(path)
+            fresh = connect(path)
+            migrate(fresh, now_ms)
+            fresh.close()
     connection = connect(path, read_only=read_only)
     try:
         if read_only:
@@ -230,6 +244,10 @@ class SqliteStore:
         """See store.port.Store."""
         return reading.digest(self._db, session_id)
 
+    def observations(self, query: ObservationQuery) -> list[Observation]:
+        """See store.port.Store."""
+        return observations.observations(self._db, query)
+
     def outcomes(self) -> dict[int, str]:
         """See store.port.Store."""
         return dict(rows(self._db, "SELECT session_id, outcome FROM digest"))
@@ -240,7 +258,12 @@ class SqliteStore:
 
     def unanalyzed(self) -> list[int]:
         """See store.port.Store."""
-        found = rows(self._db, "SELECT id FROM session WHERE state = 'captured' ORDER BY id")
+        found = rows(  # two indexes: an idle sweep asks this, whatever number of sessions there is
+            self._db,
+            "SELECT id FROM session WHERE state = 'captured' UNION"
+            " SELECT id FROM session WHERE raw_events > 0 AND observer < ? ORDER BY id",
+            (OBSERVER_VERSION,),
+        )
         return [row[0] for row in found]
 
     def usage(

@@ -15,21 +15,17 @@ from session_memory.core.facts import Fact
 from session_memory.core.fingerprint import path_name, session_name
 from session_memory.core.identity import Resolution
 from session_memory.core.retention import index_estimate
-from session_memory.core.schema import Digest
+from session_memory.core.schema import OBSERVER_VERSION, Digest, Observation
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, SegmentStore, pack
 from session_memory.store.sqlite import copies, statements
+from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, value
 from session_memory.store.sqlite.forgetting import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 
-_INSERT_EVENT = """
-INSERT INTO event (id, source_id, pos, at, kind, origin, tool, tool_class, call_id, is_error,
-  exit_code, files, command, usage_key, fingerprint, indexed, label, segment_id, body_at, body_len)
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-"""
 _encode = msgspec.json.Encoder().encode
 
 
@@ -284,14 +280,18 @@ class SqliteWriter:
                     turns.append((event_id, draft.turn_text))
                     state.index_bytes += index_estimate(len(draft.turn_text))
                     indexed = 2
-            event_rows.append(_event_row(event_id, source_id, draft, indexed, state))
+            event_rows.append(
+                statements.event_row(
+                    event_id, source_id, draft, indexed, (state.segment_id, state.body_bytes)
+                )
+            )
             if draft.body:
                 state.bodies.append(draft.body)
                 state.body_bytes += len(draft.body)
             event_id += 1
         state.next_seq += len(drafts)
         state.added += len(drafts)
-        self._db.executemany(_INSERT_EVENT, event_rows)
+        self._db.executemany(statements.INSERT_EVENT, event_rows)
         self._db.executemany("INSERT INTO event_text (rowid, body) VALUES (?, ?)", texts)
         self._db.executemany("INSERT INTO turn_text (rowid, body) VALUES (?, ?)", turns)
 
@@ -369,35 +369,16 @@ class SqliteWriter:
         )
         open_session = self._by_id.get(session_id)
         self._db.execute(
-            "UPDATE session SET low_value = ?, state = CASE WHEN raw_events + ? > 0"
+            "UPDATE session SET low_value = ?, observer = ?, state = CASE WHEN raw_events + ? > 0"
             " OR event_count = 0 THEN 'analyzed' ELSE 'raw_evicted' END WHERE id = ?",
-            (low_value, open_session.added if open_session else 0, session_id),
+            (
+                low_value,
+                OBSERVER_VERSION,
+                open_session.added if open_session else 0,
+                session_id,
+            ),
         )
 
-
-def _event_row(
-    event_id: int, source_id: int, draft: EventDraft, indexed: int, state: _OpenSession
-) -> tuple[Any, ...]:
-    body = draft.body
-    return (
-        event_id,
-        source_id,
-        draft.pos,
-        draft.at,
-        draft.kind,
-        draft.origin,
-        draft.tool,
-        draft.tool_class,
-        draft.call_id,
-        draft.is_error,
-        draft.exit_code,
-        _encode(draft.files).decode() if draft.files else None,
-        draft.command,
-        draft.usage_key,
-        draft.fingerprint,
-        indexed,
-        draft.label,
-        state.segment_id if body else None,
-        state.body_bytes if body else 0,
-        len(body),
-    )
+    def save_observations(self, session_id: int, observations: list[Observation]) -> None:
+        """See store.port.Writer."""
+        observing.save(self._db, session_id, observations)

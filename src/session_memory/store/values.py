@@ -1,0 +1,147 @@
+"""The values that go into a store and come out of it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from session_memory.core.schema import Cost, EventKind, ObservationType, Origin, ToolClass
+
+
+class EventDraft(msgspec.Struct):
+    """An event on its way in: redacted, fingerprinted, with the texts to index."""
+
+    pos: int
+    kind: EventKind
+    origin: Origin
+    fingerprint: int
+    body: bytes = b""
+    at: int | None = None
+    tool: str | None = None
+    tool_class: ToolClass | None = None
+    call_id: str | None = None
+    is_error: bool = False
+    exit_code: int | None = None
+    files: tuple[str, ...] = ()
+    command: str | None = None
+    usage_key: int | None = None
+    label: str | None = None
+    index_text: str | None = None
+    turn_text: str | None = None
+
+
+class UsageDraft(msgspec.Struct, frozen=True):
+    """One API response's tokens on their way in, priced."""
+
+    key: int
+    model: str
+    at: int | None
+    input: int
+    output: int
+    cache_read: int
+    cache_write_5m: int
+    cache_write_1h: int
+    reasoning: int
+    stated_usd: float | None
+    usd: float | None
+    price_table: str | None
+    sidechain: bool
+
+
+class Holder(msgspec.Struct, frozen=True):
+    """Who holds an event of a given fingerprint already. `event_id` is None once it is evicted."""
+
+    session_id: int
+    event_id: int | None
+    source_id: int | None
+    pos: int | None
+    forgotten: bool = False
+    """The user forgot this event: it must not come back."""
+
+
+class TextHit(msgspec.Struct, frozen=True):
+    """Where a text stands in one session."""
+
+    session_id: int
+    fingerprints: set[int]
+    """Of the events that hold it."""
+    fields: bool
+    """Whether titles, facts or the digest hold it."""
+
+
+class SessionHandle(msgspec.Struct):
+    """A session as a writer sees it."""
+
+    id: int
+    flavor: str
+    external_id: str
+    created: bool
+    """True when this block of writing made it."""
+    sources: set[int]
+    evicted_to: dict[int, int]
+    """Per source: records before this place were evicted and stay out."""
+
+
+class SessionQuery(msgspec.Struct, frozen=True):
+    """Which sessions to list; newest first."""
+
+    flavor: str | None = None
+    project: str | None = None
+    since: int | None = None
+    until: int | None = None
+    state: str | None = None
+    outcome: str | None = None
+    include_subagents: bool = True
+    limit: int | None = None
+
+
+class ObservationQuery(msgspec.Struct, frozen=True):
+    """Which observations to list; those of an excluded status only when asked for."""
+
+    session: int | None = None
+    project: str | None = None
+    types: tuple[ObservationType, ...] = ()
+    since: int | None = None
+    limit: int | None = None
+    """The latest so many."""
+    excluded: bool = False
+
+
+UsageGroup = Literal["day", "project", "model", "flavor", "session"]
+
+
+class UsageRow(msgspec.Struct, frozen=True):
+    """Tokens and dollars of one group. `unpriced_tokens` are those no price is known for."""
+
+    group: str
+    responses: int
+    cost: Cost
+    unpriced_tokens: int = 0
+    models: tuple[str, ...] = ()
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something fsck found wrong."""
+
+    check: str
+    detail: str
+    severity: Literal["error", "warning"] = "error"
+
+
+class StoreInfo(msgspec.Struct, frozen=True):
+    """The store at a glance."""
+
+    schema_version: int
+    path: str
+    sessions: int
+    events: int
+    projects: int
+    sources: int
+    unanalyzed: int
+    database_bytes: int
+    segment_bytes: int
+    text_bytes: int
+    per_flavor: dict[str, int]
+    last_event_at: int | None
+    superseded_events: int
