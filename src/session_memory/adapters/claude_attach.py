@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from session_memory.adapters.claude_events import Emitter, Record
-from session_memory.adapters.claude_text import (
-    EXCERPT,
-    compact_json,
-    split_user_text,
-    text_of,
-)
+from session_memory.adapters.claude_text import split_user_text, text_of
 from session_memory.adapters.common import Json, as_list, as_object, as_text
+from session_memory.adapters.excerpt import EXCERPT, compact_json
 
 _HOOKS = frozenset(
     {

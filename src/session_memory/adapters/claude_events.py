@@ -6,10 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from session_memory.adapters.claude_text import (
-    EXCERPT,
-    Piece,
     block_text,
-    compact_json,
     exit_code_of,
     is_denial,
     is_interruption,
@@ -26,6 +23,7 @@ from session_memory.adapters.common import (
     as_text,
     classify_tool,
 )
+from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
 from session_memory.core.schema import EventKind, Origin
 
 Record = dict[str, Json]

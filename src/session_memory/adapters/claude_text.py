@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
-
-import msgspec
 
 from session_memory.adapters.common import Json, as_list, as_object, as_text
-from session_memory.core.schema import EventKind, Origin
+from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
 
-EXCERPT = 2048
 """Characters kept of what is only worth a look: unknown records, attached files."""
-
-
-class Piece(NamedTuple):
-    """One part of a text that arrived under the role `user`."""
-
-    kind: EventKind
-    origin: Origin
-    label: str | None
-    text: str
-
 
 _GLUED = {
     "<ide_opened_file>": ("</ide_opened_file>", "ide_context"),
@@ -172,17 +157,6 @@ def media_placeholder(block: dict[str, Json]) -> str:
         return data
     size = len(data) * 3 // 4 - data[-2:].count("=") if data else 0
     return f"[{as_text(block.get('type'))}: {media}, {size} bytes]"
-
-
-def compact_json(value: Json, cap: int | None = None) -> str:
-    """JSON without blanks, cut at `cap` characters."""
-    try:
-        text = msgspec.json.encode(value).decode()
-    except (OverflowError, ValueError):  # an integer no JSON number of ours holds
-        text = json.dumps(value, ensure_ascii=False, default=str)
-    except RecursionError:  # the decoder stood a few calls higher, so it got a little deeper
-        text = "[nested too deeply]"
-    return text if cap is None else text[:cap]
 
 
 def is_denial(text: str) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.claude_text import EXCERPT, compact_json
 from session_memory.adapters.codex_items import (
     Handler,
     add_pieces,
@@ -16,6 +15,7 @@ from session_memory.adapters.codex_items import (
 from session_memory.adapters.codex_memory import Emitter, Outcome, Record
 from session_memory.adapters.codex_text import content_text, split_user_text
 from session_memory.adapters.common import Json, as_list, as_object, as_text
+from session_memory.adapters.excerpt import EXCERPT, compact_json
 
 
 def event_msg(payload: Record, out: Emitter) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from session_memory.adapters.claude_text import EXCERPT, Piece, compact_json
 from session_memory.adapters.codex_memory import Emitter, Record, Side
 from session_memory.adapters.codex_text import (
     command_line,
@@ -24,6 +23,7 @@ from session_memory.adapters.common import (
     classify_tool,
     decode_record,
 )
+from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
 
 Handler = Callable[[Record, Emitter], None]
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.adapters.claude_text import EXCERPT, compact_json
 from session_memory.adapters.codex_lineage import Lineage
 from session_memory.adapters.common import Json, RawEvent
+from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.core.schema import EventKind, Origin
 
 Record = dict[str, Json]

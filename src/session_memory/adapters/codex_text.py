@@ -7,8 +7,8 @@ import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from session_memory.adapters.claude_text import EXCERPT, Piece, compact_json
 from session_memory.adapters.common import Json, as_list, as_object, as_text, decode_record
+from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
 from session_memory.core.schema import Origin
 
 _TAGS = {

@@ -355,7 +355,8 @@ def walk_files(
 ) -> Iterator[SourceFile]:
     """Every regular file below `root` whose name ends in `suffix`, not through linked directories.
 
-    A directory that cannot be listed is passed over here; the sweep reports it (`unlisted`).
+    A directory that cannot be listed and a link that leads nowhere are given too, with no size:
+    reading them fails, and so the sweep reports them instead of passing over them in silence.
     """
     stack = [root]
     while stack:
@@ -363,6 +364,8 @@ def walk_files(
         try:
             entries = list(os.scandir(directory))
         except OSError:
+            if os.path.lexists(directory):
+                yield SourceFile(directory, -1, 0, 0, 0, 0)
             continue
         for entry in entries:
             if entry.is_dir(follow_symlinks=False):
@@ -372,6 +375,8 @@ def walk_files(
                 try:
                     info = entry.stat()
                 except OSError:
+                    if entry.is_symlink():
+                        yield SourceFile(entry.path, -1, 0, 0, 0, 0)
                     continue
                 if stat.S_ISREG(info.st_mode):  # opening a pipe of that name would wait for ever
                     yield _source_file(entry.path, info)

@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from session_memory.adapters.claude_text import EXCERPT, compact_json
 from session_memory.adapters.common import (
     Json,
     RawEvent,
@@ -18,6 +17,7 @@ from session_memory.adapters.common import (
     as_text,
     decode_record,
 )
+from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.grok_text import content_text, user_pieces
 from session_memory.adapters.grok_tools import (

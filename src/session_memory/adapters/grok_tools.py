@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from session_memory.adapters.claude_text import EXCERPT, compact_json
 from session_memory.adapters.common import (
     Json,
     RawEvent,
@@ -17,6 +16,7 @@ from session_memory.adapters.common import (
     classify_tool,
     decode_record,
 )
+from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.grok_text import content_text
 from session_memory.core.schema import ToolClass
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from session_memory.adapters.claude_text import EXCERPT, compact_json
 from session_memory.adapters.common import Json, RawEvent, as_list, as_object, as_text
+from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.grok_kinds import IGNORED
 from session_memory.adapters.grok_order import Line

@@ -32,6 +32,9 @@ VERBS: dict[str, Verb] = {
     "sessions": Verb("session_memory.cli.sessions", "List captured sessions."),
     "show": Verb("session_memory.cli.show", "Show one session, event by event."),
     "digest": Verb("session_memory.cli.digest", "Show what was distilled from a session."),
+    "observations": Verb(
+        "session_memory.cli.observations", "What was asked, ruled, decided, planned and done."
+    ),
     "usage": Verb("session_memory.cli.usage", "Tokens and cost by day, project or model."),
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
     "forget": Verb("session_memory.cli.forget", "Remove sessions or texts for good."),

@@ -9,7 +9,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line
-from session_memory.cli.stores import alone
+from session_memory.cli.stores import changing
 from session_memory.cli.times import Moment, to_ms
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
@@ -43,7 +43,7 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
       session-memory forget --text "my old address" --verify
     """
     wanted = _wanted(app, asked)
-    with alone(app, "a sweep") as store:
+    with changing(app, "a sweep") as store:
         if verify:
             if wanted.text is None:
                 raise click.UsageError("--verify needs --text")

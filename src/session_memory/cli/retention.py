@@ -8,7 +8,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, one_line
-from session_memory.cli.stores import alone, reading
+from session_memory.cli.stores import changing, reading
 from session_memory.core.retention import EvictionPlan, Policy, explain
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
@@ -44,7 +44,7 @@ def plan(app: App) -> None:
 @pass_app
 def apply(app: App, yes: bool) -> int:
     """Evict what the plan says. Digests, costs and sessions stay; raw text cannot come back."""
-    with alone(app, "a sweep") as store:
+    with changing(app, "a sweep") as store:
         found = make_plan(store, _policy(app), app.clock())
         if found.evictions and not yes:
             _ask(found)

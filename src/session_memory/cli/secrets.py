@@ -6,7 +6,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json
-from session_memory.cli.stores import alone
+from session_memory.cli.stores import alone, changing
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.ingest import rescan as scanning
 from session_memory.redact import Redactor
@@ -39,7 +39,7 @@ def scan(app: App) -> int:
 @pass_app
 def rescan(app: App) -> None:
     """Redact what is stored again: texts, index, digests, titles."""
-    with alone(app, "a sweep") as store:
+    with changing(app, "a sweep") as store:
         report = scanning.rescan(store, Redactor(store.tag_key))
     _tell(app, report, "redacted")
 

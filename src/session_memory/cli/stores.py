@@ -9,6 +9,7 @@ from pathlib import Path
 from session_memory.cli.app import App
 from session_memory.errors import StoreMissing
 from session_memory.ingest.sweep import Surroundings
+from session_memory.ingest.unfinished import marked
 from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
 from session_memory.store.sqlite import SqliteStore, open_store
@@ -30,6 +31,13 @@ def alone(app: App, what: str) -> Generator[SqliteStore]:
     if not app.paths.store_db.exists():
         raise StoreMissing(f"no store at {app.paths.data}")
     with exclusive(str(app.paths.data / "sweep.lock"), what), reading(app) as store:
+        yield store
+
+
+@contextmanager
+def changing(app: App, what: str) -> Generator[SqliteStore]:
+    """Like `alone`, for a verb that deletes: what it leaves when it is cut off is found again."""
+    with alone(app, what) as store, marked(str(app.paths.data)):
         yield store
 
 

@@ -30,7 +30,7 @@ def capture(
             identity.share_worktrees, around.config.domains, identity.default_domain, around.home
         ),
     )
-    total = sum(file.size for group in changed for file in group.files)
+    total = sum(max(file.size, 0) for group in changed for file in group.files)
     with store.writing() as writer:
 
         def commit(open_sessions: set[int]) -> None:

@@ -6,7 +6,6 @@ goes on from what was committed and comes to the same result.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -21,6 +20,7 @@ from session_memory.core.cursor import Stamp
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.discover import Places, discover, places, stamp_of
 from session_memory.ingest.report import Failure, SweepReport
+from session_memory.ingest.unfinished import clear, is_marked, mark
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 
@@ -145,9 +145,9 @@ def _dry_run(around: Surroundings, report: SweepReport) -> None:
     finally:
         if store:
             store.close()
-    from session_memory.ingest.read_source import count_only
+    from session_memory.ingest.read_source import SourceReader, count_only
 
-    total = sum(file.size for group in changed for file in group.files)
+    total = sum(max(file.size, 0) for group in changed for file in group.files)
     for group in changed:
         for file in group.files:
             around.progress(report.bytes_read, total, file.path)
@@ -156,17 +156,19 @@ def _dry_run(around: Surroundings, report: SweepReport) -> None:
                 report.ingested += 1
             except OSError as error:
                 report.failed.append(Failure(file.path, error.strerror or str(error)))
+            except SourceReader.ADAPTER_FAULTS as error:
+                report.failed.append(Failure(file.path, f"{type(error).__name__}: {error}"))
 
 
 def _sweep(around: Surroundings, report: SweepReport) -> None:
     store = around.open_store()
-    dirty = os.path.join(around.store_directory, "sweep.unfinished")
+    directory = around.store_directory
     try:
-        if os.path.exists(dirty):  # the last one was cut off: it may have left files without rows
+        if is_marked(directory):
             report.orphans_removed = store.sweep_orphans()
         changed = _find_changed(around, report, store)
         if any(group.files for group in changed) or store.unanalyzed():
-            _mark(dirty)
+            mark(directory)
             from session_memory.ingest.capture import capture  # 50 ms that an idle sweep saves
 
             capture(around, store, changed, report)
@@ -176,14 +178,8 @@ def _sweep(around: Surroundings, report: SweepReport) -> None:
         now = around.clock()
         plan = make_plan(store, policy_of(around.config.retention), now)
         if plan.evictions:  # files go after their rows, so this too can be cut off in between
-            _mark(dirty)
+            mark(directory)
         report.retention = apply_plan(store, plan, now)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(dirty)
+        clear(directory)
     finally:
         store.close()
-
-
-def _mark(path: str) -> None:
-    """Leave a sign that a sweep is under way; the next one finds it if this one never ends."""
-    os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))

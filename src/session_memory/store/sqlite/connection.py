@@ -12,7 +12,13 @@ from urllib.parse import quote
 
 import apsw
 
-from session_memory.errors import StoreDamaged, StoreLocked, StoreMissing, StoreTooNew
+from session_memory.errors import (
+    StoreDamaged,
+    StoreError,
+    StoreLocked,
+    StoreMissing,
+    StoreTooNew,
+)
 
 BUSY_TIMEOUT_MS = 10_000
 SCHEMA_VERSION = 2
@@ -171,10 +177,23 @@ def transaction(connection: Database) -> Generator[None]:
         check_version(connection)
         yield
         connection.execute("COMMIT")
-    except BaseException:
+    except BaseException as error:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+        if isinstance(error, DISK_ERRORS):
+            raise disk_error(error) from error
         raise
+
+
+DISK_ERRORS = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
+
+
+def disk_error(error: Exception) -> StoreError:
+    """What SQLite says when the disk does not take what it writes."""
+    return StoreError(
+        f"cannot write the store: {error}",
+        hint="free disk space or check the store's permissions; nothing half-written was kept",
+    )
 
 
 def rows(connection: Database, sql: str, bindings: Any = ()) -> list[Row]:

@@ -33,6 +33,9 @@ class Needle:
         return tuple(form.encode("utf-8", "replace") for form in self.forms)
 
 
+_TOLD = (("digest", "body"), ("evicted_digest", "body"), ("fact", "value"), ("observation", "text"))
+
+
 def find_text(db: Database, segments: SegmentStore, needle: Needle) -> list[TextHit]:
     """Per session: fingerprints of the events that hold it, and whether its fields do."""
     hits: list[TextHit] = []
@@ -46,7 +49,7 @@ def find_text(db: Database, segments: SegmentStore, needle: Needle) -> list[Text
         }
         fields = any(
             needle.occurs(text)
-            for table, column in (("digest", "body"), ("evicted_digest", "body"), ("fact", "value"))
+            for table, column in _TOLD
             for (text,) in rows(
                 db, f"SELECT {column} FROM {table} WHERE session_id = ?", (session_id,)
             )

@@ -150,8 +150,9 @@ _DOCUMENTS = (
     ("digest", "body", "session_id"),
     ("evicted_digest", "body", "session_id"),
     ("fact", "value", "session_id"),
+    ("observation", "json_quote(text)", "session_id"),
 )
-"""(table, column, session) of every JSON text outside the segments that comes from a log."""
+"""(table, JSON text, session) of everything outside the segments that comes from a log."""
 
 
 def replace_words(db: Database, words: Words) -> set[int]:
@@ -163,9 +164,12 @@ def replace_words(db: Database, words: Words) -> set[int]:
                 data = str(old).encode()
                 new = words(data)
                 if new is not data:
+                    column_name = "text" if table == "observation" else column
+                    stored = msgspec.json.decode(new) if table == "observation" else new.decode()
                     db.execute(
-                        f"UPDATE {table} SET {column} = ? WHERE {column} = ? AND {session} = ?",
-                        (new.decode(), old, session_id),
+                        f"UPDATE {table} SET {column_name} = ?"
+                        f" WHERE {column} = ? AND {session} = ?",
+                        (stored, old, session_id),
                     )
                     changed.add(session_id)
         settle_sessions(db, changed)

@@ -35,11 +35,13 @@ from session_memory.store.port import (
 from session_memory.store.segments import DirectorySegments, SegmentReader
 from session_memory.store.sqlite import aging, check, dump, observations, reading, searching, usage
 from session_memory.store.sqlite.connection import (
+    DISK_ERRORS,
     Database,
     check_version,
     connect,
     copy_database,
     create,
+    disk_error,
     migrate,
     rows,
     schema_version,
@@ -120,6 +122,9 @@ class SqliteStore:
         except (apsw.BusyError, apsw.LockedError):
             writer.rollback()
             raise StoreLocked("another process is writing to the store") from None
+        except DISK_ERRORS as error:
+            writer.rollback()
+            raise disk_error(error) from error
         except BaseException:
             writer.rollback()
             raise

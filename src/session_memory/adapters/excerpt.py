@@ -1,0 +1,34 @@
+"""Pieces of text that adapters make: parts of a message, and records of no known type as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import NamedTuple
+
+import msgspec
+
+from session_memory.adapters.common import Json
+from session_memory.core.schema import EventKind, Origin
+
+EXCERPT = 2048
+"""How much is kept of what nobody knows, and of listings nobody reads twice."""
+
+
+class Piece(NamedTuple):
+    """One part of a text that arrived under the role `user`."""
+
+    kind: EventKind
+    origin: Origin
+    label: str | None
+    text: str
+
+
+def compact_json(value: Json, cap: int | None = None) -> str:
+    """JSON without blanks, cut at `cap` characters."""
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (OverflowError, ValueError):  # an integer no JSON number of ours holds
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:  # the decoder stood a few calls higher, so it got a little deeper
+        text = "[nested too deeply]"
+    return text if cap is None else text[:cap]

@@ -1,0 +1,37 @@
+"""A mark beside the store while something is being written or deleted.
+
+Files are written before their rows and deleted after them, so work that is cut off can leave files
+without rows. The mark tells the next sweep to look for them; without it, it need not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Generator
+
+NAME = "sweep.unfinished"
+
+
+def is_marked(directory: str) -> bool:
+    """Whether the last piece of work never ended."""
+    return os.path.exists(os.path.join(directory, NAME))
+
+
+def mark(directory: str) -> None:
+    """Say that work is under way."""
+    os.close(os.open(os.path.join(directory, NAME), os.O_CREAT | os.O_WRONLY, 0o600))
+
+
+def clear(directory: str) -> None:
+    """Say that it ended well."""
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(os.path.join(directory, NAME))
+
+
+@contextlib.contextmanager
+def marked(directory: str) -> Generator[None]:
+    """Keep the mark for the length of the block; it stays when the block fails."""
+    mark(directory)
+    yield
+    clear(directory)
