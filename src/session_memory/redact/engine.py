@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
 import msgspec
 
-from session_memory.redact.linear import compile_pattern, compile_set, literal
-from session_memory.redact.named import MIN_QUOTED, SECRET_NAME
-from session_memory.redact.placeholder import MARK, gaps, placeholder
-from session_memory.redact.plausible import is_value
+from session_memory.redact.fields import named_value, pair_value
+from session_memory.redact.linear import Match, Pattern, compile_pattern, compile_set, literal
+from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
+from session_memory.redact.placeholder import marks, placeholder
 from session_memory.redact.rules import RULES, Rule
 
 PASSES = 12
@@ -35,35 +35,63 @@ class Found(NamedTuple):
     order: int
     """Place of the rule in the table: the most specific rule that saw a secret names it."""
     secret: bytes
+    first: int
+    """Where the secret begins; before it stands what the rule writes as `lead`."""
     lead: bytes
-    """What the rule writes before the placeholder in place of what it matched there."""
+
+
+class Hit(NamedTuple):
+    """Where a secret stands in a text, in bytes, and the rule that names it; never its value."""
+
+    start: int
+    end: int
+    rule: str
+
+
+class UnsettledError(Exception):
+    """Replacing uncovers more and more to replace: the text is made to do so."""
 
 
 class Redactor:
     """Holds the compiled table and the store's key; counts what it replaced, by rule."""
 
-    def __init__(self, key: bytes, rules: Sequence[Rule] = RULES) -> None:
+    def __init__(
+        self, key: bytes, rules: Sequence[Rule] = RULES, extra: Sequence[Rule] = ()
+    ) -> None:
         if not key:
             raise ValueError("redaction needs a key: without one a tag could be guessed")
         self.counts: Counter[str] = Counter()
         self._key = key if len(key) <= blake2b.MAX_KEY_SIZE else blake2b(key).digest()
-        self._rules = tuple(rules)
-        self._patterns = tuple(compile_pattern(rule.pattern) for rule in self._rules)
-        self._matching = compile_set(rule.pattern for rule in self._rules)
-        keywords = sorted({keyword for rule in self._rules for keyword in rule.keywords})
-        self._prefilter = compile_set(literal(keyword) for keyword in keywords)
+        # The user's own rules come first: they know best what a secret is called.
+        self._rules = (*extra, *rules)
+        self._patterns: dict[int, Pattern] = {}
+        self._always = {n for n, rule in enumerate(self._rules) if not rule.keywords}
+        found_by = defaultdict[bytes, list[int]](list)
+        for order, rule in enumerate(self._rules):
+            for pattern in (rule.pattern,) if rule.everyday else first_signs(rule):
+                found_by[pattern].append(order)
+        self._first_signs = tuple(found_by.values())
+        self._first = compile_set(found_by)
+        words = {sign for rule in self._rules for sign in first_signs(rule)}
+        self._keywords = compile_set(sorted(words))
 
     def redact(self, data: bytes) -> bytes:
         """`data` with every secret replaced; the same object when there is none."""
-        if not self._prefilter.Match(data):
-            return data
-        for _ in range(PASSES):
-            redacted = self._redact_once(data)
-            if redacted is data:
-                return data
-            data = redacted
-        self.counts[UNSETTLED] += 1
-        return placeholder(data, self._key)
+        pieces = self._cut(data)
+        return b"".join(piece.data for piece in pieces) if pieces else data
+
+    def find(self, data: bytes) -> list[Hit]:
+        """Where `redact` would replace something, in order."""
+        pieces = self._cut(data)
+        return [Hit(piece.start, piece.end, piece.rule) for piece in pieces if piece.is_replaced]
+
+    def redact_joined(self, parts: Sequence[bytes]) -> list[bytes]:
+        """`parts` of one streamed message, redacted as the one text they are.
+
+        A secret that spans several of them leaves its placeholder where it began.
+        """
+        pieces = self._cut(b"".join(parts))
+        return spread(pieces, map(len, parts)) if pieces else list(parts)
 
     def redact_text(self, text: str) -> str:
         """`redact` for text; the same object when there is no secret."""
@@ -78,7 +106,7 @@ class Redactor:
         What cannot be decoded becomes one JSON string that holds its redacted text.
         """
         escaped = b"\\u00" in encoded or b"\\/" in encoded  # spellings that hide a keyword
-        if not escaped and not self._prefilter.Match(encoded):
+        if not (escaped or self._always or self._keywords.Match(encoded)):
             return encoded
         try:
             document: Json = msgspec.json.decode(encoded)
@@ -93,30 +121,61 @@ class Redactor:
         self.counts.clear()
         return counts
 
-    def _redact_once(self, data: bytes) -> bytes:
-        found = [item for start, end in gaps(data) for item in self._find(data, start, end)]
-        if not found:
-            return data
-        pieces: list[bytes] = []
-        position = 0
-        for item in merge(found):
-            self.counts[self._rules[item.order].id] += 1
-            mark = placeholder(item.secret, self._key)
-            pieces += (data[position : item.start], item.lead, mark)
-            position = item.end
-        pieces.append(data[position:])
-        return b"".join(pieces)
+    def _cut(self, data: bytes) -> list[Piece]:
+        """The text in pieces with every secret replaced; nothing when there is none."""
+        rules = self._candidates(data)
+        if not rules:
+            return []
+        pieces: list[Piece] = []
+        try:
+            for start, end, kept in marks(data):
+                piece = Piece(data[start:end], start, end, KEPT if kept else TEXT)
+                if start or end < len(data):  # beside a mark other words begin and end
+                    rules = self._candidates(piece.data)
+                pieces += (piece,) if kept else self._settle(piece, PASSES, rules)
+        except UnsettledError:
+            pieces = [Piece(placeholder(data, self._key), 0, len(data), UNSETTLED)]
+        replaced = [piece.rule for piece in pieces if piece.is_replaced]
+        self.counts.update(replaced)
+        return pieces if replaced else []
 
-    def _find(self, data: bytes, start: int, end: int) -> Iterator[Found]:
-        text = data if end - start == len(data) else data[start:end]
-        for order in self._matching.Match(text) or ():
-            rule = self._rules[order]
-            for match in self._patterns[order].finditer(text):
-                first, last = match.span(rule.group)
-                secret = text[first:last]
-                if rule.check is None or rule.check(secret):
-                    begin = match.span()[0] if rule.lead else first
-                    yield Found(start + begin, start + last, order, secret, rule.lead)
+    def _settle(self, piece: Piece, passes: int, rules: set[int]) -> Iterator[Piece]:
+        """Replace what is found, then look again at each stretch that is left between."""
+        edits = list(self._edits(piece.data, rules))
+        if not edits:
+            yield piece
+            return
+        if not passes:
+            raise UnsettledError
+        for part in apply(piece, edits):
+            if part.rule == TEXT:
+                yield from self._settle(part, passes - 1, self._candidates(part.data))
+            else:
+                yield part
+
+    def _edits(self, text: bytes, rules: set[int]) -> Iterator[Edit]:
+        found = [item for order in sorted(rules) for item in self._apply(order, text)]
+        for item in merge(found) if found else ():
+            mark = placeholder(item.secret, self._key)
+            rule = self._rules[item.order].id
+            yield Edit(item.start, item.first, item.end, item.lead, mark, rule)
+
+    def _candidates(self, text: bytes) -> set[int]:
+        """The rules worth trying: found as a whole in this pass, or at least a keyword of theirs."""
+        signs = self._first.Match(text) or ()
+        return {order for sign in signs for order in self._first_signs[sign]} | self._always
+
+    def _apply(self, order: int, text: bytes) -> Iterator[Found]:
+        rule = self._rules[order]
+        pattern = self._patterns.get(order)
+        if pattern is None:  # compiled at first need: most rules are never needed in a run
+            pattern = self._patterns[order] = compile_pattern(rule.pattern)
+        for match in pattern.finditer(text):
+            first, last = secret_span(match, rule.group, pattern.groups)
+            secret = text[first:last]
+            if secret and (rule.check is None or rule.check(secret)):
+                start = match.span()[0] if rule.lead else first
+                yield Found(start, last, order, secret, first, rule.lead)
 
     def _redact_value(self, value: Json) -> Json:
         match value:
@@ -125,25 +184,35 @@ class Redactor:
             case list():
                 return [self._redact_value(item) for item in value]
             case dict():
+                secret = pair_value(value)
                 return {
-                    self.redact_text(name): self._redact_field(name, item)
+                    self.redact_text(name): self._redact_field(name, item, named=name == secret)
                     for name, item in value.items()
                 }
             case _:
                 return value
 
-    def _redact_field(self, name: str, value: Json) -> Json:
+    def _redact_field(self, name: str, value: Json, *, named: bool) -> Json:
         """A value under a name such as `password` is a secret whatever it looks like."""
-        if not isinstance(value, str) or not SECRET_NAME.search(name):
-            return self._redact_value(value)
-        data = value.encode("utf-8", "surrogatepass")
-        # White space means prose: a message about a password, not the password.
-        if len(value) < MIN_QUOTED or data.split() != [data] or MARK.search(data):
-            return self._redact_value(value)
-        if not is_value(data):
+        data = named_value(name, value, named=named)
+        if data is None:
             return self._redact_value(value)
         self.counts[NAMED_FIELD] += 1
         return placeholder(data, self._key).decode()
+
+
+def first_signs(rule: Rule) -> list[bytes]:
+    """Expressions of which every text that the rule matches holds one."""
+    return [literal(keyword, exact=rule.exact) for keyword in rule.keywords]
+
+
+def secret_span(match: Match, group: int, groups: int) -> tuple[int, int]:
+    """The span of the rule's group, or of the next one that took part in the match."""
+    for number in range(group, groups + 1):
+        span = match.span(number)
+        if span[0] >= 0:
+            return span
+    return match.span()
 
 
 def merge(found: list[Found]) -> Iterator[Found]:
@@ -161,5 +230,6 @@ def merge(found: list[Found]) -> Iterator[Found]:
             continue
         best = min(current, item, key=lambda one: one.order)
         end = max(current.end, item.end)
-        current = Found(current.start, end, best.order, best.secret, current.lead)
+        first = current.first if current.lead else min(current.first, item.first)
+        current = Found(current.start, end, best.order, best.secret, first, current.lead)
     yield current

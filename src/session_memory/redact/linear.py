@@ -23,6 +23,8 @@ class Match(Protocol):
 class Pattern(Protocol):
     """One compiled expression."""
 
+    groups: int
+
     def finditer(self, text: bytes) -> Iterator[Match]: ...
 
 
@@ -30,6 +32,10 @@ class PatternSet(Protocol):
     """Many expressions in one automaton: one pass tells which of them match."""
 
     def Match(self, text: bytes) -> list[int] | None: ...  # noqa: N802 (RE2's own name)
+
+
+class BadPatternError(ValueError):
+    """RE2 cannot compile the expression: it needs more than linear time, or is none."""
 
 
 def _options() -> Any:
@@ -44,7 +50,12 @@ def _options() -> Any:
 
 def compile_pattern(pattern: bytes) -> Pattern:
     """Compile one expression (RE2 syntax)."""
-    return _re2.compile(pattern, _options())
+    try:
+        return _re2.compile(pattern, _options())
+    except _re2.error as error:
+        reason = error.args[0] if error.args else ""
+        text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        raise BadPatternError(text) from error
 
 
 def compile_set(patterns: Iterable[bytes]) -> PatternSet:
@@ -56,6 +67,7 @@ def compile_set(patterns: Iterable[bytes]) -> PatternSet:
     return patterns_set
 
 
-def literal(text: str) -> bytes:
-    """An expression that finds `text`, in upper or lower case."""
-    return b"(?i)" + cast(bytes, _re2.escape(text.encode()))
+def literal(text: str, *, exact: bool = False) -> bytes:
+    """An expression that finds `text`, in upper or lower case unless it has to be `exact`."""
+    escaped = cast(bytes, _re2.escape(text.encode()))
+    return escaped if exact else b"(?i)" + escaped

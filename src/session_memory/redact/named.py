@@ -1,134 +1,82 @@
-"""Secrets that tell by what stands before them: a name, a header, a flag, the user of a URL."""
+"""Secrets that tell by the name before them, in code, configuration, markup and talk."""
 
 from __future__ import annotations
 
-import re
-
-from session_memory.redact.plausible import is_literal, is_random, is_setting, is_value
-from session_memory.redact.rule import Rule, fake
-
-MIN_QUOTED = 6
-"""Shortest value that a quoted name makes a secret; founding rule 4 wants 8 of a bare one."""
-
-# One character of a value in UTF-8: a byte that starts one and the bytes that continue it, so that
-# lengths count characters as the founding rules do.
-_CHAR = rb"(?:[^\s'\"\x80-\xbf][\x80-\xbf]*)"
-
-_WORDS = (
-    rb"pass(?:word|wd|phrase|code)|[_-]pwd|secret(?:[_-]?(?:access[_-]?)?key(?:[_-]?base)?)?|token|"
-    rb"(?:api|access|private|auth|encryption|signing|master|account|session)[_-]?key"
+from session_memory.redact.names import (
+    SHORT,
+    SHORT_KEYWORDS,
+    STRONG,
+    STRONG_ALONE,
+    STRONG_KEYWORDS,
+    SUFFIX,
+    WEAK,
+    WEAK_KEYWORDS,
 )
-_WORD_KEYWORDS = (
-    *("password", "passwd", "passphrase", "passcode", "_pwd", "-pwd", "secret", "token"),
-    *("apikey", "accesskey", "privatekey", "authkey", "encryptionkey", "signingkey", "masterkey"),
-    *("accountkey", "sessionkey", "_key", "-key"),
+from session_memory.redact.plausible import (
+    is_key,
+    is_literal,
+    is_mixed,
+    is_opaque,
+    is_password,
+    is_quoted,
+    is_setting,
 )
-SECRET_NAME = re.compile(rf"(?i)(?:{_WORDS.decode()}|^pwd)$")
-"""Names of fields whose value is a secret."""
+from session_memory.redact.rule import HEX, Rule, fake
 
 # A value without quotes ends where a shell or a URL ends it, and not with punctuation of the text.
 _BARE_ENDS = rb"\s'\"`\\;&|<>()\x80-\xbf"
-_BARE_VALUE = (
-    rb"((?:[^" + _BARE_ENDS + rb"][\x80-\xbf]*){7,}[^" + _BARE_ENDS + rb",.:}\]][\x80-\xbf]*)"
-)
+_LAST = rb"[^" + _BARE_ENDS + rb",.:}\]][\x80-\xbf]*"
 
-FOUNDING = (
-    Rule(
-        id="sk-key",
-        pattern=rb"sk-[A-Za-z0-9]{20,}",
-        keywords=("sk-",),
-        must_match=(fake("sk-", 20), fake("task-", 25)),
-        must_not_match=(fake("sk-", 19), "risk-assessment-of-the-project"),
-    ),
-    Rule(
-        id="aws-access-key-id",
-        pattern=rb"\bAKIA[A-Z0-9]{16}\b",
-        keywords=("akia",),
-        must_match=("AKIA" + "A1B2C3D4" * 2,),
-        must_not_match=("xAKIA" + "A1B2C3D4" * 2, "AKIA" + "A1B2C3D4" * 2 + "E", "AKIA1234"),
-    ),
-    Rule(
-        id="bearer",
-        pattern=rb"(?i)\bbearer\s+([A-Za-z0-9._-]{16,})\b",
-        group=1,
-        lead=b"Bearer ",
-        keywords=("bearer",),
-        must_match=(fake("bearer   ", 16), fake("Authorization: Bearer ", 40)),
-        must_not_match=(fake("Bearer ", 15), "bearer authentication is used"),
-    ),
-    Rule(
-        id="assignment",
-        pattern=rb"(?i)\b(?:api[_-]?key|token|secret|password)\b\s*[:=]\s*['\"]?("
-        + _CHAR
-        + rb"{8,})",
-        group=1,
-        keywords=("api_key", "api-key", "apikey", "token", "secret", "password"),
-        must_match=(
-            "api_key='abcdefgh12'",
-            "Api-Key : abcdefgh",
-            'TOKEN="abcdefgh"',
-            "password = пароль12",
-            "token=get_token()",
-        ),
-        must_not_match=(
-            "token=abcdefg",
-            "password: пароль1",
-            "tokens=abcdefghij",
-            "secret abcdefghi",
-        ),
-    ),
-)
 
-CONTEXT = (
-    Rule(
-        id="authorization",
-        pattern=rb"(?i)authorization['\"\\]*\s*[:=]\s*['\"\\]*(?:bearer|basic|token|apikey|digest)\s+"
-        rb"['\"\\]*([a-z0-9+/=._~-]{8,})",
-        group=1,
-        keywords=("authorization",),
-        check=is_value,
-        must_match=(
-            fake("Authorization: Basic ", 24),
-            fake('"Authorization": "Token ', 20) + '"',
-            fake("authorization: bearer ab+/", 12),
-        ),
-        must_not_match=("Authorization: Bearer $TOKEN", "Authorization: Bearer <your-api-key>"),
-    ),
-    Rule(
-        id="url-password",
-        pattern=rb"://[^\s/?#:@'\"<>\\]*:([^\s/?#@'\"<>\\]+)@[A-Za-z0-9\[_$%{-]",
-        group=1,
-        keywords=("://",),
-        check=is_value,
-        must_match=("postgres://app:hunter2@db/main", "https://user:p:ss@host.test/"),
-        must_not_match=(
-            "http://localhost:3000/@vite/client",
-            "ssh://git@host.test:org/repo",
-            "https://${USER}:${PASS}@host.test",
-            "https://user:****@host.test",
-        ),
-    ),
-    Rule(
-        id="url-token",
-        pattern=rb"://([A-Za-z0-9_-]{20,})@",
-        group=1,
-        keywords=("://",),
-        check=is_random,
-        must_match=(fake("https://", 40) + "@host.test/repo.git",),
-        must_not_match=("https://some-long-user-name-in-a-url@host.test/",),
-    ),
+def bare(least: int) -> bytes:
+    """A group for a value of so many characters without quotes."""
+    return rb"((?:[^%b][\x80-\xbf]*){%d,}%b)" % (_BARE_ENDS, least - 1, _LAST)
+
+
+def quoted(least: int) -> bytes:
+    """Groups for a value of so many characters in quotes of any kind, escaped ones too."""
+    kinds = (
+        rb"\\*%b((?:[^\s\\%b\x80-\xbf][\x80-\xbf]*|\\[^\s\\%b\x80-\xbf][\x80-\xbf]*){%d,})\\*%b"
+        % (quote, quote, quote, least, quote)
+        for quote in (b'"', b"'", b"`")
+    )
+    return rb"(?:" + rb"|".join(kinds) + rb")"
+
+
+# Between a name and its value: the end of a quoted or indexed name, a type, an operator, and the
+# letter before a string in Python, C# or Objective-C.
+_CLOSING = rb"(?:\\*['\"`](?:\[[0-9]*\]|[\])])?|\[[0-9]*\]|[\])])"
+_CLOSED = _CLOSING + rb"?"
+_TYPE = rb"(?:\s*:\s*[a-z_&*][\w.<>\[\]?|]{0,20}|\s+string)"
+_TYPED = _TYPE + rb"?"
+_UNUSUAL = rb"\s*(?:[!:=]={1,2}|=>|\|\||\?\?|<-|\bor\b)\s*"
+_OPERATOR = rb"\s*(?:[:!=]?={1,3}|=>|:|\|\||\?\?|<-|\bor\b)>?\s*"
+_PREFIX = rb"(?:[brufl@]{1,2})?"
+_STRONG_NAME = rb"(?i)(?:" + STRONG + rb")" + SUFFIX
+_SHORT_NAME = rb"(?i)(?:\b|_)(?:" + SHORT + rb")" + SUFFIX
+
+NAMED = (
     Rule(
         id="quoted-name",
-        # Also escaped, as JSON inside JSON; a value in quotes may hold escapes, but no quote.
-        pattern=rb"(?i)(?:" + _WORDS + rb")\\*['\"]\s*(?::|=>?)\s*\\*['\"]"
-        rb"((?:[^\s'\"\\\x80-\xbf][\x80-\xbf]*|\\[^'\"\\\s\x80-\xbf][\x80-\xbf]*){6,})\\*['\"]",
+        pattern=rb"(?i)(?:(?:[_a-z0-9.-](?:%b)|%b)%b%b%b%b|(?:%b)(?:%b%b|%b%b|%b))%b%b"
+        % (
+            *(STRONG, STRONG_ALONE, SUFFIX, _CLOSED, _TYPED, _OPERATOR),
+            *(STRONG, _CLOSING, _OPERATOR, _TYPE, _OPERATOR, _UNUSUAL, _PREFIX, quoted(6)),
+        ),
         group=1,
-        keywords=_WORD_KEYWORDS,
-        check=is_value,
+        everyday=True,
+        keywords=STRONG_KEYWORDS,
+        check=is_quoted,
         must_match=(
             '{"password": "hunter2hunter2"}',
             "'client_secret' => 'abcdefgh'",
             '{\\"dbPassword\\": \\"hunter2hunter2\\"}',
+            "$config['db_password'] = 'hunter2!';",
+            'db_password: str = "hunter2!"',
+            'var dbPassword string = "hunter2!"',
+            "let appSecret: String = `hunter2!`",
+            "process.env.API_TOKEN || 'hunter2!'",
+            'if (userPassword === "hunter2!")',
         ),
         must_not_match=(
             '{"password": "<your-password>"}',
@@ -136,15 +84,43 @@ CONTEXT = (
             '{"tokens": "hunter2hunter2"}',
             '{"apiKey": "xxxxxxxxxxxx"}',
             '{"token": "string"}',
+            "'password' => 'confirm_password'",
+            '"token_type": "hunter2!"',
+            'dbPassword = os.environ["DB_PASSWORD"]',
+        ),
+    ),
+    Rule(
+        id="argument",
+        # Also `setPassword("...")`, `put("password", "...")`, `.equals("...")`.
+        pattern=_STRONG_NAME
+        + rb"(?:\\*['\"`]\s*,|\\*['\"`]?\]?(?:\.equals|\.set|\.to_?equal)?\(|\s*,)\s*"
+        + _PREFIX
+        + quoted(6),
+        group=1,
+        everyday=True,
+        keywords=STRONG_KEYWORDS,
+        check=is_opaque,
+        must_match=(
+            'builder.setPassword("hunter2!")',
+            "define('DB_PASSWORD', 'hunter2!');",
+            'os.getenv("API_TOKEN", "a1b2c3d4e5")',
+            'if (password.equals("hunter2!"))',
+        ),
+        must_not_match=(
+            'field("password", "username")',
+            'getToken("access_token")',
+            'form.get("password").setValidators("required")',
         ),
     ),
     Rule(
         id="environment",
-        pattern=rb"(?:PASSWORD|PASSWD|PASSPHRASE|_PWD|SECRET(?:_ACCESS)?(?:_KEY)?(?:_BASE)?|TOKEN|"
-        rb"(?:API|ACCESS|PRIVATE|AUTH|ENCRYPTION|SIGNING|MASTER|ACCOUNT|SESSION)_?KEY)"
-        rb"=['\"]?" + _BARE_VALUE,
+        pattern=rb"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PWD|_PASS|SECRET(?:_ACCESS)?(?:_KEY)?"
+        rb"(?:_BASE)?|TOKEN|(?:API|APP|ACCESS|PRIVATE|AUTH|ENCRYPTION|SIGNING|MASTER|ACCOUNT|"
+        rb"SESSION|SHARED|CLIENT|SERVICE|SUBSCRIPTION|STORAGE|JWT|HMAC|LICENSE)_?KEY)"
+        rb"(?:_[0-9]{1,2}|_PROD(?:UCTION)?|_DEV|_STAGING|_LIVE)?\s?[:=]\s?['\"]?" + bare(8),
         group=1,
-        keywords=_WORD_KEYWORDS,
+        everyday=True,
+        keywords=(*STRONG_KEYWORDS, "_pass"),
         check=is_setting,
         must_match=(
             "DB_PASSWORD=correcthorse",
@@ -152,6 +128,8 @@ CONTEXT = (
             "export APP_SECRET='abcdefgh12'",
             "SECRET_KEY_BASE=0123456789abcdef",
             "docker run -e MYSQL_ROOT_PASSWORD=hunter2hunter2 mysql",
+            "SMTP_PASS=hunterhunter",
+            "API_KEY_PROD: a1b2c3d4e5",
         ),
         must_not_match=(
             "DB_PASSWORD=$OTHER_PASSWORD",
@@ -163,9 +141,11 @@ CONTEXT = (
     ),
     Rule(
         id="name",
-        pattern=rb"(?i)[_a-z-](?:" + _WORDS + rb")\s*(?:=|:=?)\s*['\"]?" + _BARE_VALUE,
+        pattern=rb"(?i)[_a-z0-9.-](?:" + STRONG + rb")" + SUFFIX + rb"\s*(?:=|:=?)\s*['\"]?"
+        + bare(8),
         group=1,
-        keywords=_WORD_KEYWORDS,
+        everyday=True,
+        keywords=STRONG_KEYWORDS,
         check=is_literal,
         must_match=(
             "access_token: abcdefghijklmnop",
@@ -183,17 +163,132 @@ CONTEXT = (
         ),
     ),
     Rule(
-        id="flag",
-        pattern=rb"(?i)--(?:[a-z]+-)*(?:password|passwd|token|secret|api-?key)\s+['\"]?"
-        + _BARE_VALUE,
+        id="short-name",
+        pattern=_SHORT_NAME + _CLOSED + _TYPED + _OPERATOR + _PREFIX + rb"\\*['\"`]?" + bare(5),
         group=1,
-        keywords=("password", "passwd", "token", "secret", "apikey", "api-key"),
-        check=is_random,
-        must_match=("login --password hunter2hunter2", "deploy --auth-token 'a1b2c3d4e5'"),
+        everyday=True,
+        keywords=SHORT_KEYWORDS,
+        check=is_mixed,
+        must_match=(
+            "pw:IhqSb1Gg",
+            "ssh me@host.test (pwd: hunter2!)",
+            "$db_pass = 'hunter2!';",
+            'Server=db;Uid=sa;Pwd=hunter2;"',
+        ),
         must_not_match=(
-            "--token argument",
-            "--password <your-password>",
-            "--token $TOKEN_12345678",
+            "PWD=/srv/app",
+            "pass=12, fail=3",
+            "pass: true",
+            "pwd = os.getcwd()",
+            "pass = first_pass",
+        ),
+    ),
+    Rule(
+        id="short-value",
+        # A short password under a long name; founding rule 4 leaves bare names to eight characters.
+        pattern=rb"(?i)[_a-z0-9.-](?:pass(?:word|wd|phrase|code)|secret)"
+        + SUFFIX
+        + _CLOSED
+        + _OPERATOR
+        + rb"['\"`]?"
+        + bare(5),
+        group=1,
+        everyday=True,
+        keywords=("password", "passwd", "passphrase", "passcode", "secret"),
+        check=is_mixed,
+        must_match=("db.password = abc12!", 'userPassword := "abc12!"', "spring.password=abc123"),
+        must_not_match=("password=abc12!", "db.password = other", "db.password = None"),
+    ),
+    Rule(
+        id="weak-name",
+        pattern=rb"(?i)(?:\b|[_a-z-])(?:"
+        + WEAK
+        + rb")"
+        + SUFFIX
+        + _CLOSED
+        + rb"\s*(?:[:=]?=|=>|:|,)\s*"
+        + _PREFIX
+        + rb"\\*['\"`]?([A-Za-z0-9+/=_.~-]{20,})",
+        group=1,
+        everyday=True,
+        keywords=WEAK_KEYWORDS,
+        check=is_key,
+        must_match=(
+            fake("key = '", 32) + "'",
+            fake('"_auth": "', 24) + '"',
+            fake("encryption.salt=", 32, HEX),
+        ),
+        must_not_match=(
+            "key: 3f2b8c1e-9d47-4a6b-8f10-2c5e7d9a1b34",
+            "cache key: 9fceb02d0ae598e95dc970b74767f19372d61af8",
+            "key=some_longer_name_of_a_setting",
+            "key: sha256-" + fake("", 43),
+        ),
+    ),
+    Rule(
+        id="markup",
+        pattern=rb"(?i)<(?:[\w.-]+:)?[\w.-]*(?:"
+        + STRONG
+        + rb"|pwd|pass|pw)"
+        + SUFFIX
+        + rb"(?:\s[^<>]*)?>\s*(?:<!\[CDATA\[)?([^\s<>\]]{4,})\s*(?:\]\]>)?\s*</",
+        group=1,
+        everyday=True,
+        keywords=(*STRONG_KEYWORDS, *SHORT_KEYWORDS),
+        check=is_setting,
+        must_match=(
+            "<password>hunter2</password>",
+            "<db:Password type='plain'>hunter2</db:Password>",
+            "<apiKey><![CDATA[hunter2]]></apiKey>",
+        ),
+        must_not_match=("<password>${db.password}</password>", "<tokens>hunter2</tokens>"),
+    ),
+    Rule(
+        id="named-value",
+        # {"name": "DB_PASSWORD", "value": "..."}, <add key="..." value="..."/>, and in YAML.
+        pattern=rb"(?i)\b(?:name|key|field|variable|id)\\*['\"]?\s*[:=]\s*\\*['\"]?[\w.:-]*(?:"
+        + STRONG
+        + rb"|pwd|pass)"
+        + SUFFIX
+        + rb"\\*['\"]?[\s,;]*(?:\\n)?\s*\\*['\"]?(?:>|value\\*['\"]?\s*[:=]\s*)\\*['\"]?([^\s'\"\\<>]{5,})",
+        group=1,
+        everyday=True,
+        keywords=(*STRONG_KEYWORDS, *SHORT_KEYWORDS),
+        check=is_quoted,
+        must_match=(
+            '{"name":"DB_PASSWORD","value":"hunter2"}',
+            '<add key="Smtp.Password" value="hunter2" />',
+            "- name: DB_PASSWORD\n  value: hunter2",
+            '<string name="api_key">hunter2</string>',
+        ),
+        must_not_match=(
+            '{"name":"DB_PASSWORD","value":"${DB}"}',
+            '{"name":"DB_HOST","value":"hunter2"}',
+        ),
+    ),
+    Rule(
+        id="spoken",
+        pattern=rb"(?i)\b(?:password|passwd|passphrase|passcode|pwd|pw|secret|token|api[ _-]?key)"
+        rb"(?:\s+(?:for|of|in)\s+[^\s:]{1,40}(?:\s+is)?\s*[:=]?\s*|\s+(?:is|was|to|as)\s*:?\s+|"
+        rb"[ \t]+|\s?\()['\"`]?"
+        + bare(6),
+        group=1,
+        everyday=True,
+        keywords=("password", "passwd", "passphrase", "passcode", "pwd", "pw", "secret", "token")
+        + ("api key", "api_key", "api-key", "apikey"),
+        check=is_password,
+        must_match=(
+            "the password is hunTer2!",
+            "login me password Prl23Db#@",
+            "Password for root: Prl23Db#@",
+            "password(Prl23Db#@)",
+        ),
+        must_not_match=(
+            "the password is wrong",
+            "token 3f2b8c1e-9d47-4a6b-8f10-2c5e7d9a1b34",
+            "password reset v1.2.3",
+            "secret sauce",
+            "password=abc123!",
         ),
     ),
 )

@@ -17,17 +17,17 @@ def placeholder(secret: bytes, key: bytes) -> bytes:
     return b"[REDACTED_SECRET:%s]" % tag.encode()
 
 
-def gaps(data: bytes) -> list[tuple[int, int]]:
-    """The stretches between marks, (0, len) when there is none: all that rules may look at."""
+def marks(data: bytes) -> list[tuple[int, int, bool]]:
+    """The text as (start, end, whether this is a mark): rules may look at the rest only."""
     if _OPENING not in data:
-        return [(0, len(data))]
-    found: list[tuple[int, int]] = []
+        return [(0, len(data), False)]
+    found: list[tuple[int, int, bool]] = []
     start = 0
     for mark in MARK.finditer(data):
-        found.append((start, mark.start()))
+        found += ((start, mark.start(), False), (mark.start(), mark.end(), True))
         start = mark.end()
-    found.append((start, len(data)))
-    return [(start, end) for start, end in found if start < end]
+    found.append((start, len(data), False))
+    return [item for item in found if item[0] < item[1]]
 
 
 def render(text: str) -> str:

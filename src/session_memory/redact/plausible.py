@@ -5,31 +5,66 @@ from __future__ import annotations
 import re
 from collections import Counter
 from math import log2
+from operator import add
 
 LOOKED_AT = 256
 """Bytes of a value that decide; what goes on for longer is no placeholder."""
 
 _VARIABLE = re.compile(
-    rb"\$[({]|\$[A-Z_][A-Z0-9_]*\b|\$[a-z_]+$|<[^>]*>?$|\{.*\}$|%s$|%[({]|%[A-Z_]+%$|"
-    rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets|env|config|settings|self|this)\."
+    rb"\$[({]|\$[A-Z_][A-Z0-9_]*\b|\$[a-z_]+$|\$\$|<[^>]*>?$|\{.*\}$|%s$|%[({]|%[A-Za-z_]+%$|@[({]|"
+    rb"#[{(]|\[[A-Za-z _-]+\]$|:[a-z_]+$|!(?:ref|sub|secret|vault|env)\b|"
+    rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets?|env|vault|config|settings|self|"
+    rb"this|var|local|data|module|options|props|args|params|request|req|ctx|input)\."
 )
-_MASK = re.compile(rb"(?i)xxxx|\*\*\*|\.\.\.|###")
+_MASK = re.compile(rb"(?i)xxxx|\*\*\*|\.\.\.|###|___|\xe2\x80\xa6|\xe2\x80\xa2\xe2\x80\xa2")
 _STAND_IN = re.compile(
     rb"(?i)change-?_?me|example|placeholder|dummy|redacted|sample|your[-_a-z]*"
-    rb"(?:key|token|secret|password|here)|(?:insert|replace|enter)[-_](?:your|me|this|with)"
+    rb"(?:key|token|secret|password|here)|(?:insert|replace|enter|add)[-_ ]?(?:your|me|this|with)|"
+    rb"(?:^|[-_])(?:todo|fixme|mock(?:ed)?|fake|stub|foo(?:bar)?|lorem|not[-_]?set)(?:$|[-_])"
 )
 _WORDS = frozenset(
     b"undefined required optional boolean function response request string number object nullable "
-    b"hidden masked disabled enabled expired invalid missing unknown provided received".split()
+    b"hidden masked disabled enabled expired invalid missing unknown provided received none null "
+    b"true false empty default password passwd secret token apikey bearer basic string test testing "
+    b"username admin root user value".split()
 )
-_PATH = re.compile(rb"(?:\.{0,2}|~)/(?:[\w.@-]+/)*[a-z]{2,}/")
+_PATH = re.compile(rb"(?:\.{0,2}|~|[A-Z]:|file:/)[/\\](?:[\w.@-]+[/\\])*[\w.-]*[a-z]{2,}|https?://")
 _EXPRESSION = re.compile(
-    rb"!?[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_]+\[[A-Za-z_:0-9-]{0,8}$"
+    rb"!?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_]+\[[A-Za-z_:0-9-]{0,8}$|"
+    rb"[A-Za-z_][\w.]*\("
 )
 _IDENTIFIER = re.compile(rb"[A-Za-z_]+[,;.]?$")
 _CAMEL_OR_SNAKE = re.compile(rb"[a-z][A-Z]|[A-Za-z]_[A-Za-z]")
+_NAMES_ITSELF = re.compile(
+    rb"(?i)^[a-z_. :/-]*(?:passw|passphrase|secret|token|api_?key|credential|auth)[a-z_. :/-]*$"
+)
 _DIGIT = re.compile(rb"[0-9]")
+_LETTER = re.compile(rb"[A-Za-z]")
+_LOWER, _UPPER = re.compile(rb"[a-z]"), re.compile(rb"[A-Z]")
+_SYMBOL = re.compile(rb"[!@#$%^&*+=?~]")
 _KEY_MATERIAL = re.compile(rb"[A-Za-z0-9+/=]{32}")
+_UUID = re.compile(rb"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+_DIGEST = re.compile(rb"(?i)(?:sha[0-9]+|md5)[-:=]|[0-9a-f]{40}$")
+_NUMBER = re.compile(rb"(?i)v?[0-9]+(?:[.:/x-][0-9a-z*]+)*$|[0-9]+[a-z]{1,3}$|\w+=$|0x[0-9a-f]+$")
+_TECHNICAL = re.compile(
+    rb"(?i)v?[0-9]+(?:[.:/x-][0-9a-z*]+)*$|[a-z]+[-_.]?[0-9]{1,4}$|[0-9]+[a-z]{1,3}$|"
+    rb"(?:[a-z]+[-_./:])+[a-z]*[0-9]{0,4}$|\w+=|[0-9]+%$|#[0-9]+$"
+)
+_ALPHANUMERIC_RUN = re.compile(rb"[A-Za-z0-9]{12,}")
+
+# Pairs of letters that make up nine tenths of the words in English prose and in identifiers, and a
+# third of letters drawn at random.
+_PAIRS = (
+    "abacadagaialamanaparasatauaybabebiblbobrbsbucacccdcechcickclcocrcsctcudadddedfdidldodrdsdueaeb"
+    "ecedeeefegeielemeneoepeqeresetevewexfafefffiflfofrftgageghgigngrgsguhahehihohtiaibicidieifigil"
+    "iminioipirisitivizkelaldlelilllolsltlulymamemimmmompmsnancndnenfngninonsntnunvoaobocodofogoiol"
+    "omonoooporosotouovowpapephpiplpoppprpsptpuqurarcrdrergrirlrmrnrorprrrsrtrurysascsesfshsislsosp"
+    "ssstsusytatctdtetfthtitltmtotptrtstttutyuaubueuiulumunupurusutvaveviwawewixpxtypysze"
+)
+_COMMON = frozenset(_PAIRS[index : index + 2] for index in range(0, len(_PAIRS), 2))
+SPOKEN = 0.65
+"""Share of common pairs from which on letters are words: 95 in 100 words of eight letters reach
+it, and five in 100 random strings of sixteen."""
 
 
 def is_value(value: bytes) -> bool:
@@ -52,7 +87,23 @@ def is_literal(value: bytes) -> bool:
         return False
     # Names of variables and types are short and in camel or snake case; long ones are random.
     name = len(value) < 24 and _IDENTIFIER.match(value) and _CAMEL_OR_SNAKE.search(value)
-    return not name
+    return not name and not _NAMES_ITSELF.match(value)
+
+
+def is_quoted(value: bytes) -> bool:
+    """A value in quotes under a name such as `password`: anything but a label or an identifier."""
+    head = value[:LOOKED_AT]
+    if not is_setting(head) or _NAMES_ITSELF.match(head):
+        return False
+    return not (_IDENTIFIER.match(head) and _CAMEL_OR_SNAKE.search(head) and is_spoken(head))
+
+
+def is_opaque(value: bytes) -> bool:
+    """A value that is no words: a token or key, where the name also stands before plain words."""
+    head = value[:LOOKED_AT]
+    if not is_quoted(head) or _TECHNICAL.match(head):
+        return False
+    return bool(_DIGIT.search(head) and _LETTER.search(head)) or not is_spoken(head)
 
 
 def is_random(value: bytes) -> bool:
@@ -60,6 +111,44 @@ def is_random(value: bytes) -> bool:
     head = value[:LOOKED_AT]
     mixed = _DIGIT.search(head) is not None and not head.isdigit()
     return mixed and entropy(head) >= 2.5 and is_value(value)
+
+
+def is_mixed(value: bytes) -> bool:
+    """Letters with digits or symbols among them: a password, not a word, a number or a call."""
+    head = value[:LOOKED_AT]
+    others = _DIGIT.search(head) or _SYMBOL.search(head)
+    return bool(others and _LETTER.search(head)) and is_literal(head) and not _NUMBER.match(head)
+
+
+def is_password(value: bytes) -> bool:
+    """Looks like a password in the middle of a sentence: kinds of characters that words lack."""
+    head = value[:LOOKED_AT]
+    if not is_mixed(head) or _TECHNICAL.match(head) or _UUID.match(head) or _DIGEST.match(head):
+        return False
+    kinds = sum(bool(kind.search(head)) for kind in (_LOWER, _UPPER, _DIGIT, _SYMBOL))
+    return kinds >= 3 or (kinds == 2 and bool(_DIGIT.search(head)) and len(head) >= 6)
+
+
+def is_key(value: bytes) -> bool:
+    """Looks like a key under a name that says little: long, random, and no id or checksum."""
+    head = value[:LOOKED_AT]
+    if _UUID.match(head) or _DIGEST.match(head) or not is_setting(head) or is_spoken(head):
+        return False
+    mixed = _DIGIT.search(head) and _LETTER.search(head)
+    return bool(mixed) and not _TECHNICAL.match(head) and entropy(head) >= 3.0
+
+
+def has_random_run(value: bytes) -> bool:
+    """Twelve or more letters and digits in a row, with both among them."""
+    runs = _ALPHANUMERIC_RUN.findall(value[:LOOKED_AT])
+    return any(_DIGIT.search(run) and _LETTER.search(run) for run in runs)
+
+
+def is_spoken(value: bytes) -> bool:
+    """Whether the letters of a value are those of words."""
+    text = value[:LOOKED_AT].decode("ascii", "replace").lower()
+    pairs = [pair for pair in map(add, text, text[1:]) if pair.isalpha()]
+    return bool(pairs) and sum(pair in _COMMON for pair in pairs) / len(pairs) >= SPOKEN
 
 
 def entropy(value: bytes) -> float:

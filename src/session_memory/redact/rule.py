@@ -15,11 +15,16 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
 
     id: str
     pattern: bytes
-    """RE2 syntax, over bytes. Nothing long and counted before the keyword: that slows the DFA."""
+    """RE2 syntax, over bytes."""
     keywords: tuple[str, ...]
-    """Lower case; every match holds one of them, in any case."""
+    """Every match holds one of them, in any case. None at all: the rule is always tried."""
+    exact: bool = False
+    """Keywords count only as they are written; long random text holds fewer of them by chance."""
+    everyday: bool = False
+    """Its keywords are words of ordinary text: the whole pattern is looked for in the first pass,
+    so it may hold nothing long and counted before the keyword, which slows the automaton."""
     group: int = 0
-    """The group that is the secret; the rest of the match stays."""
+    """The group that is the secret, or the first after it that took part; the rest stays."""
     lead: bytes = b""
     """If set, the match is replaced from its beginning, and this stands before the placeholder."""
     check: Callable[[bytes], bool] | None = None

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from session_memory.redact.named import CONTEXT, FOUNDING
-from session_memory.redact.providers import PRIVATE_KEYS, PROVIDERS
+from session_memory.redact.blocks import BLOCKS
+from session_memory.redact.cloud import CLOUD
+from session_memory.redact.context import ADDRESSES, COMMANDS, HEADERS
+from session_memory.redact.founding import FOUNDING
+from session_memory.redact.named import NAMED
 from session_memory.redact.rule import Rule
+from session_memory.redact.services import MODELS, SERVICES
 
 __all__ = ["RULES", "Rule"]
 
-RULES: tuple[Rule, ...] = (*PRIVATE_KEYS, *PROVIDERS, *FOUNDING, *CONTEXT)
+RULES: tuple[Rule, ...] = (
+    *BLOCKS,
+    *MODELS,
+    *SERVICES,
+    *CLOUD,
+    *FOUNDING,
+    *HEADERS,
+    *ADDRESSES,
+    *NAMED,
+    *COMMANDS,
+)

@@ -1,0 +1,288 @@
+"""Secrets that tell by where they stand: headers, cookies, URLs, connection strings, commands."""
+
+from __future__ import annotations
+
+from session_memory.redact.named import bare
+from session_memory.redact.plausible import (
+    has_random_run,
+    is_key,
+    is_mixed,
+    is_quoted,
+    is_random,
+    is_setting,
+    is_value,
+)
+from session_memory.redact.rule import HEX, Rule, fake
+
+HEADERS = (
+    Rule(
+        id="authorization",
+        pattern=rb"(?i)authorization['\"\\\])]*\s*[:=,]\s*['\"\\]*(?:bearer|basic|token|api-?key|digest|"
+        rb"negotiate|ntlm|key|hawk|oauth|sso-key|genie_?key|client-id|discogs|splunk|bot)\s+"
+        rb"['\"\\]*([a-z0-9+/=._~:-]{8,})",
+        group=1,
+        everyday=True,
+        keywords=("authorization",),
+        check=is_value,
+        must_match=(
+            fake("Authorization: Basic ", 24),
+            fake('"Authorization": "Token ', 20) + '"',
+            fake("authorization: bearer ab+/", 12),
+            fake("headers['Authorization'] = 'ApiKey ", 20) + "'",
+            fake("Proxy-Authorization: Negotiate ", 40),
+        ),
+        must_not_match=("Authorization: Bearer $TOKEN", "Authorization: Bearer <your-api-key>"),
+    ),
+    Rule(
+        id="authorization-bare",
+        pattern=rb"(?i)authorization['\"\\\])]*\s*[:=,]\s*['\"\\]*([a-z0-9+/=._~-]{20,})",
+        group=1,
+        everyday=True,
+        keywords=("authorization",),
+        check=is_key,
+        must_match=(fake("Authorization: ", 32),),
+        must_not_match=("authorization: request.headers.authorization",),
+    ),
+    Rule(
+        id="basic",
+        pattern=rb"(?i)\bbasic\s+([a-z0-9+/]{12,}={0,2})",
+        group=1,
+        everyday=True,
+        keywords=("basic",),
+        check=is_key,
+        must_match=("'Basic " + "dXNlcjpo" + "dW50ZXIyMTIz'",),
+        must_not_match=("basic authentication", "Basic understanding of"),
+    ),
+    Rule(
+        id="authorization-part",
+        pattern=rb"(?i)(?:digest\s[^\r\n]{0,400}\bresponse|aws4-hmac-sha256[^\r\n]{0,400}\bsignature|"
+        rb"[?&]x-amz-(?:signature|security-token|credential)|oauth_signature)"
+        rb"\s*[=:]\s*['\"\\]*([a-z0-9%/+=_-]{16,})",
+        group=1,
+        keywords=("digest", "aws4-hmac-sha256", "x-amz-", "oauth_signature"),
+        must_match=(
+            fake('Digest username="me", realm="x", response="', 32, HEX) + '"',
+            fake("AWS4-HMAC-SHA256 Credential=x/y, SignedHeaders=host, Signature=", 64, HEX),
+            fake("https://b.test/o?X-Amz-Signature=", 64, HEX),
+        ),
+        must_not_match=("digest of the response: fine",),
+    ),
+    Rule(
+        id="cookie",
+        pattern=rb"(?i)\bcookies?['\"\\]*\s*[:=]\s*['\"\\{]*\s*('?[\w.$-]+'?\s*[=:]\s*[^\s'\"\\;,]{8,}"
+        rb"(?:;\s*[\w.$-]+=[^\s'\"\\;,]*)*)",
+        group=1,
+        everyday=True,
+        keywords=("cookie",),
+        check=has_random_run,
+        must_match=(
+            fake("Cookie: lang=en-GB-oed; sid=", 24),
+            fake("Set-Cookie: JSESSIONID=", 32) + "; Path=/; HttpOnly",
+            fake("-b 'x' -H 'cookie: session=", 40) + "'",
+        ),
+        must_not_match=("Cookie: theme=dark; lang=en", "cookie = request.cookies.get(name)"),
+    ),
+    Rule(
+        id="session-cookie",
+        pattern=rb"(?i)\b(?:jsessionid|phpsessid|asp\.net_sessionid|connect\.sid|sessionid|session_id|"
+        rb"sess(?:ion)?|csrf_?token|xsrf-token|auth_?session|laravel_session|_session|sid)"
+        rb"=([a-z0-9%._~+/-]{16,})",
+        group=1,
+        everyday=True,
+        keywords=("jsessionid=", "phpsessid=", "sessionid=", "session_id=", "sess=", "session=", "sid=")
+        + ("token=",),
+        check=is_key,
+        must_match=(fake("curl -b JSESSIONID=", 32),),
+        must_not_match=(
+            "session=3f2b8c1e-9d47-4a6b-8f10-2c5e7d9a1b34",
+            "session_id=the_session_of_a_test",
+        ),
+    ),
+)
+
+ADDRESSES = (
+    Rule(
+        id="url-password",
+        pattern=rb"://[^\s/?#:@'\"<>\\]*:([^\s/?#'\"<>\\]+)@[A-Za-z0-9\[_$%{-]",
+        group=1,
+        everyday=True,
+        keywords=("://",),
+        check=is_value,
+        must_match=(
+            "postgres://app:hunter2@db/main",
+            "https://user:p:ss@host.test/",
+            "amqp://app:p@ss@host.test:5672",
+        ),
+        must_not_match=(
+            "http://localhost:3000/@vite/client",
+            "ssh://git@host.test:org/repo",
+            "https://${USER}:${PASS}@host.test",
+            "https://user:****@host.test",
+        ),
+    ),
+    Rule(
+        id="url-password-loose",
+        # A password that holds a slash or a hash, as only schemes of databases have it.
+        pattern=rb"(?i)\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|rediss|amqps?|mssql|"
+        rb"sftp|ftp|ldaps?|smtps?)://[^\s/?#:@'\"<>\\]*:([^\s'\"<>\\@]+)@[a-z0-9\[_-]",
+        group=1,
+        keywords=("://",),
+        everyday=True,
+        check=is_value,
+        must_match=("postgres://app:hun/ter2#x@db/main",),
+        must_not_match=("postgres://db:5432/main",),
+    ),
+    Rule(
+        id="url-token",
+        pattern=rb"://([A-Za-z0-9_-]{20,})(?::[^\s/@'\"<>\\]*)?@",
+        group=1,
+        everyday=True,
+        keywords=("://",),
+        check=is_random,
+        must_match=(
+            fake("https://", 40) + "@host.test/repo.git",
+            fake("https://", 40) + ":x-oauth-basic@host.test/repo.git",
+        ),
+        must_not_match=("https://some-long-user-name-in-a-url@host.test/",),
+    ),
+    Rule(
+        id="url-parameter",
+        pattern=rb"(?i)[?&;](?:api_?key|apikey|key|sig|signature|auth|code|access_?token|token|secret|"
+        rb"client_?secret|pass(?:word|wd)?|pwd|sv_?sig|session|sid|jwt|hash)=([a-z0-9%_.~+/=-]{16,})",
+        group=1,
+        everyday=True,
+        keywords=tuple(f"{word}=" for word in ("key", "sig", "signature", "auth", "code", "token"))
+        + tuple(f"{word}=" for word in ("secret", "pass", "word", "wd", "sid", "session", "jwt"))
+        + ("hash=",),
+        check=is_key,
+        must_match=(fake("https://x.test/?a=1&key=", 32), fake("?sv=1&sig=", 40) + "%3D"),
+        must_not_match=("?key=name_of_the_chosen_entry", "?page=2&sort=key"),
+    ),
+    Rule(
+        id="connection-string",
+        pattern=rb"(?i)[;'\"]\s*(?:password|pwd|accountkey|sharedaccesskey|sharedsecretvalue|"
+        rb"sharedaccesssignature|integrationsecret)\s*=\s*([^\s;'\"&<>\\]{4,})(?:;|['\"]|$)",
+        group=1,
+        everyday=True,
+        keywords=("password", "pwd", "accountkey", "sharedaccess", "sharedsecret", "integrationsec"),
+        check=is_mixed,
+        must_match=(
+            "Server=db;User Id=sa;Pwd=hunTer2;",
+            fake("AccountName=x;AccountKey=", 86) + "==;EndpointSuffix=y",
+        ),
+        must_not_match=("Server=db;Pwd={0};", "password=short1"),
+    ),
+    Rule(
+        id="oracle",
+        pattern=rb"(?i)(?:jdbc:oracle:[a-z]+:|sqlplus\s+(?:-\w+\s+)*)[\w$#.-]+/([^\s@/'\"]{3,})@",
+        group=1,
+        keywords=("jdbc:oracle:", "sqlplus"),
+        check=is_value,
+        must_match=("jdbc:oracle:thin:scott/tiger7@db:1521:x", "sqlplus -s app/hunter2@prod"),
+        must_not_match=("jdbc:oracle:thin:@db:1521:x", "sqlplus app/${PASS}@prod"),
+    ),
+)
+
+COMMANDS = (
+    Rule(
+        id="flag",
+        pattern=rb"(?i)(?:^|[\s'\"`,(\[])--?(?:[a-z]+-)*(?:password|passwd|passphrase|pass|token|secret|"
+        rb"api-?key|access-?key|secret-?key|auth-?key|pwd|pw|credential)"
+        rb"(?:\s+|=|['\"],\s*['\"])['\"]?" + bare(6),
+        group=1,
+        everyday=True,
+        keywords=("password", "passwd", "passphrase", "-pass", "token", "secret", "key", "-pw")
+        + ("credential",),
+        check=is_random,
+        must_match=(
+            "login --password hunter2hunter2",
+            "deploy --auth-token 'a1b2c3d4e5'",
+            "-Password 'Sjdn43ss@!'",
+            '["--password", "hunter2"]',
+        ),
+        must_not_match=(
+            "--token argument",
+            "--password <your-password>",
+            "--token $TOKEN_12345678",
+        ),
+    ),
+    Rule(
+        id="command-user",
+        pattern=rb"(?i)\b(?:curl|wget|httpie|smbclient)\b[^\r\n]*?\s"
+        rb"(?:-u|--user|--proxy-user|-a|--auth|-U)(?:\s+|=|\\*['\"],\s*)?\\*['\"]?"
+        rb"[^\s:%'\"\\]+[:%]([^\s'\"\\]{3,})",
+        group=1,
+        keywords=("curl", "wget", "httpie", "smbclient"),
+        check=is_setting,
+        must_match=(
+            "curl -s -u admin:hunter2 https://host.test/",
+            "curl --user 'admin:hunter2' https://host.test/",
+            "smbclient //host/share -U me%hunter2",
+        ),
+        must_not_match=("curl -u $USER:$PASS https://host.test/", "curl -u admin https://x.test/"),
+    ),
+    Rule(
+        id="command-password",
+        pattern=rb"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\r\n|;&]*?\s-p\\*['\"]?([^\s'\"$<\\-]"
+        rb"[^\s'\"\\]{2,})|"
+        rb"\b(?:mongo|mongosh|mongodump)\b[^\r\n|;&]*?\s-p\s+\\*['\"]?([^\s'\"$<\\-]{3,})|"
+        rb"\bsshpass\s+-p\s*\\*['\"]?([^\s'\"$<\\]{3,})|"
+        rb"\b(?:docker|podman|helm|az|oc|skopeo|buildah)\b[^\r\n|;&]*\slogin\b[^\r\n|;&]*?\s-p\s+"
+        rb"\\*['\"]?([^\s'\"$<\\-]{3,})|"
+        rb"\bredis-cli\b[^\r\n|;&]*?\s-a\s+\\*['\"]?([^\s'\"$<\\]{3,})|"
+        rb"\bldap(?:search|modify|add|delete|whoami)\b[^\r\n|;&]*?\s-w\s+\\*['\"]?([^\s'\"$<\\]{3,})|"
+        rb"\bopenssl\b[^\r\n|;&]*?\s-(?:pass|passin|passout)\s+pass:([^\s'\"$<\\]{3,})|"
+        rb"\b(?:keytool|jarsigner)\b[^\r\n|;&]*?\s-(?:store|key|srcstore|deststore)pass\s+"
+        rb"\\*['\"]?([^\s'\"$<\\]{3,})|"
+        rb"\b(?:zip|unzip) (?:[^\r\n|;&]*?\s)?-P\s*\\*['\"]?([^\s'\"$<\\-]{3,})|"
+        rb"\bhtpasswd\s+-[cnBC]*b[cnBC]*\s+(?:\S+\s+){1,2}?([^\s'\"$<\\]{4,})\s*$|"
+        rb"\becho\s+\\*['\"]?[\w-]+:([^\s'\"$<\\]{4,})\\*['\"]?\s*\|\s*(?:sudo\s+)?chpasswd",
+        group=1,
+        keywords=("mysql", "mariadb", "mongo", "sshpass", "login", "redis-cli", "ldap", "openssl")
+        + ("keytool", "jarsigner", "zip ", "htpasswd", "chpasswd"),
+        check=is_setting,
+        must_match=(
+            "mysql -uroot -phunter2 shop",
+            "sshpass -p 'hunter2' ssh me@host.test",
+            "docker login -u me -p hunter2 registry.test",
+            "redis-cli -h cache -a hunter2",
+            "ldapsearch -x -D cn=me -w hunter2",
+            "openssl rsa -in a -passin pass:hunter2",
+            "htpasswd -b file me hunter2",
+            "echo 'root:hunter2' | chpasswd",
+        ),
+        must_not_match=(
+            "mysql -u root -p shop --port=3306 && ls",
+            "mysql -uroot -p$PASS",
+            "docker run -p 8080:80 nginx",
+            "mkdir -p some/directory",
+        ),
+    ),
+    Rule(
+        id="sql",
+        pattern=rb"(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|(?:with\s+|encrypted\s+|set\s+)?password"
+        rb"(?:\s+for\s+\S+)?\s*=?|requirepass|masterauth|alter\s+login\s+\w+\s+with\s+password\s*=)\s*"
+        rb"(?:password\s*\(\s*)?['\"]([^\s'\"]{4,})['\"]|\brequirepass\s+([^\s'\"]{4,})",
+        group=1,
+        everyday=True,
+        keywords=("identified", "password", "requirepass", "masterauth"),
+        check=is_quoted,
+        must_match=(
+            "CREATE USER x IDENTIFIED BY 'hunter2'",
+            "ALTER ROLE x WITH ENCRYPTED PASSWORD 'hunter2'",
+            "requirepass hunter2",
+        ),
+        must_not_match=("IDENTIFIED BY '<password>'", "password 'secret'"),
+    ),
+    Rule(
+        id="netrc",
+        pattern=rb"(?i)\blogin\s+\S+\s+password\s+([^\s'\"]{4,})|"
+        rb"\b(?:env|arg|setx)\s+\w*(?:password|passwd|secret|token|_key|_pass)\s+['\"]?([^\s'\"=]{6,})",
+        group=1,
+        keywords=("login", "env", "arg", "setx"),
+        everyday=True,
+        check=is_setting,
+        must_match=("machine h.test login me password hunter2", "ENV API_TOKEN a1b2c3d4e5"),
+        must_not_match=("login me password $PASS", "ENV API_TOKEN $TOKEN"),
+    ),
+)

@@ -1,0 +1,35 @@
+"""Which fields of a JSON object hold a secret because of what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from session_memory.redact.names import SECRET_NAME
+from session_memory.redact.placeholder import MARK
+from session_memory.redact.plausible import is_value
+
+MIN_QUOTED = 6
+"""Shortest value that a quoted name makes a secret; founding rule 4 wants 8 of a bare one."""
+
+_NAME_FIELDS = ("name", "key", "Name", "Key")
+_VALUE_FIELDS = ("value", "Value")
+
+
+def pair_value(fields: Mapping[str, object]) -> str | None:
+    """The field that holds the secret of `{"name": "DB_PASSWORD", "value": ...}`, if it is one."""
+    for name in _NAME_FIELDS:
+        called = fields.get(name)
+        if isinstance(called, str) and len(called) < 200 and SECRET_NAME.search(called):
+            return next((value for value in _VALUE_FIELDS if value in fields), None)
+    return None
+
+
+def named_value(name: str, value: object, *, named: bool) -> bytes | None:
+    """The secret in a field, if its name, or the name paired with it, says that it is one."""
+    if not isinstance(value, str) or not (named or SECRET_NAME.search(name)):
+        return None
+    data = value.encode("utf-8", "surrogatepass")
+    # White space means prose: a message about a password, not the password.
+    if len(value) < MIN_QUOTED or data.split() != [data] or MARK.search(data):
+        return None
+    return data if is_value(data) else None

@@ -1,0 +1,58 @@
+"""The four rules the product began with; their results are fixed to the letter (EXT-30 to 33)."""
+
+from __future__ import annotations
+
+from session_memory.redact.rule import Rule, fake
+
+# One character of a value in UTF-8: a byte that starts one and the bytes that continue it, so that
+# lengths count characters as the founding rules do.
+_CHAR = rb"(?:[^\s'\"\x80-\xbf][\x80-\xbf]*)"
+
+FOUNDING = (
+    Rule(
+        id="sk-key",
+        pattern=rb"sk-[A-Za-z0-9]{20,}",
+        keywords=("sk-",),
+        must_match=(fake("sk-", 20), fake("task-", 25)),
+        must_not_match=(fake("sk-", 19), "risk-assessment-of-the-project"),
+    ),
+    Rule(
+        id="aws-access-key-id",
+        pattern=rb"\bAKIA[A-Z0-9]{16}\b",
+        keywords=("AKIA",),
+        exact=True,
+        must_match=("AKIA" + "A1B2C3D4" * 2,),
+        must_not_match=("xAKIA" + "A1B2C3D4" * 2, "AKIA" + "A1B2C3D4" * 2 + "E", "AKIA1234"),
+    ),
+    Rule(
+        id="bearer",
+        pattern=rb"(?i)\bbearer\s+([A-Za-z0-9._-]{16,})\b",
+        group=1,
+        lead=b"Bearer ",
+        keywords=("bearer",),
+        must_match=(fake("bearer   ", 16), fake("Authorization: Bearer ", 40)),
+        must_not_match=(fake("Bearer ", 15), "bearer authentication is used"),
+    ),
+    Rule(
+        id="assignment",
+        pattern=rb"(?i)\b(?:api[_-]?key|token|secret|password)\b\s*[:=]\s*['\"]?("
+        + _CHAR
+        + rb"{8,})",
+        group=1,
+        everyday=True,
+        keywords=("api_key", "api-key", "apikey", "token", "secret", "password"),
+        must_match=(
+            "api_key='abcdefgh12'",
+            "Api-Key : abcdefgh",
+            'TOKEN="abcdefgh"',
+            "password = пароль12",
+            "token=get_token()",
+        ),
+        must_not_match=(
+            "token=abcdefg",
+            "password: пароль1",
+            "tokens=abcdefghij",
+            "secret abcdefghi",
+        ),
+    ),
+)

@@ -1,0 +1,53 @@
+"""What people call secrets, in code, configuration, headers and talk."""
+
+from __future__ import annotations
+
+import re
+
+_PASSWORDS = rb"pass(?:word|wd|phrase|code)|passwort|kennwort"
+_KEYED = (
+    rb"(?:app|access|auth|private|secret|encryption|encrypt|signing|sign|master|account|session|"
+    rb"shared|client|consumer|service|server|admin|deploy|subscription|storage|crypto|cipher|aes|"
+    rb"hmac|jwt|license|function|host|storage|bot|webhook|security)[_-]?key"
+)
+_SECRETS = rb"secret(?:[_-]?(?:access[_-]?)?key(?:[_-]?base)?|[_-]?(?:id|text|string|phrase))?"
+
+STRONG = _PASSWORDS + rb"|[_-]pwd|" + _SECRETS + rb"|token|api[_-]?key|" + _KEYED
+"""Ends of names whose value is a secret unless it plainly is something else."""
+STRONG_ALONE = rb"pass(?:wd|phrase|code)|passwort|kennwort|secret[_-]?(?:access[_-]?)?key|" + _KEYED
+"""Those of them that are no founding name (EXT-33), which alone wants eight characters."""
+SUFFIX = (
+    rb"(?:[_-]?(?:[0-9]{1,2}|prod(?:uction)?|dev|staging|live|value|val|str|b64|base64|hex|plain|"
+    rb"default|old|new|root|admin|primary|secondary|local))?"
+)
+"""What may follow in a name without changing what it names; `_type` or `_url` would."""
+SHORT = rb"pwd|pass|pw|p/w|passw|pswd|psw|creds?|credentials?"
+"""Whole names that also mean other things: their value has to look like a password."""
+WEAK = (
+    rb"key|auth|salt|nonce|hmac|authorization|credentials?|creds?|connection[_-]?string|signing|"
+    rb"jwt|bearer|oauth|license|licence|webhook|subscription"
+)
+"""Names whose value has to look drawn at random."""
+
+STRONG_KEYWORDS = (
+    *("password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "_pwd", "-pwd"),
+    *("secret", "token", "_key", "-key"),
+    *(
+        f"{word}key"
+        for word in (
+            *("api", "app", "access", "auth", "private", "encryption", "encrypt", "signing"),
+            *("sign", "master", "account", "session", "shared", "client", "consumer", "service"),
+            *("server", "admin", "deploy", "subscription", "storage", "crypto", "cipher", "aes"),
+            *("hmac", "jwt", "license", "function", "host", "bot", "webhook", "security"),
+        )
+    ),
+)
+SHORT_KEYWORDS = ("pwd", "pass", "pw", "p/w", "psw", "cred", "pswd")
+WEAK_KEYWORDS = (
+    *("key", "auth", "salt", "nonce", "hmac", "cred", "connectionstring", "connection_string"),
+    *("connection-string", "signing", "jwt", "bearer", "license", "licence", "webhook"),
+    "subscription",
+)
+
+SECRET_NAME = re.compile(rf"(?i)(?:{STRONG.decode()}|^pwd|^pass|[_-]pass|[a-z]Pass){SUFFIX.decode()}$")
+"""Names of fields whose value is a secret."""
