@@ -272,7 +272,7 @@ def state_dir(environ: "Mapping[str, str]", platform: str) -> str:
     if platform == "win32":
         base = environ.get("LOCALAPPDATA") or "~\\AppData\\Local"
     base = os.path.expanduser(xdg if os.path.isabs(xdg) and platform != "win32" else base)
-    if base[0] == "~":  # or this would write into whatever repository it is run in
+    if not os.path.isabs(base) and base[1:2] != ":":  # it would be made wherever this is run
         raise HookError("there is no home directory")
     return os.path.join(base, "session-memory")
 
