@@ -32,17 +32,20 @@ _NOD = re.compile(
     re.I,
 )
 _NOD_CHARS = 60
+_THANKS_CHARS = 30
 _FEW_WORDS = 3
 
-_START = r"(?:^|[,;:(–—-]\s*|\b(?:and|but|please|just|also|so|then|you|we|it|they|to)\s+)"
+_START = r"(?:^|[,;:–—]\s+|\b(?:and|but|please|just|also|so|then|you|we|it|they)\s+)"
 _RULE = re.compile(
     rf"{_START}(?:do not|don'?t|never|always|avoid|make sure|ensure|be sure to|prefer|refrain from"
     r"|only use|stick to|keep (?:it|the|this|that|all|in mind)|remember (?:that|to)|respect"
-    r"|leave (?:the|all))\b"
+    r"|leave (?:the|all))\b(?!-)"
     r"|\b(?:must(?:n't| not)?|should(?:n't| not| never| always| only)|has to|have to"
     r"|needs? to (?:be|stay|remain)|no (?:code changes|breaking changes|new dependenc\w+|commits?)"
     r"|(?:i|we)(?:'d| would)? (?:explicitly |really )?(?:prefer|don'?t want|do not want"
-    r"|want to keep)|(?:i'd|we'd|would) rather|instead of|rather than)\b",
+    r"|want to keep)|(?:i'd|we'd|would) rather)\b"
+    r"|^(?:\w+\.? ){0,3}?(?:use|let's|lets|go with|switch to|keep|do)\b.{2,120}\b(?:instead of"
+    r"|rather than)\b",
     re.I,
 )
 _RULE_WORDS = (
@@ -53,10 +56,17 @@ _RULE_WORDS = (
 _NO_RULE = re.compile(
     r"(?:i|we|you|it|they|that|this|there|what|how) (?:do not|don'?t|never|always|have to|must)"
     r" (?:know|think|see|understand|believe|remember|care|get|have|work\w*|seem|be|mean|mind)\b"
-    r"|\bdon'?t (?:know|worry|think)\b|^(?:why|what|how|is|are|does|do you|did|can i)\b|\?$"
+    r"|\bdon'?t (?:know|worry|think)\b"
+    r"|^(?:why|what|how|is|are|does|do you|did|can|could|would you|my assumption)\b|\?$"
     r"|\bwhat i don'?t\b|\bdoes it have to\b|https?://\S+$",
     re.I,
 )
+_ANOTHER_WAY = re.compile(
+    r"^(?:no|nope|stop|wait|actually|never|don'?t)\b|\b(?:instead|i (?:said|meant|told you|asked)"
+    r"|not what i|should have|use|stattdessen|plutôt)\b",
+    re.I,
+)
+_WRAPPED = re.compile(r"(?<=[\w,)`'\"])[ \t]*\n(?=[a-z(`])")  # a line that the next one goes on
 _CODE = re.compile(r"[{}<>|=\\]|^\s*[\w./-]+:\d+|^\[|^\d+[:.]\d+|\(\)|^\W")
 
 
@@ -77,7 +87,15 @@ def asks_little(text: str) -> bool:
         return False
     if len(words.split(None, _FEW_WORDS)) < _FEW_WORDS and words.isascii():
         return True
-    return _NOD.fullmatch(words) is not None or read_prompt(words).approval is not None
+    if _NOD.fullmatch(words) is not None:
+        return True
+    return len(words) <= _THANKS_CHARS and read_prompt(words).approval is not None
+
+
+def is_typed_command(text: str) -> bool:
+    """Whether a slash command carries words of the user's own, not only flags and paths."""
+    words = [word for word in text.split()[1:] if word[:1].isalpha()]
+    return len(words) > 1 and is_request(text)
 
 
 def rules_in(text: str, *, after_work: bool) -> list[str]:
@@ -87,11 +105,14 @@ def rules_in(text: str, *, after_work: bool) -> list[str]:
     """
     pasted = len(text) > _PASTE_CHARS
     head = text[: _PASTE_HEAD if pasted else _HEAD_CHARS].replace("’", "'")
+    if "\n" in head:
+        head = _WRAPPED.sub(" ", head)
     found = [sentence for sentence in sentences(head) if _is_rule(sentence)]
     if not found and after_work and _RULE_CHARS[0] <= len(head.strip()) <= _RULE_CHARS[1]:
         reading = read_prompt(head)
         one = " ".join(head.split())
-        if reading.corrects and not reading.rejects and not _NO_RULE.search(one):
+        corrects = reading.corrects and not reading.rejects and _ANOTHER_WAY.search(one)
+        if corrects and not _NO_RULE.search(one):
             found = [one]
     return list(dict.fromkeys(found))[: _MAX_RULES_OF_PASTE if pasted else _MAX_RULES]
 

@@ -46,7 +46,10 @@ _LISTED = frozenset(
 _MAX_ITEMS = 12
 _MAX_CHARS = 500
 _WORD = re.compile(r"[^\W_]")
-_NOTHING = re.compile(r"(?:none|nothing|n/?a|no|yes|true|false|tbd|all|-+)\b[^\w]*$", re.I)
+_NOTHING = re.compile(
+    r"(?:none|nothing|n/?a|no|yes|true|false|tbd|all|-+)\b[^\w]*$|[^.]{1,60} vs\.? [^.]{1,60}$",
+    re.I,
+)
 
 
 class Labelled(msgspec.Struct, frozen=True):

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from session_memory.core.failing import FailingCommand
-from session_memory.core.inputs import asks_little, is_probe, rules_in
+from session_memory.core.inputs import asks_little, is_probe, is_typed_command, rules_in
 from session_memory.core.labels import labelled
 from session_memory.core.masks import excerpt
 from session_memory.core.own_text import without_own_text
-from session_memory.core.plan_items import PlanItems
+from session_memory.core.plan_items import PlanItems, is_routine
 from session_memory.core.plans import decisions_in
-from session_memory.core.prompts import is_request, objective_of
+from session_memory.core.prompts import objective_of
 from session_memory.core.sameness import phrase, untagged
 from session_memory.core.schema import (
     EXCLUDED_STATUSES,
@@ -106,7 +106,9 @@ class Observer:
         """Everything observed, in source order."""
         self._close()
         for words, (ref, done) in self._planned.items():
-            self._keep(ref, self._made("completed_item" if done else "pending_item", words, ref))
+            kind = "completed_item" if done else "pending_item"
+            status = "low_value" if done and is_routine(words) else None
+            self._keep(ref, self._made(kind, words, ref, status))
         if self._failed_at is not None and self._failing.blocks():
             ref = self._failed_at
             self._keep(ref, self._made("blocker", self._failing.told(), ref))
@@ -124,8 +126,9 @@ class Observer:
         ref = self._ref(event)
         self._turn.probe |= is_probe(text)
         self._request(text, ref)
-        for rule in rules_in(text, after_work=self._worked):
-            self._say("constraint", rule, ref)
+        if event.label != "plan":  # a plan that was accepted describes; it does not give rules
+            for rule in rules_in(text, after_work=self._worked):
+                self._say("constraint", rule, ref)
         self._labels(text, ref)
 
     def _request(self, text: str, ref: Ref) -> None:
@@ -146,7 +149,7 @@ class Observer:
                 self._close()
             self._turn.probe |= is_probe(text)
             self._turn.asked = self._turn.asked or objective_of(untagged(text), REQUEST_CHARS)
-        elif event.label == "command" and " " in text and is_request(text):
+        elif event.label == "command" and is_typed_command(text):
             if self._turn.active:
                 self._close()
             self._turn.probe |= is_probe(text)

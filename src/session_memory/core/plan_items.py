@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 
+from session_memory.core.commands import words
 from session_memory.core.plans import PlanLog
 
 _COMPLETIONS = ('"completed"', '"complete"', '"done"')
+
+_LOOKING = words("check explore read search find look understand examine inspect gather")
+_ROUTINE = words("run test verify commit push review analyze analyse lint format mark") | _LOOKING
+_FEW_WORDS = 5
+
+
+def is_routine(item: str) -> bool:
+    """True for steps every task has ("run the tests") or that only look: once done, forgotten."""
+    said = item.lower().split()
+    if not said or said[0] in _LOOKING:
+        return True
+    return len(said) <= _FEW_WORDS and (said[0] in _ROUTINE or said[-1] in _ROUTINE)
 
 
 class PlanItems:

@@ -12,7 +12,6 @@ import msgspec
 
 CONTAINED_CHARS = 18
 _MIN_TERMS = 3
-_MIN_SHARE = 0.6
 _WORD = re.compile(r"\w+(?:[.\-/:#']\w+)*")
 _TAG = re.compile(r"\[REDACTED_SECRET:[^\]\s]{1,64}\]")
 _SMALL = frozenset(
@@ -102,7 +101,7 @@ def same_thing(one: Phrase, other: Phrase) -> bool:
 def _comparable(short: Phrase, long: Phrase) -> bool:
     """A part must be most of the whole: "write tests" does not settle "write tests and docs"."""
     fewer, more = sorted((len(short.terms), len(long.terms)))
-    return fewer > 0 and fewer >= more * _MIN_SHARE
+    return fewer > 0 and fewer * 3 >= more * 2
 
 
 class PhraseIndex:
@@ -119,11 +118,14 @@ class PhraseIndex:
 
     def alike(self, wanted: Phrase) -> list[int]:
         """Places of the phrases that mean the same, in order."""
-        found = set(self._by_words.get(wanted.words, ()))
-        # Of two that are alike the smaller set of terms lies within the larger, so that a common
-        # term must be among any (1 - share) of the wanted ones: the rarest are the cheapest.
+        found = set(self._by_words.get(wanted.words, ())) if wanted.words else set[int]()
+        # Of two that are alike at least two thirds of the wanted terms are common, so that one of
+        # them is among any third and one more: the rarest are the cheapest to look up.
         ranked = sorted(wanted.terms, key=lambda term: (len(self._by_term.get(term, ())), term))
-        spare = int(len(ranked) * (1 - _MIN_SHARE)) + 1
-        near = {number for term in ranked[:spare] for number in self._by_term.get(term, ())}
+        near = {
+            number
+            for term in ranked[: len(ranked) // 3 + 1]
+            for number in self._by_term.get(term, ())
+        }
         found.update(n for n in near if same_thing(self._phrases[n], wanted))
         return sorted(found)

@@ -16,7 +16,10 @@ _ANSWER_CHARS = 6000
 _CLAIM_CHARS = 240
 _MAX_FILES = 3
 _SHORT_ANSWER = 40
-_DENIES = (" not ", "n't ", " no ", " without ", " once ", " if ", " when ", " after ")
+_FEW_CALLS = 5
+_CLAIM_ALONE = 25
+_CLAIM_START = 60  # further in, "completed" and "fixed" are about something else
+_DENIES = (" not ", "n't ", " no ", " without ", " once ", " already ", " if ", " when ", " after ")
 
 
 class Ref(msgspec.Struct, frozen=True):
@@ -78,6 +81,8 @@ class Turn:
         """True for a turn nobody needs to read about: nothing changed, hardly a word said."""
         if self.edits:
             return False
+        if self._calls_since:
+            return self.calls < _FEW_CALLS
         return len(self._answer.strip()) < _SHORT_ANSWER or (not self.asked and not self.calls)
 
     def claim(self) -> str:
@@ -88,8 +93,11 @@ class Turn:
             or not claims_completion(self._answer[:_ANSWER_CHARS])
         ):
             return ""
-        for sentence in sentences(untagged(self._answer)):
-            if claims_completion(sentence) and len(sentence) > 12 and not _denied(sentence):
+        said = sentences(untagged(self._answer))
+        for sentence in said:
+            if claims_completion(sentence[:_CLAIM_START]) and not _denied(sentence):
+                if len(sentence) < _CLAIM_ALONE:  # "Done." says nothing without what follows
+                    sentence = f"{sentence} {next(said, '')}".strip()
                 return excerpt(sentence, _CLAIM_CHARS)
         return ""
 
