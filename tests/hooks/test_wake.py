@@ -80,7 +80,7 @@ def test_it_starts_detached_after_the_record_is_there(pipe: Path, event: str) ->
 
 @pytest.fixture
 def started(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The homes a worker would have been started for; nothing to wait for, so absence is certain."""
+    """Homes a worker would have been started for: nothing to wait for, so absence is certain."""
     homes: list[str] = []
     monkeypatch.setattr(entry, "start", lambda home, _words: homes.append(home))
     return homes
