@@ -24,3 +24,8 @@ ALTER TABLE session ADD COLUMN observer INTEGER NOT NULL DEFAULT 0;
 -- Bytes of its observations, so that a sweep need not read them all to know their size.
 ALTER TABLE session ADD COLUMN observed_bytes INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX session_observer ON session (observer) WHERE raw_events > 0;
+-- Words may be replaced in place when a secret is found later; the figure follows.
+CREATE TRIGGER observation_rewritten AFTER UPDATE OF text ON observation BEGIN
+  UPDATE session SET observed_bytes = observed_bytes
+    + length(CAST(new.text AS BLOB)) - length(CAST(old.text AS BLOB)) WHERE id = new.session_id;
+END;

@@ -1,0 +1,74 @@
+"""`observations` lists what was observed, narrows it, and draws the same sample again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.testing.claude_log import ClaudeLog, text_block
+from session_memory.testing.workspace import Workspace
+
+FIRST, SECOND = ClaudeLog(1).session_id, ClaudeLog(2).session_id
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    space = Workspace(tmp_path / "space")
+    one, two = ClaudeLog(1), ClaudeLog(2)
+    one.prompt("Please port the reader. Never touch the writer.")
+    one.reply(text_block("Decision: keep the old format\n\nPending: write the \x1b[31mdocs"))
+    one.prompt("ok")
+    two.prompt("Make the viewer show dates in UTC")
+    two.reply(text_block("The viewer shows all dates in UTC from now on, with a test."))
+    space.write(one, two)
+    space.sweep()
+    return space
+
+
+def told(space: Workspace, *arguments: str) -> str:
+    done = space.run("--config", str(space.write_config()), "observations", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def rows(space: Workspace, *arguments: str) -> list[dict[str, Any]]:
+    return json.loads(told(space, "--json", *arguments))["observations"]
+
+
+def test_it_lists_one_line_each_and_nothing_a_terminal_would_obey(space: Workspace) -> None:
+    lines = told(space).splitlines()
+    assert any("decision" in line and "keep the old format" in line for line in lines)
+    assert any(FIRST[:8] in line and "Never touch the writer." in line for line in lines)
+    assert "\x1b" not in "".join(lines)
+    assert not any(line.endswith("  ok") for line in lines)
+
+
+def test_it_narrows_by_session_type_time_and_value(space: Workspace) -> None:
+    assert {row["session"] for row in rows(space, "--session", SECOND)} == {SECOND}
+    kinds = rows(space, "--type", "decision", "--type", "constraint")
+    assert {row["type"] for row in kinds} == {"decision", "constraint"}
+    assert rows(space, "--since", "2099-01-01") == []
+    assert "ok" not in [row["text"] for row in rows(space)]
+    assert "ok" in [row["text"] for row in rows(space, "--all")]
+    assert len(rows(space, "--limit", "1")) == 1
+    assert rows(space, "--project", "no-such") == []
+
+
+def test_a_row_tells_where_it_comes_from(space: Workspace) -> None:
+    (row,) = rows(space, "--type", "decision")
+    assert row["origin"] == "agent"
+    assert row["status"] == "active"
+    assert row["source"] == "turn_extract"
+    assert row["at"].endswith("Z")
+    assert isinstance(row["event"], int)
+
+
+def test_the_same_seed_draws_the_same_sample(space: Workspace) -> None:
+    drawn = told(space, "--sample", "3", "--seed", "4")
+    assert len(drawn.splitlines()) == 3
+    assert told(space, "--sample", "3", "--seed", "4") == drawn
+    everything = told(space).splitlines()
+    assert set(told(space, "--sample", "999").splitlines()) == set(everything)
