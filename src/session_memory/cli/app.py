@@ -39,6 +39,8 @@ VERBS: dict[str, Verb] = {
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
     "forget": Verb("session_memory.cli.forget", "Remove sessions or texts for good."),
     "secrets": Verb("session_memory.cli.secrets", "Redact again what is stored."),
+    "doctor": Verb("session_memory.cli.doctor", "Is all well, and if not, what cures it."),
+    "repair": Verb("session_memory.cli.repair", "Mend what fsck found, layer by layer."),
     "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
     "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),
     "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),

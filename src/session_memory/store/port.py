@@ -29,6 +29,7 @@ from session_memory.store.values import (
     Finding,
     Holder,
     ObservationQuery,
+    Repaired,
     SessionHandle,
     SessionQuery,
     StoreInfo,
@@ -46,6 +47,7 @@ __all__ = [
     "Finding",
     "Holder",
     "ObservationQuery",
+    "Repaired",
     "SessionHandle",
     "SessionQuery",
     "Store",
@@ -313,6 +315,10 @@ class Store(Protocol):
 
     def fsck(self) -> list[Finding]:
         """Check every row, segment and index entry."""
+        ...
+
+    def repair(self, layer: str, *, dry_run: bool) -> list[Repaired]:
+        """Mend one layer: orphans, segments, counts, usage or index; or say what it needs."""
         ...
 
     def dump(self) -> Iterator[dict[str, Any]]:

@@ -129,6 +129,15 @@ class Finding(msgspec.Struct, frozen=True):
     severity: Literal["error", "warning"] = "error"
 
 
+class Repaired(msgspec.Struct, frozen=True):
+    """Something that repair did, or would do."""
+
+    layer: str
+    detail: str
+    lost: int = 0
+    """Texts that no log holds any more."""
+
+
 class StoreInfo(msgspec.Struct, frozen=True):
     """The store at a glance."""
 

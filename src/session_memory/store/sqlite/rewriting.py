@@ -74,7 +74,7 @@ def _replace(
             (session_id, packed.name, len(packed.data), packed.text_bytes, packed.digest),
         )
         segment_id = db.last_insert_rowid()
-    index_bytes = _index_again(db, session_id, events)
+    index_bytes = index_again(db, session_id, events)
     at = 0
     for event, body in zip(events, bodies, strict=True):
         db.execute(
@@ -98,7 +98,7 @@ def _replace(
     )
 
 
-def _index_again(db: Database, session_id: int, events: list[SessionEvent]) -> int:
+def index_again(db: Database, session_id: int, events: list[SessionEvent]) -> int:
     """Make a session's entries in both indexes anew; returns their estimated size."""
     ids = event_range(session_id)
     for table, level in (("event_text", 0), ("turn_text", 1)):

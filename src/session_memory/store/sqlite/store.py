@@ -23,9 +23,11 @@ from session_memory.core.schema import (
 )
 from session_memory.errors import Refused, StoreLocked, StoreMissing
 from session_memory.store.lock import exclusive
+from session_memory.store.place import check_place
 from session_memory.store.port import (
     Finding,
     ObservationQuery,
+    Repaired,
     SessionQuery,
     StoreInfo,
     TextHit,
@@ -59,6 +61,7 @@ def open_store(
     directory: str, now_ms: int, *, create_missing: bool = False, read_only: bool = False
 ) -> SqliteStore:
     """Open the store in a directory, bringing its schema up to date when it may be written."""
+    check_place(directory)
     path = os.path.join(directory, DATABASE)
     if create_missing and not (os.path.exists(path) and os.path.getsize(path)):
         # Two processes that switch a new file to write-ahead logging at once collide.
@@ -378,6 +381,19 @@ class SqliteStore:
     def fsck(self) -> list[Finding]:
         """See store.port.Store."""
         return check.fsck(self._db, self.segments)
+
+    def repair(self, layer: str, *, dry_run: bool) -> list[Repaired]:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import repair
+
+        return repair.repair(self._db, self.segments, layer, dry_run=dry_run)
+
+    def quick_check(self) -> str:
+        """SQLite's own quick look at the file: 'ok', or what is wrong."""
+        try:
+            return str(value(self._db, "PRAGMA quick_check(1)"))
+        except apsw.Error as error:
+            return str(error)
 
     def dump(self) -> Iterator[dict[str, Any]]:
         """See store.port.Store."""

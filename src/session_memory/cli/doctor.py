@@ -1,0 +1,157 @@
+"""`session-memory doctor`: is all well, and if not, which command cures it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
+from session_memory.cli.stores import reading
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
+from session_memory.ingest.unfinished import is_marked
+from session_memory.store.place import check_place, file_system
+from session_memory.store.sqlite import SqliteStore
+
+LOW_SPACE = 1024**3
+STALE_DAYS = 7
+DAY_MS = 86_400_000
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing looked at."""
+
+    name: str
+    result: Literal["pass", "warn", "fail"]
+    detail: str
+    cure: str | None = None
+
+
+@click.command(name="doctor")
+@json_option
+@pass_app
+def command(app: App) -> int:
+    """Look at the store and its surroundings. Exit 0: all well, 3: warnings, 1: failures.
+
+    \b
+    Example:
+      session-memory doctor --json
+    """
+    checks = list(_checks(app))
+    if app.json:
+        emit_json({"checks": checks})
+    else:
+        for check in checks:
+            click.echo(f"{check.result:<5} {check.name:<12} {one_line(check.detail)}")
+            if check.cure and check.result != "pass":
+                click.echo(f"{'':<19}cure: {one_line(check.cure)}")
+    results = {check.result for check in checks}
+    if "fail" in results:
+        return 1
+    return EXIT_WARNINGS if "warn" in results else EXIT_OK
+
+
+def _checks(app: App) -> Iterator[Check]:
+    directory = str(app.paths.data)
+    yield _place(directory)
+    yield _space(directory)
+    try:
+        with reading(app) as store:
+            yield _integrity(store)
+            yield _pending(store)
+    except StoreMissing as error:
+        yield Check("store", "warn", error.message, "session-memory sweep")
+        return
+    except SessionMemoryError as error:
+        yield Check("store", "fail", error.message, error.hint)
+        return
+    yield _modes(directory)
+    yield _unfinished(directory)
+    yield from _last_sweep(app)
+
+
+def _place(directory: str) -> Check:
+    try:
+        check_place(directory)
+    except SessionMemoryError as error:
+        return Check("place", "fail", error.message, error.hint)
+    kind = file_system(directory)
+    return Check("place", "pass", f"{directory}{f' ({kind})' if kind else ''}")
+
+
+def _space(directory: str) -> Check:
+    existing = directory
+    while not os.path.exists(existing) and os.path.dirname(existing) != existing:
+        existing = os.path.dirname(existing)
+    free = shutil.disk_usage(existing).free
+    result: Literal["pass", "warn"] = "warn" if free < LOW_SPACE else "pass"
+    return Check(
+        "space", result, f"{human_bytes(free)} free", "free some, or lower retention.*_cap_bytes"
+    )
+
+
+def _integrity(store: SqliteStore) -> Check:
+    told = store.quick_check()
+    if told == "ok":
+        return Check("database", "pass", f"sound, schema {store.info().schema_version}")
+    return Check("database", "fail", told, "session-memory fsck, then restore a backup")
+
+
+def _pending(store: SqliteStore) -> Check:
+    waiting = len(store.unanalyzed())
+    if waiting:
+        told = f"{waiting} sessions wait for their digest"
+        return Check("digests", "warn", told, "session-memory sweep")
+    return Check("digests", "pass", "every session is distilled")
+
+
+def _modes(directory: str) -> Check:
+    """Every file and folder of the store is for its owner alone."""
+    if os.name != "posix":
+        return Check("modes", "pass", "not checked on this system")
+    wide: list[str] = []
+    for folder, folders, names in os.walk(directory):
+        for name in (*folders, *names):
+            path = os.path.join(folder, name)
+            if stat.S_IMODE(os.lstat(path).st_mode) & 0o077:
+                wide.append(path)
+    if wide:
+        told = f"{len(wide)} files others may read, such as {wide[0]}"
+        return Check("modes", "fail", told, f"chmod -R go= {directory}")
+    return Check("modes", "pass", "only you can read the store")
+
+
+def _unfinished(directory: str) -> Check:
+    if is_marked(directory):
+        told = "the last sweep did not end, or one is running"
+        return Check("last run", "warn", told, "session-memory sweep")
+    return Check("last run", "pass", "ended well")
+
+
+def _last_sweep(app: App) -> Iterator[Check]:
+    try:
+        last = msgspec.json.decode(app.paths.last_sweep.read_bytes(), type=dict[str, Any])
+    except (OSError, msgspec.DecodeError):
+        yield Check("last sweep", "warn", "never", "session-memory sweep")
+        return
+    now, at = app.clock(), int(last.get("finished_at", 0))
+    old = now - at > STALE_DAYS * DAY_MS
+    yield Check(
+        "last sweep", "warn" if old else "pass", human_time(at, now), "session-memory sweep"
+    )
+    report: dict[str, Any] = last.get("report", {})
+    failed: list[dict[str, str]] = report.get("failed", [])
+    if failed:
+        told = f"{len(failed)} not read, such as {failed[0]['path']}: {failed[0]['reason']}"
+        yield Check("log files", "warn", told, "see the path's permissions")
+    unknown: dict[str, int] = report.get("unknown", {})
+    if unknown:
+        name = max(unknown, key=lambda key: unknown[key])
+        told = f"{sum(unknown.values())} records of unknown type, such as {name}"
+        yield Check("log formats", "warn", told, "upgrade session-memory, or report the type")

@@ -1,0 +1,88 @@
+"""The verbs for trust, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.workspace import Workspace
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    space = Workspace(tmp_path)
+    log = ClaudeLog(1)
+    log.prompt("the zebrawood address is private")
+    space.write(log)
+    return space
+
+
+def run(space: Workspace, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return space.run("--config", str(space.write_config()), *arguments)
+
+
+def swept(space: Workspace) -> Workspace:
+    assert run(space, "sweep").returncode == 0
+    return space
+
+
+def test_forget_without_a_condition_is_refused(space: Workspace) -> None:
+    done = run(swept(space), "forget", "--yes")
+    assert done.returncode == 8
+    assert "everything" in done.stderr
+
+
+def test_forget_shows_what_would_go_and_asks_before_it_does(space: Workspace) -> None:
+    swept(space)
+    told = run(space, "forget", "--text", "zebrawood", "--dry-run")
+    assert (told.returncode, "1 events in 1 sessions" in told.stdout) == (0, True)
+    refused = run(space, "forget", "--text", "zebrawood")
+    assert refused.returncode == 8
+    assert run(space, "forget", "--text", "zebrawood", "--verify").returncode == 1
+
+
+def test_forget_and_verify(space: Workspace) -> None:
+    swept(space)
+    assert run(space, "forget", "--text", "zebrawood", "--yes").returncode == 0
+    proved = run(space, "forget", "--text", "zebrawood", "--verify", "--json")
+    assert proved.returncode == 0
+    assert json.loads(proved.stdout)["absent"] is True
+
+
+def test_forget_what_is_not_there_is_refused(space: Workspace) -> None:
+    done = run(swept(space), "forget", "--text", "nobody said this", "--yes")
+    assert done.returncode == 8
+    assert "nothing matches" in done.stderr
+
+
+def test_secrets_scan_tells_by_exit_code(space: Workspace) -> None:
+    assert run(swept(space), "secrets", "scan").returncode == 0
+    done = run(space, "secrets", "rescan", "--json")
+    assert json.loads(done.stdout)["events"] == 0
+
+
+def test_doctor_on_a_healthy_store(space: Workspace) -> None:
+    done = run(swept(space), "doctor", "--json")
+    results = {check["name"]: check["result"] for check in json.loads(done.stdout)["checks"]}
+    assert results["database"] == results["modes"] == results["place"] == "pass"
+    assert done.returncode in (0, 3)  # 3: a machine with little space left
+
+
+def test_doctor_names_the_cure(space: Workspace) -> None:
+    missing = run(space, "doctor")
+    assert missing.returncode == 3
+    assert "cure: session-memory sweep" in missing.stdout
+    swept(space)
+    (space.store_directory / "store.db").chmod(0o644)
+    wide = run(space, "doctor")
+    assert wide.returncode == 1
+    assert "chmod -R go=" in wide.stdout
+
+
+def test_repair_tells_that_nothing_is_to_do(space: Workspace) -> None:
+    done = run(swept(space), "repair")
+    assert (done.returncode, done.stdout.strip()) == (0, "nothing to repair")
