@@ -209,6 +209,12 @@ def test_a_moved_home_is_told_by_the_session_variable_or_the_hint() -> None:
     assert record is not None and record["flavor"] == "unknown"
 
 
+def test_an_empty_session_is_nobodys() -> None:
+    payload = {"session_id": "", "transcript_path": "/elsewhere/x.jsonl"}
+    record = noted("Stop", payload=payload, QWEN_CODE_SESSION_ID="", GEMINI_SESSION_ID="")
+    assert record is not None and record["flavor"] == "unknown" and "session" not in record
+
+
 def test_strings_are_bounded_and_clean() -> None:
     record = noted(
         "SessionEnd",
@@ -228,7 +234,6 @@ def test_strings_are_bounded_and_clean() -> None:
         "event": "session_end",
         "session": "id-1",
         "cwd": "/home/dev/ab",
-        "time": 1,
     }
 
 

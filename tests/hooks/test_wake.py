@@ -78,6 +78,20 @@ def test_it_starts_detached_after_the_record_is_there(pipe: Path, event: str) ->
     }
 
 
+def test_it_starts_although_the_host_keeps_stdin_open(pipe: Path) -> None:
+    hook = subprocess.Popen(
+        command("Stop"), stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+    )
+    assert hook.stdin is not None and hook.stderr is not None
+    hook.stdin.write(json.dumps(PAYLOAD).encode())
+    hook.stdin.flush()
+    assert hook.wait(timeout=60) == 0
+    assert json.loads(pipe.read_text())["records"] == 1
+    assert hook.stderr.read() == b""
+    hook.stdin.close()
+    hook.stderr.close()
+
+
 @pytest.fixture
 def started(pipe: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Homes a worker would have been started for: nothing to wait for, so absence is certain."""

@@ -160,8 +160,8 @@ def read_input(arguments: list[str]) -> tuple[bytes, bool]:
 
 def cleaned(kind: str, value: object) -> str | int | None:
     """The value as it may be kept, or None. Too long is left out: a shortened id is another id."""
-    if kind == "time" and isinstance(value, int) and abs(value) < 10**18:
-        return int(value)
+    if kind == "time" and type(value) is int and abs(value) < 10**18:
+        return value
     if not isinstance(value, str) or not value:
         return None
     if kind in ("word", "time"):
@@ -214,7 +214,7 @@ def client_of(event: str, payload: "Mapping[str, object]", environ: "Mapping[str
         return "codex"
     if "hookEventName" in payload or (grok and session in (None, grok)):
         return "grok"
-    signs = [client for client, name, _ in SIGNS if environ.get(name, "") == session]
+    signs = [client for client, name, _ in SIGNS if session and environ.get(name) == session]
     signs += [client for client, _, part in SIGNS if part in path]
     if signs:
         return signs[0]
@@ -485,6 +485,7 @@ def main(arguments: list[str], environ: "Mapping[str, str]") -> None:
 
 
 if __name__ == "__main__":
+    sys.stderr = None  # Python 3.12 and later warn of a fork beside the thread that reads stdin
     try:
         main(sys.argv[1:], os.environ)
     finally:
