@@ -18,6 +18,8 @@ import msgspec
 from session_memory.config import ALLOWED, InvalidValueError, Kind, Value, check
 
 PROJECT_FILE = ".session-memory.toml"
+IGNORE_FILE = ".sessionmemoryignore"
+"""One directory or pattern a line, relative to the repository; empty means all of it."""
 PROJECT_FILE_MAX = 64 * 1024
 KEYS: dict[str, Kind] = {"enabled": "flag", "exclude": "list", "domain": "name"}
 
@@ -48,7 +50,36 @@ def is_excluded(path: str, patterns: Iterable[str]) -> bool:
 
 
 def read_project_rules(root: str) -> ProjectRules:
-    """The rules of the repository at `root`; never raises, whatever stands in the file."""
+    """The rules of the repository at `root`, from both its files; never raises."""
+    rules = _read_toml_rules(root)
+    ignored = _read_ignore_file(root)
+    if ignored is None:
+        return rules
+    patterns = tuple(_below(root, line) for line in ignored if line not in ("*", "/", "**"))
+    everything = len(patterns) < len(ignored) or not ignored
+    return msgspec.structs.replace(
+        rules,
+        enabled=rules.enabled and not everything,
+        exclude=rules.exclude + patterns,
+        file=rules.file or str(Path(root) / IGNORE_FILE),
+    )
+
+
+def _read_ignore_file(root: str) -> list[str] | None:
+    """The patterns of `.sessionmemoryignore`, or None where there is none.
+
+    An empty file, or one that cannot be read, asks for everything to be left out.
+    """
+    try:
+        lines = _read_regular(str(Path(root) / IGNORE_FILE)).splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError):
+        return []
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def _read_toml_rules(root: str) -> ProjectRules:
     file = str(Path(root) / PROJECT_FILE)
     try:
         text = _read_regular(file)

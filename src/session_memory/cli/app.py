@@ -37,6 +37,8 @@ VERBS: dict[str, Verb] = {
     ),
     "usage": Verb("session_memory.cli.usage", "Tokens and cost by day, project or model."),
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
+    "pause": Verb("session_memory.cli.pause", "Do not capture what happens from now on."),
+    "resume": Verb("session_memory.cli.resume", "Capture again."),
     "forget": Verb("session_memory.cli.forget", "Remove sessions or texts for good."),
     "secrets": Verb("session_memory.cli.secrets", "Redact again what is stored."),
     "doctor": Verb("session_memory.cli.doctor", "Is all well, and if not, what cures it."),

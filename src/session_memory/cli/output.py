@@ -13,29 +13,23 @@ import click
 import msgspec
 
 from session_memory.clock import iso
+from session_memory.core.safe_text import HIDING, one_line, safe
+
+__all__ = [
+    "byte_progress",
+    "emit_json",
+    "human_bytes",
+    "human_time",
+    "one_line",
+    "safe",
+    "table",
+    "to_json",
+    "wants_color",
+]
 
 SCHEMA_VERSION = 1
 
-# Control characters and escapes, lone surrogates, and characters that reorder or hide text. Stored
-# text comes from web pages and repositories; shown raw it could rewrite what the user sees.
-_CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
-_HIDING = "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
-_UNSAFE = re.compile(f"[{_CONTROL}{_HIDING}\ud800-\udfff]")
-_UNSAFE_JSON = re.compile(f"[\x7f-\x9f{_HIDING}]")
-
-
-def safe(text: str) -> str:
-    """The same text with everything a terminal would obey spelled out; keeps newlines and tabs."""
-    return _UNSAFE.sub(_spell, text)
-
-
-def one_line(text: str) -> str:
-    """Safe text on one line, for tables and titles."""
-    return safe(" ".join(text.split()))
-
-
-def _spell(match: re.Match[str]) -> str:
-    return match.group().encode("unicode_escape", "backslashreplace").decode("ascii")
+_UNSAFE_JSON = re.compile(f"[\x7f-\x9f{HIDING}]")
 
 
 def _spell_json(match: re.Match[str]) -> str:

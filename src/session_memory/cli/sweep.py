@@ -92,7 +92,7 @@ def lines(report: SweepReport) -> list[str]:
     if report.forgotten:
         told.append(f"forgotten  {report.forgotten} events stay out")
     if report.excluded:
-        told.append(f"excluded   {report.excluded} events, as their repositories ask")
+        told.append(f"excluded   {report.excluded} events, as you or their repositories ask")
     if report.redactions:
         rules = ", ".join(f"{rule} {count}" for rule, count in report.redactions.most_common(SHOWN))
         told.append(f"redacted   {sum(report.redactions.values())} secrets: {rules}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from session_memory.core.prompts import is_request, read_prompt
+from session_memory.core.masks import excerpt
+from session_memory.core.prompts import is_request, objective_of, read_prompt
 from session_memory.core.sentences import sentences
 
 _HEAD_CHARS = 1500  # rules stand in what was typed; what follows is often a pasted document
@@ -34,6 +35,8 @@ _NOD = re.compile(
 _NOD_CHARS = 60
 _THANKS_CHARS = 30
 _FEW_WORDS = 3
+_SHORT_QUESTION = 5
+_ENOUGH = 100
 
 _START = r"(?:^|[,;:–—]\s+|\b(?:and|but|please|just|also|so|then|you|we|it|they)\s+)"
 _RULE = re.compile(
@@ -85,11 +88,18 @@ def asks_little(text: str) -> bool:
     words = text.strip()
     if len(words) > _NOD_CHARS:
         return False
-    if len(words.split(None, _FEW_WORDS)) < _FEW_WORDS and words.isascii():
+    count = len(words.split()) + (0 if words.isascii() else _FEW_WORDS)  # not all use blanks
+    if count < _FEW_WORDS or (count <= _SHORT_QUESTION and words.endswith("?")):
         return True
     if _NOD.fullmatch(words) is not None:
         return True
     return len(words) <= _THANKS_CHARS and read_prompt(words).approval is not None
+
+
+def request_of(text: str, limit: int) -> str:
+    """What an input asks: its first paragraph, or more where that alone says little."""
+    shown = objective_of(text, limit)
+    return shown if len(shown) >= _ENOUGH else excerpt(text, limit)
 
 
 def is_typed_command(text: str) -> bool:

@@ -10,13 +10,12 @@ from collections.abc import Iterable
 from hashlib import blake2b
 
 from session_memory.core.failing import FailingCommand
-from session_memory.core.inputs import asks_little, is_probe, is_typed_command, rules_in
+from session_memory.core.inputs import asks_little, is_probe, is_typed_command, request_of, rules_in
 from session_memory.core.labels import labelled
 from session_memory.core.masks import excerpt
 from session_memory.core.own_text import without_own_text
 from session_memory.core.plan_items import PlanItems, is_routine
 from session_memory.core.plans import decisions_in
-from session_memory.core.prompts import objective_of
 from session_memory.core.sameness import phrase, untagged
 from session_memory.core.schema import (
     EXCLUDED_STATUSES,
@@ -132,7 +131,7 @@ class Observer:
         self._labels(text, ref)
 
     def _request(self, text: str, ref: Ref) -> None:
-        shown = objective_of(untagged(text), REQUEST_CHARS)
+        shown = request_of(untagged(text), REQUEST_CHARS)
         little = asks_little(text)
         self._say("user_request", shown, ref, "low_value" if little else "active")
         if not little:
@@ -148,7 +147,7 @@ class Observer:
             if self._turn.active:
                 self._close()
             self._turn.probe |= is_probe(text)
-            self._turn.asked = self._turn.asked or objective_of(untagged(text), REQUEST_CHARS)
+            self._turn.asked = self._turn.asked or request_of(untagged(text), REQUEST_CHARS)
         elif event.label == "command" and is_typed_command(text):
             if self._turn.active:
                 self._close()

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from session_memory.core.masks import excerpt
 
 _LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
-_EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])")
+_EMPHASIS = re.compile(r"__|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])")
 _BULLET = re.compile(r"[ \t]{0,12}(?:[-*+•‣]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
 _NO_PROSE = re.compile(r"[ \t]*(?:\||[-=*_]{3,}[ \t]*$|[^\w\s]*$|</?\w+[^>]*>[ \t]*$)")
@@ -23,7 +23,11 @@ def plain(text: str) -> str:
     """One line or paragraph without links and emphasis; names in backticks stay as they are."""
     if "](" in text:
         text = _LINK.sub(r"\1", text)
-    return _EMPHASIS.sub("", text).strip() if "*" in text or "__" in text else text.strip()
+    if "**" in text:
+        text = text.replace("**", "")
+    if "*" in text or "__" in text:
+        text = _EMPHASIS.sub("", text)
+    return text.strip()
 
 
 def first_sentence(text: str) -> str:
@@ -60,7 +64,7 @@ def gist(text: str, limit: int) -> str:
     """What a reply says, from its start: lines are joined until there is enough of it."""
     taken: list[str] = []
     length = 0
-    for line in prose_lines(text[: limit * 12]):
+    for line in prose_lines(text[: limit * 6]):
         taken.append(line)
         length += len(line)
         if length >= _ENOUGH and not line.endswith(":"):

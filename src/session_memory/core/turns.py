@@ -52,7 +52,7 @@ class Turn:
         """The agent said something; what it says last is the answer."""
         self.texts += 1
         self._calls_since = 0
-        self._answer = text if len(text) <= _ANSWER_CHARS else text[:_ANSWER_CHARS]
+        self._answer = text.rstrip() if len(text) <= _ANSWER_CHARS else text[:_ANSWER_CHARS]
         self.last = ref
 
     def called(self, event: SessionEvent, ref: Ref) -> None:
@@ -69,7 +69,7 @@ class Turn:
 
     def summary(self) -> str:
         """What was asked, what the answer was, which files changed."""
-        if self._calls_since:  # the last word came before the last act: there was no answer
+        if self._broken_off():
             told = f"broken off after {self.calls} tool calls"
         else:
             told = gist(untagged(self._answer), _GIST_CHARS)
@@ -81,15 +81,15 @@ class Turn:
         """True for a turn nobody needs to read about: nothing changed, hardly a word said."""
         if self.edits:
             return False
-        if self._calls_since:
-            return self.calls < _FEW_CALLS
+        if self._broken_off():
+            return self.calls < _FEW_CALLS or not self.asked
         return len(self._answer.strip()) < _SHORT_ANSWER or (not self.asked and not self.calls)
 
     def claim(self) -> str:
         """The sentence in which the agent says that its work is done, or nothing."""
         if (
             not self.edits
-            or self._calls_since
+            or self._broken_off()
             or not claims_completion(self._answer[:_ANSWER_CHARS])
         ):
             return ""
@@ -100,6 +100,10 @@ class Turn:
                     sentence = f"{sentence} {next(said, '')}".strip()
                 return excerpt(sentence, _CLAIM_CHARS)
         return ""
+
+    def _broken_off(self) -> bool:
+        """No answer: the last word came before the last act, or announces what never came."""
+        return self._calls_since > 0 or self._answer.endswith(":")
 
     def _edited(self) -> str:
         if not self._files:

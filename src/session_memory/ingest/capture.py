@@ -10,6 +10,7 @@ from session_memory.core.pricing import load_table
 from session_memory.ingest.analyze import analyze
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.normalize import Drafter
+from session_memory.ingest.pausing import read_pauses
 from session_memory.ingest.read_source import SourceReader
 from session_memory.ingest.report import Failure, SweepReport
 from session_memory.ingest.sweep import Changed, Surroundings
@@ -29,6 +30,7 @@ def capture(
         Options(
             identity.share_worktrees, around.config.domains, identity.default_domain, around.home
         ),
+        around.config.sources.exclude_paths,
     )
     total = sum(max(file.size, 0) for group in changed for file in group.files)
     with store.writing() as writer:
@@ -40,6 +42,7 @@ def capture(
             report.analyzed += analyze(store, writer, open_sessions)
 
         reader = SourceReader(store, writer, drafter, finder, report)
+        reader.pauses = read_pauses(around.store_directory)
         reader.limits(around.config.ingest.line_cap_bytes, around.config.ingest.commit_bytes)
         reader.on_full = commit
         for group in changed:

@@ -23,8 +23,9 @@ class RememberingTree:
 class ProjectFinder:
     """Resolves working directories and remembers what the repositories there ask for."""
 
-    def __init__(self, tree: Tree, options: Options) -> None:
+    def __init__(self, tree: Tree, options: Options, exclude: tuple[str, ...] = ()) -> None:
         self._tree: Tree = RememberingTree(tree)
+        self._exclude = exclude
         self._options = options
         self._found: dict[tuple[str | None, str], Resolution] = {}
         self._rules: dict[str, ProjectRules] = {}
@@ -54,11 +55,11 @@ class ProjectFinder:
         return rules
 
     def unwanted(self, cwd: str | None) -> bool:
-        """Whether the repository does not want sessions of this working directory captured."""
+        """Whether the user, or the repository, wants nothing of this directory captured."""
         if cwd is None:
             return False
         rules = self.rules(cwd)
-        return not rules.enabled or is_excluded(cwd, rules.exclude)
+        return not rules.enabled or is_excluded(cwd, (*self._exclude, *rules.exclude))
 
     def assign(self, writer: Writer, session_id: int, cwd: str | None, mentions: str) -> None:
         """Give a session its project."""

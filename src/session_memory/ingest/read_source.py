@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import msgspec
@@ -17,6 +16,7 @@ from session_memory.adapters.common import (
 from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
 from session_memory.core.facts import Fact
 from session_memory.core.indexing import BEFORE
+from session_memory.core.pauses import Pauses, is_paused
 from session_memory.errors import AdapterError
 from session_memory.ingest.discover import stamp_of
 from session_memory.ingest.identify import ProjectFinder
@@ -57,6 +57,7 @@ class SourceReader:
         self._pending_bytes = 0
         self._line_cap = 64 * 1024 * 1024
         self._commit_bytes = 16 * 1024 * 1024
+        self.pauses: Pauses = ()
         self.on_full: Callable[[set[int]], None] = lambda _open: None
 
     def limits(self, line_cap: int, commit_bytes: int) -> None:
@@ -102,7 +103,7 @@ class SourceReader:
 
     def _plan(self, adapter: Adapter, file: SourceFile) -> ReadPlan:
         cursor = self._store.cursor(file.path)
-        with open(file.path, "rb") as stream:
+        with adapter.open(file) as stream:
 
             def read(offset: int, length: int) -> bytes:
                 stream.seek(offset)
@@ -133,6 +134,8 @@ class SourceReader:
         if self._finder.unwanted(cwd or pass_.cwds.get(part.external_id)):
             self._report.excluded += len(part.events)
             return
+        if self.pauses:
+            self._leave_out_pauses(part)
         writer, flavor = self._writer, pass_.adapter.name
         if self._is_forgotten(flavor, part):
             self._report.forgotten += len(part.events)
@@ -149,6 +152,12 @@ class SourceReader:
         writer.add_facts(session, pass_.reading.source_id, self._drafter.facts(part))
         if part.usages:
             writer.add_usage(session, [self._drafter.usage(flavor, u) for u in part.usages])
+
+    def _leave_out_pauses(self, part: SessionPart) -> None:
+        kept = [event for event in part.events if not is_paused(self.pauses, event.at)]
+        self._report.excluded += len(part.events) - len(kept)
+        part.events = kept
+        part.usages = [u for u in part.usages if not is_paused(self.pauses, u.at)]
 
     def _is_forgotten(self, flavor: str, part: SessionPart) -> bool:
         """A forgotten session takes its sub-agents along."""
@@ -215,7 +224,7 @@ class SourceReader:
 
     def _save_cursor(self, pass_: _Pass, *, finished: bool) -> None:
         file, end = pass_.file, pass_.end
-        with open(file.path, "rb") as stream:
+        with pass_.adapter.open(file) as stream:
 
             def read(offset: int, length: int) -> bytes:
                 stream.seek(offset)
@@ -283,4 +292,4 @@ def count_only(adapter: Adapter, file: SourceFile, line_cap: int, report: SweepR
         names |= {part.external_id for part in normalized.sessions}
         report.events += sum(len(part.events) for part in normalized.sessions)
     report.sessions += len(names)
-    report.bytes_read += os.path.getsize(file.path)
+    report.bytes_read += file.size

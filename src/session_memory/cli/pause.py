@@ -1,0 +1,34 @@
+"""`session-memory pause`: what happens from now on is not captured, also not later."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, human_time
+from session_memory.core.pauses import begin
+from session_memory.ingest.pausing import read_pauses, write_pauses
+
+
+@click.command(name="pause")
+@click.option("--minutes", type=click.IntRange(1), help="End by itself after so long.")
+@json_option
+@pass_app
+def command(app: App, minutes: int | None) -> None:
+    """Do not capture what happens from now on, until `resume`.
+
+    Sweeps go on and leave out what was said during a pause, also when they run after it.
+
+    \b
+    Examples:
+      session-memory pause
+      session-memory pause --minutes 30
+    """
+    now, directory = app.clock(), str(app.paths.data)
+    until = None if minutes is None else now + minutes * 60_000
+    write_pauses(directory, begin(read_pauses(directory), now, until))
+    if app.json:
+        emit_json({"paused": True, "until": until})
+    else:
+        lasts = "until `session-memory resume`" if until is None else human_time(until, now)
+        click.echo(f"paused {lasts}")

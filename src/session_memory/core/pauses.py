@@ -1,0 +1,43 @@
+"""Times at which the user did not want to be captured: what happened then stays out for good."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Pause(msgspec.Struct, frozen=True):
+    """From when until when, in milliseconds; an open one lasts."""
+
+    since: int
+    until: int | None = None
+
+
+Pauses = tuple[Pause, ...]
+
+
+def is_paused(pauses: Pauses, at: int | None) -> bool:
+    """Whether something happened during a pause. What has no time is judged by nobody: kept."""
+    if at is None:
+        return False
+    return any(pause.since <= at and (pause.until is None or at < pause.until) for pause in pauses)
+
+
+def begin(pauses: Pauses, now_ms: int, until: int | None = None) -> Pauses:
+    """The pauses with one that starts now; a pause that already lasts until then is enough."""
+    if any(_covers(pause, now_ms, until) for pause in pauses):
+        return pauses
+    return (*pauses, Pause(now_ms, until))
+
+
+def end(pauses: Pauses, now_ms: int) -> Pauses:
+    """The pauses with every one that still lasts ended now."""
+    return tuple(
+        Pause(pause.since, now_ms) if pause.until is None or pause.until > now_ms else pause
+        for pause in pauses
+    )
+
+
+def _covers(pause: Pause, now_ms: int, until: int | None) -> bool:
+    if pause.since > now_ms:
+        return False
+    return pause.until is None or (until is not None and pause.until >= until)
