@@ -8,7 +8,7 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, BinaryIO, cast
 
 import msgspec
 
@@ -145,6 +145,8 @@ class Adapter(msgspec.Struct, frozen=True):
         read_lines(file.path, offset, line_cap=line_cap)
     )
     """(file, offset, line cap) to blocks: all input of this flavour's parser comes through here."""
+    open: Callable[[SourceFile], BinaryIO] = lambda file: open(file.path, "rb")
+    """The bytes that offsets count in; its own where a source is no file, as a row of a database."""
     incremental: bool = True
     """False where a file is rewritten or its order is not that of its bytes: then every change is
     read whole, and `pos` may be any number that orders the events."""
