@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from session_memory.core.checks import Check, check_of
 from session_memory.core.commands import normalized
 from session_memory.core.masks import error_line, excerpt
@@ -15,13 +13,6 @@ _COMMAND_CHARS = 120
 _LINE_CHARS = 240
 _TAIL_CHARS = 2000
 _NO_FAILURES = ("denied", "interrupted")
-
-# A cheap look before a command is taken apart: without one of these it is no check.
-_MAYBE_CHECK = re.compile(
-    r"test|lint|check|build|compile|make|type|tsc|spec|vet|ruff|mypy|pyright|clippy|go |npm|pnpm"
-    r"|yarn|bun|cargo|gradle|mvn|dotnet|tox|nox|jest|commit|format|fmt|prettier|black|biome|just"
-    r"|cmake|ninja|bazel|phpstan|sh\b"
-)
 
 
 class FailingCommand:
@@ -49,11 +40,8 @@ class FailingCommand:
         text = event.text or ""
         failed = event.is_error or event.exit_code not in (None, 0)
         # Only a failed check can be cured: any other failure counts as the last word or not at all.
-        if not failed:
-            if self._check is None and not _hides_failure(command, text):
-                return False
-            if _MAYBE_CHECK.search(command) is None:
-                return False
+        if not failed and self._check is None and not _hides_failure(command, text):
+            return False
         check = check_of(command)
         if check is not None and (failed or self._matters(check, command, text)):
             passed = check_passed(check, text, event.exit_code, event.is_error)
