@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-locks
 JOBS ?= auto
 
-.PHONY: run test check bench docs lock clean
+.PHONY: run test check bench bench-redact docs lock clean
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(STAMP)
@@ -26,6 +26,19 @@ check: $(STAMP)
 # Speed and size figures of this machine.
 bench: $(STAMP)
 	$(BIN)/python -m tests.bench.run
+
+# Recall, precision and speed of redaction on labelled lines: `make bench-redact LABELLED=x.jsonl`, or
+# the file's name as a second goal; without one, on lines of our own. `ARGS=--json` for programs.
+ifeq ($(firstword $(MAKECMDGOALS)),bench-redact)
+LABELLED ?= $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+ifneq ($(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS)),)
+.PHONY: $(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS))
+$(wordlist 2,$(words $(MAKECMDGOALS)),$(MAKECMDGOALS)):
+	@:
+endif
+endif
+bench-redact: $(STAMP)
+	@$(BIN)/python -m tests.bench.bench_redact $(LABELLED) $(ARGS)
 
 # The generated pages of docs/.
 docs: $(STAMP)

@@ -78,7 +78,7 @@ def test_every_key_of_the_packaged_file_has_a_comment() -> None:
 
 def test_the_file_that_init_writes_sets_nothing() -> None:
     tables = tomllib.loads(commented(packaged()))
-    assert set(tables) == {"store", "sources", "identity", "domains", "retention", "ingest"}
+    assert set(tables) == {"store", "sources", "identity", "domains", "retention", "ingest", "redact"}
     assert all(not table or set(table) == set(FLAVORS) for table in tables.values())
     assert not any(tables["sources"].values())
 
@@ -144,7 +144,8 @@ def test_flags_beat_variables_beat_the_file_beats_defaults(tmp_path: Path) -> No
 def test_every_key_can_be_set_by_a_variable(tmp_path: Path) -> None:
     samples = {
         "flag": "off", "path": "/a", "paths": "/a:/b", "name": "n", "list": "x:y",
-        "size": "1 MiB", "cap": "unlimited", "days": "7",
+        "size": "1 MiB", "cap": "unlimited", "days": "7", "file": "/a",
+        "rules": '[{"id": "a", "pattern": "b", "keywords": ["c"]}]',
     }  # fmt: skip
     env = {variable(key): samples[kind] for key, kind in KINDS.items()}
     loaded = load(None, {**env, "SESSION_MEMORY_HOME": str(tmp_path)}, None, str(tmp_path))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -24,7 +25,16 @@ RESERVED_ENV = frozenset({"SESSION_MEMORY_HOME", "SESSION_MEMORY_CONFIG", "SESSI
 
 HINT = "correct it, or remove it to get the default; nothing was written"
 
-Value = str | int | bool | tuple[str, ...] | None
+
+class UserRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of secret that a user knows of."""
+
+    id: str
+    pattern: str
+    keywords: tuple[str, ...] = ()
+
+
+Value = str | int | bool | tuple[str, ...] | tuple[UserRule, ...] | None
 
 
 class StoreConfig(msgspec.Struct, frozen=True):
@@ -76,6 +86,13 @@ class Ingest(msgspec.Struct, frozen=True):
     commit_bytes: int = 16 * MIB
 
 
+class Redact(msgspec.Struct, frozen=True):
+    """Which secrets are replaced besides those every store knows."""
+
+    rules: tuple[UserRule, ...] = ()
+    gitleaks: str = ""
+
+
 class Config(msgspec.Struct, frozen=True):
     """Everything the user can decide, validated."""
 
@@ -85,6 +102,7 @@ class Config(msgspec.Struct, frozen=True):
     domains: dict[str, str] = {}
     retention: Retention = Retention()
     ingest: Ingest = Ingest()
+    redact: Redact = Redact()
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -99,7 +117,7 @@ class Loaded(msgspec.Struct, frozen=True):
 
 # --- kinds of values -------------------------------------------------------------------------
 
-Kind = Literal["flag", "path", "paths", "name", "list", "size", "cap", "days"]
+Kind = Literal["flag", "path", "paths", "name", "list", "size", "cap", "days", "rules", "file"]
 ALLOWED: dict[Kind, str] = {
     "flag": "true or false",
     "path": 'an absolute directory, one below "~/", or ""',
@@ -109,6 +127,8 @@ ALLOWED: dict[Kind, str] = {
     "size": 'a number of bytes above 0, or a size such as "16 MiB"',
     "cap": 'a number of bytes above 0, a size such as "4 GiB", or "unlimited"',
     "days": 'a whole number of days from 1 to 1000000, or "unlimited"',
+    "rules": "tables with the texts `id` and `pattern` and a list of texts `keywords`",
+    "file": 'an absolute path of a file, one below "~/", or ""',
 }
 SOURCE_KINDS: dict[str, Kind] = {"enabled": "flag", "paths": "paths"}
 KINDS: dict[str, Kind] = {
@@ -128,8 +148,10 @@ KINDS: dict[str, Kind] = {
     "retention.distilled_cap_bytes": "cap",
     "ingest.line_cap_bytes": "size",
     "ingest.commit_bytes": "size",
+    "redact.rules": "rules",
+    "redact.gitleaks": "file",
 }
-SECTIONS = ("store", "sources", "identity", "domains", "retention", "ingest")
+SECTIONS = ("store", "sources", "identity", "domains", "retention", "ingest", "redact")
 UNITS = {
     "": 1, "b": 1,
     "kb": 1000, "mb": 1000**2, "gb": 1000**3, "tb": 1000**4,
@@ -179,8 +201,11 @@ def check(kind: Kind, value: object) -> Value:
             whole = kind == "list" or all(_is_whole(text) for text in texts)
             if whole and len(texts) == len(items):
                 return texts
-        case "path", str() if not value or _is_whole(value):
+        case (("path" | "file"), str()) if not value or _is_whole(value):
             return value
+        case "rules", list():
+            with suppress(msgspec.ValidationError):
+                return msgspec.convert(value, tuple[UserRule, ...])
         case "name", str() if len(value) <= 100 and value.isprintable() and value.strip():
             return value
         case (("cap" | "days"), "unlimited"):
@@ -210,6 +235,9 @@ def _from_text(kind: Kind, text: str) -> object:
         return word in TRUE if word in TRUE + FALSE else text
     if kind in ("list", "paths"):
         return [part for part in text.split(os.pathsep) if part]
+    if kind == "rules":
+        with suppress(msgspec.DecodeError):
+            return msgspec.json.decode(text)
     if kind == "days" and text.strip().isdecimal() and len(text) < 20:
         return int(text)
     return text
@@ -348,6 +376,7 @@ def _build(values: Mapping[str, Value], home: str) -> Config:
         tables["domains"],
         Retention(**tables["retention"]),
         Ingest(**tables["ingest"]),
+        Redact(**tables["redact"]),
     )
 
 

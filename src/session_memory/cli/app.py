@@ -41,6 +41,7 @@ VERBS: dict[str, Verb] = {
     "resume": Verb("session_memory.cli.resume", "Capture again."),
     "forget": Verb("session_memory.cli.forget", "Remove sessions or texts for good."),
     "secrets": Verb("session_memory.cli.secrets", "Redact again what is stored."),
+    "redact": Verb("session_memory.cli.redact", "Show what redaction would replace in a file."),
     "doctor": Verb("session_memory.cli.doctor", "Is all well, and if not, what cures it."),
     "repair": Verb("session_memory.cli.repair", "Mend what fsck found, layer by layer."),
     "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),

@@ -103,7 +103,7 @@ def flat(config: Config) -> dict[str, object]:
     for flavor, source in config.sources.flavors.items():
         result[f"sources.{flavor}.enabled"] = source.enabled
         result[f"sources.{flavor}.paths"] = source.paths
-    for section in ("identity", "domains", "retention", "ingest"):
+    for section in ("identity", "domains", "retention", "ingest", "redact"):
         for name, value in msgspec.to_builtins(getattr(config, section)).items():
             result[f"{section}.{name}"] = value
     return result

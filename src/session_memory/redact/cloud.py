@@ -189,7 +189,7 @@ CLOUD = (
         rb"cloudinary|firebase|amplitude|mixpanel|intercom|zendesk|hubspot|coinbase|"
         rb"binance|alchemy|infura|etherscan|spotify|twitch|trello|discord|nuget)"
         rb"[\w .-]{0,30}['\"\\\])]{0,3}\s*(?:[:=]{1,2}|=>|,)\s*['\"\\]{0,3}"
-        rb"([a-z0-9][a-z0-9_-]{18,}[a-z0-9]={0,2})",
+        rb"([a-z0-9/+][a-z0-9_/+-]{18,}[a-z0-9]={0,2})",
         group=1,
         everyday=True,
         keywords=(

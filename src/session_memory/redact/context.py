@@ -10,6 +10,7 @@ from session_memory.redact.plausible import (
     is_quoted,
     is_random,
     is_setting,
+    is_userinfo,
     is_value,
 )
 from session_memory.redact.rule import HEX, Rule, fake
@@ -122,15 +123,16 @@ ADDRESSES = (
     ),
     Rule(
         id="url-password-loose",
-        # A password that holds a slash or a hash, as only schemes of databases have it.
+        # A password that holds characters which would have to be escaped.
         pattern=rb"(?i)\b(?:postgres(?:ql)?|mysql|mariadb|mongodb(?:\+srv)?|redis|rediss|amqps?|mssql|"
-        rb"sftp|ftp|ldaps?|smtps?)://[^\s/?#:@'\"<>\\]*:([^\s'\"<>\\@]+)@[a-z0-9\[_-]",
+        rb"sftp|ftp|ldaps?|smtps?)://[^\s/?#:@'\"<>\\]*:([^\s'\"<>\\@]+)@[a-z0-9\[_-]|"
+        rb"://[^\s/?#:@'\"<>\\]*:([^\s/'\"<>\\]+)@[a-z0-9\[_$%{-]",
         group=1,
         keywords=("://",),
         everyday=True,
-        check=is_value,
-        must_match=("postgres://app:hun/ter2#x@db/main",),
-        must_not_match=("postgres://db:5432/main",),
+        check=is_userinfo,
+        must_match=("postgres://app:hun/ter2#x@db/main", "https://me:hunter?#2@host.test/"),
+        must_not_match=("postgres://db:5432/main", "http://localhost:80?to=@me"),
     ),
     Rule(
         id="url-token",
@@ -225,16 +227,16 @@ COMMANDS = (
         id="command-password",
         pattern=rb"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\r\n|;&]*?\s-p\\*['\"]?([^\s'\"$<\\-]"
         rb"[^\s'\"\\]{2,})|"
-        rb"\b(?:mongo|mongosh|mongodump)\b[^\r\n|;&]*?\s-p\s+\\*['\"]?([^\s'\"$<\\-]{3,})|"
-        rb"\bsshpass\s+-p\s*\\*['\"]?([^\s'\"$<\\]{3,})|"
+        rb"\b(?:mongo|mongosh|mongodump)\b[^\r\n|;&]*?\s-p\s+\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
+        rb"\bsshpass\s+-p\s*\\*['\"]?([^\s'\"$<\\][^\s'\"\\]{2,})|"
         rb"\b(?:docker|podman|helm|az|oc|skopeo|buildah)\b[^\r\n|;&]*\slogin\b[^\r\n|;&]*?\s-p\s+"
-        rb"\\*['\"]?([^\s'\"$<\\-]{3,})|"
-        rb"\bredis-cli\b[^\r\n|;&]*?\s-a\s+\\*['\"]?([^\s'\"$<\\]{3,})|"
-        rb"\bldap(?:search|modify|add|delete|whoami)\b[^\r\n|;&]*?\s-w\s+\\*['\"]?([^\s'\"$<\\]{3,})|"
-        rb"\bopenssl\b[^\r\n|;&]*?\s-(?:pass|passin|passout)\s+pass:([^\s'\"$<\\]{3,})|"
+        rb"\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
+        rb"\bredis-cli\b[^\r\n|;&]*?\s-a\s+\\*['\"]?([^\s'\"$<\\][^\s'\"\\]{2,})|"
+        rb"\bldap(?:search|modify|add|delete|whoami)\b[^\r\n|;&]*?\s-w\s+\\*['\"]?([^\s'\"$<\\][^\s'\"\\]{2,})|"
+        rb"\bopenssl\b[^\r\n|;&]*?\s-(?:pass|passin|passout)\s+pass:([^\s'\"$<\\][^\s'\"\\]{2,})|"
         rb"\b(?:keytool|jarsigner)\b[^\r\n|;&]*?\s-(?:store|key|srcstore|deststore)pass\s+"
-        rb"\\*['\"]?([^\s'\"$<\\]{3,})|"
-        rb"\b(?:zip|unzip) (?:[^\r\n|;&]*?\s)?-P\s*\\*['\"]?([^\s'\"$<\\-]{3,})|"
+        rb"\\*['\"]?([^\s'\"$<\\][^\s'\"\\]{2,})|"
+        rb"\b(?:zip|unzip) (?:[^\r\n|;&]*?\s)?-P\s*\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
         rb"\bhtpasswd\s+-[cnBC]*b[cnBC]*\s+(?:\S+\s+){1,2}?([^\s'\"$<\\]{4,})\s*$|"
         rb"\becho\s+\\*['\"]?[\w-]+:([^\s'\"$<\\]{4,})\\*['\"]?\s*\|\s*(?:sudo\s+)?chpasswd",
         group=1,

@@ -52,6 +52,12 @@ _TYPED = _TYPE + rb"?"
 _UNUSUAL = rb"\s*(?:[!:=]={1,2}|=>|\|\||\?\?|<-|\bor\b)\s*"
 _OPERATOR = rb"\s*(?:[:!=]?={1,3}|=>|:|\|\||\?\?|<-|\bor\b)>?\s*"
 _PREFIX = rb"(?:[brufl@]{1,2})?"
+_OPENED = rb"(?:" + _PREFIX + rb"\\*['\"`])?"
+_TALKED = rb"(?i)\b(?:password|passwd|passphrase|passcode|pwd|pw|secret|token|api[ _-]?key)"
+_TALKED_KEYWORDS = (
+    *("password", "passwd", "passphrase", "passcode", "pwd", "pw", "secret", "token"),
+    *("api key", "api_key", "api-key", "apikey"),
+)
 _STRONG_NAME = rb"(?i)(?:" + STRONG + rb")" + SUFFIX
 _SHORT_NAME = rb"(?i)(?:\b|_)(?:" + SHORT + rb")" + SUFFIX
 
@@ -93,7 +99,7 @@ NAMED = (
         id="argument",
         # Also `setPassword("...")`, `put("password", "...")`, `.equals("...")`.
         pattern=_STRONG_NAME
-        + rb"(?:\\*['\"`]\s*,|\\*['\"`]?\]?(?:\.equals|\.set|\.to_?equal)?\(|\s*,)\s*"
+        + rb"(?:\\*['\"`]\s*,|\\*['\"`]?\]?(?:\.equals|\.set|\.to_?equal)?\(|\s*,|[ \t])\s*"
         + _PREFIX
         + quoted(6),
         group=1,
@@ -105,6 +111,7 @@ NAMED = (
             "define('DB_PASSWORD', 'hunter2!');",
             'os.getenv("API_TOKEN", "a1b2c3d4e5")',
             'if (password.equals("hunter2!"))',
+            '#define DB_PASSWORD "hunter2!"',
         ),
         must_not_match=(
             'field("password", "username")',
@@ -141,8 +148,8 @@ NAMED = (
     ),
     Rule(
         id="name",
-        pattern=rb"(?i)[_a-z0-9.-](?:" + STRONG + rb")" + SUFFIX + rb"\s*(?:=|:=?)\s*['\"]?"
-        + bare(8),
+        pattern=rb"(?i)(?:[_a-z0-9.-](?:%b)|\b(?:%b))%b\s*(?:=|:=?)\s*['\"]?%b"
+        % (STRONG, STRONG_ALONE, SUFFIX, bare(8)),
         group=1,
         everyday=True,
         keywords=STRONG_KEYWORDS,
@@ -164,7 +171,7 @@ NAMED = (
     ),
     Rule(
         id="short-name",
-        pattern=_SHORT_NAME + _CLOSED + _TYPED + _OPERATOR + _PREFIX + rb"\\*['\"`]?" + bare(5),
+        pattern=_SHORT_NAME + _CLOSED + _TYPED + _OPERATOR + _OPENED + bare(5),
         group=1,
         everyday=True,
         keywords=SHORT_KEYWORDS,
@@ -207,8 +214,8 @@ NAMED = (
         + SUFFIX
         + _CLOSED
         + rb"\s*(?:[:=]?=|=>|:|,)\s*"
-        + _PREFIX
-        + rb"\\*['\"`]?([A-Za-z0-9+/=_.~-]{20,})",
+        + _OPENED
+        + rb"([A-Za-z0-9+/=_.~-]{20,})",
         group=1,
         everyday=True,
         keywords=WEAK_KEYWORDS,
@@ -268,27 +275,32 @@ NAMED = (
     ),
     Rule(
         id="spoken",
-        pattern=rb"(?i)\b(?:password|passwd|passphrase|passcode|pwd|pw|secret|token|api[ _-]?key)"
-        rb"(?:\s+(?:for|of|in)\s+[^\s:]{1,40}(?:\s+is)?\s*[:=]?\s*|\s+(?:is|was|to|as)\s*:?\s+|"
-        rb"[ \t]+|\s?\()['\"`]?"
-        + bare(6),
+        pattern=_TALKED + rb"[ \t]+['\"`]?" + bare(6),
         group=1,
         everyday=True,
-        keywords=("password", "passwd", "passphrase", "passcode", "pwd", "pw", "secret", "token")
-        + ("api key", "api_key", "api-key", "apikey"),
+        keywords=_TALKED_KEYWORDS,
         check=is_password,
+        must_match=("login me password Prl23Db#@",),
+        must_not_match=(
+            "password reset v1.2.3",
+            "secret sauce",
+            "token 3f2b8c1e-9d47-4a6b-8f10-2c5e7d9a1b34",
+            "password utf8",
+        ),
+    ),
+    Rule(
+        id="told",
+        pattern=_TALKED + rb"(?:\s+(?:for|of|in)\s+[^\s:]{1,40}(?:\s+is)?\s*[:=]?\s*|"
+        rb"\s+(?:is|was|to|as)\s*:?\s+|\s?\()['\"`]?" + bare(6),
+        group=1,
+        everyday=True,
+        keywords=_TALKED_KEYWORDS,
+        check=is_mixed,
         must_match=(
-            "the password is hunTer2!",
-            "login me password Prl23Db#@",
+            "the password is Hunter2",
             "Password for root: Prl23Db#@",
             "password(Prl23Db#@)",
         ),
-        must_not_match=(
-            "the password is wrong",
-            "token 3f2b8c1e-9d47-4a6b-8f10-2c5e7d9a1b34",
-            "password reset v1.2.3",
-            "secret sauce",
-            "password=abc123!",
-        ),
+        must_not_match=("the password is wrong", "the token is invalid", "password=abc123!"),
     ),
 )

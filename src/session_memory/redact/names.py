@@ -12,7 +12,7 @@ _KEYED = (
 )
 _SECRETS = rb"secret(?:[_-]?(?:access[_-]?)?key(?:[_-]?base)?|[_-]?(?:id|text|string|phrase))?"
 
-STRONG = _PASSWORDS + rb"|[_-]pwd|" + _SECRETS + rb"|token|api[_-]?key|" + _KEYED
+STRONG = _PASSWORDS + rb"|[_-]pwd|[_-]pass|" + _SECRETS + rb"|token|api[_-]?key|" + _KEYED
 """Ends of names whose value is a secret unless it plainly is something else."""
 STRONG_ALONE = rb"pass(?:wd|phrase|code)|passwort|kennwort|secret[_-]?(?:access[_-]?)?key|" + _KEYED
 """Those of them that are no founding name (EXT-33), which alone wants eight characters."""
@@ -31,7 +31,7 @@ WEAK = (
 
 STRONG_KEYWORDS = (
     *("password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "_pwd", "-pwd"),
-    *("secret", "token", "_key", "-key"),
+    *("secret", "token", "_key", "-key", "_pass", "-pass"),
     *(
         f"{word}key"
         for word in (

@@ -11,7 +11,7 @@ LOOKED_AT = 256
 """Bytes of a value that decide; what goes on for longer is no placeholder."""
 
 _VARIABLE = re.compile(
-    rb"\$[({]|\$[A-Z_][A-Z0-9_]*\b|\$[a-z_]+$|\$\$|<[^>]*>?$|\{.*\}$|%s$|%[({]|%[A-Za-z_]+%$|@[({]|"
+    rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[a-z_]+$|\$\$|<[^>]*>?$|\{.*\}$|%s$|%[({]|%[A-Za-z_]+%$|@[({]|"
     rb"#[{(]|\[[A-Za-z _-]+\]$|:[a-z_]+$|!(?:ref|sub|secret|vault|env)\b|"
     rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets?|env|vault|config|settings|self|"
     rb"this|var|local|data|module|options|props|args|params|request|req|ctx|input)\."
@@ -28,7 +28,7 @@ _WORDS = frozenset(
     b"true false empty default password passwd secret token apikey bearer basic string test testing "
     b"username admin root user value".split()
 )
-_PATH = re.compile(rb"(?:\.{0,2}|~|[A-Z]:|file:/)[/\\](?:[\w.@-]+[/\\])*[\w.-]*[a-z]{2,}|https?://")
+_PATH = re.compile(rb"(?:\.{0,2}|~|[A-Za-z]:)(?:[/\\][\w.@{}$*-]+)+[/\\]?$|(?:https?|file)://")
 _EXPRESSION = re.compile(
     rb"!?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_]+\[[A-Za-z_:0-9-]{0,8}$|"
     rb"[A-Za-z_][\w.]*\("
@@ -45,11 +45,13 @@ _SYMBOL = re.compile(rb"[!@#$%^&*+=?~]")
 _KEY_MATERIAL = re.compile(rb"[A-Za-z0-9+/=]{32}")
 _UUID = re.compile(rb"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 _DIGEST = re.compile(rb"(?i)(?:sha[0-9]+|md5)[-:=]|[0-9a-f]{40}$")
-_NUMBER = re.compile(rb"(?i)v?[0-9]+(?:[.:/x-][0-9a-z*]+)*$|[0-9]+[a-z]{1,3}$|\w+=$|0x[0-9a-f]+$")
+_NUMBER = re.compile(rb"(?i)v?[0-9]+(?:[.:/x-][0-9a-z*]+)*$|[0-9]+[a-z]{1,3}$|0x[0-9a-f]+$")
 _TECHNICAL = re.compile(
     rb"(?i)v?[0-9]+(?:[.:/x-][0-9a-z*]+)*$|[a-z]+[-_.]?[0-9]{1,4}$|[0-9]+[a-z]{1,3}$|"
-    rb"(?:[a-z]+[-_./:])+[a-z]*[0-9]{0,4}$|\w+=|[0-9]+%$|#[0-9]+$"
+    rb"(?:[a-z]+[-_./:])+[a-z]*[0-9]{0,4}$|\w{1,20}=.|[0-9]+%$|#[0-9]+$"
 )
+_HEX = re.compile(rb"(?i)(?=[a-f]*[0-9])[0-9a-f]{16,}$")
+_PORT = re.compile(rb"[0-9]{1,5}(?:[/?#]|$)")
 _ALPHANUMERIC_RUN = re.compile(rb"[A-Za-z0-9]{12,}")
 
 # Pairs of letters that make up nine tenths of the words in English prose and in identifiers, and a
@@ -77,8 +79,9 @@ def is_value(value: bytes) -> bool:
 
 
 def is_setting(value: bytes) -> bool:
-    """A value in the environment: anything but a placeholder or the path of a file."""
-    return is_value(value) and not _PATH.match(value[:LOOKED_AT])
+    """A value in the environment: anything but a placeholder, an address or the path of a file."""
+    head = value[:LOOKED_AT]
+    return is_value(head) and not (_PATH.match(head) and (is_spoken(head) or b":/" in head))
 
 
 def is_literal(value: bytes) -> bool:
@@ -101,9 +104,7 @@ def is_quoted(value: bytes) -> bool:
 def is_opaque(value: bytes) -> bool:
     """A value that is no words: a token or key, where the name also stands before plain words."""
     head = value[:LOOKED_AT]
-    if not is_quoted(head) or _TECHNICAL.match(head):
-        return False
-    return bool(_DIGIT.search(head) and _LETTER.search(head)) or not is_spoken(head)
+    return is_quoted(head) and (is_mixed(head) or not is_spoken(head))
 
 
 def is_random(value: bytes) -> bool:
@@ -135,7 +136,12 @@ def is_key(value: bytes) -> bool:
     if _UUID.match(head) or _DIGEST.match(head) or not is_setting(head) or is_spoken(head):
         return False
     mixed = _DIGIT.search(head) and _LETTER.search(head)
-    return bool(mixed) and not _TECHNICAL.match(head) and entropy(head) >= 3.0
+    return bool(mixed) and not _TECHNICAL.match(head) and entropy(head) >= 2.8
+
+
+def is_userinfo(value: bytes) -> bool:
+    """The password of a URL, not a port and what follows it."""
+    return is_value(value) and not _PORT.match(value)
 
 
 def has_random_run(value: bytes) -> bool:
@@ -146,6 +152,8 @@ def has_random_run(value: bytes) -> bool:
 
 def is_spoken(value: bytes) -> bool:
     """Whether the letters of a value are those of words."""
+    if _HEX.match(value):
+        return False
     text = value[:LOOKED_AT].decode("ascii", "replace").lower()
     pairs = [pair for pair in map(add, text, text[1:]) if pair.isalpha()]
     return bool(pairs) and sum(pair in _COMMON for pair in pairs) / len(pairs) >= SPOKEN

@@ -57,7 +57,7 @@ SERVICES = (
     Rule(
         id="slack",
         pattern=rb"xox[abcdeoprs](?:\.xox[a-z])?-[A-Za-z0-9%-]{10,}|xapp-[0-9]-[A-Za-z0-9-]{20,}|"
-        rb"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_+-]{20,}",
+        rb"(?:https?://)?hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_+-]{20,}",
         everyday=True,
         keywords=("xox", "xapp-", "hooks.slack"),
         exact=True,
@@ -70,7 +70,7 @@ SERVICES = (
     ),
     Rule(
         id="chat",
-        pattern=rb"discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]+/[A-Za-z0-9_-]{40,}|"
+        pattern=rb"(?:https?://)?discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]+/[A-Za-z0-9_-]{40,}|"
         rb"mfa\.[A-Za-z0-9_-]{80,}|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}|"
         rb"[a-z0-9-]+\.webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{60,}|"
         rb"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9]+/messages\?key=[A-Za-z0-9_&=%-]{30,}",

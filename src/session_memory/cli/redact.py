@@ -1,0 +1,88 @@
+"""`session-memory redact test`: what redaction would replace in a file, without its values."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, table
+from session_memory.errors import NotFound
+from session_memory.redact import Hit, Redactor, load_user_rules
+
+# Tags are not shown, so any key will do: no store is needed to try a rule.
+KEY = b"no store"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a secret stands; its value is nobody's business here."""
+
+    line: int
+    column: int
+    """In characters, from 1."""
+    rule: str
+    length: int
+    """In characters."""
+
+
+@click.group(name="redact")
+def command() -> None:
+    """Show what redaction would replace in a file.
+
+    \b
+    Examples:
+      session-memory redact test notes.txt
+      env | session-memory redact test -
+    """
+
+
+@command.command()
+@click.argument("file")
+@json_option
+@pass_app
+def test(app: App, file: str) -> None:
+    """Line, column, rule and length of each secret in FILE (`-` reads stdin); never its value."""
+    config = app.config.redact
+    rules, warnings = load_user_rules(msgspec.to_builtins(config.rules), config.gitleaks)
+    for text in warnings:
+        app.warn(text)
+    data = _read(file)
+    found = list(places(data, Redactor(KEY, extra=rules).find(data)))
+    counts = Counter(place.rule for place in found)
+    if app.json:
+        emit_json({"file": file, "found": found, "rules": counts, "warnings": warnings})
+        return
+    if found:
+        rows = [(place.line, place.column, place.rule, place.length) for place in found]
+        click.echo(table(rows, ("line", "column", "rule", "length")))
+    many = f"{len(found)} secret{'' if len(found) == 1 else 's'}"
+    app.note(f"{many} in {file}" if found else f"no secrets found in {file}")
+
+
+def places(data: bytes, hits: Iterable[Hit]) -> Iterator[Place]:
+    """Hits, which come in order and in bytes, as lines and columns."""
+    position, line, begin = 0, 1, 0
+    for hit in hits:
+        passed = data.count(b"\n", position, hit.start)
+        if passed:
+            line += passed
+            begin = data.rfind(b"\n", position, hit.start) + 1
+        position = hit.start
+        column = _length(data[begin : hit.start]) + 1
+        yield Place(line, column, hit.rule, _length(data[hit.start : hit.end]))
+
+
+def _length(data: bytes) -> int:
+    return len(data.decode("utf-8", "replace"))
+
+
+def _read(file: str) -> bytes:
+    try:
+        return sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise NotFound(f"{file}: cannot be read: {error.strerror}") from error

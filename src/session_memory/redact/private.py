@@ -1,0 +1,32 @@
+"""What the user marked as private goes before anything else looks at the text."""
+
+from __future__ import annotations
+
+import re
+
+PRIVATE = "[PRIVATE]"
+_TAG = re.compile(r"<(/?)private\s*>", re.IGNORECASE)
+
+
+def drop_private(text: str) -> tuple[str, int]:
+    """The text with each `<private>...</private>` replaced, and how many there were.
+
+    A span may hold others; one that is never closed goes on to the end of the text. A closing tag
+    that closes nothing stays as it is. The same object comes back when there is no span.
+    """
+    kept: list[str] = []
+    position = depth = count = 0
+    for tag in _TAG.finditer(text) if "<" in text else ():
+        if not tag.group(1):
+            if depth == 0:
+                kept += (text[position : tag.start()], PRIVATE)
+                count += 1
+            depth += 1
+        elif depth:
+            depth -= 1
+            position = tag.end()
+    if not count:
+        return text, 0
+    if not depth:
+        kept.append(text[position:])
+    return "".join(kept), count

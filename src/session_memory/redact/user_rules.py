@@ -1,0 +1,137 @@
+"""Rules a user adds: tables of the configuration, and a gitleaks file of the user's own.
+
+Both mean the same things: an id, an expression whose first group is the secret, keywords one of
+which must stand in the text, and for gitleaks the least entropy and what is allowed. gitleaks
+writes for Go; `(?i)` inside an expression, `\\z` and classes such as `[[:alnum:]]` mean the same
+to RE2, so expressions are taken as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import cast
+
+from session_memory.errors import ConfigError
+from session_memory.redact.linear import BadPatternError, Pattern, compile_pattern
+from session_memory.redact.plausible import entropy
+from session_memory.redact.rule import Rule
+
+Table = Mapping[str, object]
+Check = Callable[[bytes], bool]
+
+HINT = "correct the file, or remove `gitleaks` from [redact] in the configuration"
+
+
+def load_user_rules(tables: Sequence[Table], gitleaks: str = "") -> tuple[list[Rule], list[str]]:
+    """The user's rules, and a warning for each that cannot be used; it names the rule by its id.
+
+    A gitleaks file that cannot be read is an error: without it secrets would be stored.
+    """
+    rules, warnings = _from_tables(tables, "redact.rules", ())
+    if gitleaks:
+        table = _read(gitleaks)
+        allowed, warned = _allowed(table, "the whole file")
+        found, failed = _from_tables(_tables(table.get("rules")), Path(gitleaks).name, allowed)
+        rules += found
+        warnings += [*warned, *failed]
+    return rules, warnings
+
+
+def _read(path: str) -> Table:
+    import tomllib  # 15 ms, and most users have no such file
+
+    try:
+        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}", hint=HINT) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: is not TOML: {error}", hint=HINT) from error
+
+
+def _from_tables(
+    tables: Iterable[Table], source: str, allowed: Sequence[Check]
+) -> tuple[list[Rule], list[str]]:
+    rules: list[Rule] = []
+    warnings: list[str] = []
+    for number, table in enumerate(tables, 1):
+        name = table.get("id")
+        name = name if isinstance(name, str) and name else f"number {number}"
+        own, warned = _allowed(table, f"rule {name}")
+        try:
+            rules.append(_rule(name, table, (*allowed, *own)))
+            warnings += [f"{source}: {text}" for text in warned]
+        except BadPatternError as error:
+            warnings.append(f"{source}: rule {name} is not used: {error}")
+    return rules, warnings
+
+
+def _rule(name: str, table: Table, allowed: Sequence[Check]) -> Rule:
+    text = table.get("pattern") or table.get("regex")
+    if not isinstance(text, str):
+        raise BadPatternError("it has no expression, and only names of files")
+    expression = text.encode("utf-8")
+    pattern = compile_pattern(expression)
+    group = table.get("secretGroup")
+    group = group if isinstance(group, int) and 0 < group <= pattern.groups else 1
+    least = table.get("entropy")
+    return Rule(
+        id=name,
+        pattern=expression,
+        keywords=tuple(word.lower() for word in _texts(table.get("keywords")) if word),
+        group=min(group, pattern.groups),
+        check=_check(float(least) if isinstance(least, int | float) else 0.0, allowed),
+    )
+
+
+def _check(least: float, allowed: Sequence[Check]) -> Check | None:
+    if not least and not allowed:
+        return None
+
+    def check(secret: bytes) -> bool:
+        if least and entropy(secret) <= least:
+            return False
+        return not any(allows(secret) for allows in allowed)
+
+    return check
+
+
+def _allowed(table: Table, where: str) -> tuple[list[Check], list[str]]:
+    """What a rule's or the file's allowlists say of a secret; what they say of files is no matter.
+
+    A list that looks at the line, or wants several things at once, is left out: more is redacted.
+    """
+    checks: list[Check] = []
+    warnings: list[str] = []
+    for one in (*_tables(table.get("allowlist")), *_tables(table.get("allowlists"))):
+        if one.get("regexTarget", "secret") not in ("secret", "") or one.get("condition") == "AND":
+            warnings.append(f"an allowlist of {where} is left out: it looks at more than the secret")
+            continue
+        stop = tuple(word.lower().encode() for word in _texts(one.get("stopwords")))
+        if stop:
+            checks.append(_holds_one_of(stop))
+        for expression in _texts(one.get("regexes")):
+            try:
+                checks.append(_matches(compile_pattern(expression.encode("utf-8"))))
+            except BadPatternError as error:
+                warnings.append(f"an allowlist of {where} is left out: {error}")
+    return checks, warnings
+
+
+def _holds_one_of(words: tuple[bytes, ...]) -> Check:
+    return lambda secret: any(word in secret.lower() for word in words)
+
+
+def _matches(pattern: Pattern) -> Check:
+    return lambda secret: next(pattern.finditer(secret), None) is not None
+
+
+def _tables(value: object) -> list[Table]:
+    """One table or a list of them, whatever else may stand there."""
+    items = cast("list[object]", value) if isinstance(value, list) else [value]
+    return [cast(Table, item) for item in items if isinstance(item, dict)]
+
+
+def _texts(value: object) -> list[str]:
+    items = cast("Iterable[object]", value) if isinstance(value, list | tuple) else ()
+    return [item for item in items if isinstance(item, str)]
