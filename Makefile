@@ -40,6 +40,10 @@ endif
 bench-redact: $(STAMP)
 	@$(BIN)/python -m tests.bench.bench_redact $(LABELLED) $(ARGS)
 
+# Tokens beside ccusage, CPU and size beside agentsview: both are put into .cache/peers (needs npm).
+bench-peers: $(STAMP)
+	$(BIN)/python -m tests.bench.peers
+
 # The generated pages of docs/.
 docs: $(STAMP)
 	$(BIN)/python scripts/generate_docs.py

@@ -1,0 +1,118 @@
+"""Our figures beside those of ccusage and agentsview on the same logs: `make bench-peers`."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.bench import corpora, peers_install, peers_logs, peers_sync, peers_tokens
+from tests.bench.figures import table
+from tests.bench.peers_known import KNOWN
+
+UNAVAILABLE = (OSError, subprocess.TimeoutExpired)
+GENERATED_BYTES = 60_000_000
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Compare; 1 where a difference from ccusage is new, 2 where a peer could not run."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", choices=("tokens", "sync"), help="one of the two parts")
+    only = parser.parse_args(arguments).only
+    code = 0
+    if only in (None, "tokens"):
+        code = max(code, _attempt("ccusage", peers_install.ccusage, tokens))
+    if only in (None, "sync"):
+        code = max(code, _attempt("agentsview", peers_install.agentsview, sync))
+    return code
+
+
+def _attempt(name: str, install: Callable[[], Path], part: Callable[[Path], int]) -> int:
+    """A peer that cannot be installed or run is said, and the other one still compared."""
+    try:
+        return part(install())
+    except UNAVAILABLE as error:
+        print(f"{name} could not be compared: {error}")
+        return 2
+
+
+def tokens(ccusage: Path) -> int:
+    """Totals of every collection of logs; every difference with its explanation."""
+    print(f"### Tokens beside ccusage {peers_install.CCUSAGE_VERSION}\n")
+    print("| logs | days x models | ours | ccusage | |\n|---|---|---|---|---|")
+    found: dict[str, list[peers_tokens.Difference]] = {}
+    with tempfile.TemporaryDirectory(prefix="session-memory-peers-") as folder:
+        built = peers_logs.built(Path(folder) / "built")
+        for number, logs in enumerate([*peers_logs.genuine(), *built]):
+            home = Path(folder) / f"home{number}"
+            home.mkdir()
+            logs.put(home)
+            ours = peers_tokens.of_ours(home)
+            theirs = peers_tokens.of_ccusage(ccusage, home, logs.flavor)
+            differences = peers_tokens.differences(ours, theirs)
+            if differences:
+                found[logs.title] = differences
+            verdict = f"{len(differences)} differ" if differences else "equal"
+            sums = f"{peers_tokens.whole(ours):,} | {peers_tokens.whole(theirs):,}"
+            slots = len(ours.keys() | theirs.keys())
+            print(f"| {logs.title} | {slots} | {sums} | {verdict} |", flush=True)
+    return _explain(found)
+
+
+def _explain(found: dict[str, list[peers_tokens.Difference]]) -> int:
+    print("\nEvery difference, as input / output / cache read / cache write:\n")
+    for title, differences in found.items():
+        print(f"- {title}: {KNOWN.get(title, 'NOT EXPLAINED')}")
+        for slot, ours, theirs in differences:
+            print(f"  - {' '.join(slot)}: ours {_shown(ours)}, ccusage {_shown(theirs)}")
+    return int(any(title not in KNOWN for title in found))
+
+
+def _shown(tokens: peers_tokens.Tokens) -> str:
+    return " / ".join(f"{count:,}" for count in tokens)
+
+
+def sync(agentsview: Path) -> int:
+    """Both stores filled from genuine logs of three agents, then from generated ones."""
+    sections = []
+    collections = peers_logs.genuine()
+    if collections:
+        title = f"Genuine logs beside agentsview {peers_install.AGENTSVIEW_VERSION}"
+        sections.append(peers_sync.compared(title, _put_all(collections), agentsview))
+    corpus = corpora.generated(GENERATED_BYTES) or corpora.built(GENERATED_BYTES)
+    title = f"{corpus.name.capitalize()} logs beside agentsview"
+    sections.append(peers_sync.compared(title, _put_corpus(corpus), agentsview))
+    print("\n" + table(sections))
+    return 0
+
+
+def _put_all(collections: list[peers_logs.Logs]) -> Callable[[Path], int]:
+    def put(home: Path) -> int:
+        for logs in collections:
+            logs.put(home)
+        return _size(home)
+
+    return put
+
+
+def _put_corpus(corpus: corpora.Corpus) -> Callable[[Path], int]:
+    def put(home: Path) -> int:
+        for number, root in enumerate(corpus.roots):
+            target = home / ".claude" / "projects" / f"-work-{number}"
+            projects = Path(root) / "projects"
+            shutil.copytree(projects if projects.is_dir() else root, target)
+        return _size(home)
+
+    return put
+
+
+def _size(home: Path) -> int:
+    return sum(path.stat().st_size for path in home.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

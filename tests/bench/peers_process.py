@@ -1,0 +1,68 @@
+"""Runs a peer as a group of processes of its own: bounded in time, measured, and ended whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.bench.child import _WATCH as WATCH
+from tests.bench.child import RSS_UNIT, Spent
+
+RUN_SECONDS = 600
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Variables under which every program sees this home and no other, and calls nobody."""
+    kept = ("PATH", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT")
+    return {
+        **{name: os.environ[name] for name in kept if name in os.environ},
+        "HOME": str(home),
+        "USERPROFILE": str(home),
+        "TZ": "UTC",
+        "NO_COLOR": "1",
+        "DO_NOT_TRACK": "1",
+        "AGENTSVIEW_TELEMETRY_ENABLED": "false",
+        "AGENTSVIEW_DISABLE_UPDATE_CHECK": "1",
+        "AGENTSVIEW_NO_DAEMON": "1",
+        "SESSION_MEMORY_HOME": str(home / "session-memory"),
+        # Logs of last year would be evicted at the end of the sweep that is being measured.
+        "SESSION_MEMORY_RETENTION_RAW_MAX_AGE_DAYS": "unlimited",
+    }
+
+
+def run(command: list[str], home: Path, *, seconds: int = RUN_SECONDS) -> Spent:
+    """Run a command to its end and tell what it and its children cost."""
+    process = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", WATCH, *command],
+        env=environment(home),
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        text=True,
+    )
+    try:
+        told, complaint = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise OSError(f"{command[0]} took more than {seconds} s and was ended") from None
+    finally:
+        _end(process.pid)
+        process.wait()
+    output, _, measured = told.rstrip("\n").rpartition("\n")
+    code, wall, cpu, peak = json.loads(measured)
+    if code != 0:
+        raise OSError(f"{command[0]} ended with {code}: {complaint[-800:]}")
+    return Spent(wall, cpu, peak * RSS_UNIT, output)
+
+
+def _end(group: int) -> None:
+    """End what is left of the group that this run started."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,75 @@
+"""CPU, memory and size: our sweep beside agentsview's sync, on the same logs in one run."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.bench.child import Spent
+from tests.bench.figures import Figure, Section
+from tests.bench.ingest import best
+from tests.bench.peers_process import run
+
+MB = 1e6
+ROUNDS = 3
+
+
+class Program(NamedTuple):
+    """A program that reads logs into a store of its own."""
+
+    name: str
+    command: list[str]
+    store: str
+    """Where its store is, below the home."""
+
+
+class Taken(NamedTuple):
+    """What a first run and a second one without changes cost, and what is left on disk."""
+
+    first: Spent
+    again: Spent
+    stored: int
+
+
+def programs(agentsview: Path) -> tuple[Program, Program]:
+    """Both, each with everything on that its plain command turns on."""
+    ours = [sys.executable, "-m", "session_memory", "sweep", "--json"]
+    return (
+        Program("session-memory", ours, "session-memory"),
+        Program("agentsview", [str(agentsview), "sync"], ".agentsview"),
+    )
+
+
+def compared(title: str, put: Callable[[Path], int], agentsview: Path) -> Section:
+    """One corpus through both, turn and turn about, so that other load meets both alike."""
+    taken: dict[str, list[Taken]] = {}
+    raw = 0
+    for _ in range(ROUNDS):
+        for program in programs(agentsview):
+            with tempfile.TemporaryDirectory(prefix="session-memory-peers-") as folder:
+                raw = put(Path(folder))
+                taken.setdefault(program.name, []).append(_take(program, Path(folder)))
+    figures = [figure for name, runs in taken.items() for figure in _figures(name, runs, raw)]
+    ours, theirs = (best([one.first for one in runs]).cpu for runs in taken.values())
+    figures.append(Figure("agentsview / session-memory, CPU of the first run", theirs / ours, "x"))
+    return Section(title, figures, (f"{raw / MB:.0f} MB of logs; best of {ROUNDS} runs each",))
+
+
+def _take(program: Program, home: Path) -> Taken:
+    first, again = run(program.command, home), run(program.command, home)
+    files = (path for path in (home / program.store).rglob("*") if path.is_file())
+    return Taken(first, again, sum(path.stat().st_size for path in files))
+
+
+def _figures(name: str, runs: list[Taken], raw: int) -> list[Figure]:
+    first, again = best([one.first for one in runs]), best([one.again for one in runs])
+    return [
+        Figure(f"{name}: first run", first.cpu, "CPU s"),
+        Figure(f"{name}: first run", raw / MB / first.cpu, "MB per CPU s"),
+        Figure(f"{name}: peak memory", first.peak_bytes / MB, "MB"),
+        Figure(f"{name}: second run, nothing new", again.cpu, "CPU s"),
+        Figure(f"{name}: store / raw", min(one.stored for one in runs) / raw, ""),
+    ]
