@@ -1,0 +1,45 @@
+"""pi's session files on disk, and those of OpenClaw, which writes the same format."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from session_memory.adapters.common import Block, SourceFile, read_lines, walk_files
+
+_LOG = re.compile(r"\.jsonl(?:\.(?:reset|deleted)\.[\w.:-]+)?$")
+"""A log, or one that OpenClaw put aside."""
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
+_SKIP = (".trajectory.jsonl",)
+"""OpenClaw's traces: the same conversation once more, in another format."""
+
+
+def discover(root: str) -> Iterator[SourceFile]:
+    """Every session log of a home of pi or OpenClaw, or of any other folder the user points at."""
+    inner = (("sessions",), ("agent", "sessions"), ("agents",))
+    places = [os.path.join(root, *names) for names in inner]
+    for place in [path for path in places if os.path.isdir(path)] or [root]:
+        for file in walk_files(place, ""):
+            name = os.path.basename(file.path)
+            # A folder that cannot be listed comes without a size: the sweep reports it.
+            closed = file.size < 0 and not os.path.islink(file.path)
+            if closed or (_LOG.search(name) and not name.endswith(_SKIP)):
+                yield file
+
+
+def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
+    """The whole file as one block: which branch lives is known only at its end."""
+    whole = Block([], 0, 0)
+    for block in read_lines(file.path, line_cap=line_cap):
+        whole.lines += block.lines
+        whole.too_long += block.too_long
+        whole.end, whole.tail = block.end, block.tail
+    yield whole
+
+
+def session_of(path: str) -> str:
+    """The session a file's name tells: pi puts a time before it, OpenClaw nothing."""
+    name = _LOG.sub("", path.replace("\\", "/").rpartition("/")[2])
+    found = _ID.findall(name)
+    return found[-1] if found else name

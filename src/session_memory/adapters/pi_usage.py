@@ -1,0 +1,48 @@
+"""What a response cost by pi's own count: input is without what came from the cache."""
+
+from __future__ import annotations
+
+import math
+
+from session_memory.adapters.common import Json, as_object, as_text
+from session_memory.core.schema import Usage
+
+
+def usage_of(message: dict[str, Json], name: str, at: int | None) -> Usage | None:
+    """The usage stated by a message or entry; None where it states none, or only zeros.
+
+    `name` tells responses apart that have no id of their own. It must not be the entry's id: old
+    files have none, and get some when pi opens them again. Tokens are part of the key, so that two
+    sessions that answer in the same millisecond stay two.
+    """
+    usage = as_object(message.get("usage"))
+    given, output = _count(usage.get("input")), _count(usage.get("output"))
+    read, written = _count(usage.get("cacheRead")), _count(usage.get("cacheWrite"))
+    if not (given or output or read or written):
+        return None
+    long = min(written, _count(usage.get("cacheWrite1h")))
+    model = as_text(message.get("model"))
+    return Usage(
+        key=as_text(message.get("responseId")) or f"{name}:{model}:{given}:{output}:{read}",
+        model=model,
+        at=at,
+        input=given,
+        output=output,
+        cache_read=read,
+        cache_write_5m=written - long,
+        cache_write_1h=long,
+        reasoning=min(output, _count(usage.get("reasoning"))),
+        usd=_dollars(as_object(usage.get("cost")).get("total")),
+    )
+
+
+def _dollars(value: Json) -> float | None:
+    """A stated price. Zero is what pi writes for models it has no price of, so it states none."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if math.isfinite(value) and value > 0 else None
+
+
+def _count(value: Json) -> int:
+    """A token count; whatever else stands in its place counts as nothing."""
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0
