@@ -1,9 +1,9 @@
-"""Sweeps in child processes and kills them, until enough were killed; prints what it found.
+"""Works in child processes and kills them, until enough were killed; prints what it found.
 
-    python killing.py DIRECTORY KILLS SEED
+    python -m tests.invariants.killing DIRECTORY FLOW KILLS SEED
 
 A program of its own: it forks, which a test runner with threads must not, and a forked child is at
-work at once, so that kills fall into the sweep and not into the imports.
+work at once, so that kills fall into the work and not into the imports.
 """
 
 from __future__ import annotations
@@ -17,41 +17,19 @@ import time
 from pathlib import Path
 from typing import Any
 
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.samples import write_samples
+from tests.invariants.broken import Known, broken
+from tests.invariants.flows import FLOWS, Flow, start_of
+
 from session_memory.testing.workspace import Workspace
 
-BLOCK = 6000
-SESSIONS = 12
 
-
-def write_logs(home: Path) -> None:
-    """Samples with their fork and sub-agent, and sessions that take several commits each."""
-    write_samples(home)
-    for seed in range(400, 400 + SESSIONS):
-        log = ClaudeLog(seed)
-        log.prompt(f"work on task {seed}")
-        for step in range(12):
-            log.run(
-                f"make step-{step}", f"{seed} step {step}: " + "output " * 60, exit_code=step % 3
-            )
-        log.say("done")
-        log.write(home)
-
-
-def workspace(root: Path, store: str, cap: int | None) -> Workspace:
-    space = Workspace(root, store=store, raw_soft_cap_bytes=cap)
-    space.read_in_blocks(BLOCK)
-    return space
-
-
-def fork_sweep(space: Workspace) -> int:
-    """Sweep in a child; returns its process id."""
+def fork_work(flow: Flow, space: Workspace) -> int:
+    """Do the work in a child; returns its process id."""
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
-            space.sweep()
+            flow.work(space)
             code = 0
         finally:
             os._exit(code)
@@ -59,51 +37,69 @@ def fork_sweep(space: Workspace) -> int:
 
 
 def was_killed(pid: int, delay: float) -> bool:
-    """Wait for the child's end or kill it after `delay` seconds; any other end is an error."""
+    """Kill the child after `delay` seconds unless it ended before; any other end is an error."""
     time.sleep(delay)
     os.kill(pid, signal.SIGKILL)  # not waited for yet, so the number cannot be anyone else's
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status):
         return True
     if os.WEXITSTATUS(status) != 0:
-        raise SystemExit("a sweep failed by itself")
+        raise SystemExit("the work failed by itself")
     return False
 
 
-def undisturbed(root: Path, cap: int | None) -> tuple[list[dict[str, Any]], float]:
-    """The dump that all others must equal, and how long a sweep takes."""
-    space = workspace(root, f"undisturbed-{cap}", cap)
+def undisturbed(flow: Flow, space: Workspace) -> tuple[Known, float]:
+    """What all others must come to, and how long the work takes."""
+    start_of(flow, space)
+    logs = space.log_hashes()
     started = time.perf_counter()
-    os.waitpid(fork_sweep(space), 0)
-    return space.dump(), time.perf_counter() - started
+    _, status = os.waitpid(fork_work(flow, space), 0)
+    if status:
+        raise SystemExit("the work fails even undisturbed")
+    duration = time.perf_counter() - started
+    flow.finish(space)
+    return Known(space.dump(), flow.gone, logs), duration
 
 
-def problems(space: Workspace, expected: list[dict[str, Any]]) -> list[str]:
-    found = space.findings()
-    if space.dump() != expected:
-        found.append("the dump differs")
-    found += [str(path) for path in space.store_directory.rglob("*.tmp")]
-    return [f"{space.store_directory.name}: {text}" for text in found]
+def damage(space: Workspace) -> list[str]:
+    """What a kill alone must never leave behind; files without a row are swept up later."""
+    database = space.store_directory / "store.db"
+    if not (database.exists() and database.stat().st_size):
+        return []
+    with space.store() as store:
+        return [f"{f.check}: {f.detail}" for f in store.fsck() if f.severity == "error"]
 
 
-def main(root: Path, kills: int, seed: int) -> dict[str, Any]:
-    """Kill again and again in the same store until a sweep survives; then check and start anew."""
+def problems(flow: Flow, space: Workspace, known: Known) -> list[str]:
+    """Everything that is not as if nothing had happened."""
+    found = broken(space, known)
+    found += [f"left behind: {path.name}" for path in space.store_directory.rglob("*.tmp")]
+    with space.store() as store:
+        for text in flow.gone:
+            found += [f"{text}: {place}" for place in store.traces(text)]
+    return found
+
+
+def main(root: Path, flow: Flow, kills: int, seed: int) -> dict[str, Any]:
+    """Kill again and again in the same store until the work survives; then check and start anew."""
     chance = random.Random(seed)
-    write_logs(Workspace(root).claude)
-    expected = {cap: undisturbed(root, cap) for cap in (None, 30_000)}
+    first = Workspace(root, store="undisturbed")
+    flow.prepare(first)
+    known, duration = undisturbed(flow, first)
     done = stores = 0
     found: list[str] = []
     while done < kills:
-        cap = (None, 30_000)[stores % 2]
-        dump, duration = expected[cap]
-        space = workspace(root, f"store-{stores}", cap)
-        while was_killed(fork_sweep(space), chance.uniform(0, duration)):
+        space = first.beside(f"store-{stores}")
+        start_of(flow, space)
+        while was_killed(fork_work(flow, space), chance.uniform(0, duration)):
             done += 1
-        space.sweep()
-        found += problems(space, dump)
+            found += [f"kill {done}: {text}" for text in damage(space)]
+        flow.finish(space)
+        found += [f"store {stores}: {text}" for text in problems(flow, space, known)]
         stores += 1
     return {"kills": done, "stores": stores, "problems": found}
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))))
+    place, name, number, chosen = sys.argv[1:]
+    print(json.dumps(main(Path(place), FLOWS[name], int(number), int(chosen))))

@@ -6,9 +6,10 @@ import os
 import random
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.invariants.broken import difference
+from tests.invariants.sizes import SIZES
 
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.faults import Stopped, StoppingStore
@@ -19,7 +20,7 @@ Piece = tuple[str, int]
 """(file, how much of it is there)."""
 
 STEPS = ("append", "save_cursor", "settle", "commit", "save_digest", "add_facts", "add_usage")
-ROUNDS = int(os.environ.get("SESSION_MEMORY_WAYS", "12"))
+ROUNDS = SIZES.ways
 
 
 def built(home: Path) -> None:
@@ -93,24 +94,6 @@ def die_somewhere(space: Workspace, chance: random.Random) -> None:
         space.sweep(open_as=lambda store: StoppingStore(store, step, nth))
     except Stopped:
         return
-
-
-def difference(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> list[str]:
-    """The first places where two dumps differ, short enough to read."""
-    found: list[str] = []
-
-    def walk(one: Any, other: Any, place: str) -> None:
-        if isinstance(one, dict) and isinstance(other, dict):
-            for key in one.keys() | other.keys():
-                walk(one.get(key), other.get(key), f"{place}/{key}")
-        elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-            for index, pair in enumerate(zip(one, other, strict=True)):
-                walk(*pair, f"{place}[{index}]")
-        elif one != other:
-            found.append(f"{place}: {str(one)[:90]} != {str(other)[:90]}")
-
-    walk(ours, theirs, "")
-    return found[:8]
 
 
 def check(tmp_path: Path, source: Path, seed: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.invariants.killing import write_logs
+from tests.invariants.flows import write_logs
 
 from session_memory.testing.workspace import Workspace
 

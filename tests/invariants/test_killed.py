@@ -1,4 +1,4 @@
-"""A sweep may be killed at any moment, as often as fate likes."""
+"""Whatever changes a store may be killed at any moment, as often as fate likes."""
 
 from __future__ import annotations
 
@@ -9,29 +9,34 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.invariants.killing import write_logs
+from tests.invariants.flows import FLOWS, write_logs
+from tests.invariants.sizes import SIZES, record
 
 from session_memory.testing.workspace import Workspace
 
-KILLS = int(os.environ.get("SESSION_MEMORY_KILLS", "50"))
-SEED = int(os.environ.get("SESSION_MEMORY_SEED", "1"))
+REPOSITORY = Path(__file__).parents[2]
 
 
 @pytest.mark.rows("STO-10", "RET-10")
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the killer forks")
-def test_after_any_number_of_kills_a_sweep_comes_to_the_same_store(tmp_path: Path) -> None:
-    program = Path(__file__).with_name("killing.py")
+@pytest.mark.parametrize("flow", FLOWS)
+def test_after_any_number_of_kills_the_work_comes_to_the_same_store(
+    tmp_path: Path, flow: str
+) -> None:
+    given = [str(tmp_path / "space"), flow, str(SIZES.kills), str(SIZES.seed)]
     done = subprocess.run(
-        [sys.executable, str(program), str(tmp_path / "space"), str(KILLS), str(SEED)],
+        [sys.executable, "-m", "tests.invariants.killing", *given],
         env=Workspace(tmp_path).environ(),
+        cwd=REPOSITORY,
         capture_output=True,
         text=True,
         check=False,
-        timeout=600 + 10 * KILLS,
+        timeout=600 + 10 * SIZES.kills,
     )
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
-    assert result["kills"] >= KILLS
+    record(f"kills, {flow}", **{**result, "problems": len(result["problems"])}, seed=SIZES.seed)
+    assert result["kills"] >= SIZES.kills
     assert result["problems"] == []
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import hashlib
 import json
 import os
 import subprocess
@@ -18,9 +20,12 @@ from session_memory.adapters.registry import adapters
 from session_memory.config import Config, Ingest, Retention, Source, Sources
 from session_memory.core.disk_tree import DiskTree
 from session_memory.core.schema import Digest, Session, SessionEvent
+from session_memory.ingest.forget import Wanted, apply_forget, plan_forget
 from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import Surroundings, sweep
+from session_memory.ingest.unfinished import marked
 from session_memory.paths import private_dir
+from session_memory.store.lock import exclusive
 from session_memory.store.port import SessionQuery
 from session_memory.store.sqlite import SqliteStore, open_store
 from session_memory.testing.claude_log import START, ClaudeLog
@@ -52,6 +57,8 @@ class Workspace:
         self.adapters: Mapping[str, Adapter] = adapters()
         self.paths: dict[str, tuple[str, ...]] = {"claude": (str(self.claude),)}
         self.exclude: tuple[str, ...] = ()
+        self.report: SweepReport | None = None
+        """Of the last sweep in this process."""
         self.home.mkdir(parents=True, exist_ok=True)
         self.claude.mkdir(parents=True, exist_ok=True)
 
@@ -64,6 +71,30 @@ class Workspace:
     def files(self) -> list[Path]:
         """Every log file, in a fixed order."""
         return sorted(path for path in self.claude.rglob("*.jsonl") if path.is_file())
+
+    def flavor_home(self, flavor: str) -> Path:
+        """Where a flavour's logs are swept from; named once, it is swept from then on."""
+        home = self.root / flavor
+        home.mkdir(exist_ok=True)
+        self.paths[flavor] = (str(home),)
+        return home
+
+    def log_hashes(self) -> dict[str, str]:
+        """What stands in every file of every flavour, to prove that nobody wrote to them."""
+        return {
+            str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+            for places in self.paths.values()
+            for place in places
+            for path in sorted(Path(place).rglob("*"))
+            if path.is_file()
+        }
+
+    def beside(self, store: str) -> Workspace:
+        """The same logs and settings with another store."""
+        other = copy.copy(self)
+        other.paths, other.report = dict(self.paths), None
+        other.store_directory = self.root / store
+        return other
 
     # --- sweeps ---
 
@@ -118,7 +149,21 @@ class Workspace:
             tree=DiskTree(),
             clock=lambda: self.now,
         )
-        return sweep(around, dry_run=dry_run)
+        self.report = None
+        self.report = sweep(around, dry_run=dry_run)
+        return self.report
+
+    def forget(self, **wanted: Any) -> None:
+        """Forget as the command does; see `Wanted` for what may be asked."""
+        directory = str(self.store_directory)
+        asked = Wanted(**wanted)
+        with (
+            exclusive(os.path.join(directory, "sweep.lock"), "a sweep"),
+            self.store() as store,
+            marked(directory),
+        ):
+            plan = plan_forget(store, asked)
+            apply_forget(store, plan, asked)
 
     # --- real processes ---
 

@@ -1,0 +1,62 @@
+"""Sessions of every flavour for the torture tests: small, and the same every time."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.codex_log import CodexLog, tokens
+from session_memory.testing.grok_log import GrokLog, turn_usage
+from session_memory.testing.workspace import Workspace
+
+FLAVORS = ("claude", "codex", "grok")
+
+
+def claude(seed: int, steps: int = 3) -> ClaudeLog:
+    log = ClaudeLog(seed)
+    log.prompt(f"work on task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"make step-{step}", f"{seed} step {step} done", exit_code=step % 3)
+    log.say(f"task {seed} is done")
+    return log
+
+
+def codex(seed: int, steps: int = 3) -> CodexLog:
+    log = CodexLog(seed, mode="paginated" if seed % 2 else "legacy").header().turn()
+    log.prompt(f"look into task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+    return log.answer(f"task {seed} is done").spend(tokens(100 + seed, 40, 10))
+
+
+def grok(seed: int, steps: int = 3) -> GrokLog:
+    log = GrokLog(seed)
+    log.prompt(f"see to task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} ", "is done")
+    log.end_turn(turn_usage(100 + seed, 20, usd=0.01))
+    return log
+
+
+BUILDERS = {"claude": claude, "codex": codex, "grok": grok}
+
+
+def write_flavors(space: Workspace, count: int = 2, steps: int = 3) -> None:
+    """Sessions of every flavour, a fork and a sub-agent among them."""
+    for flavor, build in BUILDERS.items():
+        home = space.flavor_home(flavor)
+        for seed in range(count):
+            build(500 + seed, steps).write(home)
+    parent = claude(490)
+    fork = parent.fork(491)
+    fork.prompt("and the other way")
+    child = parent.subagent("look around")
+    child.say("nothing there")
+    space.write(parent, fork, child)
+
+
+def log_file(flavor: str, seed: int, home: Path, steps: int = 3) -> Path:
+    """One session; returns the file that grows."""
+    written = BUILDERS[flavor](seed, steps).write(home)
+    return written / "updates.jsonl" if flavor == "grok" else written

@@ -1,0 +1,61 @@
+"""How hard the tests of this folder try: a little in `make test`, a lot in `make torture`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import msgspec
+
+
+class Sizes(msgspec.Struct, frozen=True):
+    """How many of everything; the seeds follow from `seed` alone."""
+
+    seed: int = 1
+    ways: int = 6
+    kills: int = 4
+    """In each flow."""
+    faults: int = 4
+    """Of each kind, in each flow."""
+    full_disks: int = 1
+    cuts: int = 6
+    """Places of a session at which its log is cut and swept; parsed it is at every byte."""
+    mutants: int = 600
+    """In each flavour."""
+    tails: int = 1
+    """Files of each flavour that grow while they are swept."""
+    processes: int = 4
+    operations: int = 12
+    """Of each process."""
+    clocks: int = 3
+    flips: int = 16
+    """In each kind of file."""
+
+
+LARGE = Sizes(
+    ways=60,
+    kills=200,
+    faults=60,
+    full_disks=10,
+    cuts=120,
+    mutants=17_000,
+    tails=15,
+    processes=16,
+    operations=1000,
+    clocks=100,
+    flips=500,
+)
+
+# Read when this file is imported: the tests themselves see none of these variables.
+SIZES = LARGE if os.environ.get("SESSION_MEMORY_TORTURE") == "large" else Sizes()
+if "SESSION_MEMORY_SEED" in os.environ:
+    SIZES = msgspec.structs.replace(SIZES, seed=int(os.environ["SESSION_MEMORY_SEED"]))
+_REPORT = os.environ.get("SESSION_MEMORY_TORTURE_REPORT")
+
+
+def record(name: str, **figures: object) -> None:
+    """Leave what a test did where the report is made of it, if somebody makes one."""
+    if _REPORT:
+        path = Path(_REPORT) / f"{name.replace(' ', '_').replace('/', '_')}.json"
+        path.write_text(json.dumps({"name": name, **figures}))
