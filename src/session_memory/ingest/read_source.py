@@ -149,7 +149,7 @@ class SourceReader:
         pass_.sessions.add(session.id)
         self._touched.add(session.id)
         self._take_events(pass_, part, session)
-        writer.add_facts(session, pass_.reading.source_id, self._drafter.facts(part))
+        writer.add_facts(session, pass_.reading.source_id, self._facts(flavor, part))
         if part.usages:
             writer.add_usage(session, [self._drafter.usage(flavor, u) for u in part.usages])
 
@@ -158,6 +158,14 @@ class SourceReader:
         self._report.excluded += len(part.events) - len(kept)
         part.events = kept
         part.usages = [u for u in part.usages if not is_paused(self.pauses, u.at)]
+
+    def _facts(self, flavor: str, part: SessionPart) -> list[Fact]:
+        """What a part says of its session, save the name of a parent that was forgotten."""
+        return [
+            fact
+            for fact in self._drafter.facts(part)
+            if fact.name != "forked_from" or not self._writer.is_forgotten(flavor, str(fact.value))
+        ]
 
     def _is_forgotten(self, flavor: str, part: SessionPart) -> bool:
         """A forgotten session takes its sub-agents along."""

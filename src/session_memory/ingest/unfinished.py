@@ -31,7 +31,12 @@ def clear(directory: str) -> None:
 
 @contextlib.contextmanager
 def marked(directory: str) -> Generator[None]:
-    """Keep the mark for the length of the block; it stays when the block fails."""
+    """Keep the mark for the length of the block; it stays when the block fails.
+
+    It also stays when it was there before: only a sweep looks for what earlier work left behind.
+    """
+    found = is_marked(directory)
     mark(directory)
     yield
-    clear(directory)
+    if not found:
+        clear(directory)

@@ -132,6 +132,11 @@ def _delete_session(db: Database, key: bytes, session_id: int) -> None:
         "UPDATE session SET forked_from = NULL WHERE flavor = ? AND forked_from = ?",
         (flavor, external_id),
     )
+    db.execute(  # a fork names its parent
+        "DELETE FROM fact WHERE name = 'forked_from' AND value = ? AND session_id IN"
+        " (SELECT id FROM session WHERE flavor = ?)",
+        (_encode(external_id).decode(), flavor),
+    )
     db.execute("DELETE FROM session WHERE id = ?", (session_id,))  # the rest follows by cascade
     settle_usage(db, keys)
     for (source_id,) in sources:
