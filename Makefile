@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-locks
 JOBS ?= auto
 
-.PHONY: run test check bench bench-redact docs lock clean
+.PHONY: run test check bench bench-redact bench-peers docs lock clean
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(STAMP)
