@@ -22,7 +22,7 @@ from session_memory.testing.workspace import Workspace
 
 BLOCK = 6000
 SESSIONS = 6
-ADDRESS = "quillfeatherlane zebrawood"
+ADDRESS = "zebrawood"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 Work = Callable[[Workspace], None]

@@ -17,7 +17,8 @@ from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.faults import Stopped, StoppingStore
 from session_memory.testing.workspace import Workspace
 
-ADDRESS = "quillfeatherlane zebrawood"
+ADDRESS = "zebrawood"
+"""One word that stems to itself: an index that still holds it holds it as it is."""
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
@@ -80,7 +81,7 @@ def redact_again(store: SqliteStore) -> None:
     [(forget_text, ADDRESS), (forget_session, ADDRESS), (redact_again, TOKEN)],
     ids=["text", "session", "rescan"],
 )
-@pytest.mark.parametrize("step", ["save_digest", "erase_traces"])
+@pytest.mark.parametrize("step", ["unanalyzed", "erase_traces"])
 def test_what_was_dropped_but_not_erased_is_erased_by_the_next_sweep(
     space: Workspace,
     monkeypatch: pytest.MonkeyPatch,

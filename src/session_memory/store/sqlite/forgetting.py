@@ -13,7 +13,7 @@ from session_memory.store.segments import SegmentStore
 from session_memory.store.sqlite import aging
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
-from session_memory.store.sqlite.rewriting import rewrite_session
+from session_memory.store.sqlite.rewriting import note_erasing, rewrite_session
 from session_memory.store.sqlite.settle import settle_usage
 
 _encode = msgspec.json.Encoder().encode
@@ -74,6 +74,7 @@ def _forget_one(db: Database, segments: SegmentStore, key: bytes, session_id: in
             db, segments, other, lambda event: None if event.fingerprint in own else event
         )
     with transaction(db):
+        note_erasing(db)
         wanted = _encode(sorted(keys)).decode()
         db.execute("DELETE FROM usage WHERE key IN (SELECT value FROM json_each(?))", (wanted,))
         for other in copies:
@@ -187,6 +188,14 @@ def erase_traces(db: Database, segments: SegmentStore) -> None:
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     db.execute("VACUUM").fetchall()
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    with transaction(db):
+        db.execute("DELETE FROM meta WHERE name = 'erase_due'")
+
+
+def finish_erasing(db: Database, segments: SegmentStore) -> None:
+    """Erase what an earlier forgetting dropped, if it was cut off before it could."""
+    if value(db, "SELECT 1 FROM meta WHERE name = 'erase_due'"):
+        erase_traces(db, segments)
 
 
 def tombstoned(db: Database, fingerprints: list[int]) -> set[int]:

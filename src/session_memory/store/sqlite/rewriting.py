@@ -49,6 +49,7 @@ def rewrite_session(db: Database, segments: SegmentStore, session_id: int, edit:
             kept.append(edited)
     if changed or gone:
         with transaction(db):
+            note_erasing(db)
             _replace(db, segments, session_id, kept)
             _drop(db, session_id, gone)
     return Rewritten(changed, len(gone))
@@ -173,4 +174,14 @@ def replace_words(db: Database, words: Words) -> set[int]:
                     )
                     changed.add(session_id)
         settle_sessions(db, changed)
+        if changed:
+            note_erasing(db)
     return changed
+
+
+def note_erasing(db: Database) -> None:
+    """Say that something was dropped whose words may still stand in the files.
+
+    Written with the rows that go: whatever happens then, the next sweep knows what is left to do.
+    """
+    db.execute("INSERT OR IGNORE INTO meta VALUES ('erase_due', x'01')")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import apsw
 import msgspec
 
 from session_memory.core.cursor import Cursor, Stamp
-from session_memory.core.fingerprint import path_name
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import (
     OBSERVER_VERSION,
@@ -30,7 +29,6 @@ from session_memory.store.port import (
     Repaired,
     SessionQuery,
     StoreInfo,
-    TextHit,
     UsageGroup,
     UsageRow,
 )
@@ -49,6 +47,8 @@ from session_memory.store.sqlite.connection import (
     schema_version,
     value,
 )
+from session_memory.store.sqlite.forget_face import ForgetFace
+from session_memory.store.sqlite.jobs import SqliteJobs
 
 if TYPE_CHECKING:
     from session_memory.store.sqlite.writer import SqliteWriter
@@ -85,7 +85,7 @@ def open_store(
     return SqliteStore(connection, directory, now_ms)
 
 
-class SqliteStore:
+class SqliteStore(ForgetFace):
     """See store.port.Store."""
 
     def __init__(self, connection: Database, directory: str, now_ms: int) -> None:
@@ -94,6 +94,7 @@ class SqliteStore:
         self._now = now_ms
         self.segments = DirectorySegments(os.path.join(directory, SEGMENTS))
         self._reader = SegmentReader(self.segments)
+        self.jobs = SqliteJobs(connection)
         self.fingerprint_key = self._key("fingerprint_key")
         self.tag_key = self._key("tag_key")
 
@@ -304,7 +305,11 @@ class SqliteStore:
 
     def sweep_orphans(self) -> int:
         """See store.port.Store."""
-        return aging.sweep_orphans(self._db, self.segments)
+        from session_memory.store.sqlite import forgetting
+
+        removed = aging.sweep_orphans(self._db, self.segments)
+        forgetting.finish_erasing(self._db, self.segments)
+        return removed
 
     def compact(self, session_id: int) -> int:
         """See store.port.Store."""
@@ -313,68 +318,6 @@ class SqliteStore:
     def crowded(self, limit: int) -> list[int]:
         """Sessions with more segment files than `limit`."""
         return aging.crowded(self._db, limit)
-
-    # forgetting
-
-    def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
-        """See store.port.Store."""
-        found = self._db.execute(
-            "SELECT device, inode, size, mtime_ns, ctime_ns FROM forgotten_source WHERE path = ?",
-            (path_name(self.fingerprint_key, path),),
-        ).fetchone()
-        return found == stamp
-
-    def forget_sessions(self, sessions: set[int]) -> set[int]:
-        """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
-
-        whole = forgetting.with_subagents(self._db, sessions)
-        return forgetting.forget_sessions(self._db, self.segments, self.fingerprint_key, whole)
-
-    def with_subagents(self, sessions: set[int]) -> set[int]:
-        """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
-
-        return forgetting.with_subagents(self._db, sessions)
-
-    def forget_events(self, session_id: int, fingerprints: set[int]) -> int:
-        """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
-
-        return forgetting.forget_events(self._db, self.segments, session_id, fingerprints)
-
-    def find_text(self, text: str, *, ignore_case: bool = False) -> list[TextHit]:
-        """See store.port.Store."""
-        from session_memory.store.sqlite import finding
-
-        needle = finding.Needle(text, ignore_case=ignore_case)
-        return finding.find_text(self._db, self.segments, needle)
-
-    def traces(self, text: str) -> list[str]:
-        """See store.port.Store."""
-        from session_memory.store.sqlite import finding
-
-        needle = finding.Needle(text)
-        return list(finding.traces(self._db, self.segments, self._directory, needle))
-
-    def rewrite(self, session_id: int, edit: Callable[[SessionEvent], SessionEvent | None]) -> int:
-        """See store.port.Store."""
-        from session_memory.store.sqlite import rewriting
-
-        done = rewriting.rewrite_session(self._db, self.segments, session_id, edit)
-        return done.changed + done.dropped
-
-    def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:
-        """See store.port.Store."""
-        from session_memory.store.sqlite import rewriting
-
-        return rewriting.replace_words(self._db, words)
-
-    def erase_traces(self) -> None:
-        """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
-
-        forgetting.erase_traces(self._db, self.segments)
 
     # whole-store operations
 
