@@ -44,6 +44,7 @@ VERBS: dict[str, Verb] = {
     "redact": Verb("session_memory.cli.redact", "Show what redaction would replace in a file."),
     "doctor": Verb("session_memory.cli.doctor", "Is all well, and if not, what cures it."),
     "repair": Verb("session_memory.cli.repair", "Mend what fsck found, layer by layer."),
+    "jobs": Verb("session_memory.cli.jobs", "Background work: what waits, runs, failed."),
     "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
     "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),
     "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),

@@ -2,82 +2,80 @@
 
 from __future__ import annotations
 
-from session_memory.core.checks import Check, check_of
+import msgspec
+
+from session_memory.core.checks import Check, CheckKind, check_of
 from session_memory.core.commands import normalized
-from session_memory.core.masks import error_line, excerpt
+from session_memory.core.masks import error_line, excerpt, window
 from session_memory.core.outcome import check_passed
 from session_memory.core.schema import SessionEvent
+from session_memory.core.turns import Ref
 
 _MAX_WAITING = 200  # calls whose result has not come
 _COMMAND_CHARS = 120
 _LINE_CHARS = 240
-_TAIL_CHARS = 2000
 _NO_FAILURES = ("denied", "interrupted")
 
 
+class _Ran(msgspec.Struct, frozen=True):
+    """A command with what came back; judged only if it is the last of its kind."""
+
+    command: str
+    check: Check | None
+    output: str
+    exit_code: int | None
+    is_error: bool
+    ref: Ref
+
+    def failed(self) -> bool:
+        marked = self.is_error or self.exit_code not in (None, 0)
+        if self.check is None:
+            return marked and bool(error_line(self.output))  # `grep` without a find says nothing
+        passed = check_passed(self.check, self.output, self.exit_code, self.is_error)
+        return marked if passed is None else not passed
+
+    def told(self) -> str:
+        shown = excerpt(normalized(self.command) or self.command, _COMMAND_CHARS)
+        line = excerpt(error_line(self.output), _LINE_CHARS)
+        return f"`{shown}` fails: {line}" if line else f"`{shown}` fails"
+
+
 class FailingCommand:
-    """Follows shell commands; the last failure stands until the same thing succeeds."""
+    """Follows shell commands and keeps the last run of each kind of check, and the last of all."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, str] = {}
-        self._command = self._line = ""
-        self._check: Check | None = None
-        self._later = 0
+        self._last: _Ran | None = None
+        self._checks: dict[CheckKind, _Ran] = {}
 
     def call(self, call_id: str | None, command: str) -> None:
         """Take in a call."""
-        self._later += 1
+        self._last = None
         if call_id is not None:
             self._waiting[call_id] = command
             if len(self._waiting) > _MAX_WAITING:
                 del self._waiting[next(iter(self._waiting))]
 
-    def result(self, event: SessionEvent) -> bool:
-        """Take in a result; True if it is a new last failure."""
+    def result(self, event: SessionEvent, ref: Ref) -> None:
+        """Take in a result."""
         command = self._waiting.pop(event.call_id, None) if event.call_id is not None else None
         if command is None or event.label in _NO_FAILURES:
-            return False
-        text = event.text or ""
-        failed = event.is_error or event.exit_code not in (None, 0)
-        # Only a failed check can be cured: any other failure counts as the last word or not at all.
-        if not failed and self._check is None and not _hides_failure(command, text):
-            return False
+            return
         check = check_of(command)
-        if check is not None and (failed or self._matters(check, command, text)):
-            passed = check_passed(check, text, event.exit_code, event.is_error)
-            if passed and self._same_kind(check):
-                self._command, self._check = "", None
-            failed = failed if passed is None else not passed
-        if failed:
-            return self._failed(command, check, error_line(text))
-        return False
+        if check is None and not event.is_error and event.exit_code in (None, 0):
+            return
+        output = window(event.text or "")
+        ran = _Ran(command, check, output, event.exit_code, event.is_error, ref)
+        self._last = ran
+        for kind in check.kinds if check is not None else ():
+            self._checks[kind] = ran
 
-    def _failed(self, command: str, check: Check | None, line: str) -> bool:
-        if check is None and (not line or self._check is not None):
-            return False  # `grep` that found nothing; and a slip does not outweigh a failed check
-        self._command, self._check, self._later = command, check, 0
-        self._line = excerpt(line, _LINE_CHARS)
-        return True
-
-    def _matters(self, check: Check, command: str, text: str) -> bool:
-        return self._same_kind(check) or _hides_failure(command, text)
-
-    def _same_kind(self, check: Check) -> bool:
-        return self._check is not None and not set(check.kinds).isdisjoint(self._check.kinds)
-
-    def blocks(self) -> bool:
-        """Whether the failure still stands: a check that was not passed since, or the last word."""
-        return bool(self._command) and (self._check is not None or self._later == 0)
-
-    def told(self) -> str:
-        """The failure in words."""
-        shown = excerpt(normalized(self._command) or self._command, _COMMAND_CHARS)
-        return f"`{shown}` fails: {self._line}" if self._line else f"`{shown}` fails"
-
-
-def _hides_failure(command: str, text: str) -> bool:
-    """Behind a pipe or `|| true` only the output tells; most of them need no second look."""
-    if "|" not in command and ";" not in command:
-        return False
-    tail = text[-_TAIL_CHARS:]
-    return "ail" in tail or "FAIL" in tail or "rror" in tail
+    def blocker(self) -> tuple[Ref, str] | None:
+        """What still fails, in words: a check whose last run failed, else the very last command."""
+        failed = [ran for ran in self._checks.values() if ran.failed()]
+        if not failed and self._last is not None and self._last.failed():
+            failed = [self._last]
+        if not failed:
+            return None
+        worst = max(failed, key=lambda ran: ran.ref.pos)
+        return worst.ref, worst.told()

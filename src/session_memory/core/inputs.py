@@ -6,7 +6,7 @@ import re
 
 from session_memory.core.masks import excerpt
 from session_memory.core.prompts import is_request, objective_of, read_prompt
-from session_memory.core.sentences import sentences
+from session_memory.core.sentences import prose_lines, sentences_of
 
 _HEAD_CHARS = 1500  # rules stand in what was typed; what follows is often a pasted document
 _PASTE_CHARS = 4000
@@ -117,7 +117,13 @@ def rules_in(text: str, *, after_work: bool) -> list[str]:
     head = text[: _PASTE_HEAD if pasted else _HEAD_CHARS].replace("’", "'")
     if "\n" in head:
         head = _WRAPPED.sub(" ", head)
-    found = [sentence for sentence in sentences(head) if _is_rule(sentence)]
+    found = [
+        sentence
+        for line in prose_lines(head)
+        if _may_rule(line.lower())
+        for sentence in sentences_of(line)
+        if _is_rule(sentence)
+    ]
     if not found and after_work and _RULE_CHARS[0] <= len(head.strip()) <= _RULE_CHARS[1]:
         reading = read_prompt(head)
         one = " ".join(head.split())
@@ -127,14 +133,17 @@ def rules_in(text: str, *, after_work: bool) -> list[str]:
     return list(dict.fromkeys(found))[: _MAX_RULES_OF_PASTE if pasted else _MAX_RULES]
 
 
+def _may_rule(line: str) -> bool:
+    """A cheap look before sentences are taken apart."""
+    return any(word in line for word in _RULE_WORDS)
+
+
 def _is_rule(sentence: str) -> bool:
     least, most = _RULE_CHARS
     if not least <= len(sentence) <= most or sentence.endswith(("?", ":")):
         return False
-    lowered = sentence.lower()
     return (
-        any(word in lowered for word in _RULE_WORDS)
-        and _RULE.search(sentence) is not None
+        _RULE.search(sentence) is not None
         and _NO_RULE.search(sentence) is None
         and _CODE.search(sentence) is None
     )

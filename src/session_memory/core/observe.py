@@ -80,7 +80,6 @@ class Observer:
         self._plan = PlanItems()
         self._planned: dict[str, tuple[Ref, bool]] = {}
         self._failing = FailingCommand()
-        self._failed_at: Ref | None = None
 
     def add(self, event: SessionEvent) -> None:
         """Take in the next event; what a fork copied was observed where it happened."""
@@ -108,9 +107,10 @@ class Observer:
             kind = "completed_item" if done else "pending_item"
             status = "low_value" if done and is_routine(words) else None
             self._keep(ref, self._made(kind, words, ref, status))
-        if self._failed_at is not None and self._failing.blocks():
-            ref = self._failed_at
-            self._keep(ref, self._made("blocker", self._failing.told(), ref))
+        blocker = self._failing.blocker()
+        if blocker is not None:
+            ref, words = blocker
+            self._keep(ref, self._made("blocker", words, ref))
         self._cut(MAX_PER_SESSION)
         return [found for _, found in sorted(self._kept.values(), key=lambda kept: kept[0])]
 
@@ -179,8 +179,7 @@ class Observer:
 
     def _result(self, event: SessionEvent) -> None:
         self._plan.result(event.call_id, event.text or "")
-        if self._failing.result(event):
-            self._failed_at = self._ref(event)
+        self._failing.result(event, self._ref(event))
 
     def _replan(self, ref: Ref) -> None:
         """Take the plan as it stands: what left it undone was dropped, and is no longer open."""
@@ -241,8 +240,12 @@ class Observer:
         ref: Ref,
         status: ObservationStatus | None = None,
     ) -> Observation:
-        shown = excerpt(untagged(text), TEXT_CHARS)
-        name = self._name + f"{kind}\0{phrase(shown).words or shown}".encode()
+        shown = untagged(text)
+        if len(shown) > TEXT_CHARS or not shown.isprintable():
+            shown = excerpt(shown, TEXT_CHARS)
+        # A summary is told once: only what may be said again is compared by its words.
+        said = shown if kind == "session_summary" else phrase(shown).words or shown
+        name = self._name + f"{kind}\0{said}".encode("utf-8", "replace")
         return Observation(
             type=kind,
             status=status or _STATUS.get(kind, "active"),

@@ -9,9 +9,8 @@ from session_memory.core.masks import excerpt
 
 _LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
 _EMPHASIS = re.compile(r"__|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])")
-_BULLET = re.compile(r"[ \t]{0,12}(?:[-*+•‣]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
-_HEADING = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+")
-_NO_PROSE = re.compile(r"[ \t]*(?:\||[-=*_]{3,}[ \t]*$|[^\w\s]*$|</?\w+[^>]*>[ \t]*$)")
+_BULLET = re.compile(r"(?:[-*+•‣]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
+_NO_PROSE = re.compile(r"\||#{1,6}[ \t]|[-=*_]{3,}$|[^\w\s]*$|</?\w+[^>]*>$")
 # A full stop inside "e.g. this" or "v1.2" ends nothing; one behind a bracket or quote does.
 _SENTENCE_END = re.compile(
     r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)(?<!cf)[.!?…][)\]\"'`*_]*(?=\s|$)|[。！？]"
@@ -39,25 +38,37 @@ def first_sentence(text: str) -> str:
 def sentences(text: str) -> Iterator[str]:
     """The sentences of a text; lines end sentences too, as lists are seldom punctuated."""
     for line in prose_lines(text):
-        start = 0
-        for end in _SENTENCE_END.finditer(line):
-            yield line[start : end.end()].strip()
-            start = end.end()
-        if start < len(line):
-            yield line[start:].strip()
+        yield from sentences_of(line)
+
+
+def sentences_of(line: str) -> Iterator[str]:
+    """The sentences of one line of prose."""
+    start = 0
+    for end in _SENTENCE_END.finditer(line):
+        yield line[start : end.end()].strip()
+        start = end.end()
+    if start < len(line):
+        yield line[start:].strip()
 
 
 def prose_lines(text: str) -> Iterator[str]:
     """Lines that speak: no code, no table, no rule, no heading; bullets without their mark."""
     fenced = False
-    for line in text.splitlines():
-        if line.lstrip().startswith(("```", "~~~")):
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith(("```", "~~~")):
             fenced = not fenced
-        elif not fenced and not _NO_PROSE.match(line) and not _HEADING.match(line):
+            continue
+        if fenced or not line:
+            continue
+        if not line[0].isalpha():  # most lines begin with a letter, and need no closer look
+            if _NO_PROSE.match(line):
+                continue
             bullet = _BULLET.match(line)
-            words = plain(line[bullet.end() :] if bullet else line)
-            if words:
-                yield words
+            line = line[bullet.end() :] if bullet else line
+        words = plain(line)
+        if words:
+            yield words
 
 
 def gist(text: str, limit: int) -> str:

@@ -44,6 +44,7 @@ DERIVED: dict[str, Derived] = {
     "tombstone": Derived("keyed fingerprints of what was forgotten", None, False),
     "forgotten_session": Derived("keyed names of forgotten sessions", None, False),
     "forgotten_source": Derived("keyed paths of files that only tell of them", None, False),
+    "job": Derived("background work: what, for whom, how often it failed", "by session id", True),
     "digest": Derived("what was distilled from a session", "by session id", True),
     "observation": Derived("what a session said that is worth knowing", "by session id", True),
     "evicted_digest": Derived("the digest of the evicted part", "by session id", True),

@@ -1,0 +1,63 @@
+"""`session-memory jobs`: background work, its state, and a hand on it."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, table
+from session_memory.cli.stores import reading
+from session_memory.clock import iso
+from session_memory.core.jobs import state_of
+from session_memory.errors import NotFound
+
+
+@click.group(name="jobs", invoke_without_command=True)
+@json_option
+@click.pass_context
+def command(context: click.Context) -> None:
+    """Background work: what waits, runs, failed.
+
+    \b
+    Examples:
+      session-memory jobs
+      session-memory jobs retry 7
+      session-memory jobs drop 7
+    """
+    if context.invoked_subcommand is not None:
+        return
+    app = context.ensure_object(App)
+    with reading(app) as store:
+        found = store.jobs.all()
+    now = app.clock()
+    if app.json:
+        emit_json({"jobs": [{**msgspec.to_builtins(j), "state": state_of(j, now)} for j in found]})
+        return
+    rows = [
+        (j.id, j.kind, j.key[:40], state_of(j, now), j.retries_left, iso(j.retry_at), j.last_error)
+        for j in found
+    ]
+    click.echo(table(rows, ("job", "kind", "about", "state", "tries left", "not before", "error")))
+
+
+@command.command()
+@click.argument("job", type=int)
+@pass_app
+def retry(app: App, job: int) -> None:
+    """Give a failed or waiting job all its tries back."""
+    with reading(app) as store:
+        if not store.jobs.retry(job):
+            raise NotFound(f"no job {job}", hint="`session-memory jobs` lists them")
+    click.echo(f"job {job} is due again")
+
+
+@command.command()
+@click.argument("job", type=int)
+@pass_app
+def drop(app: App, job: int) -> None:
+    """Remove a job; a worker that is at it cannot commit any more."""
+    with reading(app) as store:
+        if not store.jobs.drop(job):
+            raise NotFound(f"no job {job}", hint="`session-memory jobs` lists them")
+    click.echo(f"job {job} is gone")
