@@ -145,8 +145,8 @@ class Adapter(msgspec.Struct, frozen=True):
         read_lines(file.path, offset, line_cap=line_cap)
     )
     """(file, offset, line cap) to blocks: all input of this flavour's parser comes through here."""
-    open: Callable[[SourceFile], BinaryIO] = lambda file: open(file.path, "rb")
-    """The bytes that offsets count in; its own where a source is no file, as a row of a database."""
+    open: Callable[[SourceFile], BinaryIO] = lambda file: open(file.path, "rb")  # noqa: SIM115
+    """The bytes that offsets count in; its own where a source is no file but rows of a database."""
     incremental: bool = True
     """False where a file is rewritten or its order is not that of its bytes: then every change is
     read whole, and `pos` may be any number that orders the events."""

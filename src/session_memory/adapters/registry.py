@@ -20,6 +20,7 @@ _BUILT_IN = {
     "claude": "session_memory.adapters.claude",
     "codex": "session_memory.adapters.codex",
     "grok": "session_memory.adapters.grok",
+    "opencode": "session_memory.adapters.opencode",
     "pi": "session_memory.adapters.pi",
 }
 """Flavour to the module that holds its `ADAPTER`; the order is the order of every report."""

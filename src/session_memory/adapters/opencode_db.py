@@ -1,0 +1,194 @@
+"""OpenCode's SQLite database: which sessions it holds, and one session's rows as JSON lines.
+
+The client may write at any moment. Where it has the database open there is a write-ahead log, and
+we read beside it as SQLite means it; where there is none we read without locks, because opening
+the log would leave files in a folder that is not ours.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from session_memory.adapters.common import Json, SourceFile, parse_time
+
+BUSY_MS = 2000
+"""How long a writer that checkpoints or recovers may keep us waiting."""
+
+_FIELDS = {
+    "id": "id",
+    "parent_id": "parentID",
+    "directory": "directory",
+    "title": "title",
+    "version": "version",
+    "agent": "agent",
+    "permission": "permission",
+    "revert": "revert",
+}
+"""Columns of `session` and what the same thing is called in OpenCode's JSON."""
+_JSON = frozenset(("permission", "revert"))
+_NEWER = "session_message"
+"""A table newer clients are about to use; its rows are counted, so that it is seen when they do."""
+
+Line = bytes | None
+"""A record as JSON, or None for one over the cap."""
+
+
+class _Held(msgspec.Struct):
+    """What a database holds of one session, without reading it."""
+
+    told: list[object] = []
+    """Count, newest change and bytes of each of its tables."""
+    size: int = 0
+    newer: int = 0
+
+
+def sessions(path: str) -> Iterator[SourceFile]:
+    """One source per session of a database; one that cannot be read is given without a size.
+
+    The file's own time says nothing about a session, so its stamp comes from its rows.
+    """
+    try:
+        info = os.stat(path)
+        with _reading(path) as db:
+            held = _measured(db)
+            rows = list(_objects(db, "SELECT * FROM session"))
+    except OSError:
+        yield SourceFile(path, -1, 0, 0, 0, 0)
+        return
+    for row in rows:
+        yield _source(path, info, row, held.get(row["id"], _Held()))
+
+
+def _measured(db: apsw.Connection) -> dict[str, _Held]:
+    """By session; `size` counts the lines of its messages and parts as `lines` gives them."""
+    found: dict[str, _Held] = {}
+    for kind, more in (("message", len(END) + 2), ("part", 1)):
+        frame = len(record(kind, "", b"")) + more
+        query = (
+            "SELECT session_id, count(*), max(time_updated),"
+            f" sum(octet_length(data) + octet_length(id) + {frame}) FROM {kind} GROUP BY session_id"
+        )
+        for session, *told in _rows(db, query):
+            held = found.setdefault(session, _Held())
+            held.told += told
+            held.size += told[-1]
+    for session, count in _newer_rows(db):
+        found.setdefault(session, _Held()).newer = count
+    return found
+
+
+def _source(path: str, info: os.stat_result, row: dict[str, Any], held: _Held) -> SourceFile:
+    own = _session_line(row, held.newer)
+    seen = blake2b(own + repr(held.told).encode("utf-8", "replace"), digest_size=8).digest()
+    return SourceFile(
+        path=f"{path}#{row['id']}",
+        size=len(own) + 1 + held.size,
+        mtime_ns=(parse_time(row.get("time_updated")) or 0) * 1_000_000,
+        ctime_ns=int.from_bytes(seen, "big") >> 1,
+        device=info.st_dev,
+        inode=info.st_ino,
+    )
+
+
+def lines(path: str, session: str, cap: int) -> Iterator[Line]:
+    """A session's own record, then each message with its parts, and where the message ends."""
+    with _reading(path) as db:
+        found = list(_objects(db, "SELECT * FROM session WHERE id = ?", session))
+        if not found:
+            raise FileNotFoundError(f"{session} is no longer in {path}")
+        yield _session_line(found[0], dict(_newer_rows(db)).get(session, 0))
+        query = f"SELECT id, {_CAPPED} FROM message WHERE session_id = ? ORDER BY time_created, id"
+        for message, data in list(_rows(db, query, cap, session)):
+            yield _capped("message", message, data)
+            query = f"SELECT id, {_CAPPED} FROM part WHERE message_id = ? ORDER BY id"
+            for part, inner in _rows(db, query, cap, message):
+                yield _capped("part", part, inner)
+            yield END
+
+
+END = b'{"end":true}'
+"""The line behind the last part of a message."""
+_CAPPED = "CASE WHEN octet_length(data) <= ? THEN data END"
+"""The data, or NULL where it is over the cap, so that it never fills memory."""
+
+
+def record(kind: str, name: str, data: bytes) -> bytes:
+    """One line: what it is, its id, and its JSON as it stands, damaged or not."""
+    return b'{"id":%b,"%b":%b}' % (msgspec.json.encode(name), kind.encode(), data)
+
+
+def _capped(kind: str, name: str, data: str | bytes | None) -> Line:
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
+    return None if raw is None else record(kind, name, raw)
+
+
+def _session_line(row: dict[str, Any], newer: int) -> bytes:
+    """A session row in the shape of OpenCode's own JSON."""
+    info: dict[str, Json] = {
+        name: _decoded(row[column]) if column in _JSON else row[column]
+        for column, name in _FIELDS.items()
+        if row.get(column) is not None
+    }
+    info["time"] = {"created": row.get("time_created"), "updated": row.get("time_updated")}
+    if newer:
+        info["newer_rows"] = newer
+    return record("session", row["id"], msgspec.json.encode(info))
+
+
+def _decoded(text: Json) -> Json:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, TypeError):
+        return None
+
+
+def _newer_rows(db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
+    if not list(_rows(db, "SELECT 1 FROM sqlite_master WHERE name = ?", _NEWER)):
+        return iter(())
+    return _rows(db, f"SELECT session_id, count(*) FROM {_NEWER} GROUP BY session_id")
+
+
+def _objects(db: apsw.Connection, query: str, *values: str) -> Iterator[dict[str, Any]]:
+    cursor: Any = db.cursor()
+    for row in cursor.execute(query, values):
+        yield dict(zip((column[0] for column in cursor.get_description()), row, strict=True))
+
+
+def _rows(db: apsw.Connection, query: str, *values: str | int) -> Iterator[tuple[Any, ...]]:
+    cursor: Any = db.cursor()
+    return cursor.execute(query, values)
+
+
+@contextmanager
+def _reading(path: str) -> Generator[apsw.Connection]:
+    """A connection that cannot write, over one unchanging view of the database."""
+    unused = not any(os.path.exists(path + end) for end in ("-wal", "-journal"))
+    before = _touched(path)
+    uri = Path(path).absolute().as_uri() + "?mode=ro" + ("&immutable=1" if unused else "")
+    try:
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        db = apsw.Connection(uri, flags=flags)
+        try:
+            db.set_busy_timeout(BUSY_MS)
+            next(_rows(db, "BEGIN"), None)
+            yield db
+        finally:
+            db.close()
+    except apsw.Error as error:
+        raise OSError(f"{type(error).__name__}: {error}") from error
+    if unused and _touched(path) != before:
+        # Without locks a page may have been from before and the next from after a change.
+        raise OSError("changed while it was read; the next sweep reads it again")
+
+
+def _touched(path: str) -> tuple[int, int]:
+    info = os.stat(path)
+    return info.st_size, info.st_mtime_ns
