@@ -248,10 +248,7 @@ class Teller:
         if name is None:
             return
         whole = unwrapped(self._outputs[name])
-        shown = event.text[head.find(name) + len(name) :].lstrip("\n")
-        start = _common(whole, shown)
-        back = _common(whole[start:][::-1], shown[::-1])
-        if rest := whole[start : len(whole) - back]:
+        if rest := cut_out(whole, event.text[head.find(name) + len(name) :].lstrip("\n")):
             more = self._add("other", "tool", rest, "overflow")
             more.call_id, more.at = event.call_id, event.at
 
@@ -283,6 +280,13 @@ def _rewound(event: RawEvent) -> RawEvent:
         identity=event.identity,
         label="rewound",
     )
+
+
+def cut_out(whole: str, shown: str) -> str:
+    """The part of an output between the beginning and the end that are shown of it."""
+    start = _common(whole, shown)
+    back = _common(whole[start:][::-1], shown[::-1])
+    return whole[start : len(whole) - back]
 
 
 def _common(one: str, other: str) -> int:

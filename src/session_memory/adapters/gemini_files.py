@@ -69,8 +69,8 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     whole = _whole(file.path, line_cap)
     project = project_of(file.path)
     found = {
-        PROJECTS: _plain(os.path.join(os.path.dirname(os.path.dirname(project)), PROJECTS)),
-        PROJECT_ROOT: _plain(os.path.join(project, PROJECT_ROOT)),
+        PROJECTS: plain_bytes(os.path.join(os.path.dirname(os.path.dirname(project)), PROJECTS)),
+        PROJECT_ROOT: plain_bytes(os.path.join(project, PROJECT_ROOT)),
         **_older(file.path, line_cap),
         **_outputs(project, whole),
     }
@@ -80,7 +80,7 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
 
 def _whole(path: str, line_cap: int) -> Block:
     if path.endswith(".json"):
-        data = _plain(path, line_cap, follow=True)
+        data = plain_bytes(path, line_cap, follow=True)
         if data is None:
             return Block([], 0, 0, too_long=1)
         return Block([(0, data)] if data.strip() else [], 0, len(data))
@@ -110,7 +110,7 @@ def _older(path: str, line_cap: int) -> dict[str, bytes | None]:
         and other.endswith((f"{last}.json", f"{last}.jsonl"))
         and (other.rpartition(".")[0], other) < (stem, name)
     ]
-    return {OLDER + other: _plain(os.path.join(folder, other), line_cap) for other in older}
+    return {OLDER + other: plain_bytes(os.path.join(folder, other), line_cap) for other in older}
 
 
 def _outputs(project: str, whole: Block) -> dict[str, bytes | None]:
@@ -122,13 +122,13 @@ def _outputs(project: str, whole: Block) -> dict[str, bytes | None]:
     room = SIDE_CAP
     for session, name in named:
         folder = os.path.join(project, "tool-outputs", f"session-{session.decode()}")
-        data = _plain(os.path.join(folder, name.decode()), room)
+        data = plain_bytes(os.path.join(folder, name.decode()), room)
         found[OUTPUT + name.decode()] = data
         room -= len(data or b"")
     return found
 
 
-def _plain(path: str, cap: int = SIDE_CAP, *, follow: bool = False) -> bytes | None:
+def plain_bytes(path: str, cap: int = SIDE_CAP, *, follow: bool = False) -> bytes | None:
     """A plain file's bytes, if it is there and fits; a link in its place could lead anywhere."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
