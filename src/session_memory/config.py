@@ -18,7 +18,7 @@ from session_memory.paths import find_paths
 
 GIB = 1024**3
 MIB = 1024**2
-FLAVORS = ("claude", "codex", "grok", "opencode")
+FLAVORS = ("claude", "codex", "grok", "gemini", "qwen", "opencode")
 """Flavours with a table in the packaged file; any other may have one too."""
 ENV_PREFIX = "SESSION_MEMORY_"
 RESERVED_ENV = frozenset({"SESSION_MEMORY_HOME", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_DEBUG"})
@@ -140,6 +140,10 @@ KINDS: dict[str, Kind] = {
     "sources.codex.paths": "paths",
     "sources.grok.enabled": "flag",
     "sources.grok.paths": "paths",
+    "sources.gemini.enabled": "flag",
+    "sources.gemini.paths": "paths",
+    "sources.qwen.enabled": "flag",
+    "sources.qwen.paths": "paths",
     "sources.opencode.enabled": "flag",
     "sources.opencode.paths": "paths",
     "identity.share_worktrees": "flag",

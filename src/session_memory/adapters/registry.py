@@ -20,6 +20,8 @@ _BUILT_IN = {
     "claude": "session_memory.adapters.claude",
     "codex": "session_memory.adapters.codex",
     "grok": "session_memory.adapters.grok",
+    "gemini": "session_memory.adapters.gemini",
+    "qwen": "session_memory.adapters.qwen",
     "opencode": "session_memory.adapters.opencode",
     "pi": "session_memory.adapters.pi",
 }
