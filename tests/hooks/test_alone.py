@@ -19,7 +19,7 @@ ALLOWED = {
     *("os", "stat", "_stat", "posixpath", "ntpath", "genericpath", "_collections_abc", "nt"),
     *("_json", "_thread", "fcntl", "msvcrt", "time"),
 }
-LAZY = {"json", "tomllib", "hashlib", "subprocess", "typing", "collections"}
+LAZY = {"json", "tomllib", "subprocess", "typing", "collections"}
 
 
 def loaded(*arguments: str) -> set[str]:

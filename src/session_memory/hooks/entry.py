@@ -366,6 +366,15 @@ def start(home: str, words: list[str]) -> None:
             os._exit(127)
 
 
+def sha256(data: bytes) -> bytes:
+    """The hash without `hashlib`, which would load OpenSSL for it: 4 ms."""
+    try:
+        module = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256")
+    except ImportError:
+        module = __import__("hashlib")
+    return module.sha256(data).digest()
+
+
 def project_root(cwd: str) -> str:
     """The directory of the nearest `.git`, else `cwd`; a whole home directory is no repository."""
     place = here = os.path.realpath(cwd)
@@ -391,8 +400,6 @@ def is_switched_off(root: str) -> bool:
 
 def compose(page: "Mapping[str, object]", session: str) -> tuple[str, list[str], list[str]]:
     """The text for a session, and the sections its trial arms give and hold back."""
-    import hashlib
-
     given: list[str] = []
     held: list[str] = []
     text = f"Today is {time.strftime('%Y-%m-%d')}.\n\n{page.get('text') or ''}".rstrip()
@@ -407,7 +414,7 @@ def compose(page: "Mapping[str, object]", session: str) -> tuple[str, list[str],
         if room < 0:
             break
         pattern = str(trial.get("pattern") or name) if _is_object(trial) else None
-        arm = hashlib.sha256(f"{session}\0{pattern}".encode()).digest()[0] & 1
+        arm = sha256(f"{session}\0{pattern}".encode())[0] & 1
         if pattern is None or arm:
             given.append(name)
             text += f"\n\n{body}"
@@ -421,10 +428,8 @@ def find_page(home: str, record: "Mapping[str, object]") -> dict[str, object] | 
     cwd = record.get("cwd")
     if record["flavor"] not in INJECTED or "agent" in record or not isinstance(cwd, str):
         return None
-    import hashlib
-
     root = project_root(cwd)
-    name = hashlib.sha256(os.fsencode(root)).hexdigest() + ".json"
+    name = sha256(os.fsencode(root)).hex() + ".json"
     page, whole = read_object(read_small(os.path.join(home, "inject", name)) or b"")
     return page if whole and page.get("v") == VERSION and not is_switched_off(root) else None
 
