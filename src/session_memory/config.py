@@ -134,18 +134,11 @@ SOURCE_KINDS: dict[str, Kind] = {"enabled": "flag", "paths": "paths"}
 KINDS: dict[str, Kind] = {
     "store.path": "path",
     "sources.exclude_paths": "list",
-    "sources.claude.enabled": "flag",
-    "sources.claude.paths": "paths",
-    "sources.codex.enabled": "flag",
-    "sources.codex.paths": "paths",
-    "sources.grok.enabled": "flag",
-    "sources.grok.paths": "paths",
-    "sources.gemini.enabled": "flag",
-    "sources.gemini.paths": "paths",
-    "sources.qwen.enabled": "flag",
-    "sources.qwen.paths": "paths",
-    "sources.opencode.enabled": "flag",
-    "sources.opencode.paths": "paths",
+    **{
+        f"sources.{flavor}.{name}": kind
+        for flavor in FLAVORS
+        for name, kind in SOURCE_KINDS.items()
+    },
     "identity.share_worktrees": "flag",
     "identity.default_domain": "name",
     "retention.raw_soft_cap_bytes": "cap",
