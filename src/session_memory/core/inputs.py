@@ -125,11 +125,10 @@ def rules_in(text: str, *, after_work: bool) -> list[str]:
         if _is_rule(sentence)
     ]
     if not found and after_work and _RULE_CHARS[0] <= len(head.strip()) <= _RULE_CHARS[1]:
-        reading = read_prompt(head)
         one = " ".join(head.split())
-        corrects = reading.corrects and not reading.rejects and _ANOTHER_WAY.search(one)
-        if corrects and not _NO_RULE.search(one):
-            found = [one]
+        if _ANOTHER_WAY.search(one) and not _NO_RULE.search(one):
+            reading = read_prompt(head)
+            found = [one] if reading.corrects and not reading.rejects else []
     return list(dict.fromkeys(found))[: _MAX_RULES_OF_PASTE if pasted else _MAX_RULES]
 
 

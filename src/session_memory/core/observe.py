@@ -183,7 +183,10 @@ class Observer:
 
     def _replan(self, ref: Ref) -> None:
         """Take the plan as it stands: what left it undone was dropped, and is no longer open."""
-        opened, done = self._plan.state()
+        changed = self._plan.changes()
+        if changed is None:
+            return
+        opened, done = changed
         for words in [words for words, (_, ready) in self._planned.items() if not ready]:
             if words not in opened and words not in done:
                 del self._planned[words]

@@ -28,11 +28,12 @@ class PlanItems:
     What only the second reading calls open was completed; a cancelled item is in neither.
     """
 
-    __slots__ = ("_open", "_undone")
+    __slots__ = ("_open", "_seen", "_undone")
 
     def __init__(self) -> None:
         self._open = PlanLog()
         self._undone = PlanLog()
+        self._seen: tuple[list[str], int] = ([], 0)
 
     def call(self, tool: str, text: str, call_id: str | None) -> None:
         """Take in one plan call; `text` is its input as JSON."""
@@ -46,9 +47,14 @@ class PlanItems:
         self._open.result(call_id, text)
         self._undone.result(call_id, text)
 
-    def state(self) -> tuple[list[str], list[str]]:
-        """Open items and completed items, each in the order of the plan."""
-        opened, _ = self._open.items()
+    def changes(self) -> tuple[list[str], list[str]] | None:
+        """Open items and completed items, in the order of the plan; None if it is as before."""
+        opened, closed = self._open.items()
+        if (opened, closed) == self._seen:
+            return None
+        self._seen = (opened, closed)
+        if not closed:
+            return opened, []
         undone, _ = self._undone.items()
         left = Counter(opened)
         done: list[str] = []

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from session_memory.core.masks import excerpt
 
 _LINK = re.compile(r"!?\[([^\]\n]{1,200})\]\([^)\s]{1,400}\)")
-_EMPHASIS = re.compile(r"__|(?<![\w*])\*(?=\S)|(?<=\S)\*(?![\w*])")
 _BULLET = re.compile(r"(?:[-*+•‣]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?")
 _NO_PROSE = re.compile(r"\||#{1,6}[ \t]|[-=*_]{3,}$|[^\w\s]*$|</?\w+[^>]*>$")
 # A full stop inside "e.g. this" or "v1.2" ends nothing; one behind a bracket or quote does.
@@ -19,14 +18,10 @@ _ENOUGH = 140
 
 
 def plain(text: str) -> str:
-    """One line or paragraph without links and emphasis; names in backticks stay as they are."""
+    """One line or paragraph without links and bold marks; `__init__` stays what it is."""
     if "](" in text:
         text = _LINK.sub(r"\1", text)
-    if "**" in text:
-        text = text.replace("**", "")
-    if "*" in text or "__" in text:
-        text = _EMPHASIS.sub("", text)
-    return text.strip()
+    return text.replace("**", "").strip()
 
 
 def first_sentence(text: str) -> str:
