@@ -101,10 +101,9 @@ def _put_all(collections: list[peers_logs.Logs]) -> Callable[[Path], int]:
 
 def _put_corpus(corpus: corpora.Corpus) -> Callable[[Path], int]:
     def put(home: Path) -> int:
-        for number, root in enumerate(corpus.roots):
-            target = home / ".claude" / "projects" / f"-work-{number}"
+        for root in corpus.roots:
             projects = Path(root) / "projects"
-            shutil.copytree(projects if projects.is_dir() else root, target)
+            shutil.copytree(projects, home / ".claude" / "projects", dirs_exist_ok=True)
         return _size(home)
 
     return put

@@ -43,8 +43,11 @@ class Logs(NamedTuple):
             projects = self.source / "projects"
             if projects.is_dir():
                 shutil.copytree(projects, target / "projects", dirs_exist_ok=True)
-            else:
-                shutil.copytree(self.source, target / "projects" / self.name, dirs_exist_ok=True)
+                return
+            place = target / "projects" / self.name
+            place.mkdir(parents=True)
+            for path in self.source.rglob("*.jsonl"):  # one level deep, as the client has them
+                shutil.copyfile(path, place / path.name)
         else:
             shutil.copytree(self.source, target, dirs_exist_ok=True)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import tempfile
 from collections.abc import Callable
@@ -24,6 +26,8 @@ class Program(NamedTuple):
     command: list[str]
     store: str
     """Where its store is, below the home."""
+    sessions: Callable[[str], int]
+    """How many sessions it says it read: both must have done the same work."""
 
 
 class Taken(NamedTuple):
@@ -32,15 +36,25 @@ class Taken(NamedTuple):
     first: Spent
     again: Spent
     stored: int
+    sessions: int
 
 
 def programs(agentsview: Path) -> tuple[Program, Program]:
     """Both, each with everything on that its plain command turns on."""
     ours = [sys.executable, "-m", "session_memory", "sweep", "--json"]
     return (
-        Program("session-memory", ours, "session-memory"),
-        Program("agentsview", [str(agentsview), "sync"], ".agentsview"),
+        Program("session-memory", ours, "session-memory", _swept),
+        Program("agentsview", [str(agentsview), "sync"], ".agentsview", _synced),
     )
+
+
+def _swept(told: str) -> int:
+    return json.loads(told)["sessions"]
+
+
+def _synced(told: str) -> int:
+    found = re.search(r"(\d+) sessions synced", told)
+    return int(found[1]) if found else 0
 
 
 def compared(title: str, put: Callable[[Path], int], agentsview: Path) -> Section:
@@ -61,12 +75,14 @@ def compared(title: str, put: Callable[[Path], int], agentsview: Path) -> Sectio
 def _take(program: Program, home: Path) -> Taken:
     first, again = run(program.command, home), run(program.command, home)
     files = (path for path in (home / program.store).rglob("*") if path.is_file())
-    return Taken(first, again, sum(path.stat().st_size for path in files))
+    stored = sum(path.stat().st_size for path in files)
+    return Taken(first, again, stored, program.sessions(first.output))
 
 
 def _figures(name: str, runs: list[Taken], raw: int) -> list[Figure]:
     first, again = best([one.first for one in runs]), best([one.again for one in runs])
     return [
+        Figure(f"{name}: sessions read", runs[0].sessions, ""),
         Figure(f"{name}: first run", first.cpu, "CPU s"),
         Figure(f"{name}: first run", raw / MB / first.cpu, "MB per CPU s"),
         Figure(f"{name}: peak memory", first.peak_bytes / MB, "MB"),
