@@ -140,10 +140,9 @@ def unreported(space: Workspace) -> Iterator[str]:
             stamps = store.stamps(place.adapter.name)
             for file in discover(place, space.exclude):
                 stamp, _ = stamps.get(file.path, (None, 0))
-                taken = stamp == stamp_of(file)
-                if not (taken or file.path in failed):
-                    if not store.is_forgotten_source(file.path, stamp_of(file)):
-                        yield f"{Path(file.path).name} is neither taken in nor reported"
+                taken = stamp == stamp_of(file) or file.path in failed
+                if not taken and not store.is_forgotten_source(file.path, stamp_of(file)):
+                    yield f"{Path(file.path).name} is neither taken in nor reported"
 
 
 def written_logs(space: Workspace, before: dict[str, str] | None) -> Iterator[str]:

@@ -16,8 +16,8 @@ class Sizes(msgspec.Struct, frozen=True):
     ways: int = 6
     kills: int = 4
     """In each flow."""
-    faults: int = 4
-    """Of each kind, in each flow."""
+    faults: int = 7
+    """In each flow; the kinds take turns."""
     full_disks: int = 1
     cuts: int = 6
     """Places of a session at which its log is cut and swept; parsed it is at every byte."""
@@ -35,8 +35,8 @@ class Sizes(msgspec.Struct, frozen=True):
 
 LARGE = Sizes(
     ways=60,
-    kills=200,
-    faults=60,
+    kills=130,
+    faults=35,
     full_disks=10,
     cuts=120,
     mutants=17_000,

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import gc
 import os
 import threading
 from collections.abc import Generator
 from typing import Any
 
-from session_memory.store import segments
+import apsw
+import msgspec
+
+from session_memory.ingest import unfinished
+from session_memory.store import lock, segments
 
 OPERATIONS = ("open", "write", "fsync", "replace", "unlink")
 """What the file layer does to a disk."""
@@ -19,16 +24,35 @@ class Stopped(BaseException):
     """Stands for the death of the process: no handler for errors may stop it."""
 
 
-class CountingOs:
-    """The `os` module with a counter, and a failure at one operation or from it on."""
+class Counter:
+    """Counts operations and says which of them fail: the n-th, and all later ones if asked."""
 
-    def __init__(self, nth: int, code: int = errno.ENOSPC, *, stays: bool = False) -> None:
+    def __init__(self, nth: int, operations: tuple[str, ...], *, stays: bool = False) -> None:
         self.nth = nth
-        self.code = code
+        self.operations = operations
         self.stays = stays
         self.done = 0
         self.failed = False
         self._lock = threading.Lock()  # segments are written by several threads
+
+    def fails(self, operation: str) -> bool:
+        """Count one operation; True when it is to fail."""
+        if operation not in self.operations:
+            return False
+        with self._lock:
+            self.done += 1
+            fails = self.done == self.nth or (self.stays and self.done > self.nth)
+            self.failed |= fails
+        return fails
+
+
+class CountingOs:
+    """The `os` module with a counter; an operation that is to fail raises, or writes too little."""
+
+    def __init__(self, counter: Counter, code: int, *, short: bool = False) -> None:
+        self._counter = counter
+        self._code = code
+        self._short = short
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)
@@ -36,32 +60,123 @@ class CountingOs:
             return real
 
         def call(*arguments: Any, **options: Any) -> Any:
-            with self._lock:
-                self.done += 1
-                fails = self.done == self.nth or (self.stays and self.done > self.nth)
-                self.failed |= fails
-            if fails:
-                raise OSError(self.code, os.strerror(self.code))
-            return real(*arguments, **options)
+            if not self._counter.fails(name):
+                return real(*arguments, **options)
+            if self._short:  # legal: the caller has to go on with the rest
+                descriptor, data = arguments
+                return real(descriptor, data[: max(1, len(data) // 2)])
+            raise OSError(self._code, os.strerror(self._code))
 
         return call
 
 
 @contextlib.contextmanager
-def failing_files(
-    nth: int, code: int = errno.ENOSPC, *, stays: bool = False
-) -> Generator[CountingOs]:
+def failing_files(nth: int, code: int = errno.ENOSPC, *, stays: bool = False) -> Generator[Counter]:
     """Within the block the n-th operation of the segment files fails, and all later ones if asked.
 
     `failed` of what this yields tells whether so many operations took place at all.
     """
-    faulty = CountingOs(nth, code, stays=stays)
-    real = segments.os
-    segments.os = faulty  # type: ignore[assignment]
+    counter = Counter(nth, OPERATIONS, stays=stays)
+    with _instead_of_os(CountingOs(counter, code), segments):
+        yield counter
+
+
+@contextlib.contextmanager
+def _instead_of_os(faulty: CountingOs, *modules: Any) -> Generator[None]:
+    for module in modules:
+        module.os = faulty
     try:
-        yield faulty
+        yield
     finally:
-        segments.os = real
+        for module in modules:
+            module.os = os
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A way in which a disk fails: which operations, with which code."""
+
+    code: int
+    operations: tuple[str, ...]
+    error: type[apsw.Error] = apsw.IOError
+    """What SQLite hears instead of the code."""
+    short: bool = False
+
+
+KINDS = {
+    "disk full": Kind(errno.ENOSPC, ("open", "write"), apsw.FullError),
+    "I/O error": Kind(errno.EIO, OPERATIONS),
+    "too many open files": Kind(errno.EMFILE, ("open",), apsw.CantOpenError),
+    "permission denied": Kind(errno.EACCES, ("open", "unlink"), apsw.CantOpenError),
+    "short write": Kind(0, ("write",), short=True),
+    "failed fsync": Kind(errno.EIO, ("fsync",)),
+    "failed rename": Kind(errno.EIO, ("replace",)),
+}
+
+
+@contextlib.contextmanager
+def failing_disk(kind: str, nth: int, *, stays: bool = False) -> Generator[Counter]:
+    """Within the block the n-th operation of that kind fails, in our own files and in SQLite's.
+
+    Stores must be opened and closed inside the block.
+    """
+    way = KINDS[kind]
+    counter = Counter(nth, way.operations, stays=stays)
+    disk = (
+        None if way.short else _FaultyDisk(counter, way)
+    )  # SQLite's own layer writes on by itself
+    try:
+        with _instead_of_os(CountingOs(counter, way.code, short=way.short), *_FILE_LAYER):
+            yield counter
+    finally:
+        if disk is not None:
+            gc.collect()  # connections that an error left open
+            disk.unregister()
+
+
+_FILE_LAYER = (segments, unfinished, lock)
+
+
+class _FaultyDisk(apsw.VFS):
+    """SQLite's way to the disk, as long as it is registered."""
+
+    def __init__(self, counter: Counter, way: Kind) -> None:
+        self._base = apsw.vfs_names()[0]
+        self._counter = counter
+        self._way = way
+        super().__init__(f"faulty-{id(self)}", self._base, makedefault=True)
+
+    def check(self, operation: str) -> None:
+        """Count one operation; raise when it is to fail."""
+        if self._counter.fails(operation):
+            raise self._way.error(os.strerror(self._way.code))
+
+    def xOpen(self, name: Any, flags: Any) -> apsw.VFSFile:  # noqa: N802 - named by SQLite
+        """Open a file of the database."""
+        self.check("open")
+        return _FaultyFile(self._base, name, flags, self)
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802
+        """Remove one, such as the log on closing."""
+        self.check("unlink")
+        super().xDelete(filename, syncdir)
+
+
+class _FaultyFile(apsw.VFSFile):
+    def __init__(self, base: str, name: Any, flags: Any, disk: _FaultyDisk) -> None:
+        super().__init__(base, name, flags)
+        self._disk = disk
+
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
+        self._disk.check("write")
+        super().xWrite(data, offset)
+
+    def xTruncate(self, newsize: int) -> None:  # noqa: N802
+        self._disk.check("write")
+        super().xTruncate(newsize)
+
+    def xSync(self, flags: int) -> None:  # noqa: N802
+        self._disk.check("fsync")
+        super().xSync(flags)
 
 
 class StoppingStore:
