@@ -23,6 +23,7 @@ from tests.core.observing import (
     user,
 )
 
+from session_memory.core.inputs import asks_little
 from session_memory.core.observe import MAX_PER_SESSION, TEXT_CHARS, observe
 from session_memory.core.schema import ObservationType, SessionEvent
 
@@ -62,6 +63,22 @@ def test_every_turn_has_its_summary_and_an_input_without_answer_has_none() -> No
         f"{ASKED} → {ANSWER}",
         "Now write the documentation for it → Documented it. [edited a.md]",
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Yes, go ahead!", "commit and push to main", "❯ ./run.sh\nBuilding image...", "is it done?"],
+)
+def test_nods_and_pasted_terminals_ask_little(text: str) -> None:
+    assert asks_little(text)
+    assert not asks_little(f"{text} But first rename the reader module.\nThen tell me.") or (
+        text.startswith("❯")
+    )
+
+
+@pytest.mark.parametrize("text", ["Rename the reader", "重命名读取器", "fix tests in parser"])
+def test_short_requests_still_ask(text: str) -> None:
+    assert not asks_little(text)
 
 
 def test_an_input_that_only_nods_is_of_low_value() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from session_memory.core.commands import words
 from session_memory.core.masks import excerpt
 from session_memory.core.prompts import is_request, objective_of, read_prompt
 from session_memory.core.sentences import prose_lines, sentences_of
@@ -24,15 +25,17 @@ _INTERNAL = re.compile(
     r" (?:this|the) (?:conversation|session|chat))"
 )
 _PROBE_CHARS = 2000
-_NOD = re.compile(
-    r"(?:yes|yep|yeah|ok|okay|sure|please|no|nope|great|perfect|thanks|cool|and|then|just|so|now"
-    r"|let's|lets|sounds good|go ahead|go for it|go on|go|do it|do that|do this|post it|try it"
-    r"|run it|try again|retry|continue|proceed|keep going|carry on|start|next|it|this|that|with"
-    r"|(?:git )?(?:add|commit|push|merge|ship|deploy|status)|the|to|main|master|fix|plan|all|both"
-    r"|implementation|again|changes|up|how's|how is|going|done|one|option|[a-e1-9]|[^\w\s]+|\s+)+",
-    re.I,
+# An input made of such words only says "go on": linear to check, unlike a pattern of them.
+_NOD = words(
+    "yes yep yeah ok okay sure please pls no nope great perfect thanks cool and then just so now"
+    " let's lets sounds good go ahead for do it try run again retry continue proceed keep going on"
+    " carry start next post git add commit push merge ship deploy status this that with the to main"
+    " master fix plan all both implementation changes up how's how is done one option sorry make"
+    " create open a b c d e new pr directly 1 2 3 4 5 6 7 8 9"
 )
+_TERMINAL = re.compile(r"[❯➜$%›] ")  # pasted from a shell: what is asked is not said
 _NOD_CHARS = 60
+_MARKS = " .,;:!?+&-…()\"'"
 _THANKS_CHARS = 30
 _FEW_WORDS = 3
 _SHORT_QUESTION = 5
@@ -82,18 +85,18 @@ def is_probe(text: str) -> bool:
 
 
 def asks_little(text: str) -> bool:
-    """True for inputs that only nod, greet or ship: "yes", "go ahead", "commit and push"."""
-    if not is_request(text):
+    """True for inputs that only nod, ship or paste: "yes", "commit and push", a terminal."""
+    typed = text.strip()
+    if not is_request(text) or _TERMINAL.match(typed):
         return True
-    words = text.strip()
-    if len(words) > _NOD_CHARS:
+    if len(typed) > _NOD_CHARS:
         return False
-    count = len(words.split()) + (0 if words.isascii() else _FEW_WORDS)  # not all use blanks
-    if count < _FEW_WORDS or (count <= _SHORT_QUESTION and words.endswith("?")):
+    count = len(typed.split()) + (0 if typed.isascii() else _FEW_WORDS)  # not all use blanks
+    if count < _FEW_WORDS or (count <= _SHORT_QUESTION and typed.endswith("?")):
         return True
-    if _NOD.fullmatch(words) is not None:
+    if all(word.strip(_MARKS) in _NOD for word in typed.lower().split() if word.strip(_MARKS)):
         return True
-    return len(words) <= _THANKS_CHARS and read_prompt(words).approval is not None
+    return len(typed) <= _THANKS_CHARS and read_prompt(typed).approval is not None
 
 
 def request_of(text: str, limit: int) -> str:
@@ -104,8 +107,8 @@ def request_of(text: str, limit: int) -> str:
 
 def is_typed_command(text: str) -> bool:
     """Whether a slash command carries words of the user's own, not only flags and paths."""
-    words = [word for word in text.split()[1:] if word[:1].isalpha()]
-    return len(words) > 1 and is_request(text)
+    own = [word for word in text.split()[1:] if word[:1].isalpha()]
+    return len(own) > 1 and is_request(text)
 
 
 def rules_in(text: str, *, after_work: bool) -> list[str]:

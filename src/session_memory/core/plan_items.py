@@ -9,7 +9,10 @@ from session_memory.core.plans import PlanLog
 
 _COMPLETIONS = ('"completed"', '"complete"', '"done"')
 
-_LOOKING = words("check explore read search find look understand examine inspect gather")
+_LOOKING = words(
+    "check explore read search find look understand examine inspect gather identify discover"
+    " navigate install"
+)
 _ROUTINE = words("run test verify commit push review analyze analyse lint format mark") | _LOOKING
 _FEW_WORDS = 5
 

@@ -16,7 +16,6 @@ _ANSWER_CHARS = 6000
 _CLAIM_CHARS = 240
 _MAX_FILES = 3
 _SHORT_ANSWER = 40
-_FEW_CALLS = 5
 _CLAIM_ALONE = 25
 _CLAIM_START = 60  # further in, "completed" and "fixed" are about something else
 _DENIES = (" not ", "n't ", " no ", " without ", " once ", " already ", " if ", " when ", " after ")
@@ -82,7 +81,7 @@ class Turn:
         if self.edits:
             return False
         if self._broken_off():
-            return self.calls < _FEW_CALLS or not self.asked
+            return True
         return len(self._answer.strip()) < _SHORT_ANSWER or (not self.asked and not self.calls)
 
     def claim(self) -> str:
