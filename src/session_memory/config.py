@@ -18,7 +18,7 @@ from session_memory.paths import find_paths
 
 GIB = 1024**3
 MIB = 1024**2
-FLAVORS = ("claude", "codex", "grok", "gemini", "qwen", "opencode")
+FLAVORS = ("claude", "codex", "grok", "gemini", "qwen", "opencode", "copilot", "pi")
 """Flavours with a table in the packaged file; any other may have one too."""
 ENV_PREFIX = "SESSION_MEMORY_"
 RESERVED_ENV = frozenset({"SESSION_MEMORY_HOME", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_DEBUG"})

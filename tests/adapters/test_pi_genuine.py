@@ -89,7 +89,7 @@ def test_the_scripted_work_and_its_resumption_are_told(shared: Path) -> None:
     assert (calls[2].command or "").endswith("python3 test_calc.py")
     assert "sed -i" in (calls[3].command or "")
     ends = [(event.exit_code, event.is_error) for event in of_kind(bundle, "tool_result")]
-    # Here the repair did not help: the file was rewritten within the second of its cached byte code.
+    # In this run the repair did not help: the log itself says that the test failed again.
     assert ends == [(None, False), (None, False), (1, True), (1, True), (1, True)]
     assert facts(bundle)["cwd"] == "/home/dev/agent-client-runs/pi/proj"
 

@@ -23,6 +23,7 @@ _BUILT_IN = {
     "gemini": "session_memory.adapters.gemini",
     "qwen": "session_memory.adapters.qwen",
     "opencode": "session_memory.adapters.opencode",
+    "copilot": "session_memory.adapters.copilot",
     "pi": "session_memory.adapters.pi",
 }
 """Flavour to the module that holds its `ADAPTER`; the order is the order of every report."""

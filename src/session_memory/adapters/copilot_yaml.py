@@ -1,0 +1,44 @@
+"""The few plain keys of Copilot's workspace.yaml; anything more in it is left alone."""
+
+from __future__ import annotations
+
+import json
+import re
+
+_PAIR = re.compile(r"([A-Za-z_][\w-]*):(?:[ \t]+(.*))?$")
+_BLOCK = re.compile(r"([|>])[+-]?\d?$")
+
+
+def read_pairs(text: str) -> dict[str, str]:
+    """Top-level keys with their texts: plain, quoted, or as an indented block."""
+    found: dict[str, str] = {}
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        match = _PAIR.match(line.rstrip())
+        if match is None:
+            continue
+        value = (match[2] or "").strip()
+        block = _BLOCK.match(value)
+        found[match[1]] = _indented(lines[number + 1 :], block[1]) if block else _scalar(value)
+    return found
+
+
+def _scalar(value: str) -> str:
+    if len(value) > 1 and value[0] == value[-1] == "'":
+        return value[1:-1].replace("''", "'")
+    if len(value) > 1 and value[0] == value[-1] == '"':
+        try:
+            decoded = json.loads(value)
+        except ValueError:
+            return value[1:-1]
+        return decoded if isinstance(decoded, str) else value[1:-1]
+    return "" if value in ("null", "~") else value
+
+
+def _indented(lines: list[str], style: str) -> str:
+    taken: list[str] = []
+    for line in lines:
+        if line.strip() and not line.startswith((" ", "\t")):
+            break
+        taken.append(line.strip())
+    return ("\n" if style == "|" else " ").join(taken).strip()
