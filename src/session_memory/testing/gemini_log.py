@@ -76,7 +76,7 @@ class GeminiLog:
     def tick(self, ms: int = 1000) -> str:
         """Let time pass and say what it is now."""
         self.now += ms
-        return iso(self.now)
+        return _clock(self.now)
 
     def message(self, kind: str, content: Any, **fields: Any) -> Row:
         """Append a message of any type."""
@@ -201,7 +201,7 @@ class GeminiLog:
             self.header | {"startTime": self.tick(60_000), "lastUpdated": iso(self.now)}
         )
         self.patch(sessionId=self.session_id)
-        self.patch(messages=[stripped(row, iso(self.now)) for row in kept])
+        self.patch(messages=[stripped(row, _clock(self.now)) for row in kept])
 
     def spawn(self, seed: int, task: str, report: str) -> GeminiLog:
         """A sub-agent, and the call that started it."""
@@ -210,8 +210,8 @@ class GeminiLog:
         child.say(report)
         display = {"isSubagentProgress": True, "agentName": "generalist", "result": report}
         args = {"prompt": task, "agent_name": "generalist"}
-        fields = {"agentId": child.session_id, "resultDisplay": display}
-        self.call("invoke_agent", args, report, **fields)
+        agent = child.session_id
+        self.call("invoke_agent", args, report, agentId=agent, resultDisplay=display)
         return child
 
     # --- files ---
@@ -221,7 +221,7 @@ class GeminiLog:
         chats = home / "tmp" / Path(self.cwd).name / "chats"
         if self.parent:
             return chats / self.parent / f"{self.session_id}{suffix}"
-        minute = iso(self.start)[:16].replace(":", "-")
+        minute = _clock(self.start)[:16].replace(":", "-")
         return chats / f"session-{minute}-{self.session_id[:8]}{suffix}"
 
     def lines(self) -> bytes:
@@ -254,10 +254,14 @@ class GeminiLog:
             (folder / name).write_text(text, encoding="utf-8")
 
 
+def _clock(ms: int) -> str:
+    return iso(ms) or ""
+
+
 def stripped(row: Row, at: str) -> Row:
     """A message as a resumed session lists it."""
     content = row["content"]
-    parts = [{"text": content}] if isinstance(content, str) else list(content)
+    parts: list[Row] = [{"text": content}] if isinstance(content, str) else list(content)
     for call in row.get("toolCalls", []):
         named = {key: call[key] for key in ("id", "name", "args")}
         parts.append({"functionCall": named})
