@@ -265,6 +265,11 @@ def test_a_claim_needs_work_and_a_sentence_that_claims() -> None:
     assert texts("completion_claim", user(ASKED), edit(), agent("It is not fixed yet.")) == []
 
 
+def test_a_word_after_the_answer_does_not_replace_it() -> None:
+    found = texts("session_summary", user(ASKED), agent(ANSWER), agent("That was an old notice."))
+    assert found == [f"{ASKED} → {ANSWER}"]
+
+
 def test_a_turn_that_was_broken_off_says_so_without_the_words_on_the_way() -> None:
     found = said(user(ASKED), agent("Let me look at the reader first."), edit("a.py"))
     summary = f"{ASKED} → broken off after 1 tool calls [edited a.py]"

@@ -50,6 +50,8 @@ class Turn:
     def answered(self, text: str, ref: Ref) -> None:
         """The agent said something; what it says last is the answer."""
         self.texts += 1
+        if self._answer and not self._calls_since and len(text) < len(self._answer):
+            return  # a word after the answer, such as on a notice that came late, is no answer
         self._calls_since = 0
         self._answer = text.rstrip() if len(text) <= _ANSWER_CHARS else text[:_ANSWER_CHARS]
         self.last = ref
@@ -96,7 +98,8 @@ class Turn:
         for sentence in said:
             if claims_completion(sentence[:_CLAIM_START]) and not _denied(sentence):
                 if len(sentence) < _CLAIM_ALONE:  # "Done." says nothing without what follows
-                    sentence = f"{sentence} {next(said, '')}".strip()
+                    after = next((more for more in said if not more.endswith(":")), "")
+                    sentence = f"{sentence} {after}".strip()
                 return excerpt(sentence, _CLAIM_CHARS)
         return ""
 
