@@ -9,6 +9,7 @@ import pytest
 
 from session_memory.errors import StoreDamaged, StoreMissing, StoreTooNew
 from session_memory.store.sqlite import SqliteStore, connection, open_store
+from session_memory.testing.old_stores import back_to_version_1
 from session_memory.testing.store_drafts import START, Said, capture, event, texts
 
 NEXT = connection.SCHEMA_VERSION + 1
@@ -44,13 +45,10 @@ def test_a_new_store_has_the_schema_of_this_program(store: SqliteStore, director
     assert store.info().schema_version == connection.SCHEMA_VERSION
 
 
-def test_a_store_of_version_1_opens_with_all_its_content(
-    directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "SCHEMA_VERSION", 1)
+def test_a_store_of_version_1_opens_with_all_its_content(directory: Path) -> None:
     with open_store(str(directory), START, create_missing=True) as old:
         (session_id,) = capture(old, ONE)
-    monkeypatch.undo()
+    back_to_version_1(directory)
     with open_store(str(directory), START) as store:
         assert store.info().schema_version == connection.SCHEMA_VERSION
         assert texts(store, session_id) == ["text"]

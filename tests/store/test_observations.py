@@ -16,8 +16,9 @@ from session_memory.core.schema import (
     ObservationType,
 )
 from session_memory.store.port import ObservationQuery
-from session_memory.store.sqlite import SqliteStore, connection, observations, open_store
+from session_memory.store.sqlite import SqliteStore, observations, open_store
 from session_memory.store.sqlite import store as store_module
+from session_memory.testing.old_stores import back_to_version_1
 from session_memory.testing.store_drafts import (
     START,
     Said,
@@ -164,17 +165,14 @@ def test_a_better_observer_reads_what_is_here_again(
     assert filled.unanalyzed() == []
 
 
-def test_a_store_of_version_1_is_observed_at_its_next_sweep(
-    directory: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connection, "SCHEMA_VERSION", 1)
+def test_a_store_of_version_1_is_observed_at_its_next_sweep(directory: Path) -> None:
     with open_store(str(directory), START, create_missing=True) as old:
         capture(old, ONE)
+    back_to_version_1(directory)
     raw = apsw.Connection(str(directory / "store.db"))
     raw.execute("UPDATE session SET state = 'analyzed'")
     raw.execute("INSERT INTO digest VALUES (1, 'success', '0', '{}')")
     raw.close()
-    monkeypatch.undo()
     with open_store(str(directory), START) as store:
         assert store.unanalyzed() == [1]
         assert store.fsck() == []

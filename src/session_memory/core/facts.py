@@ -21,6 +21,7 @@ FACT_RULES: dict[str, FactRule] = {
     "commit": "first",
     "branch": "last",
     "client_version": "last",
+    "client_version.first": "first",
     "title.custom": "last",
     "title.ai": "last",
     "title.summary": "last",

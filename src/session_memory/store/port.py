@@ -22,9 +22,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
-from session_memory.core.jobs import Job
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
+from session_memory.store.background import Jobs, Live
 from session_memory.store.values import (
     EventDraft,
     Finding,
@@ -47,8 +47,8 @@ __all__ = [
     "EventDraft",
     "Finding",
     "Holder",
-    "Job",
     "Jobs",
+    "Live",
     "ObservationQuery",
     "Repaired",
     "SessionHandle",
@@ -160,44 +160,6 @@ class Writer(Protocol):
         ...
 
 
-class Jobs(Protocol):
-    """Background work. Every method is one transaction; a job has one owner at a time."""
-
-    def enqueue(
-        self, kind: str, key: str, watermark: int, now_ms: int, session_id: int | None = None
-    ) -> bool:
-        """Ask for work up to a watermark; newer input gives a job its tries back."""
-        ...
-
-    def claim(self, kinds: tuple[str, ...], token: str, now_ms: int) -> Job | None:
-        """Take the oldest job that is due; two claimants never get the same."""
-        ...
-
-    def heartbeat(self, job: Job, token: str, now_ms: int) -> bool:
-        """Keep a job; False when it is somebody else's by now."""
-        ...
-
-    def completing(self, job: Job, token: str) -> AbstractContextManager[None]:
-        """A transaction that commits only while the job is ours, and ends it."""
-        ...
-
-    def fail(self, job: Job, token: str, error: str, now_ms: int) -> bool:
-        """Give a job back with the reason; it is tried again later, a few times."""
-        ...
-
-    def all(self) -> list[Job]:
-        """Every job, oldest first."""
-        ...
-
-    def retry(self, job_id: int) -> bool:
-        """Give a job all its tries back."""
-        ...
-
-    def drop(self, job_id: int) -> bool:
-        """Remove a job."""
-        ...
-
-
 class Store(Protocol):
     """A place that keeps sessions, and the questions it answers."""
 
@@ -207,6 +169,11 @@ class Store(Protocol):
     @property
     def jobs(self) -> Jobs:
         """Background work."""
+        ...
+
+    @property
+    def live(self) -> Live:
+        """What hooks told."""
         ...
 
     def info(self) -> StoreInfo:

@@ -129,6 +129,17 @@ class Finding(msgspec.Struct, frozen=True):
     severity: Literal["error", "warning"] = "error"
 
 
+class Injection(msgspec.Struct, frozen=True):
+    """What a session was given at its start."""
+
+    id: str
+    at: int
+    given: tuple[str, ...]
+    """Ids of the sections printed into it."""
+    held: tuple[str, ...]
+    """Ids of those its trial arm did not get."""
+
+
 class Repaired(msgspec.Struct, frozen=True):
     """Something that repair did, or would do."""
 

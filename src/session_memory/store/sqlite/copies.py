@@ -25,6 +25,8 @@ def confirm(db: Database, path_of: PathOf, source_id: int, found: list[tuple[int
                 "UPDATE event SET source_id = ?, pos = ?, superseded = 0 WHERE id = ?",
                 (source_id, pos, event_id),
             )
+            if superseded:
+                _count(db, event_id, 1)
             continue
         # The file that ranks first holds the event; the others are noted as copies.
         first, second = (source_id, pos), (owner, at)
@@ -62,6 +64,7 @@ def retire(db: Database, path_of: PathOf, source_id: int, seen: set[int], *, del
             retired += 1
         else:
             db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
+            _count(db, event_id, -1)
             retired += 1
     for (event_id,) in rows(
         db, "SELECT event_id FROM event_copy WHERE source_id = ?", (source_id,)
@@ -85,6 +88,13 @@ def _held_by(db: Database, source_id: int) -> list[int]:
         )
         held.extend(row[0] for row in found)
     return held
+
+
+def _count(db: Database, event_id: int, change: int) -> None:
+    """A session counts its live events: what was seen while a line was half written is none."""
+    db.execute(
+        "UPDATE session SET event_count = event_count + ? WHERE id = ? >> 24", (change, event_id)
+    )
 
 
 def _delete_event(db: Database, event_id: int) -> None:

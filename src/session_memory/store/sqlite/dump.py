@@ -27,7 +27,7 @@ def dump(db: Database, reader: SegmentReader) -> Iterator[dict[str, Any]]:
     """One value per session, by flavour and native id, with all that is known of it."""
     found = reading.sessions(db, SessionQuery())
     for session in sorted(found, key=lambda s: (s.flavor, s.external_id)):
-        if _superseded_whole(db, session.id):
+        if not session.event_count:  # only a rewritten file knew it: not what the logs say now
             continue
         events = [_event(event) for event in reading.events(db, session.id, reader)]
         digest = reading.digest(db, session.id)
@@ -38,15 +38,6 @@ def dump(db: Database, reader: SegmentReader) -> Iterator[dict[str, Any]]:
             "digest": None if digest is None else _digest(digest),
             "observations": _observations(db, session.id),
         }
-
-
-def _superseded_whole(db: Database, session_id: int) -> bool:
-    """A session that only a rewritten file knew: history, but not what the logs say now."""
-    live, dead = db.execute(
-        "SELECT sum(superseded = 0), sum(superseded) FROM event WHERE id BETWEEN ? AND ?",
-        event_range(session_id),
-    ).fetchone()
-    return bool(dead) and not live
 
 
 def _session(session: Session) -> dict[str, Any]:

@@ -129,6 +129,10 @@ def _delete_session(db: Database, key: bytes, session_id: int) -> None:
         db.executemany(f"DELETE FROM {table} WHERE rowid = ?", found)
     db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", ids)
     db.execute("DELETE FROM eviction WHERE session_id = ?", (session_id,))
+    for table in ("turn", "session_note", "injection"):
+        db.execute(
+            f"DELETE FROM {table} WHERE flavor = ? AND external_id = ?", (flavor, external_id)
+        )
     db.execute(
         "UPDATE session SET forked_from = NULL WHERE flavor = ? AND forked_from = ?",
         (flavor, external_id),

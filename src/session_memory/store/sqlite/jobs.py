@@ -51,7 +51,8 @@ class SqliteJobs:
                 " retries_left = retries_left - (lease_until IS NOT NULL) WHERE id = ("
                 " SELECT id FROM job WHERE kind IN (SELECT value FROM json_each(?))"
                 " AND (success IS NULL OR success < input) AND retries_left > 0"
-                " AND (retry_at IS NULL OR retry_at <= ?) AND (lease_until IS NULL OR lease_until <= ?)"
+                " AND (retry_at IS NULL OR retry_at <= ?)"
+                " AND (lease_until IS NULL OR lease_until <= ?)"
                 f" ORDER BY enqueued_at, id LIMIT 1) RETURNING {_COLUMNS}",
                 (
                     token,

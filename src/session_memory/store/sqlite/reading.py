@@ -47,7 +47,8 @@ def sessions(db: Database, query: SessionQuery) -> list[Session]:
 
 
 def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
-    parts = ["s.event_count > 0"]  # a title without a conversation is no session yet
+    # A title without a conversation is no session yet; one whose file was rewritten still is.
+    parts = ["(s.event_count > 0 OR s.raw_events > 0 OR s.state = 'raw_evicted')"]
     bindings: list[Any] = []
     for condition, wanted in (
         ("s.flavor = ?", query.flavor),

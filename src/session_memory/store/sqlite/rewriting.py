@@ -38,12 +38,13 @@ def rewrite_session(db: Database, segments: SegmentStore, session_id: int, edit:
     reader = SegmentReader(segments)
     kept: list[SessionEvent] = []
     gone: list[int] = []
-    changed = 0
+    changed = live = 0
     for superseded in (False, True):
         for event in reading.events(db, session_id, reader, superseded=superseded):
             edited = edit(event)
             if edited is None:
                 gone.append(event.id)
+                live += not superseded
                 continue
             changed += edited is not event
             kept.append(edited)
@@ -51,7 +52,7 @@ def rewrite_session(db: Database, segments: SegmentStore, session_id: int, edit:
         with transaction(db):
             note_erasing(db)
             _replace(db, segments, session_id, kept)
-            _drop(db, session_id, gone)
+            _drop(db, session_id, gone, live)
     return Rewritten(changed, len(gone))
 
 
@@ -135,12 +136,13 @@ def index_again(db: Database, session_id: int, events: list[SessionEvent]) -> in
     return sum(index_estimate(len(row[1])) for row in (*texts, *windows))
 
 
-def _drop(db: Database, session_id: int, gone: list[int]) -> None:
+def _drop(db: Database, session_id: int, gone: list[int], live: int) -> None:
+    """Delete events, of which `live` count: a session does not count superseded ones."""
     db.executemany("DELETE FROM event WHERE id = ?", [(event_id,) for event_id in gone])
     db.execute(
         "UPDATE session SET raw_events = raw_events - ?, event_count = event_count - ?"
         " WHERE id = ?",
-        (len(gone), len(gone), session_id),
+        (len(gone), live, session_id),
     )
 
 

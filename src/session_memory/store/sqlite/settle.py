@@ -59,6 +59,10 @@ def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> N
     get = settled.get
     title = get("title.custom") or get("title.ai") or get("title.summary")
     extra = {k: settled[k] for k in ("entrypoint", "pr") if k in settled}
+    if "client_version" in settled:
+        extra["producer_version_last_seen"] = settled["client_version"]
+        extra["producer_version_first_seen"] = settled.get("client_version.first")
+    extra.update(_noted(db, session_id))
     db.execute(
         "UPDATE session SET parent_external_id = coalesce(?, parent_external_id),"
         " forked_from = coalesce(?, forked_from), cwd = ?, branch = ?, commit_id = ?, models = ?,"
@@ -263,6 +267,18 @@ def settle_usage(db: Database, keys: set[int]) -> None:
                 " WHERE key = ?1 AND session_id = ?2) WHERE key = ?1 AND session_id != ?2",
                 (key, fullest[1]),
             )
+
+
+def _noted(db: Database, session_id: int) -> dict[str, str]:
+    """What hooks told of the session; only what the logs do not tell themselves."""
+    found = rows(
+        db,
+        "SELECT 'hook_' || n.name, n.value FROM session_note n JOIN session s"
+        " ON s.flavor = n.flavor AND s.external_id = n.external_id WHERE s.id = ?"
+        " AND n.name != 'cwd'",
+        (session_id,),
+    )
+    return dict(found)
 
 
 def whereabouts(db: Database, session_id: int) -> tuple[str | None, str]:

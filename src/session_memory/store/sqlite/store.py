@@ -49,6 +49,7 @@ from session_memory.store.sqlite.connection import (
 )
 from session_memory.store.sqlite.forget_face import ForgetFace
 from session_memory.store.sqlite.jobs import SqliteJobs
+from session_memory.store.sqlite.live import SqliteLive
 
 if TYPE_CHECKING:
     from session_memory.store.sqlite.writer import SqliteWriter
@@ -95,6 +96,7 @@ class SqliteStore(ForgetFace):
         self.segments = DirectorySegments(os.path.join(directory, SEGMENTS))
         self._reader = SegmentReader(self.segments)
         self.jobs = SqliteJobs(connection)
+        self.live = SqliteLive(connection)
         self.fingerprint_key = self._key("fingerprint_key")
         self.tag_key = self._key("tag_key")
 
