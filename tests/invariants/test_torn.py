@@ -172,6 +172,9 @@ WHOLE_BEHIND: tuple[Mutate, ...] = (
 )
 
 
+REREAD: tuple[Mutate, ...] = (repeated_key, flipped, cut_out, strange_value, lone_surrogate)
+
+
 def genuine_lines(flavor: str, shared: Path) -> list[bytes]:
     """Lines of genuine logs, the shorter files first, as many as a few seconds can take."""
     name = "updates.jsonl" if flavor == "grok" else "*.jsonl"
@@ -219,10 +222,15 @@ def try_mutant(flavor: str, lines: list[bytes], number: int, chance: random.Rand
     middle = mutate(line, after, chance)
     bundle = parse(flavor, before + b"\n" + middle + behind + b"\n")
     found = {text for _, text in told(bundle)}
-    wanted = [text for _, text in says_something(flavor, after)]
     damaged = any(decode_record(one) is None for one in middle.split(b"\n") if one.strip(b"\0 \r"))
     counted = bundle.parse_errors or bundle.recovered or bundle.incomplete_tail
-    kept = all(is_told(text, found) for text in wanted)
+    # Records answer each other, so `after` must be told whether or not `line` stands before it.
+    wanted = {text for _, text in says_something(flavor, after)}
+    for parts in ((before, after, behind), (before, line, after, behind)):
+        whole = {text for _, text in told(parse(flavor, b"\n".join(parts) + b"\n"))}
+        wanted = {text for text in wanted if is_told(text, whole)}
+    # A value that changed and still reads may say something else: a rewind, another session.
+    kept = all(is_told(text, found) for text in wanted) or (mutate in REREAD and not damaged)
     return mutate, kept, bool(counted) or not damaged
 
 
