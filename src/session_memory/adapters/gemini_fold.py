@@ -155,10 +155,6 @@ class Fold:
             if known is not None and not known.rewound:
                 self._mention(known)
                 continue
-            is_ack = row.get("type") == "gemini" and text_of(row.get("content")) == ACKNOWLEDGED
-            if is_ack:
-                self.ignored["acknowledgement"] += 1
-                continue
             self._message(row)
             if dropped and name in self.messages:
                 self.messages[name].is_summary = _reads_like_a_summary(row)
@@ -169,6 +165,9 @@ class Fold:
         kind = as_text(record.get("type"))
         if not name or not kind:
             self._odd("message/no_type" if name else "message/no_id", record)
+            return
+        if kind == "gemini" and not record.get("tokens") and _acknowledges(record):
+            self.ignored["acknowledgement"] += 1
             return
         message = self.messages.get(name)
         if message is None or message.rewound:
@@ -195,6 +194,10 @@ class Fold:
             self._context.discard(message.id)
         self._rank += 1
         self.rewinds.append(Rewind(target, self._rank, self._last_at))
+
+
+def _acknowledges(row: Record) -> bool:
+    return text_of(row.get("content")) == ACKNOWLEDGED
 
 
 def _reads_like_a_summary(row: Record) -> bool:
