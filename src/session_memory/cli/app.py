@@ -29,6 +29,9 @@ class Verb(NamedTuple):
 VERBS: dict[str, Verb] = {
     "sweep": Verb("session_memory.cli.sweep", "Capture new sessions from the agents' logs."),
     "status": Verb("session_memory.cli.status", "What is stored, how much, and the last sweep."),
+    "agents": Verb(
+        "session_memory.cli.agents", "Agents found here, their logs, and what is captured."
+    ),
     "sessions": Verb("session_memory.cli.sessions", "List captured sessions."),
     "show": Verb("session_memory.cli.show", "Show one session, event by event."),
     "digest": Verb("session_memory.cli.digest", "Show what was distilled from a session."),
@@ -44,6 +47,8 @@ VERBS: dict[str, Verb] = {
     "redact": Verb("session_memory.cli.redact", "Show what redaction would replace in a file."),
     "doctor": Verb("session_memory.cli.doctor", "Is all well, and if not, what cures it."),
     "repair": Verb("session_memory.cli.repair", "Mend what fsck found, layer by layer."),
+    "worker": Verb("session_memory.cli.worker", "Do what hooks asked for."),
+    "why-injected": Verb("session_memory.cli.why_injected", "What a session was given, and why."),
     "jobs": Verb("session_memory.cli.jobs", "Background work: what waits, runs, failed."),
     "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
     "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),

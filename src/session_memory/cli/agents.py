@@ -1,0 +1,159 @@
+"""`session-memory agents`: which agents are on this machine, and what is captured of each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+
+from session_memory.adapters.common import LogDeletion
+from session_memory.adapters.registry import plugin_warnings
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, human_bytes, human_time, one_line, table
+from session_memory.cli.stores import surroundings
+from session_memory.core.schema import Session
+from session_memory.ingest.discover import Places, discover, places
+from session_memory.store.port import SessionQuery
+
+_HEADERS = (
+    *("agent", "path", "files", "size", "sessions", "version", "last activity", "deletes after"),
+    *("unread", "hooks", "mcp"),
+)
+
+
+class Agent(msgspec.Struct):
+    """One flavour as it is found here."""
+
+    flavor: str
+    title: str
+    paths: list[str]
+    looked_in: list[str]
+    files: int = 0
+    bytes: int = 0
+    sessions: int = 0
+    """Captured, sub-agents among them."""
+    client_versions: list[str] = []
+    """Of the captured sessions, the latest used first."""
+    last_activity: int | None = None
+    deletion: LogDeletion | None = None
+    unread: dict[str, int] = {}
+    """Records of unknown type that the last sweep met, as "version: type"."""
+    hooks: bool | None = None
+    """Whether our hooks are wired; None as long as nothing can tell."""
+    mcp: bool | None = None
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it left anything on this machine, or with us."""
+        return bool(self.paths or self.sessions)
+
+
+@click.command(name="agents")
+@json_option
+@pass_app
+def command(app: App) -> None:
+    """Which agents are on this machine, where their logs are, and what is captured of each.
+
+    `unread` counts records of a type nobody knows that the last sweep met: a sign that the agent
+    has a newer format.
+
+    \b
+    Examples:
+      session-memory agents
+      session-memory agents --json
+    """
+    for warning in plugin_warnings():
+        app.warn(warning)
+    found = _agents(app)
+    here = [agent for agent in found if agent.is_here]
+    missing = [agent for agent in found if not agent.is_here]
+    if app.json:
+        emit_json({"agents": here, "not_found": {a.flavor: a.looked_in for a in missing}})
+        return
+    now = app.clock()
+    if here:
+        click.echo(table([_row(agent, now) for agent in here], _HEADERS))
+    for agent in here:
+        for what, count in agent.unread.items():
+            click.echo(f"{agent.flavor} {one_line(what)}: {count} records not understood")
+    if missing:
+        app.note(f"not found: {', '.join(agent.flavor for agent in missing)}")
+
+
+def _agents(app: App) -> list[Agent]:
+    """Every flavour that is not switched off, in the order of the registry."""
+    around = surroundings(app)
+    sources = app.config.sources
+    found = [
+        _on_disk(place, sources.exclude_paths)
+        for place in places(around.adapters, sources, around.environ, around.home)
+    ]
+    unread = _unread(app)
+    store = around.peek_store()
+    try:
+        for agent in found:
+            prefix = f"{agent.flavor} "
+            agent.unread = {
+                key.removeprefix(prefix): count
+                for key, count in unread.items()
+                if key.startswith(prefix)
+            }
+            if store is not None:
+                _add_captured(agent, store.sessions(SessionQuery(flavor=agent.flavor)))
+    finally:
+        if store is not None:
+            store.close()
+    return found
+
+
+def _on_disk(place: Places, exclude: tuple[str, ...]) -> Agent:
+    """What its own files say, without reading them."""
+    agent = Agent(place.adapter.name, place.adapter.title, place.roots, place.looked_in)
+    for file in discover(place, exclude):
+        agent.files += 1
+        agent.bytes += max(file.size, 0)
+        if file.mtime_ns:
+            agent.last_activity = max(agent.last_activity or 0, file.mtime_ns // 1_000_000)
+    habits = (place.adapter.log_deletion(root) for root in place.roots)
+    agent.deletion = min(filter(None, habits), key=lambda habit: habit.days, default=None)
+    return agent
+
+
+def _add_captured(agent: Agent, sessions: list[Session]) -> None:
+    agent.sessions = len(sessions)
+    versions = (session.client_version for session in sessions)
+    agent.client_versions = list(dict.fromkeys(filter(None, versions)))
+    ends = [session.ended_at for session in sessions if session.ended_at is not None]
+    agent.last_activity = max([*ends, agent.last_activity or 0]) or None
+
+
+def _unread(app: App) -> dict[str, int]:
+    """ "flavour version: type" to records, of the last sweep; it is told, never relied upon."""
+    try:
+        last = msgspec.json.decode(app.paths.last_sweep.read_bytes(), type=dict[str, Any])
+        return msgspec.convert(last.get("report", {}).get("unknown", {}), dict[str, int])
+    except (OSError, AttributeError, msgspec.MsgspecError):
+        return {}
+
+
+def _row(agent: Agent, now: int) -> tuple[object, ...]:
+    more = len(agent.client_versions) - 1
+    version = agent.client_versions[0] if agent.client_versions else None
+    return (
+        agent.flavor,
+        ", ".join(agent.paths) or None,
+        agent.files,
+        human_bytes(agent.bytes),
+        agent.sessions,
+        f"{version} (+{more})" if version and more else version,
+        human_time(agent.last_activity, now),
+        f"{agent.deletion.days} days ({agent.deletion.where})" if agent.deletion else None,
+        sum(agent.unread.values()) or None,
+        _wired(agent.hooks),
+        _wired(agent.mcp),
+    )
+
+
+def _wired(state: bool | None) -> str | None:
+    return None if state is None else ("yes" if state else "no")
