@@ -72,8 +72,9 @@ class _Reading:
             self._bundle.ignored[kind] += 1
             return
         agent = as_text(record.get("agentId")) or as_text(data.get("parentToolCallId"))
-        if kind.startswith("subagent."):  # the one who started it is told
+        if kind == "subagent.started":
             self._note_agent(agent or as_text(data.get("toolCallId")), data, offset)
+        if kind.startswith("subagent."):  # news for the one who started it
             agent = ""
         self._out.begin(self._parts.of(agent, offset), offset, at)
         handler = HANDLERS.get(kind)

@@ -21,6 +21,11 @@ _HEADS = (
     ("<skill-context", "skill"),
     ("<summary>", "compact_summary"),
 )
+_WORDS = (
+    *("message", "summary", "content", "description"),
+    *("agentDescription", "agentDisplayName", "agentName", "name"),
+)
+"""Fields in which a record says what it has to say, best first."""
 _UNATTENDED = "non-interactive mode"
 """Words of the system prompt that a session started with `-p` gets."""
 
@@ -180,7 +185,7 @@ def _abort(data: Record, out: Emitter) -> None:
 
 
 def _words(data: Record) -> str:
-    for key in ("message", "summary", "content", "description", "agentDescription", "name"):
+    for key in _WORDS:
         if text := as_text(data.get(key)):
             return text
     return compact_json(data, EXCERPT) if data else ""
