@@ -78,7 +78,15 @@ def test_every_key_of_the_packaged_file_has_a_comment() -> None:
 
 def test_the_file_that_init_writes_sets_nothing() -> None:
     tables = tomllib.loads(commented(packaged()))
-    assert set(tables) == {"store", "sources", "identity", "domains", "retention", "ingest", "redact"}
+    assert set(tables) == {
+        "store",
+        "sources",
+        "identity",
+        "domains",
+        "retention",
+        "ingest",
+        "redact",
+    }
     assert all(not table or set(table) == set(FLAVORS) for table in tables.values())
     assert not any(tables["sources"].values())
 

@@ -15,6 +15,7 @@ import msgspec
 
 from session_memory.errors import ConfigError
 from session_memory.paths import find_paths
+from session_memory.sizes import LARGEST, parse_size
 
 GIB = 1024**3
 MIB = 1024**2
@@ -151,12 +152,6 @@ KINDS: dict[str, Kind] = {
     "redact.gitleaks": "file",
 }
 SECTIONS = ("store", "sources", "identity", "domains", "retention", "ingest", "redact")
-UNITS = {
-    "": 1, "b": 1,
-    "kb": 1000, "mb": 1000**2, "gb": 1000**3, "tb": 1000**4,
-    "kib": 1024, "mib": 1024**2, "gib": 1024**3, "tib": 1024**4,
-}  # fmt: skip
-LARGEST = 2**63 - 1  # what SQLite can hold
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
 
@@ -171,18 +166,6 @@ def kind_of(key: str) -> Kind | None:
     if section == "sources" and flavor and not _like(flavor, FLAVORS):
         return SOURCE_KINDS.get(name)
     return None
-
-
-def parse_size(text: str) -> int | None:
-    """Bytes of a size such as "4 GiB"; None where it is no size above zero."""
-    number = text.strip().rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    unit = UNITS.get(text.strip()[len(number) :].lower())
-    try:
-        size = float(number) if "." in number else int(number)
-        bytes_ = int(size * unit) if unit else 0
-    except (ValueError, OverflowError):
-        return None
-    return bytes_ if 0 < bytes_ <= LARGEST else None
 
 
 class InvalidValueError(Exception):
@@ -381,7 +364,7 @@ def _build(values: Mapping[str, Value], home: str) -> Config:
 
 def _expand(value: Value, home: str) -> Value:
     if isinstance(value, tuple):
-        return tuple(cast(str, _expand(item, home)) for item in value)
+        return cast(Value, tuple(_expand(cast(str, item), home) for item in value))
     if isinstance(value, str) and (value == "~" or value.startswith("~/")):
         return home + value[1:]
     return value

@@ -48,7 +48,9 @@ def report(result: Score) -> str:
         for name, value in figures.items()
         if isinstance(value, int | float)
     ]
-    return "\n".join([*shown, "", *(f"{count:8}  {rule}" for rule, count in result.ordered_rules())])
+    return "\n".join(
+        [*shown, "", *(f"{count:8}  {rule}" for rule, count in result.ordered_rules())]
+    )
 
 
 def main() -> int:

@@ -52,7 +52,8 @@ class Score(msgspec.Struct, kw_only=True):
             "recall": share(self.found, self.secrets),
             "recall_with_partial": share(self.found + self.partial, self.secrets),
             "precision": share(self.true_flags, self.flags),
-            "flags_per_1000_lines_without_secrets": 1000 * share(self.clean_flags, self.clean_lines),
+            "flags_per_1000_lines_without_secrets": 1000
+            * share(self.clean_flags, self.clean_lines),
             "mb_per_second": share(self.size / 1e6, self.seconds),
             "mb_per_second_without_secrets": share(self.clean_size / 1e6, self.clean_seconds),
             "rules": dict(self.ordered_rules()),
@@ -118,7 +119,9 @@ def score(lines: Iterable[Labelled], redactor: Redactor) -> Score:
         result.lines += 1
         result.secrets += len(whole)
         result.found += sum(whole)
-        result.partial += sum(not all_ and some > 0 for all_, some in zip(whole, hidden, strict=True))
+        result.partial += sum(
+            not all_ and some > 0 for all_, some in zip(whole, hidden, strict=True)
+        )
         result.flags += len(flags)
         result.true_flags += sum(
             any(first < end and start < last for start, end in item.secret_spans)

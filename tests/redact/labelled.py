@@ -9,11 +9,13 @@ from typing import NamedTuple
 
 ALNUM = string.ascii_letters + string.digits
 HEX = "0123456789abcdef"
+BASE32 = string.ascii_uppercase + "234567"
 BASE64 = ALNUM + "+/"
 WORDS = (
-    "river stone winter falcon orange marble silver harbor meadow thunder copper velvet "
-    "summer dragon monkey coffee planet guitar tiger rocket"
-).split()
+    *("river", "stone", "winter", "falcon", "orange", "marble", "silver", "harbor", "meadow"),
+    *("thunder", "copper", "velvet", "summer", "dragon", "monkey", "coffee", "planet", "guitar"),
+    *("tiger", "rocket"),
+)
 
 
 class Line(NamedTuple):
@@ -74,7 +76,7 @@ PREFIXED: tuple[tuple[str, str, int], ...] = (
     ("dckr_pat_", ALNUM, 27), ("hvs.", ALNUM, 90), ("dop_v1_", HEX, 64), ("glsa_", ALNUM, 41),
     ("lin_api_", ALNUM, 40), ("shpat_", HEX, 32), ("SG.abcdefghijklmnopqrst.", ALNUM, 43),
     ("hf_", ALNUM, 34), ("gsk_", ALNUM, 52), ("pplx-", ALNUM, 48), ("r8_", ALNUM, 37),
-    ("AKIA", string.ascii_uppercase + "234567", 16), ("ASIA", string.ascii_uppercase + "234567", 16),
+    ("AKIA", BASE32, 16), ("ASIA", BASE32, 16),
     ("figd_", ALNUM, 40), ("ntn_", ALNUM, 46), ("xai-", ALNUM, 80), ("key-", HEX, 32),
     ("rubygems_", HEX, 48), ("sntrys_", ALNUM, 70), ("NRAK-", string.ascii_uppercase, 27),
     ("SK", HEX, 32), ("sq0atp-", ALNUM, 22), ("AGE-SECRET-KEY-1", string.ascii_uppercase, 58),
@@ -99,7 +101,8 @@ ASSIGNMENTS = (
     "{n}={v}", "{n} = {v}", '{n} = "{v}"', "{n}: {v}", '{n}: "{v}"', "{n}: '{v}'", '"{n}": "{v}"',
     '  "{n}" : "{v}",', "'{n}' => '{v}',", 'const {n} = "{v}";', "let {n} = '{v}'",
     'var {n} string = "{v}"', 'String {n} = "{v}";', 'private static final String {n} = "{v}";',
-    "export {n}={v}", 'export {n}="{v}"', "ENV {n}={v}", "      - {n}={v}", "$config['{n}'] = '{v}';",
+    "export {n}={v}", 'export {n}="{v}"', "ENV {n}={v}", "      - {n}={v}",
+    "$config['{n}'] = '{v}';",
     'config["{n}"] = "{v}"', 'os.environ["{n}"] = "{v}"', "<{n}>{v}</{n}>",
     '<property name="{n}" value="{v}"/>', '<add key="{n}" value="{v}" />',
     '{{"name": "{n}", "value": "{v}"}}', '{{\\"{n}\\": \\"{v}\\"}}', 'set("{n}", "{v}")',

@@ -74,6 +74,16 @@ def test_assignments_keep_name_separator_and_quote(text: str, expected: str) -> 
     assert shown(text) == expected
 
 
+@pytest.mark.rows("EXT-33")
+@pytest.mark.parametrize("name", ["api_key", "api-key", "apikey", "token", "secret", "password"])
+@pytest.mark.parametrize("value", ["abcdefg", "abc1234", "Ab1!xyz", "1234567"])
+def test_seven_characters_are_no_secret_to_the_founding_names(name: str, value: str) -> None:
+    for separator in ("=", ": ", " = ", " : "):
+        for quote in ("", "'", '"'):
+            text = f"x {name.upper()}{separator}{quote}{value}{quote} y"
+            assert REDACTOR.redact_text(text) is text
+
+
 @pytest.mark.rows("EXT-35")
 @pytest.mark.parametrize(
     ("text", "secret"),

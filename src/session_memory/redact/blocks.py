@@ -58,8 +58,10 @@ BLOCKS = (
     Rule(
         id="private-key-body",
         pattern=_BODY + rb"[A-Za-z0-9+/=]{20,}(?:" + _GAP + rb"[A-Za-z0-9+/=]{16,})*",
-        keywords=("IBAAK", "IBADAN", "MHcCAQEE", "AgEA", "AgEB", "MC4CAQAw", "MFMCAQEw")
-        + ("BgkqhkiG9w0BBQ", "b3BlbnNzaC1rZXktdjE"),
+        keywords=(
+            *("IBAAK", "IBADAN", "MHcCAQEE", "AgEA", "AgEB", "MC4CAQAw", "MFMCAQEw"),
+            *("BgkqhkiG9w0BBQ", "b3BlbnNzaC1rZXktdjE"),
+        ),
         exact=True,
         must_match=(
             "MIIEpAIBAAKC" + fake("", 52) + "\n" + fake("", 64) + "\n" + fake("", 64),
@@ -99,8 +101,10 @@ BLOCKS = (
         rb"\{S?SHA(?:256|512)?\}[A-Za-z0-9+/]{27,}={0,2}|"
         rb"pbkdf2[_:]sha[0-9]+[$:][0-9]+\$[A-Za-z0-9./+=]+\$[A-Za-z0-9+/=]{20,}|"
         rb"scrypt:[0-9]+:[0-9]+:[0-9]+\$[A-Za-z0-9./]+\$[0-9a-f]{32,}",
-        keywords=("$2", "$1$", "$5$", "$6$", "$apr1$", "$y$", "$7$", "$gy$", "$argon2", "{sha")
-        + ("{ssha", "pbkdf2", "scrypt:"),
+        keywords=(
+            *("$2", "$1$", "$5$", "$6$", "$apr1$", "$y$", "$7$", "$gy$", "$argon2", "{sha"),
+            *("{ssha", "pbkdf2", "scrypt:"),
+        ),
         must_match=(
             fake("$2b$12$", 53),
             fake("root:$6$saltsalt$", 86),

@@ -5,6 +5,20 @@ from __future__ import annotations
 from session_memory.redact.plausible import is_key, is_random
 from session_memory.redact.rule import HEX, UPPER, Rule, fake
 
+_SERVICES = (
+    rb"heroku|netlify|vercel|cloudflare|datadog|dd_|newrelic|new_relic|algolia|twilio|mailchimp|"
+    rb"mailgun|postmark|paypal|square|asana|airtable|notion|figma|cohere|mistral|sentry|dropbox|"
+    rb"facebook|twitter|linkedin|bitbucket|jira|okta|auth0|fastly|travis|circleci|codecov|snyk|"
+    rb"sonar|artifactory|jfrog|confluent|databricks|snowflake|mapbox|cloudinary|firebase|amplitude|"
+    rb"mixpanel|intercom|zendesk|hubspot|coinbase|binance|alchemy|infura|etherscan|spotify|twitch|"
+    rb"trello|discord|nuget"
+)
+_SERVICE_KEYWORDS = tuple(_SERVICES.decode().split("|"))
+_SERVICE_VALUE = (
+    rb"['\"\\\])]{0,3}\s*(?:[:=]{1,2}|=>|,)\s*['\"\\]{0,3}"
+    rb"([a-z0-9/+][a-z0-9_/+-]{18,}[a-z0-9]={0,2})"
+)
+
 CLOUD = (
     Rule(
         id="jwt",
@@ -20,8 +34,10 @@ CLOUD = (
         rb"\s*[:=]>?\s*['\"\\]*([a-z0-9/+]{40})(?:[^a-z0-9/+]|$)",
         group=1,
         everyday=True,
-        keywords=("aws", "secretaccesskey", "secret_access_key", "secretaccess_key")
-        + ("secret_accesskey",),
+        keywords=(
+            *("aws", "secretaccesskey", "secret_access_key", "secretaccess_key"),
+            "secret_accesskey",
+        ),
         must_match=(
             "aws_secret_access_key = " + fake("", 40),
             'export AWS_SECRET_ACCESS_KEY="' + fake("", 40) + '"',
@@ -182,27 +198,10 @@ CLOUD = (
     Rule(
         id="service-context",
         # Services whose tokens have no form of their own: their name stands close before.
-        pattern=rb"(?i)(?:heroku|netlify|vercel|cloudflare|datadog|\bdd_|new_?relic|algolia|twilio|"
-        rb"mailchimp|mailgun|postmark|paypal|square|asana|airtable|notion|figma|cohere|mistral|"
-        rb"sentry|dropbox|facebook|twitter|linkedin|bitbucket|jira|okta|auth0|fastly|travis|"
-        rb"circleci|codecov|snyk|sonar|artifactory|jfrog|confluent|databricks|snowflake|mapbox|"
-        rb"cloudinary|firebase|amplitude|mixpanel|intercom|zendesk|hubspot|coinbase|"
-        rb"binance|alchemy|infura|etherscan|spotify|twitch|trello|discord|nuget)"
-        rb"[\w .-]{0,30}['\"\\\])]{0,3}\s*(?:[:=]{1,2}|=>|,)\s*['\"\\]{0,3}"
-        rb"([a-z0-9/+][a-z0-9_/+-]{18,}[a-z0-9]={0,2})",
+        pattern=rb"(?i)(?:" + _SERVICES + rb")[\w .-]{0,30}" + _SERVICE_VALUE,
         group=1,
         everyday=True,
-        keywords=(
-            *("heroku", "netlify", "vercel", "cloudflare", "datadog", "dd_", "newrelic"),
-            *("new_relic", "algolia", "twilio", "mailchimp", "mailgun", "postmark", "paypal"),
-            *("square", "asana", "airtable", "notion", "figma", "cohere", "mistral", "sentry"),
-            *("dropbox", "facebook", "twitter", "linkedin", "bitbucket", "jira", "okta", "auth0"),
-            *("fastly", "travis", "circleci", "codecov", "snyk", "sonar", "artifactory", "jfrog"),
-            *("confluent", "databricks", "snowflake", "mapbox", "cloudinary", "firebase"),
-            *("amplitude", "mixpanel", "intercom", "zendesk", "hubspot", "coinbase"),
-            *("binance", "alchemy", "infura", "etherscan", "spotify", "twitch", "trello"),
-            *("discord", "nuget"),
-        ),
+        keywords=_SERVICE_KEYWORDS,
         check=is_key,
         must_match=(
             fake("datadog: ", 32, HEX),
@@ -212,6 +211,26 @@ CLOUD = (
         must_not_match=(
             "heroku: some-long-name-of-an-app",
             "notion page: 3f2b8c1e-9d47-4a6b-8f10-2c5e7d9a1b34",
+        ),
+    ),
+    Rule(
+        id="service-key",
+        # With the word for it in the name it may also look like a UUID or a checksum.
+        pattern=rb"(?i)(?:"
+        + _SERVICES
+        + rb")[\w .-]{0,20}(?:key|token|secret|auth|login|pat)[\w-]{0,12}"
+        + _SERVICE_VALUE,
+        group=1,
+        everyday=True,
+        keywords=_SERVICE_KEYWORDS,
+        check=is_random,
+        must_match=(
+            "HEROKU_KEY: 3f2b8c1e-9d47-4a6b-8f10-2c5e7d9a1b34",
+            fake("sonar.login=", 40, HEX),
+        ),
+        must_not_match=(
+            "HEROKU_KEY: ${HEROKU_KEY_OF_THIS_APP}",
+            "sentry_token_name: the-name-of-it",
         ),
     ),
 )

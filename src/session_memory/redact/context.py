@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from session_memory.redact.named import bare
+from session_memory.redact.named import bare, quoted
 from session_memory.redact.plausible import (
     has_random_run,
     is_key,
     is_mixed,
+    is_opaque,
     is_quoted,
     is_random,
     is_setting,
@@ -18,7 +19,7 @@ from session_memory.redact.rule import HEX, Rule, fake
 HEADERS = (
     Rule(
         id="authorization",
-        pattern=rb"(?i)authorization['\"\\\])]*\s*[:=,]\s*['\"\\]*(?:bearer|basic|token|api-?key|digest|"
+        pattern=rb"(?i)authorization['\"`\\\])]*\s*[:=,]\s*['\"`\\]*(?:bearer|basic|token|api-?key|digest|"
         rb"negotiate|ntlm|key|hawk|oauth|sso-key|genie_?key|client-id|discogs|splunk|bot)\s+"
         rb"['\"\\]*([a-z0-9+/=._~:-]{8,})",
         group=1,
@@ -70,7 +71,7 @@ HEADERS = (
     ),
     Rule(
         id="cookie",
-        pattern=rb"(?i)\bcookies?['\"\\]*\s*[:=]\s*['\"\\{]*\s*('?[\w.$-]+'?\s*[=:]\s*[^\s'\"\\;,]{8,}"
+        pattern=rb"(?i)\bcookies?['\"\\]*\s*[:=]\s*['\"\\{]*\s*('?[\w.$-]+'?\s*[=:]\s*[^\s'\"\\;,]*"
         rb"(?:;\s*[\w.$-]+=[^\s'\"\\;,]*)*)",
         group=1,
         everyday=True,
@@ -90,8 +91,18 @@ HEADERS = (
         rb"=([a-z0-9%._~+/-]{16,})",
         group=1,
         everyday=True,
-        keywords=("jsessionid=", "phpsessid=", "sessionid=", "session_id=", "sess=", "session=", "sid=")
-        + ("token=",),
+        keywords=(
+            *(
+                "jsessionid=",
+                "phpsessid=",
+                "sessionid=",
+                "session_id=",
+                "sess=",
+                "session=",
+                "sid=",
+            ),
+            *("token=",),
+        ),
         check=is_key,
         must_match=(fake("curl -b JSESSIONID=", 32),),
         must_not_match=(
@@ -166,7 +177,14 @@ ADDRESSES = (
         rb"sharedaccesssignature|integrationsecret)\s*=\s*([^\s;'\"&<>\\]{4,})(?:;|['\"]|$)",
         group=1,
         everyday=True,
-        keywords=("password", "pwd", "accountkey", "sharedaccess", "sharedsecret", "integrationsec"),
+        keywords=(
+            "password",
+            "pwd",
+            "accountkey",
+            "sharedaccess",
+            "sharedsecret",
+            "integrationsec",
+        ),
         check=is_mixed,
         must_match=(
             "Server=db;User Id=sa;Pwd=hunTer2;",
@@ -185,6 +203,41 @@ ADDRESSES = (
     ),
 )
 
+CALLS = (
+    Rule(
+        id="call-login",
+        # connect("db", "app", "..."), auth=("app", "..."), new Credential("app", "...")
+        pattern=rb"(?i)(?:connect(?:ion)?|login|basic_?auth|credentials?|begin|authenticate|auth)\w*\s*"
+        rb"=?\s*\((?:[^()'\"`\r\n]{0,40},){0,2}(?:\s*[\w]{0,12}=?['\"`][^'\"`\r\n]{0,60}['\"`]\s*,){1,3}"
+        rb"\s*\w{0,12}=?" + quoted(6),
+        group=1,
+        everyday=True,
+        keywords=("connect", "login", "auth", "credential", "begin"),
+        check=is_opaque,
+        must_match=(
+            'mysql_connect("localhost", "root", "hunter2");',
+            "requests.get(url, auth=('admin', 'hunter2'))",
+            'DriverManager.getConnection(url, "root", "hunter2");',
+        ),
+        must_not_match=('connect("localhost", "root", "database")', 'login("user", "password")'),
+    ),
+    Rule(
+        id="call-key",
+        # AES.new("..."), jwt.sign(payload, "..."), new SecretKeySpec("...".getBytes())
+        pattern=rb"(?i)\b(?:aes|des3?|hmac|fernet|secretkeyspec|jwt\.(?:sign|encode|decode|verify))[\w.]*"
+        rb"\(\s*(?:[^()'\"`\r\n]{0,40},\s*)?b?" + quoted(12),
+        group=1,
+        everyday=True,
+        keywords=("aes", "des", "hmac", "fernet", "secretkeyspec", "jwt."),
+        check=is_mixed,
+        must_match=(
+            fake('AES.new("', 16) + '", AES.MODE_CBC)',
+            'jwt.sign(payload, "mySuperSecret2024")',
+        ),
+        must_not_match=('hmac.new(key, "application/json")',),
+    ),
+)
+
 COMMANDS = (
     Rule(
         id="flag",
@@ -193,8 +246,10 @@ COMMANDS = (
         rb"(?:\s+|=|['\"],\s*['\"])['\"]?" + bare(6),
         group=1,
         everyday=True,
-        keywords=("password", "passwd", "passphrase", "-pass", "token", "secret", "key", "-pw")
-        + ("credential",),
+        keywords=(
+            *("password", "passwd", "passphrase", "-pass", "token", "secret", "key", "-pw"),
+            *("credential",),
+        ),
         check=is_random,
         must_match=(
             "login --password hunter2hunter2",
@@ -238,10 +293,25 @@ COMMANDS = (
         rb"\\*['\"]?([^\s'\"$<\\][^\s'\"\\]{2,})|"
         rb"\b(?:zip|unzip) (?:[^\r\n|;&]*?\s)?-P\s*\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
         rb"\bhtpasswd\s+-[cnBC]*b[cnBC]*\s+(?:\S+\s+){1,2}?([^\s'\"$<\\]{4,})\s*$|"
+        rb"\bopenssl\b[^\r\n|;&]*?\s-k\s+([^\s'\"$<\\-][^\s'\"\\]{2,})|"
+        rb"\b7z[ar]? (?:[^\r\n|;&]*?\s)?-p\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
+        rb"\bConvertTo-SecureString\s+(?:-String\s+)?['\"]([^'\"$]{4,})['\"]|"
         rb"\becho\s+\\*['\"]?[\w-]+:([^\s'\"$<\\]{4,})\\*['\"]?\s*\|\s*(?:sudo\s+)?chpasswd",
         group=1,
-        keywords=("mysql", "mariadb", "mongo", "sshpass", "login", "redis-cli", "ldap", "openssl")
-        + ("keytool", "jarsigner", "zip ", "htpasswd", "chpasswd"),
+        keywords=(
+            *("mysql", "mariadb", "mongo", "sshpass", "login", "redis-cli", "ldap", "openssl"),
+            *(
+                "keytool",
+                "jarsigner",
+                "zip ",
+                "7z ",
+                "7za ",
+                "7zr ",
+                "htpasswd",
+                "chpasswd",
+                "convertto-securestring",
+            ),
+        ),
         check=is_setting,
         must_match=(
             "mysql -uroot -phunter2 shop",
@@ -252,6 +322,7 @@ COMMANDS = (
             "openssl rsa -in a -passin pass:hunter2",
             "htpasswd -b file me hunter2",
             "echo 'root:hunter2' | chpasswd",
+            "$c = ConvertTo-SecureString 'hunter2' -AsPlainText",
         ),
         must_not_match=(
             "mysql -u root -p shop --port=3306 && ls",
@@ -262,8 +333,9 @@ COMMANDS = (
     ),
     Rule(
         id="sql",
-        pattern=rb"(?i)\b(?:identified\s+(?:with\s+\w+\s+)?by|(?:with\s+|encrypted\s+|set\s+)?password"
-        rb"(?:\s+for\s+\S+)?\s*=?|requirepass|masterauth|alter\s+login\s+\w+\s+with\s+password\s*=)\s*"
+        # `password = '...'` alone is founding rule 4's, which wants eight characters.
+        pattern=rb"(?i)(?:\bidentified\s+(?:with\s+\w+\s+)?by|\bpassword|\bmasterauth|\brequirepass|"
+        rb"\bset\s+password(?:\s+for\s+\S+)?\s*=|\blogin\s+\w+\s+with\s+password\s*=)\s+"
         rb"(?:password\s*\(\s*)?['\"]([^\s'\"]{4,})['\"]|\brequirepass\s+([^\s'\"]{4,})",
         group=1,
         everyday=True,

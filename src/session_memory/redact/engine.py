@@ -161,7 +161,7 @@ class Redactor:
             yield Edit(item.start, item.first, item.end, item.lead, mark, rule)
 
     def _candidates(self, text: bytes) -> set[int]:
-        """The rules worth trying: found as a whole in this pass, or at least a keyword of theirs."""
+        """The rules worth trying: found as a whole in this pass, or at least a keyword."""
         signs = self._first.Match(text) or ()
         return {order for sign in signs for order in self._first_signs[sign]} | self._always
 

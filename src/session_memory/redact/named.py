@@ -52,6 +52,8 @@ _TYPED = _TYPE + rb"?"
 _UNUSUAL = rb"\s*(?:[!:=]={1,2}|=>|\|\||\?\?|<-|\bor\b)\s*"
 _OPERATOR = rb"\s*(?:[:!=]?={1,3}|=>|:|\|\||\?\?|<-|\bor\b)>?\s*"
 _PREFIX = rb"(?:[brufl@]{1,2})?"
+_WRAPPER = rb"(?:new\s+)?[\w.:\[\]&]{1,24}\((?:[^()'\"`]{0,20},|['\"][\w.-]{1,40}['\"]\s*,)?"
+_SETTERS = rb"\.(?:equals|set|to_?equal|send_?keys|type|fill|val|set_?value)"
 _OPENED = rb"(?:" + _PREFIX + rb"\\*['\"`])?"
 _TALKED = rb"(?i)\b(?:password|passwd|passphrase|passcode|pwd|pw|secret|token|api[ _-]?key)"
 _TALKED_KEYWORDS = (
@@ -99,7 +101,14 @@ NAMED = (
         id="argument",
         # Also `setPassword("...")`, `put("password", "...")`, `.equals("...")`.
         pattern=_STRONG_NAME
-        + rb"(?:\\*['\"`]\s*,|\\*['\"`]?\]?(?:\.equals|\.set|\.to_?equal)?\(|\s*,|[ \t])\s*"
+        + rb"(?:\\*['\"`]\s*,|\\*['\"`]?\]?['\"`]?\)?(?:"
+        + _SETTERS
+        + rb")?\(|\s*,|[ \t]|"
+        + _CLOSED
+        + _TYPED
+        + _OPERATOR
+        + _WRAPPER
+        + rb")\s*"
         + _PREFIX
         + quoted(6),
         group=1,
@@ -112,6 +121,8 @@ NAMED = (
             'os.getenv("API_TOKEN", "a1b2c3d4e5")',
             'if (password.equals("hunter2!"))',
             '#define DB_PASSWORD "hunter2!"',
+            'let password = String::from("hunter2!");',
+            'page.find("#password").send_keys("hunter2!")',
         ),
         must_not_match=(
             'field("password", "username")',
@@ -179,14 +190,39 @@ NAMED = (
         must_match=(
             "pw:IhqSb1Gg",
             "ssh me@host.test (pwd: hunter2!)",
-            "$db_pass = 'hunter2!';",
             'Server=db;Uid=sa;Pwd=hunter2;"',
+            'psk="hunter2"',
         ),
+        must_not_match=("PWD=/srv/app", "pwd = os.getcwd()", "pwd: true"),
+    ),
+    Rule(
+        id="short-name-quoted",
+        pattern=rb"(?i)\b(?:pass|pwd|creds?|credentials?)"
+        + SUFFIX
+        + _CLOSED
+        + _TYPED
+        + _OPERATOR
+        + _PREFIX
+        + quoted(5),
+        group=1,
+        everyday=True,
+        keywords=("pass", "pwd", "cred"),
+        check=is_opaque,
+        must_match=("pass = 'hunter2'", '"pass": "hunter2"'),
+        must_not_match=("pass = 'first'", '"pass": "true"', "'pass' => '<password>'"),
+    ),
+    Rule(
+        id="short-name-bare",
+        pattern=rb"(?i)\b(?:pass|creds?|credentials?)" + SUFFIX + rb"\s*[:=]\s*" + bare(6),
+        group=1,
+        everyday=True,
+        keywords=("pass", "cred"),
+        check=is_password,
+        must_match=("ssh me@host.test pass:IhqSb1Gg",),
         must_not_match=(
-            "PWD=/srv/app",
+            "PASS: draw1",
             "pass=12, fail=3",
-            "pass: true",
-            "pwd = os.getcwd()",
+            "pass: test_login_2",
             "pass = first_pass",
         ),
     ),
@@ -215,7 +251,7 @@ NAMED = (
         + _CLOSED
         + rb"\s*(?:[:=]?=|=>|:|,)\s*"
         + _OPENED
-        + rb"([A-Za-z0-9+/=_.~-]{20,})",
+        + rb"([A-Za-z0-9+/=_.~-]{16,})",
         group=1,
         everyday=True,
         keywords=WEAK_KEYWORDS,
@@ -257,7 +293,8 @@ NAMED = (
         + STRONG
         + rb"|pwd|pass)"
         + SUFFIX
-        + rb"\\*['\"]?[\s,;]*(?:\\n)?\s*\\*['\"]?(?:>|value\\*['\"]?\s*[:=]\s*)\\*['\"]?([^\s'\"\\<>]{5,})",
+        + rb"\\*['\"]?[\s,;]*(?:\\n)?\s*\\*['\"]?(?:>|value\\*['\"]?\s*[:=]\s*)\\*['\"]?"
+        rb"([^\s'\"\\<>]{5,})",
         group=1,
         everyday=True,
         keywords=(*STRONG_KEYWORDS, *SHORT_KEYWORDS),

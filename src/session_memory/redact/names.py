@@ -8,20 +8,26 @@ _PASSWORDS = rb"pass(?:word|wd|phrase|code)|passwort|kennwort"
 _KEYED = (
     rb"(?:app|access|auth|private|secret|encryption|encrypt|signing|sign|master|account|session|"
     rb"shared|client|consumer|service|server|admin|deploy|subscription|storage|crypto|cipher|aes|"
-    rb"hmac|jwt|license|function|host|storage|bot|webhook|security)[_-]?key"
+    rb"hmac|jwt|license|function|host|bot|webhook|security)[_-]?key"
 )
-_SECRETS = rb"secret(?:[_-]?(?:access[_-]?)?key(?:[_-]?base)?|[_-]?(?:id|text|string|phrase))?"
+_SECRETS = (
+    rb"secret(?:[_-]?(?:access[_-]?)?key(?:[_-]?base)?|[_-]?(?:text|string|phrase)|"
+    rb"or(?:private)?key)?"
+)
 
 STRONG = _PASSWORDS + rb"|[_-]pwd|[_-]pass|" + _SECRETS + rb"|token|api[_-]?key|" + _KEYED
 """Ends of names whose value is a secret unless it plainly is something else."""
-STRONG_ALONE = rb"pass(?:wd|phrase|code)|passwort|kennwort|secret[_-]?(?:access[_-]?)?key|" + _KEYED
+STRONG_ALONE = (
+    rb"pass(?:wd|phrase|code)|passwort|kennwort|secret(?:[_-]?(?:access[_-]?)?key|or(?:private)?key)|"
+    + _KEYED
+)
 """Those of them that are no founding name (EXT-33), which alone wants eight characters."""
 SUFFIX = (
     rb"(?:[_-]?(?:[0-9]{1,2}|prod(?:uction)?|dev|staging|live|value|val|str|b64|base64|hex|plain|"
     rb"default|old|new|root|admin|primary|secondary|local))?"
 )
 """What may follow in a name without changing what it names; `_type` or `_url` would."""
-SHORT = rb"pwd|pass|pw|p/w|passw|pswd|psw|creds?|credentials?"
+SHORT = rb"pwd|pw|p/w|passw|pswd|psw|psk"
 """Whole names that also mean other things: their value has to look like a password."""
 WEAK = (
     rb"key|auth|salt|nonce|hmac|authorization|credentials?|creds?|connection[_-]?string|signing|"
@@ -42,12 +48,14 @@ STRONG_KEYWORDS = (
         )
     ),
 )
-SHORT_KEYWORDS = ("pwd", "pass", "pw", "p/w", "psw", "cred", "pswd")
+SHORT_KEYWORDS = ("pwd", "pass", "pw", "p/w", "psw", "pswd", "psk")
 WEAK_KEYWORDS = (
     *("key", "auth", "salt", "nonce", "hmac", "cred", "connectionstring", "connection_string"),
     *("connection-string", "signing", "jwt", "bearer", "license", "licence", "webhook"),
     "subscription",
 )
 
-SECRET_NAME = re.compile(rf"(?i)(?:{STRONG.decode()}|^pwd|^pass|[_-]pass|[a-z]Pass){SUFFIX.decode()}$")
+SECRET_NAME = re.compile(
+    rf"(?i)(?:{STRONG.decode()}|^pwd|^pass|[_-]pass|[a-z]Pass){SUFFIX.decode()}$"
+)
 """Names of fields whose value is a secret."""

@@ -11,7 +11,7 @@ LOOKED_AT = 256
 """Bytes of a value that decide; what goes on for longer is no placeholder."""
 
 _VARIABLE = re.compile(
-    rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[a-z_]+$|\$\$|<[^>]*>?$|\{.*\}$|%s$|%[({]|%[A-Za-z_]+%$|@[({]|"
+    rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*$|\$\$|<[^>]*>?$|\{.*\}$|%s$|%[({]|%[A-Za-z_]+%$|@[({]|"
     rb"#[{(]|\[[A-Za-z _-]+\]$|:[a-z_]+$|!(?:ref|sub|secret|vault|env)\b|"
     rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets?|env|vault|config|settings|self|"
     rb"this|var|local|data|module|options|props|args|params|request|req|ctx|input)\."
@@ -25,10 +25,11 @@ _STAND_IN = re.compile(
 _WORDS = frozenset(
     b"undefined required optional boolean function response request string number object nullable "
     b"hidden masked disabled enabled expired invalid missing unknown provided received none null "
-    b"true false empty default password passwd secret token apikey bearer basic string test testing "
-    b"username admin root user value".split()
+    b"true false empty default password passwd secret token apikey bearer basic test testing "
+    b"username admin root user value pass pwd foo bar foobar".split()
 )
 _PATH = re.compile(rb"(?:\.{0,2}|~|[A-Za-z]:)(?:[/\\][\w.@{}$*-]+)+[/\\]?$|(?:https?|file)://")
+_SHORT_PARTS = re.compile(rb".{0,2}(?:[/\\][^/\\]{1,12}){2,4}$")
 _EXPRESSION = re.compile(
     rb"!?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_]+\[[A-Za-z_:0-9-]{0,8}$|"
     rb"[A-Za-z_][\w.]*\("
@@ -81,7 +82,9 @@ def is_value(value: bytes) -> bool:
 def is_setting(value: bytes) -> bool:
     """A value in the environment: anything but a placeholder, an address or the path of a file."""
     head = value[:LOOKED_AT]
-    return is_value(head) and not (_PATH.match(head) and (is_spoken(head) or b":/" in head))
+    return is_value(head) and not (
+        _PATH.match(head) and (_SHORT_PARTS.match(head) or b":/" in head or is_spoken(head))
+    )
 
 
 def is_literal(value: bytes) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from session_memory.redact.blocks import BLOCKS
 from session_memory.redact.cloud import CLOUD
-from session_memory.redact.context import ADDRESSES, COMMANDS, HEADERS
+from session_memory.redact.context import ADDRESSES, CALLS, COMMANDS, HEADERS
 from session_memory.redact.founding import FOUNDING
 from session_memory.redact.named import NAMED
 from session_memory.redact.rule import Rule
@@ -21,5 +21,6 @@ RULES: tuple[Rule, ...] = (
     *HEADERS,
     *ADDRESSES,
     *NAMED,
+    *CALLS,
     *COMMANDS,
 )

@@ -71,7 +71,7 @@ SERVICES = (
     Rule(
         id="chat",
         pattern=rb"(?:https?://)?discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]+/[A-Za-z0-9_-]{40,}|"
-        rb"mfa\.[A-Za-z0-9_-]{80,}|\b[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}|"
+        rb"mfa\.[A-Za-z0-9_-]{80,}|(?:\b|bot)[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}|"
         rb"[a-z0-9-]+\.webhook\.office\.com/webhookb2/[A-Za-z0-9@/-]{60,}|"
         rb"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9]+/messages\?key=[A-Za-z0-9_&=%-]{30,}",
         keywords=("/webhooks/", "mfa.", ":AA", ".webhook.office.com", "chat.googleapis.com"),

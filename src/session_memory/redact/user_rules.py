@@ -105,7 +105,9 @@ def _allowed(table: Table, where: str) -> tuple[list[Check], list[str]]:
     warnings: list[str] = []
     for one in (*_tables(table.get("allowlist")), *_tables(table.get("allowlists"))):
         if one.get("regexTarget", "secret") not in ("secret", "") or one.get("condition") == "AND":
-            warnings.append(f"an allowlist of {where} is left out: it looks at more than the secret")
+            warnings.append(
+                f"an allowlist of {where} is left out: it looks at more than the secret"
+            )
             continue
         stop = tuple(word.lower().encode() for word in _texts(one.get("stopwords")))
         if stop:

@@ -1,0 +1,106 @@
+"""Redaction measured: what it finds of labelled secrets, and what it flags in ordinary text."""
+
+from __future__ import annotations
+
+import json
+import sysconfig
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from tests.bench.bench_redact import own_lines, read, report
+from tests.bench.redact_figures import Labelled, score, spans_of
+
+from session_memory.redact import Redactor
+
+REDACTOR = Redactor(b"a key of the tests")
+
+
+def figure(lines: list[Labelled], name: str) -> float:
+    value = score(lines, REDACTOR).figures()[name]
+    assert isinstance(value, float)
+    return value
+
+
+def test_labelled_secrets_are_found_and_lines_that_only_look_like_them_stay() -> None:
+    lines = own_lines()
+    figures = score(lines, REDACTOR).figures()
+    assert figures["secrets"] == 4000
+    assert 0.95 <= figure(lines, "recall") < 1
+    assert figure(lines, "flags_per_1000_lines_without_secrets") <= 5
+
+
+def test_sources_of_the_standard_library_are_hardly_flagged() -> None:
+    folder = Path(sysconfig.get_path("stdlib"))
+    lines = [
+        Labelled(line)
+        for file in sorted(folder.glob("*.py"))[:60]
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if line.strip()
+    ]
+    assert len(lines) > 10_000
+    assert figure(lines, "flags_per_1000_lines_without_secrets") <= 2
+
+
+@pytest.mark.shared
+def test_genuine_logs_are_hardly_flagged(shared: Path) -> None:
+    lines = [Labelled(line) for line in islice(log_lines(shared), 30_000)]
+    assert len(lines) == 30_000
+    assert figure(lines, "flags_per_1000_lines_without_secrets") <= 2
+
+
+def log_lines(shared: Path) -> Iterator[str]:
+    for file in sorted((shared / "logs").rglob("*.jsonl")):
+        for record in file.read_bytes().splitlines():
+            try:
+                document: object = json.loads(record)
+            except ValueError:
+                continue
+            for text in texts(document):
+                yield from filter(str.strip, text.splitlines())
+
+
+def texts(value: object) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for item in value:
+                yield from texts(item)
+        case dict():
+            for item in value.values():
+                yield from texts(item)
+        case _:
+            pass
+
+
+def test_a_score_counts_whole_partial_and_wrong_flags() -> None:
+    lines = [
+        Labelled("password=hunter2hunter2", ((9, 23),)),
+        Labelled("é password=hunter2hunter2", ((11, 25),)),
+        Labelled("password=hunter2hunter2 and more", ((9, 32),)),
+        Labelled("the word is hunter", ((12, 18),)),
+        Labelled("password=hunter2hunter2"),
+        Labelled("plain"),
+    ]
+    result = score(lines, REDACTOR)
+    assert (result.lines, result.secrets, result.found, result.partial) == (6, 4, 2, 1)
+    assert (result.flags, result.true_flags) == (4, 3)
+    assert (result.clean_lines, result.clean_flags) == (2, 1)
+    assert result.rules == {"assignment": 4}
+    assert "recall" in report(result)
+    assert REDACTOR.take_counts() == {}
+
+
+def test_places_are_counted_in_characters() -> None:
+    assert spans_of(REDACTOR, "é password=hunter2hunter2") == [(11, 25, "assignment")]
+
+
+def test_labelled_lines_are_read_and_a_bad_one_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "labelled.jsonl"
+    file.write_text('{"line": "a", "secret_spans": [[0, 1]]}\n\n{"line": "b"}\n', encoding="utf-8")
+    assert read(str(file)) == [Labelled("a", ((0, 1),)), Labelled("b")]
+    file.write_text('{"line": "a"}\n{"lime": 1}\n', encoding="utf-8")
+    with pytest.raises(SystemExit, match=r"labelled.jsonl:2"):
+        read(str(file))
