@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.invariants.broken import Known, broken
 from tests.invariants.flows import write_logs
+from tests.invariants.sizes import LARGE, SIZES, record
 
 from session_memory.testing.workspace import Workspace
 
@@ -22,6 +25,12 @@ from session_memory.__main__ import main
 sys.exit(main(sys.argv[2:]))
 """
 """The command, with a limit on the size of every file: beyond it each write fails."""
+
+LIMITS = (100, 1_000, 5_000, 20_000, 60_000, 150_000, 300_000, 600_000, 10_000_000)
+LIMITS = LIMITS if SIZES is LARGE else LIMITS[1::3]
+SEEDED = random.Random(SIZES.seed)
+DISKS = [320, *(SEEDED.randrange(200, 900) for _ in range(SIZES.full_disks - 1))]
+"""Kilobytes."""
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs limits per process")
 
@@ -46,7 +55,7 @@ def test_no_file_may_grow_further_anywhere_in_the_store(tmp_path: Path) -> None:
     space.sweep()
     expected = space.dump()
     refused = 0
-    for limit in (100, 1_000, 5_000, 20_000, 60_000, 150_000, 300_000, 600_000, 10_000_000):
+    for limit in LIMITS:
         space.store_directory = tmp_path / f"limited-{limit}"
         done = run_limited(space, limit)
         if done.returncode != 0:
@@ -58,17 +67,18 @@ def test_no_file_may_grow_further_anywhere_in_the_store(tmp_path: Path) -> None:
         assert again.returncode == 0, f"{limit}: {again.stderr}"
         assert space.dump() == expected, limit
         assert space.findings() == []
-    assert refused >= 4
+    assert refused >= len(LIMITS) // 2
+    record("files that may not grow", limits=len(LIMITS), refused=refused, problems=0)
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]:
     """A file system of a few hundred kilobytes, where this process may make one."""
     place = tmp_path / "disk"
     place.mkdir()
     mount = shutil.which("mount")
     made = mount and subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=320k,mode=700", "tmpfs", str(place)],
+        [mount, "-t", "tmpfs", "-o", f"size={request.param}k,mode=700", "tmpfs", str(place)],
         capture_output=True,
         check=False,
     )
@@ -78,12 +88,13 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(place)], check=True)
 
 
+@pytest.mark.parametrize("small_disk", DISKS, indirect=True)
 def test_a_really_full_disk_is_reported_and_survived(tmp_path: Path, small_disk: Path) -> None:
     space = Workspace(tmp_path)
     write_logs(space.claude)
     space.set_ingest(commit_bytes=1)
     space.sweep()
-    expected = space.dump()
+    expected, logs = space.dump(), space.log_hashes()
     space.store_directory = small_disk / "store"
     done = space.run("--config", str(space.write_config()), "sweep")
     assert done.returncode == 1, done.stdout
@@ -91,8 +102,8 @@ def test_a_really_full_disk_is_reported_and_survived(tmp_path: Path, small_disk:
     assert "Traceback" not in done.stderr
     subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
     assert space.run("--config", str(space.write_config()), "sweep").returncode == 0
-    assert space.dump() == expected
-    assert space.findings() == []
+    assert broken(space, Known(expected, logs=logs)) == []
+    record(f"really full disk {small_disk.parent.name}", disks=1, problems=0)
 
 
 def test_a_store_on_a_read_only_place_is_refused_without_a_trace(tmp_path: Path) -> None:

@@ -1,0 +1,148 @@
+"""One flipped bit: found by fsck, and what was hit is an error or unchanged, never a wrong text."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.invariants.broken import DAMAGE, Dump
+from tests.invariants.flows import write_logs
+from tests.invariants.sessions import write_flavors
+from tests.invariants.sizes import SIZES, record
+
+from session_memory.testing.workspace import Workspace
+
+
+@pytest.fixture
+def rotten(tmp_path: Path) -> Workspace:
+    space = Workspace(tmp_path)
+    write_logs(space.claude, sessions=1)
+    write_flavors(space, count=1)
+    space.sweep()
+    return space
+
+
+def flip(path: Path, chance: random.Random) -> int:
+    data = bytearray(path.read_bytes())
+    at = chance.randrange(len(data))
+    data[at] ^= 1 << chance.randrange(8)
+    path.write_bytes(data)
+    return at
+
+
+def served(space: Workspace) -> Dump | None:
+    """The whole content as a reader gets it, or None when reading is refused."""
+    try:
+        return space.dump()
+    except DAMAGE:
+        return None
+
+
+def findings(space: Workspace) -> list[str]:
+    try:
+        return space.findings()
+    except DAMAGE as error:
+        return [str(error)]
+
+
+def test_a_flipped_bit_in_a_segment_is_always_found_and_never_served(rotten: Workspace) -> None:
+    whole, chance = rotten.dump(), random.Random(SIZES.seed)
+    segments = sorted(rotten.store_directory.rglob("*.seg"))
+    refused = 0
+    for number in range(SIZES.flips):
+        path = chance.choice(segments)
+        good = path.read_bytes()
+        at = flip(path, chance)
+        content = served(rotten)
+        refused += content is None
+        assert content in (None, whole), f"flip {number}: {path.name} byte {at} is served"
+        assert findings(rotten) != [], f"flip {number}: {path.name} byte {at} is not found"
+        path.write_bytes(good)
+    assert findings(rotten) == []
+    record("bit flips, segments", flips=SIZES.flips, refused=refused, problems=0, seed=SIZES.seed)
+
+
+def test_a_flipped_bit_in_the_write_ahead_log_is_never_served(rotten: Workspace) -> None:
+    """A frame whose checksum fails, and all behind it, count as never written: older, but true."""
+    directory, kept = rotten.store_directory, rotten.root / "kept"
+    states: list[Dump] = [rotten.dump()]
+    with rotten.store() as holder:  # keeps the log from being folded in when the sweep ends
+        for seed in range(3):
+            write_logs_more(rotten, seed)
+            rotten.sweep()
+            states.append(rotten.dump())
+        shutil.copytree(directory, kept)
+        assert holder.info().sessions
+    chance = random.Random(SIZES.seed)
+    older = 0
+    for number in range(SIZES.flips):
+        space = rotten.beside("flipped")
+        shutil.rmtree(space.store_directory, ignore_errors=True)
+        shutil.copytree(kept, space.store_directory)
+        (space.store_directory / "store.db-shm").unlink(missing_ok=True)
+        flip(space.store_directory / "store.db-wal", chance)
+        content = served(space)
+        assert content is None or is_a_past_of(content, states[-1]), f"flip {number}"
+        older += content != states[-1]
+    record(
+        "bit flips, write-ahead log",
+        flips=SIZES.flips,
+        lost_frames=older,
+        problems=0,
+        seed=SIZES.seed,
+    )
+
+
+def write_logs_more(space: Workspace, seed: int) -> None:
+    from tests.invariants.sessions import claude
+
+    space.write(claude(700 + seed))
+
+
+def is_a_past_of(content: Dump, newest: Dump) -> bool:
+    """Whether each session that is there says nothing that the newest state does not."""
+    known = {entry["session"]["external_id"]: entry for entry in newest}
+    for entry in content:
+        now = known.get(entry["session"]["external_id"])
+        if now is None:
+            return False
+        texts = [event["text"] for event in entry["events"]]
+        if texts != [event["text"] for event in now["events"]][: len(texts)]:
+            return False
+    return True
+
+
+def test_a_flipped_bit_in_the_database_does_no_more_harm_than_one_value(rotten: Workspace) -> None:
+    """SQLite pages have no checksum here: a changed value can pass, which is counted and told."""
+    whole, chance = rotten.dump(), random.Random(SIZES.seed)
+    database = rotten.store_directory / "store.db"
+    good = database.read_bytes()
+    found = harmless = unnoticed = texts = 0
+    for _ in range(SIZES.flips):
+        flip(database, chance)
+        seen, content = bool(findings(rotten)), served(rotten)
+        for beside in ("-wal", "-shm"):
+            database.with_name(database.name + beside).unlink(missing_ok=True)
+        database.write_bytes(good)
+        found += seen
+        harmless += not seen and content == whole
+        unnoticed += not seen and content != whole
+        texts += not seen and content is not None and wrong_texts(content, whole)
+    record(
+        "bit flips, database",
+        flips=SIZES.flips,
+        found=found,
+        harmless=harmless,
+        value_changed_unnoticed=unnoticed,
+        wrong_texts=texts,
+        seed=SIZES.seed,
+    )
+    assert texts == 0  # a text comes whole out of a segment, or not at all
+    assert unnoticed <= SIZES.flips // 4
+
+
+def wrong_texts(content: Dump, whole: Dump) -> bool:
+    known = {event["text"] for entry in whole for event in entry["events"]}
+    return any(event["text"] not in known for entry in content for event in entry["events"])
