@@ -19,10 +19,10 @@ from session_memory.testing.faults import Stopped, StoppingStore
 from session_memory.testing.workspace import Workspace
 
 _STRUCTURE = """
-agentId call_id checkpoint_file commandMode created_at eventId history_mode id kind leafUuid
-messageUuid method operation outcome parentUuid promptId prompt_id requestId response_id role
-sessionId sessionUpdate status stop_reason subtype thread_id timestamp toolCallId tool_call_id
-tool_use_id ts turn_id type userType uuid
+agentId call_id checkpoint_file child_session_id commandMode created_at eventId history_mode id
+kind leafUuid messageUuid method operation outcome parentUuid parent_session_id promptId
+prompt_id requestId response_id role sessionId sessionUpdate status stop_reason subagent_id
+subtype thread_id timestamp toolCallId tool_call_id tool_use_id ts turn_id type userType uuid
 """
 STRUCTURE = frozenset(_STRUCTURE.split())
 """Names whose values tell one record from another: with a secret in them it would be no record."""
@@ -119,7 +119,7 @@ def test_the_check_finds_them_where_redaction_is_off(
     space.sweep()
     found = sum(1 for _ in leaked(space.store_directory, secrets))
     record(f"planted secrets, redaction off, {flavor}", secrets=len(secrets), found=found)
-    assert found >= len(secrets) // 3  # client settings and second copies are not kept at all
+    assert found >= len(secrets) // 4  # client settings and second copies are not kept at all
 
 
 @pytest.mark.parametrize("flavor", FLAVORS)
@@ -137,11 +137,13 @@ def test_no_secret_is_left_by_a_sweep_that_died_anywhere(tmp_path: Path, flavor:
 
 def test_a_secret_is_looked_for_in_compressed_texts_and_indexed_words(space: Workspace) -> None:
     """Otherwise the search would prove nothing about them."""
-    space.write(claude(490))
+    log = claude(490)
+    log.run("count", " ".join(f"word{n} blue whale {n * n}" for n in range(900)))
+    space.write(log)
     space.sweep()
     stored = b"\n".join(everything_stored(space.store_directory)).lower()
     raw = b"\n".join(
         path.read_bytes() for path in space.store_directory.rglob("*") if path.is_file()
     )
-    assert core_of("xxxx490 step 2 done") in stored
-    assert b"490 step 2 done" not in raw
+    assert core_of("xxxxword321 blue whale 103041") in stored
+    assert b"word321 blue whale 103041" not in raw

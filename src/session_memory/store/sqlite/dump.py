@@ -43,7 +43,7 @@ def dump(db: Database, reader: SegmentReader) -> Iterator[dict[str, Any]]:
 def _session(session: Session) -> dict[str, Any]:
     plain = _plain(msgspec.to_builtins(session), _SESSION_LEFT_OUT)
     if session.project_key:
-        plain["project_key"] = _KEY_SUFFIX.sub("", session.project_key)
+        plain["project_key"] = _KEY_SUFFIX.sub("", plain["project_key"])
     return plain
 
 
@@ -92,7 +92,7 @@ def _usage(db: Database, session: Session, live: bool) -> list[dict[str, Any]]:
     )
     keys = names.split(", ")
     return sorted(
-        (dict(zip(keys, row, strict=True)) for row in found),
+        (_plain(dict(zip(keys, row, strict=True)), set()) for row in found),
         key=lambda row: [str(row[k]) for k in keys],
     )
 
