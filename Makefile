@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-locks
 JOBS ?= auto
 
-.PHONY: run test check bench bench-redact bench-peers docs lock clean
+.PHONY: run test torture check bench bench-redact bench-peers docs lock clean
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(STAMP)
@@ -14,6 +14,10 @@ run: $(STAMP)
 # The whole test suite.
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n $(JOBS)
+
+# Kills, failing disks, torn logs and crowds, in numbers; the report is in .cache/torture/last.json.
+torture: $(STAMP)
+	$(BIN)/python -m tests.invariants.torture
 
 # Everything that can be said about the code without running it.
 check: $(STAMP)

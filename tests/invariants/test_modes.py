@@ -33,7 +33,8 @@ class Watcher(threading.Thread):
 
     def look(self, directory: str) -> None:
         try:
-            entries = [(e.path, e.stat(follow_symlinks=False)) for e in os.scandir(directory)]
+            with os.scandir(directory) as listing:
+                entries = [(e.path, e.stat(follow_symlinks=False)) for e in listing]
         except OSError:  # gone again meanwhile
             return
         for path, info in entries:
