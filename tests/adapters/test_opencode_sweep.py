@@ -343,9 +343,12 @@ def test_a_database_that_changes_under_a_read_without_locks_is_reported(
     assert len(texts(space, log)) > 10
 
 
-@pytest.mark.parametrize("content", [b"", b"no database at all, but long enough to be looked at"])
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [(b"", "no such table: message"), (b"no database, but long enough " * 40, "not a database")],
+)
 def test_a_file_that_is_no_database_is_reported_and_the_sweep_goes_on(
-    tmp_path: Path, content: bytes
+    tmp_path: Path, content: bytes, reason: str
 ) -> None:
     space = workspace(tmp_path)
     (data(space) / "opencode.db").write_bytes(content)
@@ -353,6 +356,7 @@ def test_a_file_that_is_no_database_is_reported_and_the_sweep_goes_on(
     report = space.sweep()
     (failure,) = report.failed
     assert failure.path.endswith("opencode.db")
+    assert reason in failure.reason
     assert report.discovered == report.ingested + report.skipped_unchanged + len(report.failed)
 
 

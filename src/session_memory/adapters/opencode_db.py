@@ -72,11 +72,9 @@ def _measured(db: apsw.Connection) -> dict[str, _Held]:
     found: dict[str, _Held] = {}
     for kind, more in (("message", len(END) + 2), ("part", 1)):
         frame = len(record(kind, "", b"")) + more
-        query = (
-            "SELECT session_id, count(*), max(time_updated),"
-            f" sum(octet_length(data) + octet_length(id) + {frame}) FROM {kind} GROUP BY session_id"
-        )
-        for session, *told in _rows(db, query):
+        line = f"coalesce(octet_length(data), 0) + octet_length(id) + {frame}"
+        query = f"SELECT session_id, count(*), max(time_updated), sum({line}) FROM {kind}"
+        for session, *told in _rows(db, query + " GROUP BY session_id"):
             held = found.setdefault(session, _Held())
             held.told += told
             held.size += told[-1]
@@ -96,6 +94,13 @@ def _source(path: str, info: os.stat_result, row: dict[str, Any], held: _Held) -
         device=info.st_dev,
         inode=info.st_ino,
     )
+
+
+def explain(path: str) -> Iterator[Line]:
+    """Read a database that discovery could not, for the reason."""
+    with _reading(path) as db:
+        _measured(db)
+    raise OSError("it could not be read a moment ago; the next sweep reads it")
 
 
 def lines(path: str, session: str, cap: int) -> Iterator[Line]:

@@ -71,7 +71,7 @@ def _lines(file: SourceFile, cap: int) -> Iterator[Line]:
     if mark and database.endswith(".db"):
         return opencode_db.lines(database, session, cap)
     if file.path.endswith(".db"):  # discovery could not read it; this says why
-        return opencode_db.lines(file.path, "", cap)
+        return opencode_db.explain(file.path)
     home = _storage_of(file.path)
     return _stored_lines(home, file.path) if home else _exported_lines(file.path)
 
