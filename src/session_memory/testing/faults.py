@@ -168,7 +168,8 @@ class _FaultyFile(apsw.VFSFile):
 
     def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         self._disk.check("write")
-        super().xWrite(data, offset)
+        base: Any = super()  # apsw's own annotation leaves the buffer unknown
+        base.xWrite(data, offset)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         self._disk.check("write")
