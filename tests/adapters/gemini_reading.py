@@ -7,6 +7,7 @@ from typing import Any
 
 from session_memory.adapters.common import (
     Adapter,
+    Block,
     Normalized,
     RawEvent,
     SessionPart,
@@ -18,10 +19,14 @@ LINE_CAP = 1 << 26
 
 
 def parse_source(adapter: Adapter, source: SourceFile, line_cap: int = LINE_CAP) -> Normalized:
-    """A file that fits one block, parsed."""
-    blocks = list(adapter.read(source, 0, line_cap))
-    assert len(blocks) <= 1
-    return adapter.parse(source, blocks[0], {}) if blocks else Normalized()
+    """A file parsed as one block; the reader gives a last line without newline apart."""
+    whole = Block([], 0, 0)
+    for block in adapter.read(source, 0, line_cap):
+        whole.lines += block.lines
+        whole.tail, whole.end = block.tail, block.end
+        whole.too_long += block.too_long
+        whole.beside |= block.beside
+    return adapter.parse(source, whole, {})
 
 
 def parse_home(adapter: Adapter, home: Path) -> dict[Path, Normalized]:

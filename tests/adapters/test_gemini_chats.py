@@ -57,6 +57,21 @@ def test_a_later_line_replaces_the_message_and_keeps_its_time(tmp_path: Path) ->
     assert len(part_of(bundle).usages) == 1
 
 
+def test_an_id_that_stands_for_several_messages_merges_none_of_them(tmp_path: Path) -> None:
+    log = GeminiLog()
+    log.prompt("one")
+    log.say("first", tokens(10, 1))
+    log.prompt("two")
+    log.say("second", tokens(20, 2))
+    log.say("third", tokens(30, 3))
+    for row in log.rows:
+        if "id" in row:
+            row["id"] = "REDACTED"
+    bundle = parsed(log, tmp_path)
+    assert [text for _, text in told(bundle)] == ["one", "first", "two", "second", "third"]
+    assert sorted(usage.input for usage in part_of(bundle).usages) == [10, 20, 30]
+
+
 def test_calls_and_results_are_one_pair_however_often_they_are_written(tmp_path: Path) -> None:
     log = GeminiLog()
     log.prompt("go")

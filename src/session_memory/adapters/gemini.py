@@ -26,6 +26,7 @@ from session_memory.adapters.gemini_files import (
     OUTPUT,
     discover,
     folder_of,
+    home_of,
     project_of,
     read,
 )
@@ -150,7 +151,7 @@ def _note_session(part: PartBuilder, fold: Fold, block: Block, folder: str) -> N
 def log_deletion(home: str) -> LogDeletion | None:
     """After how many days Gemini CLI deletes its own chats."""
     try:
-        with open(os.path.join(home, "settings.json"), "rb") as file:
+        with open(os.path.join(home_of(home), "settings.json"), "rb") as file:
             settings = decode_record(file.read()) or {}
     except OSError:
         settings = {}

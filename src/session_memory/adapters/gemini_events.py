@@ -174,7 +174,7 @@ class Teller:
     def _model(self, message: Message) -> None:
         key = None
         if message.tokens is not None:
-            key = message.id
+            key = f"{self.part.external_id}:{message.id}#{message.number}"
             self.part.spend(
                 usage_of(key, message.model, message.at, message.tokens, sidechain=self._by_agent)
             )

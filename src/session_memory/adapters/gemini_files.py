@@ -23,10 +23,15 @@ _OUTPUT_NAME = re.compile(rb"tool-outputs[/\\]+session-([\w-]{1,100})[/\\]+([\w.
 
 def discover(root: str) -> Iterator[SourceFile]:
     """Every chat file of a Gemini home, of the folder above it, or of any folder the user names."""
-    inner = os.path.join(root, ".gemini")
-    home = inner if os.path.isdir(inner) else root
+    home = home_of(root)
     chats = os.path.join(home, "tmp")
     yield from chat_files(chats if os.path.isdir(chats) else home)
+
+
+def home_of(root: str) -> str:
+    """The folder of settings and chats: the client's variable names the one above it."""
+    inner = os.path.join(root, ".gemini")
+    return inner if os.path.isdir(inner) else root
 
 
 def chat_files(root: str) -> Iterator[SourceFile]:

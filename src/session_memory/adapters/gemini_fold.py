@@ -55,6 +55,8 @@ class Message(msgspec.Struct):
     tokens: Tokens | None = None
     model: str = ""
     calls: dict[str, Record] = {}
+    number: int = 0
+    """How many messages of the same id came before it."""
     rank: int = -1
     """Its place in the file at hand; -1 where only an older file of the session holds it."""
     rewound: bool = False
@@ -170,12 +172,12 @@ class Fold:
             self.ignored["acknowledgement"] += 1
             return
         message = self.messages.get(name)
-        if message is None or message.rewound:
-            message = Message(name, kind, parse_time(record.get("timestamp")))
-            # One that comes back after a rewind is told after it, beside what was rewound.
-            if name in self.messages:
-                self.messages[f"{name}#{self._rank}"] = self.messages.pop(name)
-            self.messages[name] = message
+        if message is None or message.rewound or _is_another(message, record):
+            fresh = Message(name, kind, parse_time(record.get("timestamp")))
+            if message is not None:  # told after the one it does not replace
+                fresh.number = message.number + 1
+                self.messages[f"{name}#{message.number}"] = self.messages.pop(name)
+            self.messages[name] = message = fresh
         self._mention(message)
         self._context.add(name)
         self._last_at = message.at if message.at is not None else self._last_at
@@ -194,6 +196,14 @@ class Fold:
             self._context.discard(message.id)
         self._rank += 1
         self.rewinds.append(Rewind(target, self._rank, self._last_at))
+
+
+def _is_another(message: Message, record: Record) -> bool:
+    """An id that stands for several messages: tools that clean logs of secrets leave such."""
+    if record.get("type") != message.kind:
+        return True
+    at = parse_time(record.get("timestamp"))
+    return at != message.at and text_of(record.get("content")) != text_of(message.content)
 
 
 def _acknowledges(row: Record) -> bool:

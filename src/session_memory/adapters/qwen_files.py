@@ -14,6 +14,7 @@ META = "meta"
 """Key in `Block.beside` of what the client notes about a sub-agent beside its log."""
 
 _OUTPUT_NAME = re.compile(rb"tool-results[/\\]+([\w.-]{1,200}\.txt)")
+_ROOTS = ("projects", "tmp")
 _PLACES = frozenset({"chats", "subagents"})
 
 
@@ -24,7 +25,7 @@ def discover(root: str) -> Iterator[SourceFile]:
     """
     inner = os.path.join(root, ".qwen")
     home = inner if os.path.isdir(inner) else root
-    folders = [os.path.join(home, name) for name in ("projects", "tmp")]
+    folders = [os.path.join(home, name) for name in _ROOTS]
     found = [folder for folder in folders if os.path.isdir(folder)] or [home]
     for folder in found:
         for file in walk_files(folder, ".jsonl"):
@@ -72,8 +73,10 @@ def _outputs(path: str, block: Block) -> dict[str, bytes]:
 def _output_folders(path: str) -> list[str]:
     """`tool-results` of every project: their folders are hashes of places no log line tells."""
     parts = _parts(path)
-    at = next((n for n, part in enumerate(parts) if part in ("projects", "tmp")), None)
-    home = os.sep.join(parts[:at]) if at else os.path.dirname(path)
+    levels = next((n for n, part in enumerate(parts[::-1]) if part in _ROOTS), 0) + 1
+    home = path
+    for _ in range(levels):
+        home = os.path.dirname(home)
     try:
         projects = sorted(os.listdir(os.path.join(home, "tmp")))
     except OSError:
