@@ -1,9 +1,12 @@
-"""Fences every test off from the real home directory and offers the shared fixtures."""
+"""Fences every test off from the real home and the network, and offers the shared fixtures."""
 
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,6 +28,38 @@ AGENT_VARIABLES = (
 )
 REAL_HOME = os.path.realpath(os.path.expanduser("~"))
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+NAMES = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})
+ADDRESSES = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+CALLS_OUT: list[str] = []
+
+
+def _refuse_calls_out(event: str, arguments: tuple[Any, ...]) -> None:
+    """Refuse every connection and question that leaves this machine, and keep it in mind."""
+    if event in NAMES:
+        host = arguments[0]
+    elif event in ADDRESSES:
+        address = arguments[1]
+        host = address[0] if isinstance(address, tuple) else None  # else a socket in the file tree
+    else:
+        return
+    name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
+    if name and name not in ("localhost", "::1") and not name.startswith("127."):
+        CALLS_OUT.append(f"{event}: {name}")
+        raise PermissionError(f"tests run offline: {event} to {name}")
+
+
+# An audit hook sees what C code does too, which a replaced class would not. It cannot be removed.
+sys.addaudithook(_refuse_calls_out)
+
+
+@pytest.fixture(autouse=True)
+def offline() -> Iterator[list[str]]:
+    """Fails a test that called out, even where the refusal was swallowed by what it tests."""
+    CALLS_OUT.clear()
+    yield CALLS_OUT
+    assert CALLS_OUT == []
 
 
 @pytest.fixture(autouse=True)
