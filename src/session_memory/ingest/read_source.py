@@ -103,6 +103,8 @@ class SourceReader:
 
     def _plan(self, adapter: Adapter, file: SourceFile) -> ReadPlan:
         cursor = self._store.cursor(file.path)
+        if cursor is None:
+            return ReadPlan("new")
         with adapter.open(file) as stream:
 
             def read(offset: int, length: int) -> bytes:
@@ -110,7 +112,7 @@ class SourceReader:
                 return stream.read(length)
 
             plan = plan_read(cursor, stamp_of(file), adapter.parser_version, read)
-        if plan.kind != "tail" or cursor is None:
+        if plan.kind != "tail":
             return plan
         # Equal events of several files are numbered per file, from its start.
         if not adapter.incremental or self._store.sharing(cursor.source_id):

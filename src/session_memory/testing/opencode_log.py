@@ -26,6 +26,8 @@ CREATE TABLE IF NOT EXISTS message (id text PRIMARY KEY, session_id text NOT NUL
 CREATE TABLE IF NOT EXISTS part (id text PRIMARY KEY, message_id text NOT NULL,
   session_id text NOT NULL, time_created integer NOT NULL, time_updated integer NOT NULL,
   data text NOT NULL);
+CREATE INDEX IF NOT EXISTS message_session_time_created_id_idx
+  ON message (session_id, time_created, id);
 CREATE INDEX IF NOT EXISTS part_message_id_id_idx ON part (message_id, id);
 CREATE INDEX IF NOT EXISTS part_session_idx ON part (session_id);
 """
