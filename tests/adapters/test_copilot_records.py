@@ -102,6 +102,7 @@ def test_what_was_refused_is_denied(kind: str) -> None:
         ("fix it", {"source": "user", "delivery": "queued"}, ("user_prompt", "user", None)),
         ("do it", {"source": "agent-x"}, ("injected", "agent", "subagent_prompt")),
         ("pdf", {"source": "skill-pdf"}, ("injected", "harness", "skill-pdf")),
+        ("/init", {"source": "command-1"}, ("injected", "harness", "command")),
         ("<system_reminder>x", {}, ("injected", "harness", "system_reminder")),
     ],
 )
@@ -118,6 +119,8 @@ def test_thoughts_news_and_failures_are_told_apart() -> None:
     log.answer("Yes.", reasoningText="hm")
     log.row("assistant.reasoning", reasoningId="r", content="first")
     log.answer("So.", reasoningText="first")
+    log.answer("Then.", reasoningText="second")
+    log.row("assistant.reasoning", reasoningId="s", content="second")
     log.answer("", reasoningOpaque="x")
     log.row("abort", reason="user_initiated")
     done = {"type": "shell_completed", "shellId": "3", "exitCode": 2}
@@ -134,6 +137,8 @@ def test_thoughts_news_and_failures_are_told_apart() -> None:
         ("assistant_text", None, "Yes."),
         ("reasoning", None, "first"),
         ("assistant_text", None, "So."),
+        ("reasoning", None, "second"),
+        ("assistant_text", None, "Then."),
         ("system", "interrupted", "user_initiated"),
         ("injected", "shell_completed", "shell 3 has completed"),
         ("error", "session_error", "no quota"),
@@ -165,10 +170,13 @@ def test_facts_of_a_session() -> None:
 
 
 def test_a_history_copied_from_another_session_names_its_origin() -> None:
-    log, other = started(1), started(2)
-    log.rows[0]["data"]["sessionId"] = other.session_id
+    log, other = started(1), started(2, version="1.0.64")
+    other.shutdown(spent(100, 20))
+    log.rows = [*other.rows]
     part = only(parse_log(log))
     assert (part.external_id, facts(part)["forked_from"]) == (log.session_id, other.session_id)
+    # What it copied was paid once, by the session it comes from.
+    assert [u.key for u in part.usages] == [u.key for u in only(parse_log(other)).usages] != []
 
 
 def test_sub_agents_are_sessions_of_their_own_under_their_parent() -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adapters.test_copilot_files import TIMELINE, old_session
 
+from session_memory.adapters.common import Block, SourceFile, read_lines
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.testing.copilot_log import CopilotLog, spent
 from session_memory.testing.workspace import Workspace
@@ -81,10 +84,62 @@ def test_a_copilot_session_becomes_values_of_the_common_schema(tmp_path: Path) -
     assert child.cost.input == 140
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.lists(st.integers(1, len(talk().rows)), min_size=1, max_size=3))
 def test_a_session_that_grew_is_the_session_read_at_once(cuts: list[int]) -> None:
     assert swept(talk(), cuts=cuts) == WHOLE
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=3), st.booleans())
+def test_a_log_cut_anywhere_is_whole_once_its_rest_is_there(
+    places: list[float], at_newline: bool
+) -> None:
+    whole = talk().dump()
+    with tempfile.TemporaryDirectory() as folder:
+        space = Workspace(Path(folder))
+        path = talk().write(home(space))
+        for place in sorted(places):
+            cut = int(place * len(whole))
+            cut = whole.rfind(b"\n", 0, cut) if at_newline else cut  # whole, without its newline
+            path.write_bytes(whole[: max(cut, 0)])
+            space.sweep()
+        path.write_bytes(whole)
+        space.sweep()
+        assert space.dump() == WHOLE
+
+
+def test_a_log_read_in_small_blocks_gives_the_same(tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "space")
+
+    def read_small(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
+        return read_lines(file.path, offset, block_bytes=700, line_cap=line_cap)
+
+    adapter = msgspec.structs.replace(space.adapters["copilot"], read=read_small)
+    space.adapters = {**space.adapters, "copilot": adapter}
+    space.set_ingest(commit_bytes=1)
+    talk().write(home(space))
+    space.sweep()
+    assert space.dump() == WHOLE
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.integers(1, len(talk().rows)), st.integers(1, len(talk().rows)))
+def test_a_log_rewritten_from_anywhere_holds_what_it_says_now(read_to: int, keep: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        space = Workspace(Path(folder))
+        log = talk()
+        log.write(home(space), read_to)
+        space.sweep()
+        log.rows = log.rows[:keep]
+        log.prompt("another way")
+        log.write(home(space))
+        space.sweep()
+        live = [(e.kind, e.text, e.label) for e in space.events(log.session_id)]
+        fresh = Workspace(Path(folder) / "fresh")
+        log.write(home(fresh))
+        fresh.sweep()
+        assert live == [(e.kind, e.text, e.label) for e in fresh.events(log.session_id)]
 
 
 @pytest.mark.rows("CAP-14")

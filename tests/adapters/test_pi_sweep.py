@@ -75,10 +75,49 @@ def test_a_pi_session_becomes_values_of_the_common_schema(tmp_path: Path) -> Non
 WHOLE = swept(talk(), cuts=[])
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.lists(st.integers(1, len(talk().rows)), min_size=1, max_size=3))
 def test_a_session_that_grew_is_the_session_read_at_once(cuts: list[int]) -> None:
     assert swept(talk(), cuts=cuts) == WHOLE
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=2), st.booleans())
+def test_a_file_cut_anywhere_is_whole_once_its_rest_is_there(
+    places: list[float], at_newline: bool
+) -> None:
+    whole = talk().dump()
+    with tempfile.TemporaryDirectory() as folder:
+        space = Workspace(Path(folder))
+        path = talk().write(home(space))
+        for place in sorted(places):
+            cut = int(place * len(whole))
+            cut = whole.rfind(b"\n", 0, cut) if at_newline else cut  # whole, without its newline
+            path.write_bytes(whole[: max(cut, 0)])
+            space.sweep()
+        path.write_bytes(whole)
+        space.sweep()
+        assert canonical(space) == WHOLE
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.integers(1, len(talk().rows)), st.integers(2, len(talk().rows)))
+def test_a_file_rewritten_from_anywhere_holds_what_it_says_now(read_to: int, keep: int) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        space = Workspace(Path(folder))
+        log = talk()
+        log.write(home(space), read_to)
+        space.sweep()
+        log.rows = log.rows[:keep]
+        log.leaf = log.rows[-1]["id"]
+        log.prompt("another way")
+        log.write(home(space))
+        space.sweep()
+        live = [(e.kind, e.text, e.label) for e in space.events(log.session_id)]
+        fresh = Workspace(Path(folder) / "fresh")
+        log.write(home(fresh))
+        fresh.sweep()
+        assert live == [(e.kind, e.text, e.label) for e in fresh.events(log.session_id)]
 
 
 @pytest.mark.rows("CAP-14")

@@ -40,6 +40,7 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
             reading.damaged(offset, line)
         else:
             reading.take(offset, record)
+    reading.remember()
     if block.tail is not None:
         reading.tail(*block.tail)
     return reading.result(block)
@@ -91,6 +92,10 @@ class _Reading:
             self._bundle.recovered += 1
             self.take(offset + inner, record)
 
+    def remember(self) -> None:
+        """Keep the state as it is here: a last line without newline will be read once more."""
+        self._bundle.state = msgspec.to_builtins(self._memory)
+
     def tail(self, offset: int, line: bytes) -> None:
         """A last line without newline: a record if it is whole, else one still being written."""
         record = decode_record(line)
@@ -106,7 +111,6 @@ class _Reading:
             pairs = read_pairs(block.beside[WORKSPACE].decode("utf-8", "replace"))
             _note_workspace(self._parts.of("", block.start), pairs, self._memory, block.end)
         self._bundle.sessions = [part.build() for part in self._parts.all()]
-        self._bundle.state = msgspec.to_builtins(self._memory)
         return self._bundle
 
     def _name(self, start: Record) -> None:

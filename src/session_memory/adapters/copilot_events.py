@@ -55,9 +55,10 @@ def _start(data: Record, out: Emitter) -> None:
     if version := as_text(data.get("copilotVersion")):
         out.memory.version = version
         out.part.note("client_version", version, out.pos)
-    began = as_text(data.get("sessionId"))
-    if began and began != out.memory.session:  # a history copied from another session
-        out.part.note("forked_from", began, out.pos)
+    origin = as_text(data.get("sessionId"))
+    if origin and origin != out.memory.session:  # a history copied from another session
+        out.part.note("forked_from", origin, out.pos)
+    out.memory.origin = origin
     note_context(data, out)
     out.ignored["session.start"] += 1
 
@@ -109,7 +110,8 @@ def _user(data: Record, out: Emitter) -> None:
     if out.by_agent or source.startswith("agent-"):
         event = out.add("injected", "agent", text, "subagent_prompt")
     elif source not in ("", "user") or label:
-        event = out.add("injected", "harness", text, source or label)
+        label = "command" if source.startswith("command-") else source or label
+        event = out.add("injected", "harness", text, label)
     else:
         event = out.add("user_prompt", "user", text)
     paths = (as_text(as_object(item).get("path")) for item in as_list(data.get("attachments")))
@@ -121,28 +123,37 @@ def _answer(data: Record, out: Emitter) -> None:
     memory = out.memory
     note_model(as_text(data.get("model")), out)
     thought = as_text(data.get("reasoningText"))
-    if thought and mark(thought) != memory.thought:
-        out.add("reasoning", out.speaker, thought)
-    elif not thought and data.get("reasoningOpaque"):
+    if thought:
+        _think(thought, out)
+    elif data.get("reasoningOpaque"):
         out.ignored["reasoning/encrypted"] += 1
-    memory.thought = ""
     if text := as_text(data.get("content")):
         out.add("assistant_text", out.speaker, text)
     for request in as_list(data.get("toolRequests")):
         tell_call(as_object(request), out.speaker, out)
-    if not out.events:
+    if not out.events and not thought:
         out.ignored["empty_text"] += 1
-    elif memory.spent and memory.spent_call == as_text(data.get("apiCallId")):
+    elif out.events and memory.spent and memory.spent_call == as_text(data.get("apiCallId")):
         out.events[0].usage_key = memory.spent
 
 
 def _reasoning(data: Record, out: Emitter) -> None:
     text = as_text(data.get("content")) or as_text(data.get("reasoning"))
     if text:
-        out.add("reasoning", out.speaker, text)
-        out.memory.thought = mark(text)
+        _think(text, out)
     else:
         out.ignored["reasoning/encrypted"] += 1
+
+
+def _think(text: str, out: Emitter) -> None:
+    """A thought may come by itself and with its answer, in either order: it is told once."""
+    known = mark(text)
+    if known == out.memory.thought:
+        out.memory.thought = ""
+        out.ignored["told_twice"] += 1
+    else:
+        out.add("reasoning", out.speaker, text)
+        out.memory.thought = known
 
 
 def _execution(data: Record, out: Emitter) -> None:
@@ -258,7 +269,7 @@ def _shutdown(data: Record, out: Emitter) -> None:
     if out.memory.recorded:
         out.ignored["session.shutdown/told_twice"] += 1
         return
-    for usage in shutdown_usages(data, out.memory.session, out.at):
+    for usage in shutdown_usages(data, out.memory.origin or out.memory.session, out.at):
         out.part.spend(usage)
         note_model(usage.model, out)
     out.ignored["session.shutdown"] += 1
@@ -274,6 +285,7 @@ HANDLERS: dict[str, Handler] = {
     "permission.completed": _permission,
     "session.compaction_complete": _compacted,
     "session.context_changed": _moved,
+    "session.custom_notification": _news("notification"),
     "session.error": _failure("session_error"),
     "session.handoff": _news("handoff"),
     "session.import_legacy": _imported,

@@ -21,6 +21,8 @@ class Memory(msgspec.Struct):
     """Plain values only: the cursor stores it, so that any split of a file reads the same."""
 
     session: str = ""
+    origin: str = ""
+    """The session that the log's first record names: another one in a copied history."""
     version: str = ""
     cwd: str = ""
     model: str = ""
@@ -35,7 +37,7 @@ class Memory(msgspec.Struct):
     spent_call: str = ""
     """The call that response answered: the message with this id is its text."""
     thought: str = ""
-    """Mark of the last thought told by itself: the answer repeats it."""
+    """Mark of the last thought, which may be told a second time."""
 
     def open_call(self, call_id: str, tool: str) -> None:
         """Remember a call until its result comes."""
