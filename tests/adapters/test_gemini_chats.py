@@ -57,7 +57,10 @@ def test_a_later_line_replaces_the_message_and_keeps_its_time(tmp_path: Path) ->
     assert len(part_of(bundle).usages) == 1
 
 
-def test_an_id_that_stands_for_several_messages_merges_none_of_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["lines", "document"])
+def test_an_id_that_stands_for_several_messages_merges_none_of_them(
+    tmp_path: Path, form: str
+) -> None:
     log = GeminiLog()
     log.prompt("one")
     log.say("first", tokens(10, 1))
@@ -67,7 +70,12 @@ def test_an_id_that_stands_for_several_messages_merges_none_of_them(tmp_path: Pa
     for row in log.rows:
         if "id" in row:
             row["id"] = "REDACTED"
-    bundle = parsed(log, tmp_path)
+    path = log.write(tmp_path)
+    if form == "document":
+        whole = log.header | {"messages": [row for row in log.rows if "id" in row]}
+        path.with_suffix(".json").write_text(json.dumps(whole))
+        path.unlink()
+    bundle = parse_one(ADAPTER, tmp_path)
     assert [text for _, text in told(bundle)] == ["one", "first", "two", "second", "third"]
     assert sorted(usage.input for usage in part_of(bundle).usages) == [10, 20, 30]
 

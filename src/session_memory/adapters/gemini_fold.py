@@ -151,12 +151,14 @@ class Fold:
         """
         listed = {as_text(row.get("id")) for row in rows}
         dropped = bool(self._context - listed)
+        news: set[str] = set()
         for row in rows:
             name = as_text(row.get("id"))
             known = self.messages.get(name)
-            if known is not None and not known.rewound:
+            if known is not None and not known.rewound and name not in news:
                 self._mention(known)
                 continue
+            news.add(name)
             self._message(row)
             if dropped and name in self.messages:
                 self.messages[name].is_summary = _reads_like_a_summary(row)
