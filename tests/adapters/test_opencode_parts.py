@@ -397,3 +397,31 @@ def test_fields_of_any_shape_are_taken_or_left(
     bundle = ADAPTER.parse(SourceFile("/x/opencode.db#ses_1", 1, 0, 0, 0, 0), block, {})
     assert (bundle.records, bundle.parse_errors) == (2, 0)
     msgspec.json.encode(bundle.state)
+
+
+@pytest.mark.parametrize(
+    "stated", [START + 5000, START // 1000 + 5, "2026-03-02T09:00:05Z", "2026-03-02T10:00:05+01:00"]
+)
+def test_times_are_read_in_every_form_clients_wrote_them(tmp_path: Path, stated: int | str) -> None:
+    log = OpenCodeLog()
+    log.prompt("hi")
+    log.messages[0][0]["time"]["created"] = stated
+    (prompt,) = of_kind(parse_log(log, tmp_path), "user_prompt")
+    assert prompt.at == START + 5000
+
+
+def test_databases_of_every_release_channel_are_found_and_other_files_left(tmp_path: Path) -> None:
+    logs = [OpenCodeLog(number) for number in (1, 2)]
+    for log, name in zip(logs, ("opencode.db", "opencode-beta.db"), strict=True):
+        log.prompt("hi")
+        log.write(tmp_path / "made").rename(tmp_path / name)
+    (tmp_path / "auth.json").write_text('{"info": "a key of a provider"}')
+    found = {source.path.rpartition("#")[2] for source in discover(str(tmp_path))}
+    assert found == {log.session_id for log in logs}
+
+
+def test_json_that_is_no_export_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "auth.json").write_text('{"provider": {"type": "api", "info": {"key": "k"}}}')
+    log = OpenCodeLog()
+    log.export(tmp_path / "deep" / "export.json")
+    assert [Path(source.path).name for source in discover(str(tmp_path))] == ["export.json"]

@@ -424,3 +424,15 @@ def test_redacted_ids_merge_neither_messages_nor_sessions(tmp_path: Path) -> Non
     assert set(sessions) == {"export-1", "export-2"}
     prompts = [e.text for e in space.events("export-1") if e.kind == "user_prompt"]
     assert prompts == ["fix the test", "go on"]
+
+
+def test_a_part_of_the_last_message_that_changed_alone_is_noticed(tmp_path: Path) -> None:
+    space, log = workspace(tmp_path), OpenCodeLog()
+    log.prompt("hi")
+    part = log.say("half")
+    put(space, log, place="storage")
+    space.sweep()
+    (file,) = data(space).rglob(f"{part['id']}.json")
+    file.write_text(file.read_text().replace("half", "half and whole"))
+    assert space.sweep().ingested == 1
+    assert texts(space, log) == ["hi", "half and whole"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -28,8 +29,9 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.opencode_db import END, Line, record
 
-HEAD = 4096
-"""How far into a JSON file an export must show what it is."""
+HEAD = 256
+_EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
+"""How an export begins; other JSON in a folder, keys of providers among it, is not read."""
 
 
 def discover(root: str) -> Iterator[SourceFile]:
@@ -156,7 +158,7 @@ def _path(file: SourceFile) -> str:
 def _is_export(file: SourceFile) -> bool:
     try:
         with open(file.path, "rb") as stream:
-            return b'"info"' in stream.read(HEAD)
+            return _EXPORT.match(stream.read(HEAD)) is not None
     except OSError:
         return True  # reading it fails, and so it is reported
 
