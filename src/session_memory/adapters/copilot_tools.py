@@ -33,7 +33,7 @@ _CLASSES: dict[str, ToolClass] = {
 }
 """Names only Copilot uses."""
 _PATHS = ("path", "file_path", "filePath")
-_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+?)\s*$", re.M)
+_PATCHED = re.compile(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.M)
 _EXIT = re.compile(r"<(?:shellId: \S+ completed|(?:command )?exited) with exit code (-?\d{1,10})>")
 _DENIED = ("denied", "reject", "not permitted")
 _STOPPED = ("abort", "cancel", "interrupt")
@@ -74,7 +74,7 @@ def _files(arguments: Json) -> tuple[str, ...]:
     given = as_object(arguments)
     named = tuple(path for key in _PATHS if (path := as_text(given.get(key))))
     patch = as_text(arguments) or as_text(given.get("input")) or as_text(given.get("patch"))
-    return named or tuple(dict.fromkeys(_PATCHED.findall(patch)))
+    return named or tuple(dict.fromkeys(path.strip() for path in _PATCHED.findall(patch)))
 
 
 def tell_result(data: Record, out: Emitter) -> None:

@@ -19,7 +19,7 @@ def read_pairs(text: str) -> dict[str, str]:
             continue
         value = (match[2] or "").strip()
         block = _BLOCK.match(value)
-        found[match[1]] = _indented(lines[number + 1 :], block[1]) if block else _scalar(value)
+        found[match[1]] = _indented(lines, number + 1, block[1]) if block else _scalar(value)
     return found
 
 
@@ -35,10 +35,9 @@ def _scalar(value: str) -> str:
     return "" if value in ("null", "~") else value
 
 
-def _indented(lines: list[str], style: str) -> str:
-    taken: list[str] = []
-    for line in lines:
-        if line.strip() and not line.startswith((" ", "\t")):
-            break
-        taken.append(line.strip())
+def _indented(lines: list[str], start: int, style: str) -> str:
+    end = start
+    while end < len(lines) and (not lines[end].strip() or lines[end].startswith((" ", "\t"))):
+        end += 1
+    taken = [line.strip() for line in lines[start:end]]
     return ("\n" if style == "|" else " ").join(taken).strip()
