@@ -5,8 +5,8 @@ from __future__ import annotations
 KNOWN: dict[str, str] = {
     "claude/PackmindHub__context-evaluator": (
         "Neither: the logs of some sub-agents are not in this collection. ccusage counts what"
-        " their parents' progress records repeat of them, with placeholders for output (1 to 4"
-        " tokens a response); we count a sub-agent by its own log. With both there, the two"
+        " their parents' progress records repeat of them, with placeholders for output (mostly 1"
+        " to 4 tokens a response); we count a sub-agent by its own log. With both there, the two"
         " agree (built, sub-agent)."
     ),
     "claude/daaain__claude-code-log": (

@@ -36,7 +36,7 @@ def environment(home: Path) -> dict[str, str]:
 
 def run(command: list[str], home: Path, *, seconds: int = RUN_SECONDS) -> Spent:
     """Run a command to its end and tell what it and its children cost."""
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", WATCH, *command],
         env=environment(home),
         cwd=home,
@@ -45,14 +45,13 @@ def run(command: list[str], home: Path, *, seconds: int = RUN_SECONDS) -> Spent:
         stdin=subprocess.DEVNULL,
         start_new_session=True,
         text=True,
-    )
-    try:
-        told, complaint = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        raise OSError(f"{command[0]} took more than {seconds} s and was ended") from None
-    finally:
-        _end(process.pid)
-        process.wait()
+    ) as process:
+        try:
+            told, complaint = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            raise OSError(f"{command[0]} took more than {seconds} s and was ended") from None
+        finally:
+            _end(process.pid)
     output, _, measured = told.rstrip("\n").rpartition("\n")
     code, wall, cpu, peak = json.loads(measured)
     if code != 0:
