@@ -19,6 +19,7 @@ from tests.invariants.broken import broken
 from tests.invariants.sessions import claude, write_flavors
 
 from session_memory.errors import NotFound, SessionMemoryError, StoreLocked
+from session_memory.store.lock import exclusive
 from session_memory.store.port import SessionQuery
 from session_memory.testing.workspace import Workspace
 
@@ -58,7 +59,9 @@ def forget(space: Workspace, chance: random.Random) -> None:
 
 
 def look(space: Workspace, _chance: random.Random) -> None:
-    with space.store() as store:
+    """A check of everything, alone as the command is."""
+    lock = str(space.store_directory / "sweep.lock")
+    with exclusive(lock, "a sweep"), space.store() as store:
         found = [f for f in store.fsck() if f.severity == "error"]
     assert found == [], str(found)
 

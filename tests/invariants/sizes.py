@@ -22,7 +22,7 @@ class Sizes(msgspec.Struct, frozen=True):
     cuts: int = 6
     """Places of a session at which its log is cut and swept; parsed it is at every byte."""
     mutants: int = 600
-    """In each flavour."""
+    """In each flavour, of built lines and as many of genuine ones."""
     tails: int = 1
     """Files of each flavour that grow while they are swept."""
     processes: int = 4
@@ -34,17 +34,17 @@ class Sizes(msgspec.Struct, frozen=True):
 
 
 LARGE = Sizes(
-    ways=60,
-    kills=130,
-    faults=35,
+    ways=24,
+    kills=125,
+    faults=14,
     full_disks=10,
-    cuts=120,
-    mutants=17_000,
-    tails=15,
+    cuts=60,
+    mutants=8_400,
+    tails=10,
     processes=16,
     operations=1000,
-    clocks=100,
-    flips=500,
+    clocks=60,
+    flips=300,
 )
 
 # Read when this file is imported: the tests themselves see none of these variables.

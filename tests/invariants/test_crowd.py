@@ -6,11 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.invariants.sessions import claude
 from tests.invariants.sizes import SIZES, record
 
+from session_memory.core.retention import Eviction
+from session_memory.errors import NotFound, StoreDamaged
+from session_memory.store.sqlite import SqliteStore
 from session_memory.testing.workspace import Workspace
 
 
@@ -33,3 +38,38 @@ def test_a_crowd_of_processes_leaves_a_whole_store_and_no_reader_without_its_tex
     record("crowd", **{**result, "problems": len(result["problems"])}, seed=SIZES.seed)
     assert result["problems"] == []
     assert result["operations"] == SIZES.processes * SIZES.operations
+
+
+def half_read(space: Workspace, change: Callable[[SqliteStore, int], object]) -> list[str | None]:
+    """Read the first event of a session, let somebody else change the store, and read on."""
+    log = claude(30, steps=6)
+    space.write(log)
+    space.read_in_blocks(1500)
+    space.sweep()
+    with space.store() as reader, space.store() as other:
+        session = reader.find_session(log.session_id).id
+        events = reader.events(session, texts=True)
+        first = next(events)
+        change(other, session)
+        return [first.text, *(event.text for event in events)]
+
+
+def test_who_reads_while_texts_are_moved_reads_on(space: Workspace) -> None:
+    texts = half_read(space, lambda store, session: store.compact(session))
+    assert texts == [event.text for event in space.events(claude(30).session_id)]
+
+
+def test_who_reads_while_texts_are_evicted_is_told_so_and_not_of_damage(space: Workspace) -> None:
+    def evict(store: SqliteStore, session: int) -> None:
+        store.evict([Eviction(session, claude(30).session_id, 1, "age")], space.now)
+
+    with pytest.raises(NotFound):
+        half_read(space, evict)
+
+
+def test_a_text_that_is_really_missing_is_damage(space: Workspace) -> None:
+    def lose(store: SqliteStore, _session: int) -> None:
+        store.segments.delete(list(store.segments.names()))
+
+    with pytest.raises(StoreDamaged):
+        half_read(space, lose)

@@ -162,8 +162,18 @@ def events(
     for row in found:
         text = None
         if reader is not None:
-            text = "" if row[17] is None else body_text(reader, row[20], row[17:20])
+            text = "" if row[17] is None else _text_of(db, reader, row)
         yield _event(row, row[8] in both, tokens.pop(row[13], None), text)
+
+
+def _text_of(db: Database, reader: SegmentReader, row: Row) -> str:
+    """The text of a row read a while ago: compaction may have moved it, eviction taken it away."""
+    try:
+        return body_text(reader, row[20], row[17:20])
+    except StoreDamaged:
+        if value(db, "SELECT segment_id FROM event WHERE id = ?", (row[0],)) == row[17]:
+            raise
+        return text(db, row[0], reader)
 
 
 def _source_order(row: Row) -> tuple[str, int, int]:
