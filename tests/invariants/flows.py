@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import msgspec
 from tests.invariants.sessions import write_flavors
-from tests.invariants.sizes import LARGE, SIZES
+from tests.invariants.sizes import IS_LARGE
 
 from session_memory.ingest import capture
 from session_memory.ingest.rescan import rescan
@@ -22,7 +22,7 @@ from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 
 BLOCK = 6000
-SESSIONS = 6 if SIZES is LARGE else 1
+SESSIONS = 6 if IS_LARGE else 1
 ADDRESS = "zebrawood"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 

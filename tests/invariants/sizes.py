@@ -48,7 +48,8 @@ LARGE = Sizes(
 )
 
 # Read when this file is imported: the tests themselves see none of these variables.
-SIZES = LARGE if os.environ.get("SESSION_MEMORY_TORTURE") == "large" else Sizes()
+IS_LARGE = os.environ.get("SESSION_MEMORY_TORTURE") == "large"
+SIZES = LARGE if IS_LARGE else Sizes()
 if "SESSION_MEMORY_SEED" in os.environ:
     SIZES = msgspec.structs.replace(SIZES, seed=int(os.environ["SESSION_MEMORY_SEED"]))
 _REPORT = os.environ.get("SESSION_MEMORY_TORTURE_REPORT")

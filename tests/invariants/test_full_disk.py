@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.invariants.broken import Known, broken
 from tests.invariants.flows import write_logs
-from tests.invariants.sizes import LARGE, SIZES, record
+from tests.invariants.sizes import IS_LARGE, SIZES, record
 
 from session_memory.testing.workspace import Workspace
 
@@ -27,7 +27,7 @@ sys.exit(main(sys.argv[2:]))
 """The command, with a limit on the size of every file: beyond it each write fails."""
 
 LIMITS = (100, 1_000, 5_000, 20_000, 60_000, 150_000, 300_000, 600_000, 10_000_000)
-LIMITS = LIMITS if SIZES is LARGE else LIMITS[1::3]
+LIMITS = LIMITS if IS_LARGE else LIMITS[1::3]
 SEEDED = random.Random(SIZES.seed)
 DISKS = [320, *(SEEDED.randrange(200, 900) for _ in range(SIZES.full_disks - 1))]
 """Kilobytes."""
@@ -89,7 +89,9 @@ def small_disk(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Path]
 
 
 @pytest.mark.parametrize("small_disk", DISKS, indirect=True)
-def test_a_really_full_disk_is_reported_and_survived(tmp_path: Path, small_disk: Path) -> None:
+def test_a_really_full_disk_is_reported_and_survived(
+    tmp_path: Path, small_disk: Path, request: pytest.FixtureRequest
+) -> None:
     space = Workspace(tmp_path)
     write_logs(space.claude)
     space.set_ingest(commit_bytes=1)
@@ -103,7 +105,8 @@ def test_a_really_full_disk_is_reported_and_survived(tmp_path: Path, small_disk:
     subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
     assert space.run("--config", str(space.write_config()), "sweep").returncode == 0
     assert broken(space, Known(expected, logs=logs)) == []
-    record(f"really full disk {small_disk.parent.name}", disks=1, problems=0)
+    kilobytes = request.node.callspec.params["small_disk"]
+    record(f"really full disk of {kilobytes} kB", disks=1, problems=0, seed=SIZES.seed)
 
 
 def test_a_store_on_a_read_only_place_is_refused_without_a_trace(tmp_path: Path) -> None:

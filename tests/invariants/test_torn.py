@@ -229,8 +229,9 @@ def try_mutant(flavor: str, lines: list[bytes], number: int, chance: random.Rand
     for parts in ((before, after, behind), (before, line, after, behind)):
         whole = {text for _, text in told(parse(flavor, b"\n".join(parts) + b"\n"))}
         wanted = {text for text in wanted if is_told(text, whole)}
-    # A value that changed and still reads may say something else: a rewind, another session.
-    kept = all(is_told(text, found) for text in wanted) or (mutate in REREAD and not damaged)
+    # What changed and still reads may say something else: a rewind, another session, the same call.
+    reread = mutate in REREAD and (not damaged or bundle.recovered)
+    kept = bool(reread) or all(is_told(text, found) for text in wanted)
     return mutate, kept, bool(counted) or not damaged
 
 

@@ -2,7 +2,8 @@
 
     python -m tests.invariants.torture [pytest arguments]
 
-The report goes to the terminal and to .cache/torture/last.json.
+The report goes to the terminal and to .cache/torture/last.json. With `--lf` only what failed last
+time is tried again, and the figures of the rest stay.
 """
 
 from __future__ import annotations
@@ -52,8 +53,9 @@ def line(part: dict[str, Any]) -> str:
 
 def main(arguments: list[str]) -> int:
     parts = CACHE / "parts"
-    shutil.rmtree(parts, ignore_errors=True)
-    parts.mkdir(parents=True)
+    if "--lf" not in arguments:
+        shutil.rmtree(parts, ignore_errors=True)
+    parts.mkdir(parents=True, exist_ok=True)
     started = time.time()
     code, output = run(arguments, parts)
     found = [json.loads(path.read_text()) for path in sorted(parts.glob("*.json"))]
