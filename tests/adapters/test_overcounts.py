@@ -231,6 +231,17 @@ def test_codex_a_fork_that_replays_its_parent_pays_only_for_its_own(
         assert space.session(second.thread).cost.total_tokens == 8
 
 
+@pytest.mark.parametrize("restamped", [True, False])
+def test_codex_a_fork_does_not_pay_for_a_parent_whose_log_is_gone(
+    space: Workspace, restamped: bool
+) -> None:
+    fork = codex().fork(2, restamped=restamped)
+    fork.at += 5000
+    put(space, fork.turn().prompt("other").answer("b").spend(tokens(50, 0, 5)))
+    space.sweep()
+    assert total(space) == (50, 5, 0, 0, 0)
+
+
 @pytest.mark.parametrize("replay", [True, False])
 def test_codex_a_sub_agent_pays_for_its_own_with_or_without_a_replay(
     tmp_path: Path, replay: bool
@@ -256,6 +267,8 @@ def test_codex_exact_records_and_counts_beside_them_count_once(space: Workspace)
     space.sweep()  # between a response's record and what repeats it
     log.rows.append(dict(log.rows[-3]))
     log.spend(tokens(200, 80, 20, 8), record=True)
+    log.spent = tokens(90_000)
+    log.count(tokens(90_000))  # a count that disagrees
     put(space, log)
     space.sweep()
     assert total(space) == THREAD
