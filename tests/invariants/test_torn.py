@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import pytest
 from tests.invariants.broken import broken, difference
@@ -206,12 +206,22 @@ class Tally:
     """What became of the mutants of one flavour."""
 
     def __init__(self) -> None:
-        self.mutants = self.splices = self.recovered = self.uncounted = 0
+        self.mutants = self.splices = self.recovered = 0
         self.problems: list[str] = []
 
 
-def try_mutant(flavor: str, lines: list[bytes], number: int, chance: random.Random) -> Any:
-    """One mutant between a record before and one behind; returns what was lost or not counted."""
+class Fate(NamedTuple):
+    """What became of one mutant."""
+
+    mutate: Mutate
+    tells: bool
+    """Whether the record behind the damage says something that nobody else says."""
+    kept: bool
+    counted: bool
+
+
+def try_mutant(flavor: str, lines: list[bytes], number: int, chance: random.Random) -> Fate:
+    """One mutant between a record before and one behind."""
     mutate = WHOLE_BEHIND[number % len(WHOLE_BEHIND)]
     before, line, behind = (chance.choice(lines) for _ in range(3))
     after = chance.choice(lines)
@@ -229,10 +239,13 @@ def try_mutant(flavor: str, lines: list[bytes], number: int, chance: random.Rand
     for parts in ((before, after, behind), (before, line, after, behind)):
         whole = {text for _, text in told(parse(flavor, b"\n".join(parts) + b"\n"))}
         wanted = {text for text in wanted if is_told(text, whole)}
+    # What the neighbours say too would hide a loss.
+    around = {text for _, text in told(parse(flavor, before + b"\n" + behind + b"\n"))}
+    wanted = {text for text in wanted if not is_told(text, around)}
     # What changed and still reads may say something else: a rewind, another session, the same call.
     reread = mutate in REREAD and (not damaged or bundle.recovered)
     kept = bool(reread) or all(is_told(text, found) for text in wanted)
-    return mutate, kept, bool(counted) or not damaged
+    return Fate(mutate, bool(wanted), kept, bool(counted) or not damaged)
 
 
 def is_told(text: str, found: set[str]) -> bool:
@@ -243,15 +256,16 @@ def is_told(text: str, found: set[str]) -> bool:
 def check_mutants(flavor: str, lines: list[bytes]) -> Tally:
     chance, tally = random.Random(f"{SIZES.seed} {flavor}"), Tally()
     for number in range(SIZES.mutants):
-        mutate, kept, counted = try_mutant(flavor, lines, number, chance)
+        fate = try_mutant(flavor, lines, number, chance)
+        name = getattr(fate.mutate, "__name__", "")
         tally.mutants += 1
-        if mutate is splice:
-            tally.splices += 1
-            tally.recovered += kept
-        elif not kept:
-            tally.problems.append(f"{number} ({mutate.__name__}): the record behind was lost")
-        if not counted:
-            tally.problems.append(f"{number} ({mutate.__name__}): damage was not counted")
+        if fate.mutate is splice:
+            tally.splices += fate.tells
+            tally.recovered += fate.tells and fate.kept
+        elif not fate.kept:
+            tally.problems.append(f"{number} ({name}): the record behind was lost")
+        if not fate.counted:
+            tally.problems.append(f"{number} ({name}): damage was not counted")
     return tally
 
 
@@ -282,3 +296,13 @@ def test_no_mutant_of_a_genuine_line_costs_another_record(shared: Path, flavor: 
 
 def test_every_flavour_has_a_builder() -> None:
     assert set(BUILDERS) == set(FLAVORS)
+
+
+def test_the_measure_sees_a_reader_that_gives_a_damaged_line_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a share of 100 % would prove nothing."""
+    monkeypatch.setattr("session_memory.adapters.claude.recover_records", lambda *_: [])
+    tally = check_mutants("claude", built_lines("claude", tmp_path))
+    assert tally.recovered < tally.splices / 2
+    assert tally.problems != []
