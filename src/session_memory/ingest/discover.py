@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -39,12 +39,23 @@ def places(
     return found
 
 
-def discover(place: Places, exclude: tuple[str, ...]) -> Iterator[SourceFile]:
-    """Every log file of a flavour, excluded ones left out."""
+def discover(
+    place: Places, exclude: tuple[str, ...], named: Sequence[str] = ()
+) -> Iterator[SourceFile]:
+    """Every log file of a flavour, excluded ones left out; `named` ones may lie anywhere."""
+    wanted = {os.path.realpath(path) for path in named}
     for root in place.roots:
         for file in place.adapter.discover(root):
             if not (exclude and is_excluded(file.path, exclude)):
+                if wanted:
+                    wanted.discard(os.path.realpath(file.path))
                 yield file
+    folders = {os.path.dirname(path) for path in wanted}
+    for folder in folders:  # through the adapter's own eyes: it knows which files are logs
+        if os.path.isdir(folder):
+            for file in place.adapter.discover(folder):
+                if os.path.realpath(file.path) in wanted and not is_excluded(file.path, exclude):
+                    yield file
 
 
 def stamp_of(file: SourceFile) -> Stamp:

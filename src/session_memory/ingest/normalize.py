@@ -16,6 +16,7 @@ from session_memory.core.indexing import BEFORE, index_text, is_turn, window_tex
 from session_memory.core.pricing import PriceTable, price
 from session_memory.core.schema import Usage
 from session_memory.redact.engine import Redactor
+from session_memory.redact.private import drop_private
 from session_memory.store.port import EventDraft, UsageDraft
 
 OVERFLOW_CAP = 16 * 1024 * 1024
@@ -41,17 +42,33 @@ class Drafter:
         drafts: list[EventDraft] = []
         for raw in part.events:
             drafts.append(self._draft(flavor, part.external_id, raw, overflow))
-            draft = drafts[-1]
-            if is_turn(raw.kind) and draft.index_text:
+        self._redact_across(part.events, drafts)
+        for draft in drafts:
+            if is_turn(draft.kind) and draft.index_text:
                 draft.turn_text = window_text(draft.index_text, turns)
                 turns.append(draft.index_text)
                 del turns[:-BEFORE]
         return drafts
 
+    def _redact_across(self, events: list[RawEvent], drafts: list[EventDraft]) -> None:
+        """A message that came in pieces may hold a secret across the seam of two of them."""
+        start = 0
+        for end in range(1, len(events) + 1):
+            if end < len(events) and _continues(events[start], events[end]):
+                continue
+            if end - start > 1:
+                pieces = [drafts[place].body for place in range(start, end)]
+                for place, piece in enumerate(self._redactor.redact_joined(pieces), start):
+                    if piece != drafts[place].body:
+                        drafts[place].body = piece
+                        drafts[place].index_text = piece.decode("utf-8", "replace")
+            start = end
+
     def _draft(
         self, flavor: str, external_id: str, raw: RawEvent, overflow: Overflow
     ) -> EventDraft:
         body = raw.text.encode("utf-8", "replace")
+        shown, private = drop_private(raw.text) if "<" in raw.text else (raw.text, 0)
         fingerprint = event_fingerprint(
             self.key,
             kind=raw.kind,
@@ -60,13 +77,17 @@ class Drafter:
             call_id=raw.call_id,
             place=raw.identity or external_id,
         )
+        if private:
+            body = shown.encode("utf-8", "replace")
         if raw.overflow is not None and (rest := overflow(external_id, raw.overflow)) is not None:
             body += b"\n" + rest.encode("utf-8", "replace")
         redact = self._redactor
         clean = redact.redact_json(body) if raw.kind == "tool_call" else redact.redact(body)
         untouched = clean is body
-        text = raw.text if untouched and raw.overflow is None else clean.decode("utf-8", "replace")
+        text = shown if untouched and raw.overflow is None else clean.decode("utf-8", "replace")
         command, files = raw.command, raw.files
+        if private and command:
+            command = drop_private(command)[0]
         if command and not untouched:
             command = redact.redact_text(command)
         if files and not (untouched and raw.kind == "tool_call"):
@@ -141,6 +162,15 @@ class Drafter:
             price_table=self._prices.version,
             sidechain=usage.sidechain,
         )
+
+
+def _continues(first: RawEvent, other: RawEvent) -> bool:
+    """Whether two events are pieces of one answer."""
+    return (
+        first.kind == other.kind == "assistant_text"
+        and first.usage_key is not None
+        and first.usage_key == other.usage_key
+    )
 
 
 def overflow_beside(path: str) -> Overflow:

@@ -53,6 +53,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     """Opens it read-only, or None: a dry run must not make one."""
     tree: Tree
     clock: Clock
+    named: Mapping[str, list[str]] = {}
+    """Files to read besides those found, per flavour: transcripts that hooks named."""
     progress: Progress = lambda _done, _all, _path: None
 
 
@@ -98,7 +100,8 @@ def _find_changed(around: Surroundings, report: SweepReport, store: Store | None
         version = adapter.parser_version
         files: list[SourceFile] = []
         discovered = 0
-        for file in discover(place, config.exclude_paths):
+        named = around.named.get(adapter.name, [])
+        for file in discover(place, config.exclude_paths, named):
             discovered += 1
             found = stamps.pop(file.path, None)
             if found == (stamp_of(file), version):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import apsw
+from session_memory.store.sqlite.connection import connect
 
 _LATER = (
     "DROP TABLE injection",
@@ -22,7 +22,7 @@ _LATER = (
 
 def back_to_version_1(directory: Path) -> None:
     """Take a closed store back to the schema of its first version, content kept."""
-    connection = apsw.Connection(str(directory / "store.db"))
+    connection = connect(str(directory / "store.db"))
     for statement in _LATER:
         connection.execute(statement)
     connection.close()

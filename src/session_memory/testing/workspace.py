@@ -126,6 +126,12 @@ class Workspace:
         self, *, dry_run: bool = False, open_as: Callable[[SqliteStore], Any] | None = None
     ) -> SweepReport:
         """One sweep in this process; `open_as` may put something in front of the store."""
+        self.report = None
+        self.report = sweep(self.surroundings(open_as), dry_run=dry_run)
+        return self.report
+
+    def surroundings(self, open_as: Callable[[SqliteStore], Any] | None = None) -> Surroundings:
+        """What a sweep, or a worker, of this workspace needs."""
         directory = str(self.store_directory)
 
         def opened() -> Any:
@@ -137,7 +143,7 @@ class Workspace:
                 return None
             return open_store(directory, self.now, read_only=True)
 
-        around = Surroundings(
+        return Surroundings(
             config=self.config(),
             adapters=self.adapters,
             environ={},
@@ -149,9 +155,6 @@ class Workspace:
             tree=DiskTree(),
             clock=lambda: self.now,
         )
-        self.report = None
-        self.report = sweep(around, dry_run=dry_run)
-        return self.report
 
     def forget(self, **wanted: Any) -> None:
         """Forget as the command does; see `Wanted` for what may be asked."""

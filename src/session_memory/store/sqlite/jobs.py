@@ -110,8 +110,8 @@ class SqliteJobs:
         """Give a job all its tries back, at once."""
         with transaction(self._db):
             found = self._db.execute(
-                "UPDATE job SET retries_left = ?, retry_at = NULL, lease_until = NULL, owner = NULL,"
-                " last_error = NULL WHERE id = ? RETURNING id",
+                "UPDATE job SET retries_left = ?, retry_at = NULL, lease_until = NULL,"
+                " owner = NULL, last_error = NULL WHERE id = ? RETURNING id",
                 (RETRIES, job_id),
             ).fetchall()
         return bool(found)

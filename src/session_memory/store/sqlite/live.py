@@ -59,6 +59,12 @@ class SqliteLive:
                     " WHERE excluded.at >= at",
                     (*name, fact, told, record.at),
                 )
+                if fact != "cwd":
+                    self._db.execute(
+                        "UPDATE session SET metadata = json_patch(metadata, json_object(?, ?))"
+                        " WHERE flavor = ? AND external_id = ?",
+                        (f"hook_{fact}", told, *name),
+                    )
 
     def notes(self, flavor: str, external_id: str) -> dict[str, str]:
         """The small facts known of a session."""

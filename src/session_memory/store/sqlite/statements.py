@@ -35,8 +35,6 @@ _FULLNESS = (
     " {0}.reasoning, coalesce({0}.stated_usd, -1), -coalesce({0}.at, 1 << 62), -{0}.sidechain"
 )
 _encode = msgspec.json.Encoder().encode
-VERSION = "client_version"
-"""Kept as first and last seen: a client may be upgraded while a session lasts."""
 
 
 def fullness(table: str) -> str:
@@ -49,8 +47,7 @@ def fullness(table: str) -> str:
 
 def add_facts(db: Database, session_id: int, source_id: int, facts: list[Fact]) -> None:
     """Keep this file's winner of each name."""
-    first = [Fact("client_version.first", f.value, f.pos) for f in facts if f.name == VERSION]
-    for fact in (*facts, *first):
+    for fact in facts:
         rule = FACT_RULES.get(fact.name, "last")
         encoded = _encode(fact.value).decode()
         slot = encoded if rule == "set" else ""

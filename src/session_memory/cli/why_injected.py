@@ -1,0 +1,35 @@
+"""`session-memory why-injected`: what a session was given at its start, and what was held back."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.stores import reading
+from session_memory.clock import iso
+
+
+@click.command(name="why-injected")
+@click.argument("session")
+@json_option
+@pass_app
+def command(app: App, session: str) -> None:
+    """What a session was given, when, and which trial arm it is in.
+
+    \b
+    Example:
+      session-memory why-injected 1111
+    """
+    with reading(app) as store:
+        found = store.find_session(session)
+        given = store.live.injections(found.flavor, found.external_id)
+    if app.json:
+        emit_json({"session": found.external_id, "injections": given})
+        return
+    if not given:
+        click.echo("nothing was given to this session")
+    for entry in given:
+        click.echo(f"{iso(entry.at)}  given: {one_line(', '.join(entry.given)) or '-'}")
+        if entry.held:
+            click.echo(f"{'':26}held back by its trial arm: {one_line(', '.join(entry.held))}")

@@ -1,0 +1,80 @@
+"""`session-memory worker`: do what hooks asked for, or see how far it is."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json
+from session_memory.cli.stores import surroundings
+from session_memory.errors import StoreLocked
+from session_memory.paths import private_dir
+from session_memory.store.lock import exclusive
+from session_memory.worker.run import Worker
+from session_memory.worker.spool_files import SpoolFiles
+
+HARD_LIMIT_S = 1800.0
+
+
+@click.group(name="worker")
+def command() -> None:
+    """Do what hooks asked for, or see how far it is.
+
+    \b
+    Examples:
+      session-memory worker run
+      session-memory worker status
+    """
+
+
+@command.command()
+@json_option
+@pass_app
+def run(app: App) -> None:
+    """Drain the spool and do due jobs, then end. One at a time; safe to kill."""
+    private_dir(app.paths.state)
+    # Whatever hangs, the process ends: every step of it can be done again.
+    watchdog = threading.Timer(HARD_LIMIT_S, os._exit, (1,))
+    watchdog.daemon = True
+    watchdog.start()
+    os.environ["SESSION_MEMORY_INTERNAL"] = "1"  # hooks of agents that we run stay silent
+    report = Worker(surroundings(app), app.paths.state, secrets.token_hex(8)).run()
+    watchdog.cancel()
+    if app.json:
+        emit_json(report)
+    elif report.already_running and not report.records:
+        app.note("a worker is already running")
+    else:
+        click.echo(
+            f"{report.records} records, {report.imports} imports, {report.sweeps} sweeps,"
+            f" {report.waiting} waiting, {report.skipped} skipped, {report.jobs_done} jobs"
+        )
+
+
+@command.command()
+@json_option
+@pass_app
+def status(app: App) -> None:
+    """Whether a worker runs, and what waits for it."""
+    counts = SpoolFiles(str(app.paths.state / "spool")).counts()
+    running = app.paths.state.exists() and _is_running(app)
+    if app.json:
+        emit_json({"running": running, **counts})
+        return
+    click.echo(f"worker      {'running' if running else 'not running'}")
+    click.echo(f"spool       {counts['waiting']} records, {counts['damaged']} damaged")
+
+
+def _is_running(app: App) -> bool:
+    lock = app.paths.state / "worker.lock"
+    if not lock.exists():
+        return False
+    try:
+        with exclusive(str(lock), "a worker"):
+            return False
+    except StoreLocked:
+        return True

@@ -1,0 +1,191 @@
+"""One run of the worker: drain the spool, import what is due, do due jobs, refresh injections.
+
+Everything it does can be done again: records are removed after their import was committed, jobs
+are leased, files are replaced whole. So it may be killed at any point.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from session_memory.core.jobs import Job
+from session_memory.core.spool import ImportRequest, SpoolPlan, plan_imports
+from session_memory.errors import SessionMemoryError, StoreLocked
+from session_memory.ingest.report import SweepReport
+from session_memory.ingest.sweep import Surroundings, sweep
+from session_memory.store.lock import exclusive
+from session_memory.store.port import Store
+from session_memory.worker.log import WorkerLog
+from session_memory.worker.served import read_served, write_served
+from session_memory.worker.spool_files import SpoolFiles
+
+SOFT_LIMIT_S = 600.0
+"""No new work is begun after this long."""
+PATIENCE_MS = 120_000
+"""A transcript that is not there yet is looked for again this long, then the record is dropped."""
+BUSY_WAIT_S = 0.2
+
+Handler = Callable[[Store, Job, str], None]
+"""Does a job; commits through `store.jobs.completing(job, token)`."""
+
+
+class WorkerReport(msgspec.Struct):
+    """What a run did."""
+
+    already_running: bool = False
+    records: int = 0
+    imports: int = 0
+    waiting: int = 0
+    skipped: int = 0
+    damaged: int = 0
+    new_turns: int = 0
+    jobs_done: int = 0
+    jobs_failed: int = 0
+    sweeps: int = 0
+
+
+class Worker:
+    """Holds what a run needs; `run` is the whole of it."""
+
+    def __init__(
+        self,
+        around: Surroundings,
+        state: Path,
+        token: str,
+        handlers: Mapping[str, Handler] | None = None,
+    ) -> None:
+        self._around = around
+        self._state = state
+        self._token = token
+        self._handlers = handlers or {}
+        self._spool = SpoolFiles(str(state / "spool"))
+        self._log = WorkerLog(state / "logs")
+        self._began = time.monotonic()
+
+    def run(self) -> WorkerReport:
+        """Work until there is nothing due; at most one worker does."""
+        report = WorkerReport()
+        lock = str(self._state / "worker.lock")
+        while True:
+            try:
+                with exclusive(lock, "a worker"):
+                    self._work(report)
+            except StoreLocked:
+                report.already_running = True
+                return report
+            # A hook that saw the lock held has left its record to us: look once more without it.
+            if not self._has_time() or not self._is_ready():
+                return report
+
+    def _has_time(self) -> bool:
+        return time.monotonic() - self._began < SOFT_LIMIT_S
+
+    def _is_ready(self) -> bool:
+        now = self._around.clock()
+        plan = plan_imports(self._spool.list(now).records, read_served(self._state), now)
+        return any(not self._is_too_early(request, now) for request in plan.due)
+
+    def _work(self, report: WorkerReport) -> None:
+        while self._has_time():
+            now = self._around.clock()
+            listing = self._spool.list(now)
+            if listing.damaged:
+                report.damaged += len(listing.damaged)
+                self._spool.set_aside(listing.damaged)
+                self._log.write(now, "damaged_records", count=len(listing.damaged))
+            plan = plan_imports(listing.records, read_served(self._state), now)
+            ready = [request for request in plan.due if not self._is_too_early(request, now)]
+            report.waiting = len(plan.waiting) + len(plan.due) - len(ready)
+            if not ready and not plan.notes:
+                break
+            self._take(ready, plan, report)
+        self._do_jobs(report)
+
+    def _is_too_early(self, request: ImportRequest, now: int) -> bool:
+        """Its transcript is not there yet, and its record is still young."""
+        if any(os.path.exists(path) for path in request.files) or not request.files:
+            return False
+        return now - request.due_at < PATIENCE_MS
+
+    def _take(self, ready: list[ImportRequest], plan: SpoolPlan, report: WorkerReport) -> None:
+        """Import, then note what the records told, then remove them: in this order."""
+        wanted = {record_id for request in ready for record_id in request.record_ids}
+        records = [r for r in self._spool.list(self._around.clock()).records if r.id in wanted]
+        if ready:
+            self._sweep(ready, report)
+        store = self._around.open_store()
+        try:
+            report.new_turns += store.live.note([*records, *plan.notes])
+        finally:
+            store.close()
+        now = self._around.clock()
+        served = read_served(self._state)
+        for request in ready:
+            served.update(dict.fromkeys((request.key, *request.repeat_keys), now))
+            self._tell_missing(request, now, report)
+        write_served(self._state, served, now)
+        done = [*wanted, *(note.id for note in plan.notes)]
+        report.records += len(done)
+        self._spool.remove(done)
+
+    def _sweep(self, ready: list[ImportRequest], report: WorkerReport) -> None:
+        """Sweep with the named transcripts; while another sweep runs, wait for it and go after."""
+        named: dict[str, list[str]] = {}
+        for request in ready:
+            named.setdefault(request.flavor, []).extend(request.files)
+        around = msgspec.structs.replace(self._around, named=named)
+        while True:
+            try:
+                done = sweep(around)
+                break
+            except StoreLocked:
+                if not self._has_time():
+                    raise
+                time.sleep(BUSY_WAIT_S)
+        report.sweeps += 1
+        report.imports += len(ready)
+        self._log_sweep(done)
+
+    def _log_sweep(self, done: SweepReport) -> None:
+        self._log.write(
+            self._around.clock(),
+            "sweep",
+            ingested=done.ingested,
+            events=done.events,
+            analyzed=done.analyzed,
+            failed=len(done.failed),
+        )
+
+    def _tell_missing(self, request: ImportRequest, now: int, report: WorkerReport) -> None:
+        if request.files and not any(os.path.exists(path) for path in request.files):
+            report.skipped += 1
+            self._log.write(now, "SKIP", session=request.session, transcript=request.files[0])
+
+    def _do_jobs(self, report: WorkerReport) -> None:
+        if not self._handlers:
+            return
+        store = self._around.open_store()
+        try:
+            kinds = tuple(self._handlers)
+            while self._has_time():
+                job = store.jobs.claim(kinds, self._token, self._around.clock())
+                if job is None:
+                    return
+                self._do_job(store, job, report)
+        finally:
+            store.close()
+
+    def _do_job(self, store: Store, job: Job, report: WorkerReport) -> None:
+        try:
+            self._handlers[job.kind](store, job, self._token)
+            report.jobs_done += 1
+        except SessionMemoryError as error:
+            now = self._around.clock()
+            store.jobs.fail(job, self._token, error.message, now)
+            report.jobs_failed += 1
+            self._log.write(now, "job_failed", kind=job.kind, key=job.key, reason=error.code)

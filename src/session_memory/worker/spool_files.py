@@ -1,0 +1,93 @@
+"""The spool directory as the worker sees it; `core/spool.py` holds the protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+
+import msgspec
+
+from session_memory.core.spool import SpoolRecord, Unreadable, decode
+
+STALE_MS = 3_600_000
+"""A half-written record older than this has no hook behind it any more."""
+RECORD_MAX = 64 * 1024
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """What lies in the spool."""
+
+    records: tuple[SpoolRecord, ...] = ()
+    damaged: tuple[str, ...] = ()
+    newer: int = 0
+    """Records of a newer version: left for a newer worker."""
+
+
+class SpoolFiles:
+    """Reads, removes and sets aside records."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._aside = os.path.join(directory, "damaged")
+
+    def list(self, now_ms: int) -> Listing:
+        """Every record there is; leftovers of hooks that died are removed on the way."""
+        records: list[SpoolRecord] = []
+        damaged: list[str] = []
+        newer = 0
+        for name in self._names():
+            path = os.path.join(self._directory, name)
+            if name.endswith(".new"):
+                self._remove_stale(path, now_ms)
+            elif name.endswith(".json"):
+                read = self._read(path)
+                if isinstance(read, SpoolRecord) and f"{read.id}.json" == name:
+                    records.append(read)
+                elif isinstance(read, Unreadable) and read.reason == "newer":
+                    newer += 1
+                elif read is not None:
+                    damaged.append(name)
+        return Listing(tuple(records), tuple(damaged), newer)
+
+    def _names(self) -> list[str]:
+        try:
+            return sorted(os.listdir(self._directory))
+        except FileNotFoundError:
+            return []
+
+    def _read(self, path: str) -> SpoolRecord | Unreadable | None:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            with os.fdopen(descriptor, "rb") as file:
+                return decode(file.read(RECORD_MAX))
+        except FileNotFoundError:
+            return None
+        except OSError:
+            return Unreadable("damaged")
+
+    def _remove_stale(self, path: str, now_ms: int) -> None:
+        with contextlib.suppress(OSError):
+            if os.stat(path).st_mtime * 1000 < now_ms - STALE_MS:
+                os.unlink(path)
+
+    def remove(self, ids: Iterable[str]) -> None:
+        """Records that took effect."""
+        for record_id in ids:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(os.path.join(self._directory, f"{record_id}.json"))
+
+    def set_aside(self, names: Iterable[str]) -> None:
+        """Damaged files: out of the way, but not lost."""
+        for name in names:
+            os.makedirs(self._aside, mode=0o700, exist_ok=True)
+            with contextlib.suppress(FileNotFoundError):
+                os.replace(os.path.join(self._directory, name), os.path.join(self._aside, name))
+
+    def counts(self) -> dict[str, int]:
+        """How many records wait, and how many were set aside."""
+        try:
+            aside = len(os.listdir(self._aside))
+        except FileNotFoundError:
+            aside = 0
+        return {"waiting": sum(n.endswith(".json") for n in self._names()), "damaged": aside}
