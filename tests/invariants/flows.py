@@ -124,12 +124,16 @@ def told_a_token(space: Workspace) -> None:
     log.prompt(f"upload with {TOKEN} please")
     log.run(f"curl -H {TOKEN}", "ok")
     space.write(log)
-    rules = capture.Redactor
-    capture.Redactor = lambda key: Redactor(key, ())  # type: ignore[misc,assignment]
+    rules, capture.make_redactor = capture.make_redactor, no_rules
     try:
         as_template(space)
     finally:
-        capture.Redactor = rules  # type: ignore[misc]
+        capture.make_redactor = rules
+
+
+def no_rules(key: bytes, *_: object) -> tuple[Redactor, list[str]]:
+    """What an old release made of the configuration, which knew no rule for this token."""
+    return Redactor(key, ()), []
 
 
 def redact_again(space: Workspace) -> None:
