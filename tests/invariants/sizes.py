@@ -14,9 +14,9 @@ class Sizes(msgspec.Struct, frozen=True):
 
     seed: int = 1
     ways: int = 6
-    kills: int = 4
+    kills: int = 2
     """In each flow."""
-    faults: int = 7
+    faults: int = 3
     """In each flow; the kinds take turns."""
     full_disks: int = 1
     cuts: int = 6
