@@ -21,10 +21,10 @@ from session_memory.config import (
     Retention,
     Source,
     load,
-    parse_size,
     variable,
 )
 from session_memory.errors import ConfigError
+from session_memory.sizes import parse_size
 
 GIB = 1024**3
 
@@ -86,7 +86,9 @@ def test_the_file_that_init_writes_sets_nothing() -> None:
         "retention",
         "ingest",
         "redact",
+        "curate",
     }
+    assert tables.pop("curate") == {"gate": {}}
     assert all(not table or set(table) == set(FLAVORS) for table in tables.values())
     assert not any(tables["sources"].values())
 
@@ -153,6 +155,7 @@ def test_every_key_can_be_set_by_a_variable(tmp_path: Path) -> None:
     samples = {
         "flag": "off", "path": "/a", "paths": "/a:/b", "name": "n", "list": "x:y",
         "size": "1 MiB", "cap": "unlimited", "days": "7", "file": "/a",
+        "count": "7", "money": "1.5",
         "rules": '[{"id": "a", "pattern": "b", "keywords": ["c"]}]',
     }  # fmt: skip
     env = {variable(key): samples[kind] for key, kind in KINDS.items()}

@@ -5,17 +5,23 @@ defaults < user file < project file (which may only narrow) < environment < flag
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, cast
 
 import msgspec
 
 from session_memory.errors import ConfigError
 from session_memory.paths import find_paths
-from session_memory.sizes import LARGEST, parse_size
+from session_memory.setting_kinds import (
+    ALLOWED,
+    InvalidValueError,
+    Kind,
+    UserRule,
+    Value,
+    check,
+    from_text,
+)
 
 GIB = 1024**3
 MIB = 1024**2
@@ -25,17 +31,6 @@ ENV_PREFIX = "SESSION_MEMORY_"
 RESERVED_ENV = frozenset({"SESSION_MEMORY_HOME", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_DEBUG"})
 
 HINT = "correct it, or remove it to get the default; nothing was written"
-
-
-class UserRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A kind of secret that a user knows of."""
-
-    id: str
-    pattern: str
-    keywords: tuple[str, ...] = ()
-
-
-Value = str | int | bool | tuple[str, ...] | tuple[UserRule, ...] | None
 
 
 class StoreConfig(msgspec.Struct, frozen=True):
@@ -94,6 +89,26 @@ class Redact(msgspec.Struct, frozen=True):
     gitleaks: str = ""
 
 
+class Gate(msgspec.Struct, frozen=True):
+    """How much evidence a pattern needs to enter the catalog, and to be given to agents."""
+
+    promote_min_frequency: int = 3
+    promote_min_sessions: int = 2
+    promote_min_cost_impact: float = 0.0
+    distribute_min_frequency: int = 5
+    distribute_min_sessions: int = 3
+    distribute_min_cost_impact: float = 0.0
+    evidence_per_session: int = 2
+
+
+class Curate(msgspec.Struct, frozen=True):
+    """How patterns enter the catalog."""
+
+    auto_promote: bool = False
+    max_patterns: int = 100
+    gate: Gate = Gate()
+
+
 class Config(msgspec.Struct, frozen=True):
     """Everything the user can decide, validated."""
 
@@ -104,6 +119,7 @@ class Config(msgspec.Struct, frozen=True):
     retention: Retention = Retention()
     ingest: Ingest = Ingest()
     redact: Redact = Redact()
+    curate: Curate = Curate()
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -116,21 +132,8 @@ class Loaded(msgspec.Struct, frozen=True):
     file: str | None = None
 
 
-# --- kinds of values -------------------------------------------------------------------------
+# --- keys ------------------------------------------------------------------------------------
 
-Kind = Literal["flag", "path", "paths", "name", "list", "size", "cap", "days", "rules", "file"]
-ALLOWED: dict[Kind, str] = {
-    "flag": "true or false",
-    "path": 'an absolute directory, one below "~/", or ""',
-    "paths": 'a list of directories, each absolute or below "~/"',
-    "name": "a text of 1 to 100 printable characters",
-    "list": "a list of texts",
-    "size": 'a number of bytes above 0, or a size such as "16 MiB"',
-    "cap": 'a number of bytes above 0, a size such as "4 GiB", or "unlimited"',
-    "days": 'a whole number of days from 1 to 1000000, or "unlimited"',
-    "rules": "tables with the texts `id` and `pattern` and a list of texts `keywords`",
-    "file": 'an absolute path of a file, one below "~/", or ""',
-}
 SOURCE_KINDS: dict[str, Kind] = {"enabled": "flag", "paths": "paths"}
 KINDS: dict[str, Kind] = {
     "store.path": "path",
@@ -150,9 +153,14 @@ KINDS: dict[str, Kind] = {
     "ingest.commit_bytes": "size",
     "redact.rules": "rules",
     "redact.gitleaks": "file",
+    "curate.auto_promote": "flag",
+    "curate.max_patterns": "count",
+    **{
+        f"curate.gate.{name}": "money" if name.endswith("_cost_impact") else "count"
+        for name in Gate.__struct_fields__
+    },
 }
-SECTIONS = ("store", "sources", "identity", "domains", "retention", "ingest", "redact")
-TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+SECTIONS = ("store", "sources", "identity", "domains", "retention", "ingest", "redact", "curate")
 
 
 def kind_of(key: str) -> Kind | None:
@@ -166,63 +174,6 @@ def kind_of(key: str) -> Kind | None:
     if section == "sources" and flavor and not _like(flavor, FLAVORS):
         return SOURCE_KINDS.get(name)
     return None
-
-
-class InvalidValueError(Exception):
-    """The value is not of the key's kind; the caller knows where it stands."""
-
-
-def check(kind: Kind, value: object) -> Value:
-    """A typed value of what a file says."""
-    match kind, value:
-        case "flag", bool():
-            return value
-        case (("list" | "paths"), list()):
-            items = cast("list[object]", value)
-            texts = tuple(item for item in items if isinstance(item, str) and item)
-            whole = kind == "list" or all(_is_whole(text) for text in texts)
-            if whole and len(texts) == len(items):
-                return texts
-        case (("path" | "file"), str()) if not value or _is_whole(value):
-            return value
-        case "rules", list():
-            with suppress(msgspec.ValidationError):
-                return msgspec.convert(value, tuple[UserRule, ...])
-        case "name", str() if len(value) <= 100 and value.isprintable() and value.strip():
-            return value
-        case (("cap" | "days"), "unlimited"):
-            return None
-        case "days", int() if not isinstance(value, bool) and 1 <= value <= 1_000_000:
-            return value
-        case (("size" | "cap"), int()) if not isinstance(value, bool) and 0 < value <= LARGEST:
-            return value
-        case (("size" | "cap"), str()):
-            size = parse_size(value)
-            if size is not None:
-                return size
-        case _:
-            pass
-    raise InvalidValueError
-
-
-def _is_whole(path: str) -> bool:
-    """Whether a path means the same from every working directory."""
-    return path == "~" or path.startswith("~/") or Path(path).is_absolute()
-
-
-def _from_text(kind: Kind, text: str) -> object:
-    """What a variable or flag says, as a file would have said it."""
-    if kind == "flag":
-        word = text.strip().lower()
-        return word in TRUE if word in TRUE + FALSE else text
-    if kind in ("list", "paths"):
-        return [part for part in text.split(os.pathsep) if part]
-    if kind == "rules":
-        with suppress(msgspec.DecodeError):
-            return msgspec.json.decode(text)
-    if kind == "days" and text.strip().isdecimal() and len(text) < 20:
-        return int(text)
-    return text
 
 
 # --- layers ----------------------------------------------------------------------------------
@@ -276,9 +227,10 @@ def load(
     for key, text in (flags or {}).items():
         if kind_of(key) is None:  # typed by hand just now: an error, not a warning
             raise ConfigError(f"--set: unknown key `{key}`{_suggest(key, KINDS)}", hint=HINT)
-        layers.put(key, _from_text(kind_of(key) or "name", text), "flag")
+        layers.put(key, from_text(kind_of(key) or "name", text), "flag")
     config = _build(layers.values, home)
     _check_caps(config.retention, layers.provenance)
+    _check_floors(config.curate.gate, layers.provenance)
     known = dict.fromkeys(KINDS, "default")
     return Loaded(config, known | layers.provenance, tuple(layers.warnings), file)
 
@@ -302,7 +254,7 @@ def _put_variable(layers: _Layers, name: str, text: str) -> None:
         near = _suggest(name, variables)
         layers.warnings.append(f"unknown variable {name} is ignored{near}")
         return
-    layers.put(key, _from_text(kind, text), f"env:{name}")
+    layers.put(key, from_text(kind, text), f"env:{name}")
 
 
 def variable(key: str) -> str:
@@ -341,11 +293,14 @@ def _build(values: Mapping[str, Value], home: str) -> Config:
     """The frozen value of what the layers left standing."""
     tables: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     flavors: dict[str, dict[str, Any]] = {name: {} for name in FLAVORS}
+    gate: dict[str, Any] = {}
     for key, value in values.items():
         section, _, name = key.partition(".")
         if section == "sources" and "." in name:
             flavor, _, name = name.partition(".")
             flavors.setdefault(flavor, {})[name] = _expand(value, home)
+        elif key.startswith("curate.gate."):
+            gate[name.removeprefix("gate.")] = value
         else:
             tables[section][name] = value if section == "domains" else _expand(value, home)
     sources = Sources(
@@ -359,6 +314,7 @@ def _build(values: Mapping[str, Value], home: str) -> Config:
         Retention(**tables["retention"]),
         Ingest(**tables["ingest"]),
         Redact(**tables["redact"]),
+        Curate(**tables["curate"], gate=Gate(**gate)),
     )
 
 
@@ -383,6 +339,24 @@ def _check_caps(retention: Retention, provenance: Mapping[str, str]) -> None:
         f" than retention.raw_hard_cap_bytes = {hard}; allowed: soft cap at most the hard cap",
         hint=HINT,
     )
+
+
+def _check_floors(gate: Gate, provenance: Mapping[str, str]) -> None:
+    """Agents are given nothing on less evidence than the catalog itself asks for."""
+    for field in ("frequency", "sessions", "cost_impact"):
+        promote = getattr(gate, f"promote_min_{field}")
+        distribute = getattr(gate, f"distribute_min_{field}")
+        if distribute >= promote:
+            continue
+        key = f"curate.gate.distribute_min_{field}"
+        if provenance.get(key, "default") == "default":  # then the other one was set too high
+            key = f"curate.gate.promote_min_{field}"
+        raise ConfigError(
+            f"{_place(provenance.get(key, 'default'))}: curate.gate.distribute_min_{field} ="
+            f" {distribute} is less than curate.gate.promote_min_{field} = {promote}; allowed:"
+            " a distribution floor at least its promotion floor",
+            hint=HINT,
+        )
 
 
 def _like(word: str, known: Iterable[str]) -> str | None:

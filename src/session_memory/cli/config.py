@@ -106,7 +106,10 @@ def flat(config: Config) -> dict[str, object]:
     for section in ("identity", "domains", "retention", "ingest", "redact"):
         for name, value in msgspec.to_builtins(getattr(config, section)).items():
             result[f"{section}.{name}"] = value
-    return result
+    curate = msgspec.to_builtins(config.curate)
+    gate = curate.pop("gate")
+    result |= {f"curate.{name}": value for name, value in curate.items()}
+    return result | {f"curate.gate.{name}": value for name, value in gate.items()}
 
 
 def shown(value: object, key: str = "") -> str:

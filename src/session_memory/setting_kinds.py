@@ -1,0 +1,118 @@
+"""What a setting may be: each kind of value, what it allows, and how it is read from text."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal, cast
+
+import msgspec
+
+from session_memory.sizes import LARGEST, parse_size
+
+MOST = 1_000_000
+"""No count and no amount of money needs more."""
+
+
+class UserRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A kind of secret that a user knows of."""
+
+    id: str
+    pattern: str
+    keywords: tuple[str, ...] = ()
+
+
+Value = str | int | float | bool | tuple[str, ...] | tuple[UserRule, ...] | None
+Kind = Literal[
+    "flag",
+    "path",
+    "paths",
+    "name",
+    "list",
+    "size",
+    "cap",
+    "days",
+    "rules",
+    "file",
+    "count",
+    "money",
+]
+ALLOWED: dict[Kind, str] = {
+    "flag": "true or false",
+    "path": 'an absolute directory, one below "~/", or ""',
+    "paths": 'a list of directories, each absolute or below "~/"',
+    "name": "a text of 1 to 100 printable characters",
+    "list": "a list of texts",
+    "size": 'a number of bytes above 0, or a size such as "16 MiB"',
+    "cap": 'a number of bytes above 0, a size such as "4 GiB", or "unlimited"',
+    "days": 'a whole number of days from 1 to 1000000, or "unlimited"',
+    "rules": "tables with the texts `id` and `pattern` and a list of texts `keywords`",
+    "file": 'an absolute path of a file, one below "~/", or ""',
+    "count": "a whole number from 1 to 1000000",
+    "money": "a number of US dollars from 0 to 1000000",
+}
+TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+
+class InvalidValueError(Exception):
+    """The value is not of the key's kind; the caller knows where it stands."""
+
+
+def check(kind: Kind, value: object) -> Value:
+    """A typed value of what a file says."""
+    match kind, value:
+        case "flag", bool():
+            return value
+        case (("list" | "paths"), list()):
+            items = cast("list[object]", value)
+            texts = tuple(item for item in items if isinstance(item, str) and item)
+            whole = kind == "list" or all(_is_whole(text) for text in texts)
+            if whole and len(texts) == len(items):
+                return texts
+        case (("path" | "file"), str()) if not value or _is_whole(value):
+            return value
+        case "rules", list():
+            with suppress(msgspec.ValidationError):
+                return msgspec.convert(value, tuple[UserRule, ...])
+        case "name", str() if len(value) <= 100 and value.isprintable() and value.strip():
+            return value
+        case (("cap" | "days"), "unlimited"):
+            return None
+        case (("days" | "count"), int()) if not isinstance(value, bool) and 1 <= value <= MOST:
+            return value
+        case "money", (int() | float()) if not isinstance(value, bool) and 0 <= value <= MOST:
+            return float(value)
+        case (("size" | "cap"), int()) if not isinstance(value, bool) and 0 < value <= LARGEST:
+            return value
+        case (("size" | "cap"), str()):
+            size = parse_size(value)
+            if size is not None:
+                return size
+        case _:
+            pass
+    raise InvalidValueError
+
+
+def from_text(kind: Kind, text: str) -> object:
+    """What a variable or flag says, as a file would have said it."""
+    if kind == "flag":
+        word = text.strip().lower()
+        return word in TRUE if word in TRUE + FALSE else text
+    if kind in ("list", "paths"):
+        return [part for part in text.split(os.pathsep) if part]
+    if kind == "rules":
+        with suppress(msgspec.DecodeError):
+            return msgspec.json.decode(text)
+    if kind in ("days", "count") and text.strip().isdecimal() and len(text) < 20:
+        return int(text)
+    if kind == "money":
+        with suppress(ValueError):
+            return number if math.isfinite(number := float(text)) else text
+    return text
+
+
+def _is_whole(path: str) -> bool:
+    """Whether a path means the same from every working directory."""
+    return path == "~" or path.startswith("~/") or Path(path).is_absolute()
