@@ -13,15 +13,10 @@ from hypothesis import strategies as st
 
 from session_memory.adapters.claude import discover, parse
 from session_memory.adapters.common import RawEvent, read_lines
-from session_memory.core.digest import (
-    MAX_CORRECTIONS,
-    build_digest,
-    is_poorer,
-    low_value_reason,
-    merge_digests,
-)
+from session_memory.core.digest import MAX_CORRECTIONS, build_digest, is_poorer, merge_digests
 from session_memory.core.runs import MAX_COMMANDS, MAX_ERRORS, MAX_FILES
 from session_memory.core.schema import Cost, Digest, Session, SessionEvent
+from session_memory.core.worth import low_value_reason
 
 SESSION = Session(1, "claude", "s-1", cost=Cost(input=10, output=5))
 OUTCOMES = ("success", "partial", "fail", "uncertain")

@@ -49,6 +49,7 @@ VERBS: dict[str, Verb] = {
     "repair": Verb("session_memory.cli.repair", "Mend what fsck found, layer by layer."),
     "worker": Verb("session_memory.cli.worker", "Do what hooks asked for."),
     "why-injected": Verb("session_memory.cli.why_injected", "What a session was given, and why."),
+    "tail": Verb("session_memory.cli.tail", "Follow live sessions of all agents."),
     "jobs": Verb("session_memory.cli.jobs", "Background work: what waits, runs, failed."),
     "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
     "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),

@@ -64,5 +64,5 @@ def _row(session: Session, outcome: str | None) -> tuple[object, ...]:
         session.event_count,
         outcome,
         dollars,
-        (session.title or session.label or "")[:60],
+        str(session.title or session.metadata.get("operational_label") or "")[:60],
     )

@@ -10,7 +10,7 @@ import msgspec
 from session_memory.core.masks import excerpt
 from session_memory.core.outcome import Evidence, Mark, Verdict, judge
 from session_memory.core.plans import MAX_ITEMS, PlanLog, decisions_in, is_whole_plan, todos_in
-from session_memory.core.prompts import is_request, objective_of, read_prompt
+from session_memory.core.prompts import is_internal_prompt, is_request, objective_of, read_prompt
 from session_memory.core.runs import (
     MAX_LOOPS,
     MAX_TOOLS,
@@ -54,19 +54,6 @@ def is_poorer(new: Digest, old: Digest) -> bool:
     return new.events < old.events
 
 
-def low_value_reason(session: Session, digest: Digest) -> str | None:
-    """Why a session is not worth mining, or None if it is."""
-    if session.source_kind == "internal":
-        return "internal session of the agent"
-    if digest.tools or digest.requests:
-        return None
-    if digest.objective is not None and digest.objective.startswith("/"):
-        return "only slash commands"
-    if digest.turns:
-        return "nothing was asked for"
-    return "no user prompt and no tool call"
-
-
 class _Builder:
     """Takes events one by one and keeps excerpts only, whatever their number and length."""
 
@@ -75,7 +62,7 @@ class _Builder:
         self.plans = PlanLog()
         self.fingerprint = hashlib.blake2b(digest_size=16)
         self.events = self.turns = self.requests = 0
-        self.interruptions = self.compactions = 0
+        self.interruptions = self.compactions = self.internal = 0
         self.first_at: int | None = None
         self.last_at: int | None = None
         self.first_work = 0 if continued else -1
@@ -176,6 +163,9 @@ class _Builder:
 
     def _prompt(self, text: str, pos: int) -> None:
         """A turn of the user: perhaps the objective, perhaps a verdict on the work so far."""
+        if is_internal_prompt(text):
+            self.internal += 1
+            return
         self.turns += 1
         asks = is_request(text)
         self.requests += asks
@@ -259,6 +249,7 @@ class _Builder:
             duration_s=_seconds(self.first_at, self.last_at),
             turns=self.turns,
             requests=self.requests,
+            internal_prompts=self.internal,
             corrections=tuple(self._cut_corrections()),
             decisions=tuple(self.decisions),
             open_items=open_items[:MAX_ITEMS],
@@ -299,6 +290,7 @@ _ADDED = (
     "tests_run",
     "tests_failed",
     "interruptions",
+    "internal_prompts",
     "denials",
     "compactions",
 )

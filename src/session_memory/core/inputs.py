@@ -6,7 +6,12 @@ import re
 
 from session_memory.core.commands import words
 from session_memory.core.masks import excerpt
-from session_memory.core.prompts import is_request, objective_of, read_prompt
+from session_memory.core.prompts import (
+    is_internal_prompt,
+    is_request,
+    objective_of,
+    read_prompt,
+)
 from session_memory.core.sentences import prose_lines, sentences_of
 
 _HEAD_CHARS = 1500  # rules stand in what was typed; what follows is often a pasted document
@@ -19,11 +24,6 @@ _MAX_RULES_OF_PASTE = 2
 # Someone tries our own tools, or a program asks for a title or summary: nothing to learn from.
 _PROBE = re.compile(r"\bmem_[a-z_]{3,40}\b|\brespond exactly as\b|\breply (?:only )?with exactly\b")
 _PROBE_WORDS = ("mem_", "respond exactly", "with exactly")
-_INTERNAL = re.compile(
-    r"\W*(?:summari[sz]e (?:this|the) (?:part of (?:a|the) )?(?:conversation|session|transcript)"
-    r"|(?:generate|write|create) an? (?:short|concise|brief) (?:title|summary) (?:for|of)"
-    r" (?:this|the) (?:conversation|session|chat))"
-)
 _PROBE_CHARS = 2000
 # An input made of such words only says "go on": linear to check, unlike a pattern of them.
 _NOD = words(
@@ -81,7 +81,7 @@ def is_probe(text: str) -> bool:
     head = text[:_PROBE_CHARS].lower()
     if any(word in head for word in _PROBE_WORDS) and _PROBE.search(head):
         return True
-    return _INTERNAL.match(head) is not None
+    return is_internal_prompt(text)
 
 
 def asks_little(text: str) -> bool:

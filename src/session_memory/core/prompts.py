@@ -188,3 +188,16 @@ def objective_of(text: str, limit: int = 300) -> str:
         if len(taken) >= 40 and not taken.endswith(":"):
             break
     return excerpt(taken, limit)
+
+
+# A program, not a person, asks for a title or a summary: agents run such sessions of their own.
+_INTERNAL = re.compile(
+    r"\W*(?:summari[sz]e (?:this|the) (?:part of (?:a|the) )?(?:conversation|session|transcript)"
+    r"|(?:please )?(?:generate|write|create|provide) an? (?:very )?(?:short|concise|brief)"
+    r" (?:\w+ )?(?:title|summary) (?:for|of) (?:this|the|a) (?:\w+ )?(?:conversation|session|chat))"
+)
+
+
+def is_internal_prompt(text: str) -> bool:
+    """Whether a program asks for a title or summary of a conversation (SES-03)."""
+    return _INTERNAL.match(text[:500].lower()) is not None

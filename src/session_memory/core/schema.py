@@ -196,6 +196,8 @@ class Digest(msgspec.Struct, frozen=True):
     decisions: tuple[str, ...] = ()
     open_items: tuple[str, ...] = ()
     interruptions: int = 0
+    internal_prompts: int = 0
+    """Prompts by which a program asked for a title or summary: no turns of the user."""
     denials: int = 0
     compactions: int = 0
     calls_before_edit: int | None = None

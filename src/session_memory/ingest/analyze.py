@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from session_memory.core.digest import build_digest, low_value_reason, merge_digests
+from session_memory.core.digest import build_digest, merge_digests
 from session_memory.core.observe import Observer
 from session_memory.core.schema import SessionEvent
+from session_memory.core.worth import low_value_reason
 from session_memory.store.port import Store, Writer
 
 

@@ -28,8 +28,8 @@ class Placement(msgspec.Struct):
     """Where a part's events go."""
 
     new: list[EventDraft]
-    found: list[tuple[int, int]]
-    """(event id, place) of events the session holds already."""
+    found: list[tuple[int, EventDraft]]
+    """Events the session holds already, as this read tells them."""
     shared: set[int]
     """Fingerprints that another session holds too."""
     forgotten: int = 0
@@ -114,7 +114,7 @@ def _sort(
                 continue
             own = True
             if holder.event_id is not None:
-                placement.found.append((holder.event_id, draft.pos))
+                placement.found.append((holder.event_id, draft))
                 reading.seen.add(holder.event_id)
         if not own and draft.pos >= evicted_to:
             placement.new.append(draft)

@@ -102,8 +102,8 @@ class Writer(Protocol):
         """Add new events behind those the session has."""
         ...
 
-    def confirm(self, source_id: int, found: list[tuple[int, int]]) -> None:
-        """(event id, place): events the session has already, found (again) in this source."""
+    def confirm(self, source_id: int, found: list[tuple[int, EventDraft]]) -> None:
+        """Events the session has already, found (again) in this source, perhaps known better."""
         ...
 
     def add_facts(self, session: SessionHandle, source_id: int, facts: list[Fact]) -> None:

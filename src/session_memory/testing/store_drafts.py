@@ -112,7 +112,7 @@ def tell(writer: Writer, said: Said) -> int:
         if any(holder.session_id != session.id for holder in holders):
             writer.note_shared({draft.fingerprint})
         own = [holder for holder in holders if holder.session_id == session.id]
-        known = [(holder.event_id, draft.pos) for holder in own if holder.event_id is not None]
+        known = [(holder.event_id, draft) for holder in own if holder.event_id is not None]
         writer.confirm(source_id, known)
         if not own:
             new.append(draft)

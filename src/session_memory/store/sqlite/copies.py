@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
+
 from session_memory.store.sqlite.connection import Database, rows
 from session_memory.store.sqlite.ids import event_range
+from session_memory.store.values import EventDraft
 
 PathOf = Callable[[int], str]
 """Path of a source: files of one session rank by it."""
 
 
-def confirm(db: Database, path_of: PathOf, source_id: int, found: list[tuple[int, int]]) -> None:
-    """Note that a source holds events the session has already: they are there once."""
-    for event_id, pos in found:
+def confirm(
+    db: Database, path_of: PathOf, source_id: int, found: list[tuple[int, EventDraft]]
+) -> None:
+    """Note that a source holds events the session has already: they are there once.
+
+    The source that holds an event also tells what became of it: agents write a result first and
+    its outcome later.
+    """
+    for event_id, draft in found:
+        pos = draft.pos
         row = db.execute(
             "SELECT source_id, pos, superseded FROM event WHERE id = ?", (event_id,)
         ).fetchone()
@@ -27,6 +37,7 @@ def confirm(db: Database, path_of: PathOf, source_id: int, found: list[tuple[int
             )
             if superseded:
                 _count(db, event_id, 1)
+            _refresh(db, event_id, draft)
             continue
         # The file that ranks first holds the event; the others are noted as copies.
         first, second = (source_id, pos), (owner, at)
@@ -42,6 +53,25 @@ def confirm(db: Database, path_of: PathOf, source_id: int, found: list[tuple[int
             "INSERT INTO event_copy (event_id, source_id, pos) VALUES (?, ?, ?)"
             " ON CONFLICT DO UPDATE SET pos = excluded.pos",
             (event_id, *second),
+        )
+
+
+def _refresh(db: Database, event_id: int, draft: EventDraft) -> None:
+    told = (
+        draft.origin,
+        draft.tool,
+        draft.tool_class,
+        int(draft.is_error),
+        draft.exit_code,
+        msgspec.json.encode(draft.files).decode() if draft.files else None,
+        draft.label,
+        draft.usage_key,
+    )
+    columns = "origin, tool, tool_class, is_error, exit_code, files, label, usage_key"
+    if db.execute(f"SELECT {columns} FROM event WHERE id = ?", (event_id,)).fetchone() != told:
+        db.execute(
+            f"UPDATE event SET ({columns}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?",
+            (*told, event_id),
         )
 
 

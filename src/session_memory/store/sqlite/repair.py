@@ -124,9 +124,10 @@ def _counts(db: Database, dry_run: bool) -> list[Repaired]:
         with transaction(db):
             for session_id, _, count in wrong:
                 db.execute(
-                    "UPDATE session SET raw_events = ?, event_count = max(event_count, ?)"
-                    " WHERE id = ?",
-                    (count, count, session_id),
+                    "UPDATE session SET raw_events = ?, event_count ="
+                    " (SELECT count(*) FROM event WHERE id BETWEEN ? AND ? AND superseded = 0)"
+                    " + (SELECT count(*) FROM evicted_event WHERE session_id = ?) WHERE id = ?",
+                    (count, *event_range(session_id), session_id, session_id),
                 )
     return [Repaired("counts", f"session {row[1]}: {row[2]} events") for row in wrong]
 

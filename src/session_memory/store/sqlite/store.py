@@ -251,6 +251,10 @@ class SqliteStore(ForgetFace):
         """See store.port.Store."""
         return reading.text(self._db, event.id, self._reader)
 
+    def heights(self) -> dict[int, int]:
+        """Session to the number its next event will have: what grew since is new."""
+        return dict(rows(self._db, "SELECT id, next_seq FROM session WHERE next_seq > 0"))
+
     def digest(self, session_id: int) -> Digest | None:
         """See store.port.Store."""
         return reading.digest(self._db, session_id)

@@ -295,7 +295,7 @@ class SqliteWriter:
         self._db.executemany("INSERT INTO event_text (rowid, body) VALUES (?, ?)", texts)
         self._db.executemany("INSERT INTO turn_text (rowid, body) VALUES (?, ?)", turns)
 
-    def confirm(self, source_id: int, found: list[tuple[int, int]]) -> None:
+    def confirm(self, source_id: int, found: list[tuple[int, EventDraft]]) -> None:
         """See store.port.Writer."""
         copies.confirm(self._db, self._path, source_id, found)
 
@@ -367,6 +367,10 @@ class SqliteWriter:
             " body = excluded.body",
             (session_id, digest.outcome, digest.source_fingerprint, _encode(digest).decode()),
         )
+        self._db.execute(
+            "UPDATE session SET metadata = json_patch(metadata, ?) WHERE id = ?",
+            (_encode(_label(digest)).decode(), session_id),
+        )
         open_session = self._by_id.get(session_id)
         self._db.execute(
             "UPDATE session SET low_value = ?, observer = ?, state = CASE WHEN raw_events + ? > 0"
@@ -382,3 +386,11 @@ class SqliteWriter:
     def save_observations(self, session_id: int, observations: list[Observation]) -> None:
         """See store.port.Writer."""
         observing.save(self._db, session_id, observations)
+
+
+def _label(digest: Digest) -> dict[str, str | bool | None]:
+    """What a session is shown as: what its user asked for, never a program's own prompt."""
+    return {
+        "operational_label": (digest.objective or "")[:120] or None,
+        "internal_prompt_suppressed": True if digest.internal_prompts else None,
+    }

@@ -1,0 +1,81 @@
+"""`session-memory tail`: what agents do, all of them in one stream, as it is captured."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import click
+
+from session_memory.cli.app import App, pass_app
+from session_memory.cli.output import one_line
+from session_memory.cli.stores import reading, surroundings
+from session_memory.clock import iso
+from session_memory.core.schema import SessionEvent
+from session_memory.errors import StoreLocked
+from session_memory.ingest.sweep import sweep
+from session_memory.redact import render
+from session_memory.store.sqlite import SqliteStore
+
+_SHOWN = {
+    "user_prompt": "USER ",
+    "assistant_text": "AGENT",
+    "tool_call": "  -> ",
+    "tool_result": "  <- ",
+    "error": "ERROR",
+}
+
+
+@click.command(name="tail")
+@click.option("--flavor", metavar="NAME", help="Only this agent's.")
+@click.option("--every", type=click.FloatRange(0.2), default=2.0, help="Seconds between looks.")
+@click.option("--once", is_flag=True, help="One look at what is new, then end.")
+@pass_app
+def command(app: App, flavor: str | None, every: float, once: bool) -> None:
+    """Follow live sessions of all agents in one readable stream. Ends with Ctrl-C.
+
+    \b
+    Examples:
+      session-memory tail
+      session-memory tail --flavor codex
+    """
+    around = surroundings(app)
+    seen: dict[int, int] | None = None
+    while True:
+        try:
+            sweep(around)
+        except StoreLocked:
+            app.note("another sweep is running; its results follow")
+        with reading(app) as store:
+            now = store.heights()
+            if seen is None and not once:
+                seen = now  # what was there before is history
+            for line in _new_lines(store, seen or {}, now, flavor):
+                click.echo(line)
+            seen = now
+        if once:
+            return
+        time.sleep(every)
+
+
+def _new_lines(
+    store: SqliteStore, seen: dict[int, int], now: dict[int, int], flavor: str | None
+) -> Iterator[str]:
+    for session_id, height in now.items():
+        before = seen.get(session_id, 0)
+        if height <= before:
+            continue
+        session = store.session(session_id)
+        if flavor is not None and session.flavor != flavor:
+            continue
+        name = f"{session.flavor}:{session.external_id[:8]}"
+        for event in store.events(session_id, texts=True):
+            if event.seq >= before and event.kind in _SHOWN and not event.inherited:
+                yield f"{(iso(event.at) or '')[11:19]:8} {name:<16} {_told(event)}"
+
+
+def _told(event: SessionEvent) -> str:
+    text = event.command or (event.text or "")
+    mark = " failed:" if event.is_error else ""
+    tool = f" {event.tool}:" if event.kind == "tool_call" and event.tool else ""
+    return one_line(f"{_SHOWN[event.kind]}{tool}{mark} {render(text)}")[:200]

@@ -1,0 +1,75 @@
+"""Injection pages: what the hook prints at session start, prepared here and replaced whole.
+
+One page per directory a session can start in (project root, worktree, alias), named by the hash of
+its path, so that the hook finds it without a database. Sections come from memory, journal and the
+learning loop; a page without sections is no page, and the hook prints nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from session_memory.paths import private_dir, write_private
+
+VERSION = 1
+MAX_CHARS = 9_500
+"""Hosts park longer outputs in a file, where the model does not see them."""
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One part of a page; `trial` names the pattern under trial it stands for."""
+
+    id: str
+    text: str
+    trial: str | None = None
+
+
+class Page(msgspec.Struct, frozen=True):
+    """What sessions of one project are given."""
+
+    text: str
+    sections: tuple[Section, ...]
+    made_at: int
+    v: int = VERSION
+
+
+def fit(sections: tuple[Section, ...], limit: int = MAX_CHARS) -> tuple[Section, ...]:
+    """The first sections that fit together, each whole: half a memory is a wrong one."""
+    kept: list[Section] = []
+    used = 0
+    for section in sections:
+        used += len(section.text) + 1
+        if used > limit:
+            break
+        kept.append(section)
+    return tuple(kept)
+
+
+def page_name(root: str) -> str:
+    """The file name of a directory's page."""
+    return hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest() + ".json"
+
+
+def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: int) -> int:
+    """Write a page for each directory that has sections, remove every other; returns how many."""
+    folder = private_dir(state / "inject")
+    wanted = {page_name(root): fit(sections) for root, sections in pages.items()}
+    wanted = {name: sections for name, sections in wanted.items() if sections}
+    for old in folder.glob("*.json"):
+        if old.name not in wanted:
+            with contextlib.suppress(FileNotFoundError):
+                old.unlink()
+    for name, sections in wanted.items():
+        page = Page("", sections, now_ms)
+        path = folder / name
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            known = msgspec.json.decode(path.read_bytes(), type=Page)
+            if known.sections == sections:
+                continue
+        write_private(path, msgspec.json.encode(page))
+    return len(wanted)
