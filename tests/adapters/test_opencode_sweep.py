@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import sqlite3
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,8 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.adapters import opencode_client
+from tests.adapters.opencode_client import talk
 from tests.adapters.opencode_reading import PLACES, parse_source, part_of
 
 from session_memory.adapters import opencode_db
@@ -49,26 +50,6 @@ def canonical(space: Workspace) -> list[dict[str, Any]]:
     for entry in entries:
         del entry["session"]["event_count"]
     return entries
-
-
-def talk(seed: int = 1) -> OpenCodeLog:
-    log = OpenCodeLog(seed)
-    log.prompt("fix the test")
-    log.think("let me see")
-    log.say("I run it.")
-    log.run("pytest -q", "1 failed", exit_code=1)
-    log.edit("/work/shop/cart.py", "a - b", "a + b")
-    log.end_step(token_row(100, 20, read=40), cost=0.25)
-    log.run("pytest -q", "1 passed")
-    log.plan(("fix it", "completed"), ("tell", "pending"))
-    log.end_step(token_row(120, 10, read=140), cost=0.25)
-    log.say("Done.")
-    log.end_step(token_row(50, 10, reasoning=5), cost=0.5, reason="stop")
-    log.prompt("go on")
-    log.say("I st")
-    log.fail("MessageAbortedError", "aborted")
-    log.compact("fixed the test", token_row(10, 10))
-    return log
 
 
 @pytest.mark.rows("CAP-01")
@@ -303,24 +284,16 @@ def test_what_is_only_in_the_log_of_a_live_client_is_read(tmp_path: Path) -> Non
 def test_sweeps_beside_a_writing_client_end_where_it_ended(tmp_path: Path) -> None:
     space, log = workspace(tmp_path), talk()
     connect(data(space)).close()
-    stop = threading.Event()
-
-    def write() -> None:
-        db = connect(data(space))
-        try:
-            for count in range(1, 27):
-                log.until(count).store(db)
-            log.store(db)
-        finally:
-            db.close()
-            stop.set()
-
-    client = threading.Thread(target=write)
-    client.start()
-    reports = [space.sweep()]
-    while not stop.is_set():
-        reports.append(space.sweep())
-    client.join()
+    with opencode_client.start(data(space)) as client:
+        assert client.stdin is not None
+        for _ in range(opencode_client.STEPS // 3):
+            client.stdin.write(b"\n" * 3)  # three steps fall into each sweep, or behind it
+            client.stdin.flush()
+            space.sweep()
+        client.stdin.close()
+        while client.poll() is None:
+            space.sweep()
+    assert client.returncode == 0
     space.sweep()
     whole = workspace(tmp_path / "whole")
     put(whole, log)
