@@ -6,10 +6,17 @@ from pathlib import Path
 
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.codex_log import CodexLog, tokens
+from session_memory.testing.copilot_log import CopilotLog, spent
+from session_memory.testing.gemini_log import GeminiLog
 from session_memory.testing.grok_log import GrokLog, turn_usage
+from session_memory.testing.opencode_log import OpenCodeLog, token_row
+from session_memory.testing.pi_log import PiLog
+from session_memory.testing.qwen_log import QwenLog
 from session_memory.testing.workspace import Workspace
 
-FLAVORS = ("claude", "codex", "grok")
+LOGS = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
+"""Flavours that append lines to a file, which may be torn anywhere."""
+FLAVORS = (*LOGS, "opencode")
 
 
 def claude(seed: int, steps: int = 3) -> ClaudeLog:
@@ -39,7 +46,65 @@ def grok(seed: int, steps: int = 3) -> GrokLog:
     return log
 
 
-BUILDERS = {"claude": claude, "codex": codex, "grok": grok}
+def gemini(seed: int, steps: int = 3) -> GeminiLog:
+    log = GeminiLog(seed)
+    log.prompt(f"go after task {seed}: keep the façade")
+    log.say(f"task {seed} begins", thought="first things first")
+    for step in range(steps):
+        log.run(f"make step-{step}", f"{seed} step {step} done", exit_code=step % 3)
+    log.say(f"task {seed} is done")
+    return log
+
+
+def qwen(seed: int, steps: int = 3) -> QwenLog:
+    log = QwenLog(seed)
+    log.prompt(f"think over task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"make step-{step}", f"{seed} step {step} done", exit_code=step % 3)
+    log.say(f"task {seed} is done")
+    return log
+
+
+def copilot(seed: int, steps: int = 3) -> CopilotLog:
+    log = CopilotLog(seed)
+    log.start()
+    log.prompt(f"take up task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+    log.answer(f"task {seed} is done", usage=spent(100 + seed, 20, read=40))
+    log.shutdown(spent(200 + seed, 40))
+    return log
+
+
+def pi(seed: int, steps: int = 3) -> PiLog:
+    log = PiLog(seed)
+    log.prompt(f"carry out task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+    log.answer(f"task {seed} is done")
+    return log
+
+
+def opencode(seed: int, steps: int = 3) -> OpenCodeLog:
+    log = OpenCodeLog(seed)
+    log.prompt(f"deal with task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} is done")
+    log.end_step(token_row(100 + seed, 20, read=40), cost=0.25, reason="stop")
+    return log
+
+
+BUILDERS = {
+    "claude": claude,
+    "codex": codex,
+    "grok": grok,
+    "gemini": gemini,
+    "qwen": qwen,
+    "copilot": copilot,
+    "pi": pi,
+    "opencode": opencode,
+}
 
 
 def write_flavors(space: Workspace, count: int = 2, steps: int = 3) -> None:
@@ -57,6 +122,6 @@ def write_flavors(space: Workspace, count: int = 2, steps: int = 3) -> None:
 
 
 def log_file(flavor: str, seed: int, home: Path, steps: int = 3) -> Path:
-    """One session; returns the file that grows."""
+    """One session of a flavour with logs; returns the file that grows."""
     written = BUILDERS[flavor](seed, steps).write(home)
     return written / "updates.jsonl" if flavor == "grok" else written

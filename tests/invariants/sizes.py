@@ -20,7 +20,9 @@ class Sizes(msgspec.Struct, frozen=True):
     """In each flow; the kinds take turns."""
     full_disks: int = 1
     cuts: int = 6
-    """Places of a session at which its log is cut and swept; parsed it is at every byte."""
+    """Places of a session at which its log is cut and swept."""
+    parsed_cuts: int = 500
+    """Places at which it is cut and parsed only; every byte in the large size."""
     mutants: int = 600
     """In each flavour, of built lines and as many of genuine ones."""
     tails: int = 1

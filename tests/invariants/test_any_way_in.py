@@ -7,11 +7,11 @@ import random
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-from tests.invariants.broken import difference
+from tests.invariants.broken import Dump, difference
+from tests.invariants.families import FAMILIES
 from tests.invariants.sizes import SIZES
 
 from session_memory.adapters.common import Block, SourceFile, read_lines
@@ -27,6 +27,8 @@ Piece = tuple[str, int]
 
 STEPS = ("append", "save_cursor", "settle", "commit", "save_digest", "add_facts", "add_usage")
 ROUNDS = SIZES.ways
+SIDES = (".meta.json", ".project_root", ".txt", ".yaml")
+"""What the newer clients put beside a log, whole and before the log needs it."""
 
 
 def built_claude(home: Path) -> None:
@@ -113,7 +115,7 @@ def built_grok(home: Path) -> None:
         one.write(home)
 
 
-BUILT = {"claude": built_claude, "codex": built_codex, "grok": built_grok}
+BUILT = {"claude": built_claude, "codex": built_codex, "grok": built_grok, **FAMILIES}
 
 
 def in_small_blocks(space: Workspace, flavor: str, size: int) -> None:
@@ -121,9 +123,16 @@ def in_small_blocks(space: Workspace, flavor: str, size: int) -> None:
     adapter = space.adapters[flavor]
 
     def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
-        if adapter.incremental and file.path.endswith(".jsonl"):
-            return read_lines(file.path, offset, block_bytes=size, line_cap=line_cap)
-        return adapter.read(file, offset, line_cap)
+        if not adapter.incremental or not file.path.endswith(".jsonl"):
+            yield from adapter.read(file, offset, line_cap)
+            return
+        beside: dict[str, bytes] = {}
+        if flavor in FAMILIES:  # some of them read what lies beside the log too
+            for whole in adapter.read(file, offset, line_cap):
+                beside |= whole.beside
+        for block in read_lines(file.path, offset, block_bytes=size, line_cap=line_cap):
+            block.beside = beside
+            yield block
 
     replaced = msgspec.structs.replace(adapter, read=read)
     space.adapters = {**space.adapters, flavor: replaced}
@@ -149,6 +158,10 @@ def replay(space: Workspace, flavor: str, source: Path, chance: random.Random) -
     """Let the files of `source` grow in the workspace, with sweeps, deaths and repeats between."""
     home = space.root / flavor
     names = [str(path.relative_to(source)) for path in sorted(source.rglob("*")) if path.is_file()]
+    for name in [name for name in names if flavor in FAMILIES and name.endswith(SIDES)]:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source / name, home / name)
+        names.remove(name)
     chance.shuffle(names)
     sizes = {name: (source / name).stat().st_size for name in names}
     there: dict[str, int] = {}
@@ -198,7 +211,7 @@ def workspace(root: Path, flavor: str, store: str) -> Workspace:
     return space
 
 
-def canonical(space: Workspace, flavor: str) -> list[dict[str, Any]]:
+def canonical(space: Workspace, flavor: str) -> Dump:
     """The dump; of Grok without the number of events ever captured.
 
     Its messages come in chunks, so a sweep in the middle of one captures a half that counts there.

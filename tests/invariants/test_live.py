@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.invariants.broken import broken
-from tests.invariants.sessions import FLAVORS, claude, log_file, write_flavors
+from tests.invariants.sessions import LOGS, claude, log_file, write_flavors
 from tests.invariants.sizes import SIZES, record
 
 from session_memory.testing.workspace import DAY_MS, NOW, Workspace
@@ -37,7 +37,7 @@ class LiveTail(threading.Thread):
             at += size
 
 
-@pytest.mark.parametrize("flavor", FLAVORS)
+@pytest.mark.parametrize("flavor", LOGS)
 def test_a_log_that_grows_while_it_is_swept_ends_as_if_it_had_stood_still(
     tmp_path: Path, flavor: str
 ) -> None:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pytest
 from tests.invariants.broken import broken, difference
-from tests.invariants.sessions import BUILDERS, FLAVORS, log_file
-from tests.invariants.sizes import SIZES, record
+from tests.invariants.sessions import BUILDERS, FLAVORS, LOGS, log_file
+from tests.invariants.sizes import IS_LARGE, SIZES, record
 
 from session_memory.adapters.common import Block, Normalized, SourceFile, decode_record
 from session_memory.adapters.registry import adapter
@@ -42,12 +43,23 @@ def content_of(flavor: str, tmp_path: Path) -> bytes:
     return log_file(flavor, 7, tmp_path / "built", steps=1).read_bytes()
 
 
-@pytest.mark.parametrize("flavor", FLAVORS)
+def cuts_of(content: bytes, ends: list[int]) -> list[int]:
+    """Every byte, or in the small size those around each end of a line and some of the others."""
+    every = range(len(content) + 1)
+    if IS_LARGE:
+        return list(every)
+    near = {end + away for end in (0, *ends) for away in (-2, -1, 0, 1, 2)}
+    chosen = random.Random(SIZES.seed).sample(every, min(len(every), SIZES.parsed_cuts))
+    return sorted(near.intersection(every).union(chosen))
+
+
+@pytest.mark.parametrize("flavor", LOGS)
 def test_a_log_torn_at_any_byte_gives_its_whole_records(tmp_path: Path, flavor: str) -> None:
     content = content_of(flavor, tmp_path)
     ends = [at + 1 for at, byte in enumerate(content) if byte == 10]
     at_end = {end: told(parse(flavor, content[:end])) for end in [0, *ends]}
-    for cut in range(len(content) + 1):
+    cuts = cuts_of(content, ends)
+    for cut in cuts:
         before = max(end for end in at_end if end <= cut)
         bundle = parse(flavor, content[:cut])
         found = told(bundle)
@@ -55,10 +67,10 @@ def test_a_log_torn_at_any_byte_gives_its_whole_records(tmp_path: Path, flavor: 
         assert found in (at_end[before], whole), f"torn at byte {cut}"
         if found == at_end[before] and cut > before and found != whole:
             assert bundle.incomplete_tail == 1, f"torn at byte {cut}: not counted"
-    record(f"torn at every byte, {flavor}", cuts=len(content) + 1, problems=0)
+    record(f"torn at every byte, {flavor}", cuts=len(cuts), problems=0)
 
 
-@pytest.mark.parametrize("flavor", FLAVORS)
+@pytest.mark.parametrize("flavor", LOGS)
 def test_a_torn_log_that_is_completed_gives_the_store_of_a_whole_one(
     tmp_path: Path, flavor: str
 ) -> None:
@@ -179,10 +191,10 @@ def genuine_lines(flavor: str, shared: Path) -> list[bytes]:
     """Lines of genuine logs, the shorter files first, as many as a few seconds can take."""
     name = "updates.jsonl" if flavor == "grok" else "*.jsonl"
     paths = [p for top in ("logs", "client-logs") for p in (shared / top / flavor).rglob(name)]
+    places = {"chats", "projects", "session-state", "sessions", "subagents"}
     if flavor != "grok":
-        paths = [
-            p for p in paths if "projects" in p.parts or p.name.startswith("rollout-")
-        ] or paths
+        kept = [p for p in paths if places & set(p.parts) or p.name.startswith("rollout-")]
+        paths = kept or paths
     lines: list[bytes] = []
     for path in sorted(paths, key=lambda p: (p.stat().st_size, p))[:30]:
         lines += [line for line in path.read_bytes().split(b"\n") if line and len(line) < 20_000]
@@ -236,7 +248,11 @@ def try_mutant(flavor: str, lines: list[bytes], number: int, chance: random.Rand
     counted = bundle.parse_errors or bundle.recovered or bundle.incomplete_tail
     # Records answer each other, so `after` must be told whether or not `line` stands before it.
     wanted = {text for _, text in says_something(flavor, after)}
-    for parts in ((before, after, behind), (before, line, after, behind)):
+    stands = [b"", line + b"\n"]
+    if mutate is bad_utf8 and (read := decode_record(middle.partition(b"\n")[0])) is not None:
+        stands.append(msgspec.json.encode(read) + b"\n")  # and may be a copy that holds good bytes
+    for one in stands:
+        parts = (before + b"\n" + one + after, behind)
         whole = {text for _, text in told(parse(flavor, b"\n".join(parts) + b"\n"))}
         wanted = {text for text in wanted if is_told(text, whole)}
     # What the neighbours say too would hide a loss.
@@ -283,13 +299,13 @@ def settle(flavor: str, tally: Tally, what: str) -> None:
     assert share >= 95
 
 
-@pytest.mark.parametrize("flavor", FLAVORS)
+@pytest.mark.parametrize("flavor", LOGS)
 def test_no_mutant_of_a_built_line_costs_another_record(tmp_path: Path, flavor: str) -> None:
     settle(flavor, check_mutants(flavor, built_lines(flavor, tmp_path)), "built")
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("flavor", FLAVORS)
+@pytest.mark.parametrize("flavor", LOGS)
 def test_no_mutant_of_a_genuine_line_costs_another_record(shared: Path, flavor: str) -> None:
     settle(flavor, check_mutants(flavor, genuine_lines(flavor, shared)), "genuine")
 
