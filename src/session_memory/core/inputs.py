@@ -72,6 +72,8 @@ _ANOTHER_WAY = re.compile(
     r"|not what i|should have|use|stattdessen|plutôt)\b",
     re.I,
 )
+_SHIP = words("commit push merge ship deploy rebase")
+_FEW_SHIPPED = 6
 _WRAPPED = re.compile(r"(?<=[\w,)`'\"])[ \t]*\n(?=[a-z(`])")  # a line that the next one goes on
 _CODE = re.compile(r"[{}<>|=\\]|^\s*[\w./-]+:\d+|^\[|^\d+[:.]\d+|\(\)|^\W")
 
@@ -94,7 +96,12 @@ def asks_little(text: str) -> bool:
     count = len(typed.split()) + (0 if typed.isascii() else _FEW_WORDS)  # not all use blanks
     if count < _FEW_WORDS or (count <= _SHORT_QUESTION and typed.endswith("?")):
         return True
-    if all(word.strip(_MARKS) in _NOD for word in typed.lower().split() if word.strip(_MARKS)):
+    said = [word.strip(_MARKS) for word in typed.lower().split() if word.strip(_MARKS)]
+    strange = sum(word not in _NOD for word in said)
+    if strange == 0:
+        return True
+    # A slip of the finger does not make a request of "commit and hpush".
+    if len(said) <= _FEW_SHIPPED and strange <= len(said) // 2 and not _SHIP.isdisjoint(said):
         return True
     return len(typed) <= _THANKS_CHARS and read_prompt(typed).approval is not None
 

@@ -14,6 +14,12 @@ _LOOKING = words(
     " navigate install"
 )
 _ROUTINE = words("run test verify commit push review analyze analyse lint format mark") | _LOOKING
+_VAGUE = words(
+    "implement create add update build write clean set up define setup finish complete basic core"
+    " main"
+    " functionality feature features frontend backend components files code project structure default"
+    " boilerplate documentation docs tests all new and the for of user initial dependencies changes"
+)
 _FEW_WORDS = 5
 
 
@@ -22,7 +28,10 @@ def is_routine(item: str) -> bool:
     said = item.lower().split()
     if not said or said[0] in _LOOKING:
         return True
-    return len(said) <= _FEW_WORDS and (said[0] in _ROUTINE or said[-1] in _ROUTINE)
+    if len(said) <= _FEW_WORDS and (said[0] in _ROUTINE or said[-1] in _ROUTINE):
+        return True
+    # "Implement core functionality" names no thing that anybody could look up later.
+    return len(said) <= _FEW_WORDS and _VAGUE.issuperset(said)
 
 
 class PlanItems:

@@ -153,6 +153,7 @@ _DOCUMENTS = (
     ("digest", "body", "session_id"),
     ("evicted_digest", "body", "session_id"),
     ("fact", "value", "session_id"),
+    ("session", "metadata", "id"),
     ("observation", "json_quote(text)", "session_id"),
 )
 """(table, JSON text, session) of everything outside the segments that comes from a log."""

@@ -1,0 +1,180 @@
+"""Signals mined from digests, and the patterns they add up to, with what was decided on them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from session_memory.core.patterns import (
+    MINER_VERSION,
+    Candidate,
+    Mined,
+    PatternStatus,
+    Signal,
+)
+from session_memory.core.schema import Digest
+from session_memory.errors import NotFound
+from session_memory.store.sqlite.connection import Database, rows, transaction
+from session_memory.store.sqlite.store import DATABASE, open_store
+
+_encode = msgspec.json.Encoder().encode
+_signals = msgspec.json.Decoder(tuple[Signal, ...]).decode
+_digest = msgspec.json.Decoder(Digest).decode
+
+# Sessions of our own and those in which nothing was asked for prove nothing.
+_WORTH = "s.source_kind != 'internal' AND s.low_value IS NULL"
+_CHUNK = 500
+
+
+class Minable(msgspec.Struct, frozen=True):
+    """A digest that was not mined yet, and where its session ran."""
+
+    session: int
+    digest: Digest
+    repo: str | None
+    roots: tuple[str, ...]
+
+
+@contextlib.contextmanager
+def open_patterns(directory: str, now_ms: int) -> Generator[SqlitePatterns]:
+    """The patterns of the store in a directory, brought up to date like the store itself."""
+    from session_memory.store.sqlite.connection import connect
+
+    open_store(directory, now_ms).close()  # checks the place and migrates
+    db = connect(f"{directory}/{DATABASE}")
+    try:
+        yield SqlitePatterns(db)
+    finally:
+        db.close()
+
+
+class SqlitePatterns:
+    """What detection asks of a store: digests to mine, signals to fold, patterns to keep."""
+
+    def __init__(self, connection: Database) -> None:
+        self._db = connection
+
+    def unmined(self) -> list[int]:
+        """Sessions whose digest is new, has changed, or was mined by an older miner."""
+        found = rows(
+            self._db,
+            "SELECT d.session_id FROM digest d JOIN session s ON s.id = d.session_id"
+            " LEFT JOIN mined m ON m.session_id = d.session_id"
+            f" WHERE (m.version IS NULL OR m.version != ?) AND {_WORTH} ORDER BY d.session_id",
+            (MINER_VERSION,),
+        )
+        return [row[0] for row in found]
+
+    def minable(self, sessions: list[int]) -> Iterator[list[Minable]]:
+        """The digests of these sessions, some hundreds at a time."""
+        for start in range(0, len(sessions), _CHUNK):
+            wanted = _encode(sessions[start : start + _CHUNK]).decode()
+            yield [
+                Minable(row[0], _digest(row[1]), row[2], tuple(path for path in row[3:] if path))
+                for row in rows(
+                    self._db,
+                    "SELECT d.session_id, d.body, CASE WHEN p.root IS NULL THEN NULL ELSE p.key"
+                    " END, s.cwd, p.root, p.worktree_of FROM json_each(?) j"
+                    " JOIN digest d ON d.session_id = j.value JOIN session s ON s.id = j.value"
+                    " LEFT JOIN project p ON p.id = s.project_id",
+                    (wanted,),
+                )
+            ]
+
+    def save_signals(self, found: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:
+        """Replace the signals of sessions; one that was forgotten meanwhile stays out."""
+        with transaction(self._db):
+            self._db.executemany(
+                "INSERT INTO mined SELECT ?1, ?2, ?3 WHERE EXISTS"
+                " (SELECT 1 FROM digest WHERE session_id = ?1) ON CONFLICT DO UPDATE SET"
+                " version = excluded.version, body = excluded.body",
+                [(session, MINER_VERSION, _encode(one).decode()) for session, one in found],
+            )
+
+    def evidence(self, since: int | None = None, repo: str | None = None) -> Iterator[Mined]:
+        """Every mined session worth it, in order of its number."""
+        parents: dict[int, int] = dict(
+            rows(
+                self._db,
+                "SELECT s.id, p.id FROM session s JOIN session p ON p.flavor = s.flavor"
+                " AND p.external_id = s.parent_external_id WHERE p.id != s.id",
+            )
+        )
+        where, bindings = [_WORTH], list[Any]()
+        for condition, wanted in (("s.ended_at >= ?", since), ("p.key = ?", repo)):
+            if wanted is not None:
+                where.append(condition)
+                bindings.append(wanted)
+        for row in self._db.execute(
+            "SELECT s.id, s.flavor, s.external_id, CASE WHEN p.root IS NULL THEN NULL ELSE p.key"
+            " END, s.ended_at, m.body FROM mined m JOIN session s ON s.id = m.session_id"
+            f" LEFT JOIN project p ON p.id = s.project_id WHERE {' AND '.join(where)}"
+            " ORDER BY m.session_id",
+            bindings,
+        ):
+            yield Mined(row[0], _owner(parents, row[0]), *row[1:5], _signals(row[5]))
+
+    def statuses(self) -> dict[str, PatternStatus]:
+        """The patterns known, and what was decided on each."""
+        return dict(rows(self._db, "SELECT id, status FROM pattern"))
+
+    def decide(self, pattern: str, status: PatternStatus, now_ms: int) -> None:
+        """Note a decision; detection never takes it back."""
+        with transaction(self._db):
+            changed = rows(
+                self._db,
+                "UPDATE pattern SET status = ?, updated_at = ? WHERE id = ? RETURNING 1",
+                (status, now_ms, pattern),
+            )
+        if not changed:
+            raise NotFound(f"no pattern {pattern}", hint="run `session-memory detect` first")
+
+    def save_candidates(self, found: Iterable[Candidate], now_ms: int) -> None:
+        """Renew the figures of every pattern found; undecided ones without evidence go."""
+        kept = {one.id: one for one in found}
+        with transaction(self._db):
+            self._db.executemany(_UPSERT, [_row(one, now_ms) for one in kept.values()])
+            gone = [(name,) for name in self.statuses() if name not in kept]
+            self._db.executemany(
+                "DELETE FROM pattern WHERE id = ? AND status = 'candidate'", gone
+            )
+            self._db.executemany(
+                "UPDATE pattern SET frequency = 0, sessions = 0, support = 0 WHERE id = ?", gone
+            )
+
+
+def _owner(parents: Mapping[int, int], session: int) -> int:
+    """The session at the top of a tree of sub-agents."""
+    for _ in range(16):  # a damaged log may name a circle
+        parent = parents.get(session)
+        if parent is None:
+            break
+        session = parent
+    return session
+
+
+_COLUMNS = (
+    "id, kind, type, locus, about, status, frequency, sessions, support, cross_flavor, flavors,"
+    " repos, usd, minutes, value, first_seen, last_seen, detected_at, updated_at"
+)
+_RENEWED = (
+    "locus about frequency sessions support cross_flavor flavors repos usd minutes value"
+    " first_seen last_seen updated_at"
+).split()
+# An unchanged figure is not written again: a second run leaves the store as it is.
+_UPSERT = (
+    f"INSERT INTO pattern ({_COLUMNS}) VALUES ({', '.join('?' * 19)}) ON CONFLICT (id) DO UPDATE"
+    f" SET {', '.join(f'{name} = excluded.{name}' for name in _RENEWED)}"
+)
+
+
+def _row(one: Candidate, now_ms: int) -> tuple[Any, ...]:
+    return (
+        *(one.id, one.kind, one.type, one.locus, one.about, one.status),
+        *(one.frequency, one.sessions, one.support, int(one.cross_flavor)),
+        *(_encode(one.flavors).decode(), _encode(one.repos).decode(), one.usd, one.minutes),
+        *(one.value, one.first_seen, one.last_seen, now_ms, now_ms),
+    )
