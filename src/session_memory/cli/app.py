@@ -39,6 +39,9 @@ VERBS: dict[str, Verb] = {
         "session_memory.cli.observations", "What was asked, ruled, decided, planned and done."
     ),
     "usage": Verb("session_memory.cli.usage", "Tokens and cost by day, project or model."),
+    "review": Verb("session_memory.cli.review", "Decide which patterns enter the catalog."),
+    "detect": Verb("session_memory.cli.detect", "What recurs over sessions, trouble and success."),
+    "fix": Verb("session_memory.cli.fix", "What worked after an error like this one."),
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
     "pause": Verb("session_memory.cli.pause", "Do not capture what happens from now on."),
     "resume": Verb("session_memory.cli.resume", "Capture again."),

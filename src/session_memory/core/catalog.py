@@ -1,0 +1,190 @@
+"""What the catalog of patterns is made of, and which changes of a pattern are allowed."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Literal
+
+import msgspec
+
+from session_memory.errors import UsageError
+
+Kind = Literal["problem", "success"]
+Status = Literal["candidate", "provisional", "approved", "rejected", "retired", "superseded"]
+Action = Literal["approve", "reject", "edit", "retire", "supersede", "undo", "regate"]
+
+LIVE: frozenset[Status] = frozenset({"provisional", "approved"})
+"""In use or on the way there; only the gate can say which of the two."""
+
+# Who may become what. An undo goes back along an arrow, so it is not in the table.
+TRANSITIONS: dict[Status, frozenset[Status]] = {
+    "candidate": frozenset({"candidate", "provisional", "approved", "rejected"}),
+    "provisional": frozenset({"provisional", "approved", "rejected", "retired", "superseded"}),
+    "approved": frozenset({"provisional", "approved", "retired", "superseded"}),
+    "rejected": frozenset({"provisional", "approved"}),
+    "retired": frozenset({"provisional", "approved"}),
+    "superseded": frozenset(),
+}
+
+_ID = re.compile(r"(?!index$)[a-z0-9][a-z0-9_-]{0,79}")
+
+
+class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One occasion on which a pattern showed, and the words that show it."""
+
+    session: str
+    """The session's own id, so that the catalog means the same on another machine."""
+    flavor: str
+    repo: str | None = None
+    at: int | None = None
+    quote: str = ""
+    cost: float = 0.0
+    """US dollars that this occasion cost."""
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.cost) and self.cost >= 0):
+            raise ValueError("a cost is a number from 0")
+
+
+class Proposal(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A pattern that was detected and that nobody has decided on by itself."""
+
+    id: str
+    kind: Kind
+    type: str
+    """Of the signal it was made from."""
+    locus: str
+    text: str
+    evidence: tuple[Evidence, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+
+
+class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The evidence as it was when somebody decided; never recounted."""
+
+    frequency: int = 0
+    sessions: int = 0
+    cost_impact: float = 0.0
+    flavors: tuple[str, ...] = ()
+    repos: tuple[str, ...] = ()
+    first_seen: int | None = None
+    last_seen: int | None = None
+    session_ids: tuple[str, ...] = ()
+
+
+class Shortfall(msgspec.Struct, frozen=True):
+    """One floor that the evidence does not reach."""
+
+    tier: Literal["promote", "distribute"]
+    field: Literal["frequency", "sessions", "cost_impact"]
+    value: float
+    floor: float
+
+    def __str__(self) -> str:
+        return f"{self.field} {self.value:g} is below {self.tier}_min_{self.field} = {self.floor:g}"
+
+
+class GateResult(msgspec.Struct, frozen=True):
+    """What the evidence is enough for, and where it falls short."""
+
+    shortfalls: tuple[Shortfall, ...] = ()
+
+    @property
+    def promotes(self) -> bool:
+        """Whether a person may take the pattern into the catalog."""
+        return all(short.tier != "promote" for short in self.shortfalls)
+
+    @property
+    def distributes(self) -> bool:
+        """Whether agents may be given it once a person has."""
+        return not self.shortfalls
+
+
+class PatternVersion(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A pattern as one decision left it: who, when, why, and on which evidence."""
+
+    number: int
+    revision: int
+    """Of the whole catalog: one more with each decision, so it orders them all."""
+    status: Status
+    action: Action
+    who: str
+    at: int
+    text: str
+    why: str = ""
+    distribution_ready: bool = False
+    superseded_by: str | None = None
+    undoes: int | None = None
+    """The revision that an undo took back."""
+    snapshot: Snapshot = Snapshot()
+    evidence: tuple[Evidence, ...] = ()
+    """Examples for a reader; the snapshot has the counts."""
+
+    def __post_init__(self) -> None:
+        if self.distribution_ready != (self.status == "approved"):
+            raise ValueError("a pattern is approved exactly when it is distribution_ready")
+
+
+class Pattern(msgspec.Struct, frozen=True):
+    """A pattern of the catalog with its whole history, oldest first."""
+
+    id: str
+    kind: Kind
+    type: str
+    locus: str
+    text: str
+    """What the file says now: where a person edited it, not what was last decided on."""
+    versions: tuple[PatternVersion, ...]
+
+    def __post_init__(self) -> None:
+        check_id(self.id)
+        if [version.number for version in self.versions] != [*range(1, len(self.versions) + 1)]:
+            raise ValueError("versions are numbered from 1 without a gap")
+        if not self.versions:
+            raise ValueError("a pattern has at least one version")
+
+    @property
+    def current(self) -> PatternVersion:
+        """The version in force."""
+        return self.versions[-1]
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether a person changed the text in the file and nobody decided on it yet."""
+        return self.text != self.current.text
+
+
+class Catalog(msgspec.Struct, frozen=True):
+    """Every pattern that was ever decided on, and the proposals that detection last made."""
+
+    patterns: dict[str, Pattern] = {}
+    proposals: dict[str, Proposal] = {}
+
+    @property
+    def revision(self) -> int:
+        """How many changes the catalog has seen."""
+        return max((p.current.revision for p in self.patterns.values()), default=0)
+
+    def status(self, name: str) -> Status:
+        """Where a pattern stands; what nobody decided on is a candidate."""
+        return self.patterns[name].current.status if name in self.patterns else "candidate"
+
+    def with_pattern(self, pattern: Pattern) -> Catalog:
+        """The catalog after a decision."""
+        return Catalog({**self.patterns, pattern.id: pattern}, self.proposals)
+
+
+def check_id(name: str) -> None:
+    """Refuse a name that could not be a file's: it becomes one."""
+    if not _ID.fullmatch(name):
+        raise ValueError(f"a pattern's id is small letters, digits, `-` and `_`, not {name!r}")
+
+
+def check_transition(before: Status, after: Status) -> None:
+    """Refuse a change that the table does not have."""
+    if after not in TRANSITIONS[before]:
+        allowed = ", ".join(sorted(TRANSITIONS[before])) or "nothing else"
+        raise UsageError(f"a {before} pattern cannot become {after}; allowed: {allowed}")

@@ -1,0 +1,1 @@
+"""Curation: a person decides which patterns enter the catalog, within the bounds of evidence."""

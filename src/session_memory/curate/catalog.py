@@ -1,0 +1,178 @@
+"""The catalog on disk: one text file per pattern and an index, for people, git and programs.
+
+A pattern's file is the truth; the index is made from the files and can be lost. `text` at the top
+of a file may be edited by hand: it counts once `review` has recorded it as a version.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from session_memory.core.catalog import Catalog, Pattern, Proposal
+from session_memory.core.safe_text import HIDING
+from session_memory.errors import Refused
+from session_memory.paths import private_dir, write_private
+from session_memory.store.lock import exclusive
+
+FOLDER = "catalog"
+INDEX = "index.toml"
+PROPOSALS = "proposals.json"
+HEAD = (
+    "# A pattern of session-memory. Edit `text` by hand, then `session-memory review approve` it.\n"
+)
+INDEX_HEAD = "# Made from the files beside it; edits here are overwritten.\n"
+
+# What a basic string of TOML cannot hold, and what a reader could not see.
+_ESCAPED = re.compile(f'[\\x00-\\x1f\\x7f-\\x9f"\\\\{HIDING}]')
+_ESCAPED_LINES = re.compile(f'[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f"\\\\{HIDING}]')
+
+
+def to_text(pattern: Pattern) -> str:
+    """A pattern as its file says it."""
+    return HEAD + "\n".join(_table(msgspec.to_builtins(pattern), "")) + "\n"
+
+
+def from_text(text: str) -> Pattern:
+    """The pattern of a file; raises ValueError where it is none."""
+    return msgspec.convert(tomllib.loads(text), Pattern)
+
+
+def index_text(catalog: Catalog) -> str:
+    """Every pattern in a line or two each, by id."""
+    rows = [
+        {
+            "id": pattern.id,
+            "status": pattern.current.status,
+            "distribution_ready": pattern.current.distribution_ready,
+            "version": pattern.current.number,
+            "type": pattern.type,
+            "locus": pattern.locus,
+        }
+        for _, pattern in sorted(catalog.patterns.items())
+    ]
+    table = {"revision": catalog.revision, "patterns": rows}
+    return INDEX_HEAD + "\n".join(_table(table, "")) + "\n"
+
+
+def read_catalog(data: Path) -> Catalog:
+    """Everything that is decided and proposed; a file that cannot be read stops the review."""
+    patterns = (_read_pattern(path) for path in _files(data))
+    return Catalog({pattern.id: pattern for pattern in patterns}, _read_proposals(data))
+
+
+def missing(data: Path, catalog: Catalog) -> tuple[str, ...]:
+    """Patterns that the index names and that have no file any more."""
+    try:
+        table = tomllib.loads((data / FOLDER / INDEX).read_text(encoding="utf-8"))
+        rows = msgspec.convert(table.get("patterns", []), list[dict[str, Any]])
+    except (OSError, ValueError):  # it is made again with the next decision
+        return ()
+    names = {str(row.get("id")) for row in rows}
+    return tuple(sorted(names - set(catalog.patterns)))
+
+
+@contextmanager
+def changing(data: Path) -> Generator[Catalog]:
+    """The catalog while nobody else changes it: two decisions at once would lose one."""
+    private_dir(data)
+    with exclusive(str(data / "catalog.lock"), "another review", wait=True):
+        yield read_catalog(data)
+
+
+def write_patterns(data: Path, catalog: Catalog, names: Iterable[str]) -> None:
+    """Write the files of those patterns, then the index, which a crash between leaves old."""
+    folder = private_dir(data / FOLDER)
+    for name in names:
+        write_private(folder / f"{name}.toml", to_text(catalog.patterns[name]).encode())
+    write_private(folder / INDEX, index_text(catalog).encode())
+
+
+def write_proposals(data: Path, proposals: Mapping[str, Proposal]) -> None:
+    """Keep what detection proposed; it lies outside the catalog, which only decisions change."""
+    rows = [proposal for _, proposal in sorted(proposals.items())]
+    write_private(private_dir(data) / PROPOSALS, msgspec.json.encode(rows))
+
+
+def _files(data: Path) -> list[Path]:
+    found = (data / FOLDER).glob("*.toml")
+    return sorted(path for path in found if path.name != INDEX)
+
+
+def _read_pattern(path: Path) -> Pattern:
+    hint = "repair that file, or put an older copy of it back"
+    try:
+        pattern = from_text(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise Refused(f"cannot read the pattern {path}: {error}", hint=hint) from None
+    if pattern.id != path.stem:
+        raise Refused(f"{path} holds the pattern {pattern.id}", hint="name the file after its id")
+    return pattern
+
+
+def _read_proposals(data: Path) -> dict[str, Proposal]:
+    path = data / PROPOSALS
+    try:
+        rows = msgspec.json.decode(path.read_bytes(), type=list[Proposal])
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        hint = "delete that file; detection makes its proposals again"
+        raise Refused(f"cannot read proposals: {path}: {error}", hint=hint) from None
+    return {row.id: row for row in rows}
+
+
+# --- TOML: the standard library reads it and does not write it ---------------------------------
+
+
+Table = dict[str, object]
+
+
+def _table(table: Mapping[str, object], path: str) -> Iterator[str]:
+    """Lines of a table: its own values first, then the tables below it."""
+    below = {key: _tables(value) for key, value in table.items()}
+    for key, value in table.items():
+        if not below[key] and value is not None:
+            yield f"{key} = {_value(value)}"
+    for key, tables in below.items():
+        name = f"{path}.{key}" if path else key
+        heading = f"[{name}]" if isinstance(table[key], dict) else f"[[{name}]]"
+        for inner in tables:
+            yield from ("", heading, *_table(inner, name))
+
+
+def _tables(value: object) -> list[Table]:
+    """The tables that a value consists of, if it does."""
+    if isinstance(value, dict):
+        return [cast(Table, value)]
+    items = cast("list[object]", value) if isinstance(value, list | tuple) else []
+    return [cast(Table, item) for item in items if isinstance(item, dict)]
+
+
+def _value(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int() | float():
+            return repr(value)
+        case list() | tuple():
+            return "[" + ", ".join(_value(item) for item in cast("list[object]", value)) + "]"
+        case _:
+            return _string(str(value))
+
+
+def _string(text: str) -> str:
+    if "\n" in text:  # the line break after the opening quotes is not part of the text
+        return '"""\n' + _ESCAPED_LINES.sub(_spell, text) + '"""'
+    return '"' + _ESCAPED.sub(_spell, text) + '"'
+
+
+def _spell(match: re.Match[str]) -> str:
+    character = match.group()
+    return f"\\{character}" if character in '"\\' else f"\\U{ord(character):08x}"

@@ -1,0 +1,54 @@
+"""What words go through before they are kept: no secret, nothing a terminal or a reader obeys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from session_memory.core.catalog import Evidence, Proposal
+from session_memory.core.safe_text import stripped
+from session_memory.redact import Redactor
+from session_memory.redact.placeholder import render
+
+Clean = Callable[[str], str]
+
+QUOTE_LIMIT = 400
+TEXT_LIMIT = 4000
+"""More is no pattern but a document."""
+
+
+def make_clean(redactor: Redactor) -> Clean:
+    """A function that takes secrets, escapes and invisible characters out of a text."""
+
+    def clean(text: str) -> str:
+        # Stripping first would miss nothing, but it may join the halves of a secret: so both.
+        plain = stripped(render(redactor.redact_text(text)))
+        return stripped(render(redactor.redact_text(plain))).strip()
+
+    return clean
+
+
+def clean_proposal(proposal: Proposal, clean: Clean) -> Proposal:
+    """The proposal as it may be kept and shown."""
+    return replace(
+        proposal,
+        type=_line(clean(proposal.type)),
+        locus=_line(clean(proposal.locus)),
+        text=clean(proposal.text)[:TEXT_LIMIT],
+        evidence=tuple(_clean_evidence(item, clean) for item in proposal.evidence),
+    )
+
+
+def _clean_evidence(item: Evidence, clean: Clean) -> Evidence:
+    return replace(
+        item,
+        session=_line(clean(item.session)),
+        flavor=_line(clean(item.flavor)),
+        repo=None if item.repo is None else _line(clean(item.repo)),
+        quote=clean(item.quote)[:QUOTE_LIMIT],
+    )
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
