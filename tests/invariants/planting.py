@@ -1,0 +1,222 @@
+"""Busy sessions of every flavour with another secret in each of their texts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.invariants import sessions
+
+from session_memory.testing.qwen_log import usage
+from session_memory.testing.workspace import Workspace
+
+_STRUCTURE = """
+$rewindTo agentId apiCallId callID callId call_id checkpoint_file child_session_id commandMode
+compactionAttemptId created_at event.name eventId firstKeptEntryId fromId history_mode id kind
+lastUpdated leafUuid messageID messageId messageUuid method operation outcome parentAgentId parentID
+parentId parentSession parentSessionId parentUuid parent_session_id promptId prompt_id provenance
+requestId response_id resumeTime role sessionID sessionId sessionUpdate sourceSessionId startTime
+status stop_reason subagent_id subtype thread_id timestamp toolCallId tool_call_id tool_use_id ts
+turn_id type usageId userType uuid
+"""
+STRUCTURE = frozenset(_STRUCTURE.split())
+"""Names whose values tell one record from another: with a secret in them it would be no record."""
+TOOL_NAMES = ("name", "tool", "toolName", "tool_name")
+"""A tool of that name is known; one that is not is planted by hand."""
+TEXTS = (".md", ".txt")
+
+
+class Planter:
+    """Appends another secret to every text, and remembers them."""
+
+    def __init__(self, flavor: str) -> None:
+        self._flavor = flavor
+        self.secrets: list[str] = []
+
+    def secret(self) -> str:
+        digest = hashlib.sha256(f"{self._flavor} {len(self.secrets)}".encode()).hexdigest()
+        self.secrets.append("ghp_" + digest[:36])
+        return self.secrets[-1]
+
+    def plant(self, value: Any, name: str = "") -> Any:
+        """The same value with secrets in it; JSON inside a text stays JSON."""
+        if isinstance(value, dict):
+            return {key: self.plant(item, key) for key, item in value.items()}
+        if isinstance(value, list):
+            return [self.plant(item, name) for item in value]
+        if not isinstance(value, str) or name in STRUCTURE or name in TOOL_NAMES:
+            return value
+        if name == "arguments":
+            return json.dumps(self.plant(json.loads(value)))
+        return f"{value} {self.secret()}"
+
+    def plant_file(self, path: Path) -> None:
+        """Whatever a client keeps in a file, by the form it has."""
+        content = path.read_text()
+        if path.suffix == ".json":
+            path.write_text(json.dumps(self.plant(json.loads(content))))
+        elif path.suffix == ".jsonl":
+            rows = [json.dumps(self.plant(json.loads(line))) for line in content.splitlines()]
+            path.write_text("".join(f"{row}\n" for row in rows))
+        elif path.suffix in TEXTS or path.name == ".project_root":
+            path.write_text(f"{content} {self.secret()}")
+
+
+def claude(home: Path, _planter: Planter) -> None:
+    log = sessions.claude(20)
+    log.read("/work/a.py", "content")
+    log.edit("/work/b.py", "old", "new")
+    log.deny("Bash", {"command": "rm -r x"})
+    log.api_error("overloaded")
+    log.attach("hologram", content="unheard of")
+    log.queue("and this")
+    log.compact("so far")
+    log.row("hologram", shape="unheard of")
+    log.title("a title")
+    log.write(home)
+
+
+def codex(home: Path, _planter: Planter) -> None:
+    log = sessions.codex(20)
+    log.row("compacted", {"message": "so far"})
+    log.event("error", message="overloaded")
+    log.event("hologram", message="unheard of")
+    log.write(home)
+
+
+def grok(home: Path, _planter: Planter) -> None:
+    log = sessions.grok(20)
+    log.think("let me see")
+    log.edit("/work/b.py", "old", "new")
+    log.compact("so far")
+    log.spawn(21, "look around").write(home)
+    log.update("hologram", own=True, shape="unheard of")
+    log.write(home)
+
+
+def gemini(home: Path, planter: Planter) -> None:
+    log = sessions.gemini(20)
+    log.context()
+    log.write_file("/work/b.py", "new")
+    log.large("much output " * 60)
+    log.call("hologram", {"depth": "any"}, "an unheard-of tool")
+    for call in [call for row in log.rows for call in row.get("toolCalls", [])]:
+        if call["name"] == "hologram":  # not so its id: the client makes it of the name
+            call["name"] = planter.secret()
+    log.call("read_file", {"file_path": "/work/a.py"}, "no such file", status="error")
+    log.message("error", "overloaded")
+    log.message("info", "Request cancelled.")
+    log.message("hologram", "unheard of")
+    log.message(f"shape {planter.secret()}", "unheard of")
+    log.rows.append({"hologram": "unheard of"})
+    log.patch(summary="a title", directories=["/work/other"], hologram="unheard of")
+    log.rewind(log.prompt("another way"))
+    log.spawn(21, "look around", "nothing there").write(home)
+    log.compress("so far")
+    log.write(home)
+    old = sessions.gemini(22)
+    old.write_document(home)
+
+
+def qwen(home: Path, planter: Planter) -> None:
+    log = sessions.qwen(20)
+    log.write_file("/work/b.py", "new")
+    log.call(planter.secret(), {"depth": "any"}, "an unheard-of tool")
+    log.answer({"text": "let me see", "thought": True}, {"text": "I see"})
+    log.system("custom_title", customTitle="a title")
+    log.system("hologram", shape="unheard of")
+    log.system(
+        "slash_command", phase="result", rawCommand="/about", outputHistoryItems=[{"a": "b"}]
+    )
+    log.row("hologram", shape="unheard of")
+    log.row(f"shape {planter.secret()}", shape="unheard of")
+    log.spawn(21, "look around", "nothing there", usage()).write(home)
+    log.compress("so far", usage())
+    log.write(home)
+
+
+def copilot(home: Path, planter: Planter) -> None:
+    log = sessions.copilot(20)
+    log.tool("edit", {"path": "/work/b.py", "old_str": "old", "new_str": "new"}, "edited")
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool")
+    error = {"message": "overloaded", "code": "failure"}
+    log.tool("view", {"path": "/work/a.py"}, "", success=False, error=error)
+    log.answer("I see", reasoningText="let me see")
+    log.row("session.error", errorType="quota", message="overloaded")
+    log.row("session.info", infoType="mcp", message="connected")
+    log.row("session.model_change", newModel="another")
+    log.row("hologram", shape="unheard of")
+    log.row(f"shape.{planter.secret()}", shape="unheard of")
+    log.delegate("look around")
+    log.run("ls", "nothing there")
+    log.rejoin("nothing there")
+    log.compact("so far")
+    log.name(f"a title {planter.secret()}", by_user=True)
+    log.beside["checkpoints/001-first.md"] = b"# so far\n\nall well"
+    log.write(home)
+
+
+def pi(home: Path, planter: Planter) -> None:
+    log = sessions.pi(20)
+    log.tool("edit", {"path": "/work/b.py", "oldText": "old", "newText": "new"}, "edited")
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool")
+    log.answer({"type": "thinking", "thinking": "let me see"}, "I see")
+    log.answer("", stopReason="error", errorMessage="overloaded")
+    log.shell("ls", "nothing there")
+    log.entry("model_change", provider="anthropic", modelId="another")
+    log.entry("session_info", name="a title")
+    log.entry("custom", customType="hologram", data={"shape": "unheard of"})
+    log.entry("hologram", shape="unheard of")
+    log.entry(f"shape {planter.secret()}", shape="unheard of")
+    log.message("hologram", content="unheard of")
+    log.back_to(log.prompt("another way"), "the other way failed")
+    log.compact("so far")
+    log.write(home)
+
+
+def opencode(home: Path, planter: Planter) -> None:
+    """Rows are planted before they are written; the ids are columns."""
+    log = sessions.opencode(20)
+    log.prompt("and the rest")
+    log.think("let me see")
+    log.edit("/work/b.py", "old", "new")
+    log.tool("read", {"filePath": "/work/a.py"}, error="no such file")
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool")
+    log.plan(("fix it", "completed"), ("tell", "pending"))
+    log.part({"type": "hologram", "shape": "unheard of"})
+    log.part({"type": f"shape {planter.secret()}", "shape": "unheard of"})
+    log.part({"type": "file", "mime": "text/plain", "filename": "a.txt", "url": "data:,hello"})
+    log.part({"type": "retry", "attempt": 1, "error": {"data": {"message": "overloaded"}}})
+    log.fail("APIError", "overloaded")
+    log.compact("so far", {"input": 1, "output": 1})
+    child = log.spawn(21, "look around")
+    child.say("nothing there")
+    for one, write in ((log, log.write), (child, child.write)):
+        one.info = planter.plant(one.info)
+        one.messages = [(planter.plant(info), planter.plant(parts)) for info, parts in one.messages]
+        write(home)
+    sessions.opencode(22).write_files(home)
+
+
+BUSY: dict[str, Callable[[Path, Planter], None]] = {
+    "claude": claude,
+    "codex": codex,
+    "grok": grok,
+    "gemini": gemini,
+    "qwen": qwen,
+    "copilot": copilot,
+    "pi": pi,
+    "opencode": opencode,
+}
+
+
+def planted(space: Workspace, flavor: str) -> tuple[str, ...]:
+    """One busy session of a flavour with secrets in all of it."""
+    home, planter = space.flavor_home(flavor), Planter(flavor)
+    BUSY[flavor](home, planter)
+    for path in sorted(path for path in home.rglob("*") if path.suffix != ".db" and path.is_file()):
+        planter.plant_file(path)
+    return tuple(planter.secrets)
