@@ -18,7 +18,6 @@ CREATE TABLE pattern (
     'rejected', 'retired', 'superseded')),
   frequency    INTEGER NOT NULL,
   sessions     INTEGER NOT NULL,
-  support      INTEGER NOT NULL,
   cross_flavor INTEGER NOT NULL,
   flavors      TEXT NOT NULL,    -- JSON object: flavour to sessions
   repos        TEXT NOT NULL,    -- JSON object: repository to sessions

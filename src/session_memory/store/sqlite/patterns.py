@@ -17,7 +17,7 @@ from session_memory.core.patterns import (
 )
 from session_memory.core.schema import Digest
 from session_memory.errors import NotFound
-from session_memory.store.sqlite.connection import Database, rows, transaction
+from session_memory.store.sqlite.connection import Database, connect, rows, transaction
 from session_memory.store.sqlite.store import DATABASE, open_store
 
 _encode = msgspec.json.Encoder().encode
@@ -41,8 +41,6 @@ class Minable(msgspec.Struct, frozen=True):
 @contextlib.contextmanager
 def open_patterns(directory: str, now_ms: int) -> Generator[SqlitePatterns]:
     """The patterns of the store in a directory, brought up to date like the store itself."""
-    from session_memory.store.sqlite.connection import connect
-
     open_store(directory, now_ms).close()  # checks the place and migrates
     db = connect(f"{directory}/{DATABASE}")
     try:
@@ -115,7 +113,9 @@ class SqlitePatterns:
             " ORDER BY m.session_id",
             bindings,
         ):
-            yield Mined(row[0], _owner(parents, row[0]), *row[1:5], _signals(row[5]))
+            flavor, external_id, key, at = row[1:5]
+            owner = _owner(parents, row[0])
+            yield Mined(row[0], owner, flavor, external_id, key, at, _signals(row[5]))
 
     def statuses(self) -> dict[str, PatternStatus]:
         """The patterns known, and what was decided on each."""
@@ -138,11 +138,9 @@ class SqlitePatterns:
         with transaction(self._db):
             self._db.executemany(_UPSERT, [_row(one, now_ms) for one in kept.values()])
             gone = [(name,) for name in self.statuses() if name not in kept]
+            self._db.executemany("DELETE FROM pattern WHERE id = ? AND status = 'candidate'", gone)
             self._db.executemany(
-                "DELETE FROM pattern WHERE id = ? AND status = 'candidate'", gone
-            )
-            self._db.executemany(
-                "UPDATE pattern SET frequency = 0, sessions = 0, support = 0 WHERE id = ?", gone
+                "UPDATE pattern SET frequency = 0, sessions = 0 WHERE id = ?", gone
             )
 
 
@@ -157,16 +155,14 @@ def _owner(parents: Mapping[int, int], session: int) -> int:
 
 
 _COLUMNS = (
-    "id, kind, type, locus, about, status, frequency, sessions, support, cross_flavor, flavors,"
+    "id, kind, type, locus, about, status, frequency, sessions, cross_flavor, flavors,"
     " repos, usd, minutes, value, first_seen, last_seen, detected_at, updated_at"
 )
-_RENEWED = (
-    "locus about frequency sessions support cross_flavor flavors repos usd minutes value"
-    " first_seen last_seen updated_at"
-).split()
-# An unchanged figure is not written again: a second run leaves the store as it is.
+_LASTING = ("id", "kind", "type", "status", "detected_at")
+_RENEWED = [name for name in _COLUMNS.split(", ") if name not in _LASTING]
+# The status is not among them: what was decided stays decided.
 _UPSERT = (
-    f"INSERT INTO pattern ({_COLUMNS}) VALUES ({', '.join('?' * 19)}) ON CONFLICT (id) DO UPDATE"
+    f"INSERT INTO pattern ({_COLUMNS}) VALUES ({', '.join('?' * 18)}) ON CONFLICT (id) DO UPDATE"
     f" SET {', '.join(f'{name} = excluded.{name}' for name in _RENEWED)}"
 )
 
@@ -174,7 +170,7 @@ _UPSERT = (
 def _row(one: Candidate, now_ms: int) -> tuple[Any, ...]:
     return (
         *(one.id, one.kind, one.type, one.locus, one.about, one.status),
-        *(one.frequency, one.sessions, one.support, int(one.cross_flavor)),
+        *(one.frequency, one.sessions, int(one.cross_flavor)),
         *(_encode(one.flavors).decode(), _encode(one.repos).decode(), one.usd, one.minutes),
         *(one.value, one.first_seen, one.last_seen, now_ms, now_ms),
     )

@@ -1,0 +1,59 @@
+"""`session-memory detect`: what recurs over sessions, ranked."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import to_json
+from session_memory.cli.times import Moment, to_ms
+from session_memory.clock import iso
+from session_memory.core.patterns import Candidate
+from session_memory.detect.report import report
+from session_memory.detect.run import MIN_FREQUENCY, Wanted, detect
+from session_memory.store.sqlite.patterns import open_patterns
+
+
+@click.command(name="detect")
+@click.option(
+    "--min-frequency",
+    type=click.IntRange(1),
+    default=MIN_FREQUENCY,
+    show_default=True,
+    metavar="N",
+    help="Only what occurred so often; one session counts for at most half of N.",
+)
+@click.option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
+@click.option("--repo", metavar="KEY", help="Only sessions of this project.")
+@json_option
+@pass_app
+def command(app: App, min_frequency: int, since: str | None, repo: str | None) -> None:
+    """Show what recurs: problems and what cured them, across agents first.
+
+    Reads digests only, so it also knows sessions whose raw text has gone. A run over everything
+    keeps its candidates for review; --since and --repo only look.
+
+    \b
+    Examples:
+      session-memory detect --since 30d
+      session-memory detect --min-frequency 5 --json
+    """
+    now = app.clock()
+    wanted = Wanted(min_frequency, to_ms(since, now), repo)
+    with open_patterns(str(app.paths.data), now) as patterns:
+        found = detect(patterns, wanted, now)
+    if app.json:
+        click.echo(f"[{','.join(to_json(_row(one)) for one in found)}]")
+        return
+    click.echo(report(found))
+    if min_frequency > 1:
+        app.note("what only one session shows is left out; --min-frequency 1 shows it")
+
+
+def _row(one: Candidate) -> dict[str, object]:
+    plain: dict[str, object] = msgspec.to_builtins(one, str_keys=True)
+    usd, minutes = plain.pop("usd"), plain.pop("minutes")
+    plain["cost_impact"] = {"usd": usd, "minutes": minutes}
+    plain["first_seen"], plain["last_seen"] = iso(one.first_seen), iso(one.last_seen)
+    return plain

@@ -1,0 +1,43 @@
+"""`session-memory fix`: what worked after an error like this one."""
+
+from __future__ import annotations
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, one_line
+from session_memory.detect.report import cure_sentence
+from session_memory.detect.run import fix
+from session_memory.errors import NotFound
+from session_memory.store.sqlite.patterns import open_patterns
+
+
+@click.command(name="fix")
+@click.argument("error", metavar="ERROR")
+@json_option
+@pass_app
+def command(app: App, error: str) -> None:
+    """Say which command worked after this error, in how many sessions and with which agents.
+
+    ERROR is the line the error is told in, or the whole output.
+
+    \b
+    Examples:
+      session-memory fix "ModuleNotFoundError: No module named 'yaml'"
+      session-memory fix "$(make 2>&1)"
+    """
+    now = app.clock()
+    with open_patterns(str(app.paths.data), now) as patterns:
+        found = fix(patterns, error)
+    if found is None:
+        raise NotFound("no session met an error like this one")
+    if app.json:
+        emit_json(msgspec.to_builtins(found))
+        return
+    click.echo(f"after: {one_line(found.problem)}")
+    for cure in found.cures:
+        click.echo(cure_sentence(cure))
+    if not found.cures:
+        times, sessions = found.frequency, found.sessions
+        click.echo(f"seen in {sessions} sessions, {times} times; no command is known to cure it")

@@ -1,0 +1,1 @@
+"""What recurs over sessions: signals from digests, grouped into ranked candidate patterns."""

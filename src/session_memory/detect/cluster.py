@@ -1,0 +1,202 @@
+"""Signals of many sessions folded into what recurs: by type and locus, near duplicates joined."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+import msgspec
+
+from session_memory.core.patterns import (
+    Candidate,
+    Mined,
+    PatternStatus,
+    Quote,
+    Signal,
+    SignalType,
+    kind_of,
+    pattern_id,
+)
+from session_memory.detect.templates import group
+
+SHARE = 0.5
+"""One session fills at most this share of the bar, however often something happened in it."""
+QUOTES = 3
+
+Evidence = Callable[[], Iterable[Mined]]
+"""Reads the evidence from its start: it is gone through twice, so that it need not be kept."""
+
+
+class _Tally(msgspec.Struct):
+    """What is known of one candidate so far."""
+
+    type: SignalType
+    locus: str
+    about: str
+    counts: dict[int, int]
+    tried: set[int]
+    usd: float | None = None
+    minutes: float = 0.0
+    first: int | None = None
+    last: int | None = None
+    quotes: dict[str, list[Quote]] = {}
+    merged: set[str] = set()
+
+
+class _Names(msgspec.Struct, frozen=True):
+    """The representative of every error that has near duplicates, and what is worth folding."""
+
+    alike: dict[str, str]
+    frequent: frozenset[str]
+
+    def of(self, signal: Signal) -> tuple[str, str, str]:
+        """(id, locus, about) under which a signal counts."""
+        if signal.type == "recurring_error" and signal.locus in self.alike:
+            locus = self.alike[signal.locus]
+            return pattern_id(signal.type, locus), locus, ""
+        if signal.about in self.alike:
+            about = self.alike[signal.about]
+            return pattern_id(signal.type, signal.locus, about), signal.locus, about
+        return signal.pattern, signal.locus, signal.about
+
+
+def reaches(candidate: Candidate, bar: int) -> bool:
+    """Whether there is enough evidence when no session fills more than its share of the bar."""
+    cap = max(1, int(bar * SHARE))
+    return bar <= sum(min(count, cap) * sessions for count, sessions in candidate.spread.items())
+
+
+def cluster(
+    evidence: Evidence, bar: int, known: Mapping[str, PatternStatus] | None = None
+) -> list[Candidate]:
+    """Candidates whose capped evidence reaches the bar, unranked, in order of their ids.
+
+    `known` are patterns named before: of near duplicates the known one, and first of all the one
+    that was decided on, keeps its name.
+    """
+    known = known or {}
+    names = _names(evidence(), bar, known)
+    sessions: dict[int, tuple[str, str | None]] = {}
+    tallies: dict[str, _Tally] = {}
+    for mined in evidence():
+        sessions.setdefault(mined.counts_as, (mined.flavor, mined.repo))
+        for signal in mined.signals:
+            name, locus, about = names.of(signal)
+            if name in names.frequent:
+                tally = tallies.get(name)
+                if tally is None:
+                    tally = _Tally(signal.type, locus, about, {}, set(), quotes={}, merged=set())
+                    tallies[name] = tally
+                _add(tally, mined, signal, name)
+    found = (_candidate(name, tally, sessions) for name, tally in tallies.items())
+    kept = [
+        msgspec.structs.replace(one, status=known.get(one.id, "candidate"))
+        for one in found
+        if one.frequency and reaches(one, bar)
+    ]
+    return sorted(kept, key=lambda one: one.id)
+
+
+def _names(evidence: Iterable[Mined], bar: int, known: Mapping[str, PatternStatus]) -> _Names:
+    errors: set[str] = set()
+    counts: Counter[str] = Counter()
+    held: list[tuple[str, Signal]] = []
+    for mined in evidence:
+        for signal in mined.signals:
+            counts[signal.pattern] += signal.count
+            if signal.type == "recurring_error":
+                errors.add(signal.locus)
+            elif signal.type == "cure" and signal.about not in errors:
+                held.append((signal.about, signal))
+    alike = _alike(errors, known)
+    names = _Names(alike, frozenset())
+    # What counts under another name brings its occurrences along.
+    for locus in alike:
+        moved = pattern_id("recurring_error", locus)
+        target = pattern_id("recurring_error", alike[locus])
+        if moved != target:
+            counts[target] += counts[moved]
+    cured = {names.of(signal)[0] for about, signal in held if about in alike}
+    return _Names(alike, frozenset(n for n, c in counts.items() if c >= bar) | cured)
+
+
+def _alike(errors: set[str], known: Mapping[str, PatternStatus]) -> dict[str, str]:
+    """Error text to the one it is counted under, for those that have near duplicates."""
+
+    def precedence(text: str) -> tuple[bool, bool, str]:
+        status = known.get(pattern_id("recurring_error", text))
+        return status in (None, "candidate"), status is None, text
+
+    alike: dict[str, str] = {}
+    for found in group(errors):
+        if len(found.members) > 1:
+            chosen = min(found.members, key=precedence)
+            alike.update(dict.fromkeys(found.members, chosen))
+    return alike
+
+
+def _add(tally: _Tally, mined: Mined, signal: Signal, name: str) -> None:
+    owner = mined.counts_as
+    tally.counts[owner] = tally.counts.get(owner, 0) + signal.count
+    if signal.tried:
+        tally.tried.add(owner)
+    if not signal.count:
+        return
+    if signal.pattern != name:
+        tally.merged.add(signal.pattern)
+    if signal.usd is not None:
+        tally.usd = (tally.usd or 0.0) + signal.usd
+    tally.minutes += signal.minutes
+    at = signal.at if signal.at is not None else mined.at
+    if at is not None:
+        tally.first = at if tally.first is None else min(tally.first, at)
+        tally.last = at if tally.last is None else max(tally.last, at)
+    if signal.quote:
+        quotes = tally.quotes.setdefault(mined.flavor, [])
+        if len(quotes) < QUOTES or (at or 0) >= (quotes[-1].at or 0):
+            quotes.append(Quote(mined.external_id, mined.flavor, signal.seq, signal.quote, at))
+            quotes.sort(key=_newest)
+            del quotes[QUOTES:]
+
+
+def _newest(quote: Quote) -> tuple[int, str, str]:
+    return -(quote.at or 0), quote.session, quote.text
+
+
+def _best(quotes: Mapping[str, list[Quote]]) -> Iterator[Quote]:
+    """The newest of every flavour first, then the second of each; none says the same twice."""
+    said: set[str] = set()
+    for place in range(QUOTES):
+        for flavor in sorted(quotes):
+            if place < len(quotes[flavor]) and quotes[flavor][place].text not in said:
+                said.add(quotes[flavor][place].text)
+                yield quotes[flavor][place]
+
+
+def _candidate(
+    name: str, tally: _Tally, sessions: Mapping[int, tuple[str, str | None]]
+) -> Candidate:
+    counts = {owner: count for owner, count in tally.counts.items() if count}
+    flavors = Counter(sessions[owner][0] for owner in counts)
+    repos = Counter(repo for owner in counts if (repo := sessions[owner][1]))
+    return Candidate(
+        id=name,
+        kind=kind_of(tally.type),
+        type=tally.type,
+        locus=tally.locus,
+        about=tally.about,
+        frequency=sum(counts.values()),
+        sessions=len(counts),
+        spread=dict(sorted(Counter(counts.values()).items())),
+        cross_flavor=len(flavors) > 1,
+        flavors=dict(sorted(flavors.items())),
+        repos=dict(sorted(repos.items(), key=lambda item: (-item[1], item[0]))),
+        usd=None if tally.usd is None else round(tally.usd, 4),
+        minutes=round(tally.minutes, 2),
+        first_seen=tally.first,
+        last_seen=tally.last,
+        tried=len(tally.tried),
+        value=0.0,
+        quotes=tuple(_best(tally.quotes))[:QUOTES],
+        merged=tuple(sorted(tally.merged)),
+    )

@@ -1,0 +1,97 @@
+"""One detection: mine what is new, fold all signals, rank, and keep the candidates."""
+
+from __future__ import annotations
+
+import msgspec
+
+from session_memory.core.masks import error_line
+from session_memory.core.patterns import Candidate, Cure
+from session_memory.detect.cluster import cluster, reaches
+from session_memory.detect.loci import error_locus
+from session_memory.detect.rank import cure_of, rank, surest
+from session_memory.detect.signals import Place, signals
+from session_memory.detect.templates import SIMILAR, similarity, tokens
+from session_memory.store.sqlite.patterns import SqlitePatterns
+
+MIN_FREQUENCY = 2
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """Which candidates are asked for."""
+
+    min_frequency: int = MIN_FREQUENCY
+    since: int | None = None
+    repo: str | None = None
+
+
+class Fix(msgspec.Struct, frozen=True):
+    """What is known to help against an error."""
+
+    problem: str
+    """The locus the error was recognised as."""
+    cures: tuple[Cure, ...]
+    frequency: int = 0
+    sessions: int = 0
+
+
+def mine(patterns: SqlitePatterns) -> int:
+    """Take the signals of every digest that is new or has changed; returns how many those were."""
+    waiting = patterns.unmined()
+    for chunk in patterns.minable(waiting):
+        patterns.save_signals(
+            [(one.session, signals(one.digest, Place(one.repo or "", one.roots))) for one in chunk]
+        )
+    return len(waiting)
+
+
+def detect(patterns: SqlitePatterns, wanted: Wanted, now_ms: int) -> list[Candidate]:
+    """Ranked candidates. Only a look at everything is kept: a narrow one would shrink counts."""
+    mine(patterns)
+    whole = wanted.since is None and wanted.repo is None
+    found = cluster(
+        lambda: patterns.evidence(wanted.since, wanted.repo),
+        min(wanted.min_frequency, MIN_FREQUENCY),
+        patterns.statuses(),
+    )
+    ranked = rank(found, now_ms)
+    if whole:
+        patterns.save_candidates(ranked, now_ms)
+    return [one for one in ranked if reaches(one, wanted.min_frequency)]
+
+
+def fix(patterns: SqlitePatterns, text: str) -> Fix | None:
+    """What worked after this error, or after the one most like it; None for an unknown one."""
+    mine(patterns)
+    line = error_line(text) or text
+    _, locus = error_locus(line)
+    found = cluster(patterns.evidence, 1, patterns.statuses())
+    problems = {
+        one.locus: one
+        for one in found
+        if one.type in ("recurring_error", "missing_tool", "wrong_directory", "failing_command")
+    }
+    cures: dict[str, list[Cure]] = {}
+    for one in found:
+        if one.type == "cure":
+            cures.setdefault(one.about, []).append(cure_of(one))
+    name = _nearest(locus, set(problems) | set(cures))
+    if name is None:
+        return None
+    known = problems.get(name)
+    return Fix(
+        name,
+        tuple(sorted(cures.get(name, ()), key=surest)),
+        known.frequency if known else 0,
+        known.sessions if known else 0,
+    )
+
+
+def _nearest(locus: str, known: set[str]) -> str | None:
+    """The known problem of the same words, else the most similar one."""
+    if locus in known:
+        return locus
+    words = tokens(locus)
+    likeness, nearest = max(
+        ((similarity(tokens(other), words), other) for other in sorted(known)), default=(0.0, "")
+    )
+    return nearest if likeness > SIMILAR else None
