@@ -95,7 +95,7 @@ class _Reading:
         """Read one whole record."""
         shape = shape_of(record)
         if shape == "none":
-            self._bundle.parse_errors += 1
+            self._bundle.damage(offset)
             return
         self._bundle.records += 1
         at = parse_time(record.get("timestamp"))
@@ -114,7 +114,7 @@ class _Reading:
 
     def damaged(self, offset: int, line: bytes) -> None:
         """Count a line that is no record, and keep the whole records that stand in it."""
-        self._bundle.parse_errors += 1
+        self._bundle.damage(offset)
         for inner, record in recover_records(line, _is_row):
             self._bundle.recovered += 1
             self.take(offset + inner, record)

@@ -38,6 +38,8 @@ __all__ = [
     "walk_files",
 ]
 
+DAMAGE_KEPT = 1000
+"""Places of damage remembered per block; the count goes on."""
 LINE_CAP = 64 * 1024 * 1024
 BLOCK_BYTES = 4 * 1024 * 1024
 DEPTH_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
@@ -95,6 +97,14 @@ class Normalized(msgspec.Struct):
     """Known record types that hold nothing to keep, by type."""
     unknown: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter[tuple[str, str]])
     """(client version, what) of records no adapter knows."""
+    damaged: list[int] = []
+    """Where the lines that are no records begin."""
+
+    def damage(self, offset: int) -> None:
+        """Count a line that is no record, and remember where it is."""
+        self.parse_errors += 1
+        if len(self.damaged) < DAMAGE_KEPT:
+            self.damaged.append(offset)
 
 
 class SourceFile(msgspec.Struct, frozen=True):

@@ -64,7 +64,7 @@ class _Reading:
             return
         kind = as_text(record.get("type"))
         if not kind:
-            self._bundle.parse_errors += 1
+            self._bundle.damage(offset)
             return
         self._bundle.records += 1
         data, at = as_object(record.get("data")), parse_time(record.get("timestamp"))
@@ -87,7 +87,7 @@ class _Reading:
 
     def damaged(self, offset: int, line: bytes) -> None:
         """Count a line that is no record, and keep the whole records that stand in it."""
-        self._bundle.parse_errors += 1
+        self._bundle.damage(offset)
         for inner, record in recover_records(line, _is_record):
             self._bundle.recovered += 1
             self.take(offset + inner, record)

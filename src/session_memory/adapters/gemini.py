@@ -88,12 +88,12 @@ def _tell(
 def _records(bundle: Normalized, block: Block, *, document: bool) -> list[Record]:
     """Every whole record of a block, also those behind or in a torn one."""
     found: list[Record] = []
-    for _, line in block.lines:
+    for offset, line in block.lines:
         record = decode_record(line)
         if record is not None:
             found.append(record)
             continue
-        bundle.parse_errors += 1
+        bundle.damage(offset)
         inner = torn_document(line) if document else recover_records(line, is_record)
         bundle.recovered += len(inner)
         found += [record for _, record in inner]

@@ -129,7 +129,7 @@ def _records(
         if record is not None and is_record(record):
             found.append((offset, record))
             continue
-        bundle.parse_errors += 1
+        bundle.damage(offset)
         if record is None:
             inner = [(offset + at, r) for at, r in recover_records(line, is_record)]
             bundle.recovered += len(inner)

@@ -49,7 +49,7 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
     for offset, line in block.lines:
         record = decode_record(line)
         if record is None:
-            bundle.parse_errors += 1
+            bundle.damage(offset)
         elif "session" in record:
             bundle.records += 1
             info = as_object(record["session"])

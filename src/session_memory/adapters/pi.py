@@ -60,7 +60,7 @@ def _entries(bundle: Normalized, block: Block) -> list[Entry]:
         if record is not None and as_text(record.get("type")):
             found.append(Entry(offset, record))
             continue
-        bundle.parse_errors += 1
+        bundle.damage(offset)
         if record is None:
             inner = [Entry(offset + at, one) for at, one in recover_records(line, _is_entry)]
             bundle.recovered += len(inner)

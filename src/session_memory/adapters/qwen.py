@@ -80,7 +80,7 @@ class _Reading:
         """Read one whole record."""
         kind = as_text(record.get("type"))
         if not kind:
-            self._bundle.parse_errors += 1
+            self._bundle.damage(offset)
             return
         self._bundle.records += 1
         self._version = as_text(record.get("version")) or self._version
@@ -108,7 +108,7 @@ class _Reading:
 
     def damaged(self, offset: int, line: bytes) -> None:
         """Count a line that is no record, and keep the whole records that stand in it."""
-        self._bundle.parse_errors += 1
+        self._bundle.damage(offset)
         for inner, record in recover_records(line, _is_record):
             self._bundle.recovered += 1
             self.take(offset + inner, record)

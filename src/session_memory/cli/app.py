@@ -54,6 +54,7 @@ VERBS: dict[str, Verb] = {
     "why-injected": Verb("session_memory.cli.why_injected", "What a session was given, and why."),
     "tail": Verb("session_memory.cli.tail", "Follow live sessions of all agents."),
     "jobs": Verb("session_memory.cli.jobs", "Background work: what waits, runs, failed."),
+    "quarantine": Verb("session_memory.cli.quarantine", "Damaged lines of logs, and where."),
     "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
     "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),
     "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),

@@ -17,8 +17,8 @@ _ROUTINE = words("run test verify commit push review analyze analyse lint format
 _VAGUE = words(
     "implement create add update build write clean set up define setup finish complete basic core"
     " main"
-    " functionality feature features frontend backend components files code project structure default"
-    " boilerplate documentation docs tests all new and the for of user initial dependencies changes"
+    " functionality feature features frontend backend components files code project structure"
+    " default boilerplate documentation docs tests all new and the for of user initial changes"
 )
 _FEW_WORDS = 5
 

@@ -1,4 +1,4 @@
-"""Which sessions are not worth mining, and why."""
+"""What a session is shown as, and whether it is worth mining."""
 
 from __future__ import annotations
 
@@ -18,3 +18,11 @@ def low_value_reason(session: Session, digest: Digest) -> str | None:
     if digest.turns:
         return "nothing was asked for"
     return "no user prompt and no tool call"
+
+
+def labels(digest: Digest) -> dict[str, str | bool | None]:
+    """What a session is shown as: what its user asked for, never a program's own prompt."""
+    return {
+        "operational_label": (digest.objective or "")[:120] or None,
+        "internal_prompt_suppressed": True if digest.internal_prompts else None,
+    }

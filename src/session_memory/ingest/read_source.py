@@ -124,6 +124,8 @@ class SourceReader:
         pass_.state = normalized.state
         pass_.end = block.end
         add_counts(self._report, pass_.adapter.name, normalized)
+        if normalized.damaged:
+            self._writer.quarantine(pass_.reading.source_id, normalized.damaged)
         for part in normalized.sessions:
             self._take_part(pass_, part)
         size = block.end - block.start + (len(block.tail[1]) if block.tail else 0)

@@ -44,12 +44,17 @@ DERIVED: dict[str, Derived] = {
     "tombstone": Derived("keyed fingerprints of what was forgotten", None, False),
     "forgotten_session": Derived("keyed names of forgotten sessions", None, False),
     "forgotten_source": Derived("keyed paths of files that only tell of them", None, False),
+    "quarantine": Derived("where damaged lines are in the logs", "through its source", False),
     "turn": Derived("turns that ended, as hooks told", "by flavour and native id", False),
     "session_note": Derived("small facts from hooks", "by flavour and native id", True),
     "injection": Derived("what was given to a session", "by flavour and native id", False),
     "job": Derived("background work: what, for whom, how often it failed", "by session id", True),
     "digest": Derived("what was distilled from a session", "by session id", True),
     "observation": Derived("what a session said that is worth knowing", "by session id", True),
+    "mined": Derived("signals mined from a digest", "by session id", True),
+    "pattern": Derived(
+        "what recurs, and what was decided on it", "its words go with the signals they are of", True
+    ),
     "evicted_digest": Derived("the digest of the evicted part", "by session id", True),
     "eviction": Derived("which raw text left, when and why", "by session id", False),
     "event_text": Derived("full-text index over events", "by event id", True),

@@ -118,6 +118,10 @@ class Writer(Protocol):
         """Forget the facts of a source that is about to be read whole once more."""
         ...
 
+    def quarantine(self, source_id: int, offsets: list[int]) -> None:
+        """Remember where a source is damaged."""
+        ...
+
     def retire(self, source_id: int, seen: set[int], *, delete: bool) -> int:
         """Events of a re-read source that it no longer holds: superseded, or deleted."""
         ...
@@ -331,6 +335,10 @@ class Store(Protocol):
 
     def fsck(self) -> list[Finding]:
         """Check every row, segment and index entry."""
+        ...
+
+    def quarantined(self) -> list[tuple[str, int, int]]:
+        """(path, byte offset, when noticed) of every damaged line that is known."""
         ...
 
     def repair(self, layer: str, *, dry_run: bool) -> list[Repaired]:

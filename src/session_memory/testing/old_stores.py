@@ -7,6 +7,10 @@ from pathlib import Path
 from session_memory.store.sqlite.connection import connect
 
 _LATER = (
+    "DROP TABLE quarantine",
+    "DROP TRIGGER digest_changed",
+    "DROP TABLE mined",
+    "DROP TABLE pattern",
     "DROP TABLE injection",
     "DROP TABLE session_note",
     "DROP TABLE turn",

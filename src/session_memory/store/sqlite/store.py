@@ -337,6 +337,15 @@ class SqliteStore(ForgetFace):
 
         return repair.repair(self._db, self.segments, layer, dry_run=dry_run)
 
+    def quarantined(self) -> list[tuple[str, int, int]]:
+        """See store.port.Store."""
+        found = rows(
+            self._db,
+            "SELECT s.path, q.pos, q.at FROM quarantine q JOIN source s ON s.id = q.source_id"
+            " ORDER BY s.path, q.pos",
+        )
+        return [(row[0], row[1], row[2]) for row in found]
+
     def quick_check(self) -> str:
         """SQLite's own quick look at the file: 'ok', or what is wrong."""
         try:

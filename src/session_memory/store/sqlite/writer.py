@@ -16,6 +16,7 @@ from session_memory.core.fingerprint import path_name, session_name
 from session_memory.core.identity import Resolution
 from session_memory.core.retention import index_estimate
 from session_memory.core.schema import OBSERVER_VERSION, Digest, Observation
+from session_memory.core.worth import labels
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, SegmentStore, pack
@@ -172,6 +173,14 @@ class SqliteWriter:
     def restart_source(self, source_id: int) -> None:
         """See store.port.Writer."""
         self._db.execute("DELETE FROM fact WHERE source_id = ?", (source_id,))
+        self._db.execute("DELETE FROM quarantine WHERE source_id = ?", (source_id,))
+
+    def quarantine(self, source_id: int, offsets: list[int]) -> None:
+        """See store.port.Writer."""
+        self._db.executemany(
+            "INSERT OR IGNORE INTO quarantine VALUES (?, ?, ?)",
+            [(source_id, offset, self._now) for offset in offsets],
+        )
 
     # sessions and events
 
@@ -369,7 +378,7 @@ class SqliteWriter:
         )
         self._db.execute(
             "UPDATE session SET metadata = json_patch(metadata, ?) WHERE id = ?",
-            (_encode(_label(digest)).decode(), session_id),
+            (_encode(labels(digest)).decode(), session_id),
         )
         open_session = self._by_id.get(session_id)
         self._db.execute(
@@ -386,11 +395,3 @@ class SqliteWriter:
     def save_observations(self, session_id: int, observations: list[Observation]) -> None:
         """See store.port.Writer."""
         observing.save(self._db, session_id, observations)
-
-
-def _label(digest: Digest) -> dict[str, str | bool | None]:
-    """What a session is shown as: what its user asked for, never a program's own prompt."""
-    return {
-        "operational_label": (digest.objective or "")[:120] or None,
-        "internal_prompt_suppressed": True if digest.internal_prompts else None,
-    }

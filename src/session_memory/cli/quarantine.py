@@ -1,0 +1,32 @@
+"""`session-memory quarantine`: lines of logs that are no records, and where they are."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, table
+from session_memory.cli.stores import reading
+from session_memory.clock import iso
+
+
+@click.command(name="quarantine")
+@json_option
+@pass_app
+def command(app: App) -> None:
+    """List damaged lines by file and byte offset; what could be recovered from them is stored.
+
+    \b
+    Example:
+      session-memory quarantine
+    """
+    with reading(app) as store:
+        found = store.quarantined()
+    if app.json:
+        emit_json({"damaged": [{"path": p, "offset": o, "noticed_at": t} for p, o, t in found]})
+        return
+    if not found:
+        click.echo("no damaged line is known")
+        return
+    rows = [(path, offset, (iso(at) or "")[:16]) for path, offset, at in found]
+    click.echo(table(rows, ("log", "byte", "noticed")))
