@@ -30,8 +30,10 @@ def counted(evidence: Iterable[Evidence], per_session: int) -> list[Evidence]:
     ]
 
 
-def _order(item: Evidence) -> tuple[float, int, str, str]:
-    return (-item.cost, item.at or 0, item.quote, item.repo or "")
+def _order(item: Evidence) -> tuple[float, bool, int, str, bool, str]:
+    """Costliest first; the rest only makes the choice the same for every order of arrival."""
+    time = (item.at is None, item.at or 0)
+    return (-item.cost, *time, item.quote, item.repo is None, item.repo or "")
 
 
 def take_snapshot(evidence: Iterable[Evidence], per_session: int) -> Snapshot:
