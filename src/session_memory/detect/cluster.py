@@ -99,25 +99,28 @@ def cluster(
 
 def _names(evidence: Iterable[Mined], bar: int, known: Mapping[str, PatternStatus]) -> _Names:
     errors: set[str] = set()
+    attempts: set[tuple[str, str]] = set()
     counts: Counter[str] = Counter()
-    held: list[tuple[str, Signal]] = []
     for mined in evidence:
         for signal in mined.signals:
             counts[signal.pattern] += signal.count
             if signal.type == "recurring_error":
                 errors.add(signal.locus)
-            elif signal.type == "cure" and signal.about not in errors:
-                held.append((signal.about, signal))
+            elif signal.type == "cure":
+                attempts.add((signal.locus, signal.about))
     alike = _alike(errors, known)
-    names = _Names(alike, frozenset())
     # What counts under another name brings its occurrences along.
-    for locus in alike:
-        moved = pattern_id("recurring_error", locus)
-        target = pattern_id("recurring_error", alike[locus])
-        if moved != target:
-            counts[target] += counts[moved]
-    cured = {names.of(signal)[0] for about, signal in held if about in alike}
-    return _Names(alike, frozenset(n for n, c in counts.items() if c >= bar) | cured)
+    moved: list[tuple[SignalType, str, str, str, str]] = [
+        ("recurring_error", locus, "", alike[locus], "") for locus in alike
+    ]
+    moved += [("cure", one, about, one, alike[about]) for one, about in attempts if about in alike]
+    gained: Counter[str] = Counter()
+    for signal_type, locus, about, new_locus, new_about in moved:
+        gained[pattern_id(signal_type, new_locus, new_about)] += counts[
+            pattern_id(signal_type, locus, about)
+        ]
+    counts.update(gained)
+    return _Names(alike, frozenset(name for name, count in counts.items() if count >= bar))
 
 
 def _alike(errors: set[str], known: Mapping[str, PatternStatus]) -> dict[str, str]:

@@ -54,8 +54,9 @@ def _attempt(runs: tuple[CommandRun, ...], loci: list[str], at: int) -> tuple[in
 
 def _instead(failed: str, other: str) -> bool:
     """Whether a command is the failed one said differently: `python x.py`, then `python3 x.py`."""
-    one, two = set(failed.split()), set(other.split())
-    return len(one & two) * 2 >= max(len(one), len(two)) and len(one & two) > 0
+    one, two = set(failed.split()[1:]), set(other.split()[1:])
+    common = len(one & two)
+    return common > 0 and (common * 2 >= max(len(one), len(two)) or one <= two or two <= one)
 
 
 def _problems(digest: Digest) -> dict[int, str]:

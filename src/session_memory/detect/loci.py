@@ -41,7 +41,8 @@ _LOOKS = words(
 _WORD = re.compile(r"[A-Za-z][\w:.-]*$")
 
 _MISSING_TOOL = re.compile(
-    r"(?:(?P<a>[\w.+-]+): (?:command )?not found\b"
+    r"(?:(?P<a>[\w.+-]+): command not found(?!: )"
+    r"|sh: (?:line )?\d+: (?P<g>[\w.+-]+): not found"
     r"|command not found: (?P<b>[\w.+-]+)"
     r"|'(?P<c>[\w.+-]+)' is not recognized as"
     r"|exec: \"(?P<d>[\w.+/-]+)\": executable file not found"

@@ -1,0 +1,116 @@
+"""Signals of many sessions become candidates: counted once, named for good, ranked."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.detect.digests import mined, signal
+
+from session_memory.core.patterns import Candidate, Mined, pattern_id
+from session_memory.detect.cluster import cluster, reaches
+from session_memory.detect.rank import rank
+from session_memory.testing.store_drafts import START
+
+DAY_MS = 86_400_000
+PUSH = "git push <args>"
+
+
+def found(*sessions: Mined, bar: int = 1) -> list[Candidate]:
+    return rank(cluster(lambda: sessions, bar), START)
+
+
+@pytest.mark.rows("DET-04", "DET-05")
+def test_sessions_of_two_agents_meet_in_one_candidate() -> None:
+    one = mined(1, signal("failing_command", PUSH, usd=1.0, minutes=2.0, quote="git push a"))
+    other = signal("failing_command", PUSH, 2, usd=0.5, minutes=1.0, quote="git push b")
+    (both,) = found(one, mined(2, other, flavor="codex", repo="tool"))
+    assert (both.frequency, both.sessions, both.cross_flavor) == (3, 2, True)
+    assert (both.usd, both.minutes) == (1.5, 3.0)
+    assert (both.flavors, both.repos) == ({"claude": 1, "codex": 1}, {"shop": 1, "tool": 1})
+    assert {quote.text for quote in both.quotes} == {"git push a", "git push b"}
+    (same,) = found(one, mined(2, other))
+    assert (same.sessions, same.cross_flavor) == (2, False)
+
+
+@pytest.mark.rows("DET-08")
+def test_occurrences_and_sessions_are_counted_apart() -> None:
+    (one,) = found(mined(1, signal("failing_command", PUSH, 10)))
+    assert (one.frequency, one.sessions) == (10, 1)
+
+
+@pytest.mark.rows("DET-08")
+def test_sub_agents_are_evidence_of_the_session_they_worked_for() -> None:
+    one = signal("failing_command", PUSH)
+    (same,) = found(mined(1, one), mined(2, one, counts_as=1), mined(3, one, counts_as=1))
+    assert (same.frequency, same.sessions) == (3, 1)
+
+
+@pytest.mark.rows("DET-03")
+def test_one_session_fills_at_most_half_of_the_bar() -> None:
+    lonely = mined(1, signal("failing_command", PUSH, 100))
+    assert found(lonely, bar=2) == []
+    assert len(found(lonely, mined(2, signal("failing_command", PUSH)), bar=2)) == 1
+    (seen,) = found(lonely)
+    assert reaches(seen, 1) and not reaches(seen, 3)
+
+
+def test_near_duplicates_of_an_error_are_one_candidate_with_their_cures() -> None:
+    first, second = "cannot open <path> for user anna now", "cannot open <path> for user bert now"
+    sessions = [
+        mined(at, signal("recurring_error", text), signal("cure", "make keys", about=text, tried=1))
+        for at, text in ((1, first), (2, second))
+    ]
+    sessions.append(mined(3, signal("cure", "make keys", 0, about=second, tried=1)))
+    problem = next(one for one in found(*sessions, bar=2) if one.kind == "problem")
+    assert (problem.locus, problem.sessions) == (first, 2)
+    (cure,) = problem.cures
+    assert (cure.command, cure.worked, cure.tried) == ("make keys", 2, 3)
+
+
+@pytest.mark.rows("DET-07")
+def test_the_name_decided_on_wins_among_near_duplicates() -> None:
+    texts = ["cannot open <path> for user anna now", "cannot open <path> for user bert now"]
+    later = pattern_id("recurring_error", texts[1])
+    sessions = [mined(at, signal("recurring_error", text)) for at, text in enumerate(texts)]
+    (one,) = cluster(lambda: sessions, 1, {later: "rejected"})
+    assert (one.id, one.status, one.frequency) == (later, "rejected", 2)
+
+
+@pytest.mark.rows("DET-01")
+def test_across_agents_comes_first_then_value() -> None:
+    cheap = signal("failing_command", "across", usd=0.1)
+    dear, dearer = (signal("failing_command", name, usd=9.0) for name in ("dear", "dearer"))
+    sessions = [
+        mined(1, cheap, dear, dearer),
+        mined(2, cheap, flavor="codex"),
+        mined(3, dear, dearer),
+        mined(4, dearer),
+    ]
+    assert [one.locus for one in found(*sessions)] == ["across", "dearer", "dear"]
+
+
+def test_what_was_seen_long_ago_is_worth_less() -> None:
+    old = mined(1, signal("failing_command", "old", usd=1.0, at=START - 60 * DAY_MS))
+    new = mined(2, signal("failing_command", "new", usd=1.0, at=START))
+    values = {one.locus: one.value for one in found(old, new)}
+    assert values == {"new": 1.0, "old": 0.25}
+
+
+SIGNALS = st.builds(signal, st.just("failing_command"), st.sampled_from("abc"), st.integers(1, 5))
+SESSIONS = st.lists(st.tuples(st.sampled_from(["claude", "codex"]), st.lists(SIGNALS, max_size=4)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(SESSIONS, st.integers(1, 6))
+def test_order_does_not_show_and_bars_only_narrow(
+    drawn: list[tuple[str, list[object]]], bar: int
+) -> None:
+    sessions = [mined(at, *one, flavor=flavor) for at, (flavor, one) in enumerate(drawn)]  # pyright: ignore
+    whole = found(*sessions)
+    assert found(*reversed(sessions)) == whole
+    assert found(*sessions, bar=bar) == [one for one in whole if reaches(one, bar)]
+    assert all(one.frequency >= bar for one in whole if reaches(one, bar))
+    assert sum(one.frequency for one in whole) == sum(
+        one.count for session in sessions for one in session.signals
+    )

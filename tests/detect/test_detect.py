@@ -1,0 +1,173 @@
+"""`detect` and `fix` on swept logs: from digests only, kept, told the same in text and JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.core.patterns import Candidate
+from session_memory.detect.run import Wanted, detect, fix, mine
+from session_memory.store.sqlite.patterns import open_patterns
+from session_memory.testing.claude_log import START, ClaudeLog
+from session_memory.testing.codex_log import CodexLog
+from session_memory.testing.store_drafts import evict
+from session_memory.testing.workspace import Workspace
+
+ERROR = "Error: Cannot find module 'left-pad'"
+
+
+def claude(seed: int) -> ClaudeLog:
+    """A log of its own hour: equal words at equal times would be a fork."""
+    return ClaudeLog(seed, start=START + seed * 3_600_000)
+
+
+def cured(log: ClaudeLog | CodexLog) -> ClaudeLog | CodexLog:
+    """A session in which an install cured a failing build."""
+    log.prompt("make the build work")
+    log.run("npm run build", ERROR, exit_code=1)
+    log.run("npm install", "added 1 package")
+    log.run("npm run build", "built in 3 s")
+    return log
+
+
+def lonely(seed: int) -> ClaudeLog:
+    log = claude(seed)
+    log.prompt("push it")
+    for at in range(10):
+        log.run(f"git push origin b{at}", "fatal: refused by the remote", exit_code=1)
+    return log
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    space = Workspace(tmp_path / "space")
+    for seed in (1, 2):
+        cured(claude(seed)).write(space.claude)
+    cured(CodexLog(3)).write(space.flavor_home("codex"))
+    space.write(lonely(4))
+    space.sweep()
+    return space
+
+
+def detected(space: Workspace, **wanted: Any) -> list[Candidate]:
+    with open_patterns(str(space.store_directory), space.now) as patterns:
+        return detect(patterns, Wanted(**wanted), space.now)
+
+
+def stored(space: Workspace) -> dict[str, tuple[str, int]]:
+    import apsw
+
+    connection = apsw.Connection(str(space.store_directory / "store.db"))
+    found = connection.execute("SELECT id, status, frequency FROM pattern").fetchall()
+    connection.close()
+    return {row[0]: (row[1], row[2]) for row in found}
+
+
+def told(space: Workspace, *arguments: str, module: str = "session_memory") -> str:
+    done = space.run("--config", str(space.write_config()), *arguments, module=module)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.rows("DET-01", "DET-02", "DET-05")
+def test_text_and_json_tell_the_same_candidates_across_agents_first(space: Workspace) -> None:
+    rows = json.loads(told(space, "detect", "--json"))
+    assert isinstance(rows, list) and rows
+    crossed = [row["cross_flavor"] for row in rows]
+    assert crossed == sorted(crossed, reverse=True) and crossed[0]
+    text = told(space, "--json", module="session_memory.detect")
+    assert json.loads(text) == rows
+    report = told(space, "detect")
+    places = [report.index(row["id"]) for row in rows]
+    assert places == sorted(places)
+    assert report.count("[CROSS-FLAVOR]") == sum(crossed)
+    assert all(set(row["cost_impact"]) == {"usd", "minutes"} for row in rows)
+
+
+@pytest.mark.rows("DET-01")
+def test_it_works_when_the_raw_text_has_gone(space: Workspace) -> None:
+    with space.store() as store:
+        evict(store, *(raw.session_id for raw in store.raw_sessions()))
+    found = {one.type for one in detected(space)}
+    assert {"missing_tool", "cure"} <= found
+
+
+@pytest.mark.rows("DET-03", "DET-08", "DET-09")
+def test_the_bar_narrows_and_a_bar_of_one_keeps_all(space: Workspace) -> None:
+    whole = detected(space, min_frequency=1)
+    assert {one.kind for one in whole} == {"problem", "success"}
+    pushes = [one for one in whole if one.locus == "git push <args>"]
+    assert [(one.frequency, one.sessions) for one in pushes] == [(10, 1)]
+    three = detected(space, min_frequency=3)
+    assert three and all(one.frequency >= 3 for one in three)
+    assert "git push <args>" not in [one.locus for one in three]
+
+
+@pytest.mark.rows("DET-06", "DET-07")
+def test_candidates_are_kept_and_a_decision_outlives_new_evidence(space: Workspace) -> None:
+    first = {one.id: one for one in detected(space)}
+    assert {name: ("candidate", one.frequency) for name, one in first.items()} == stored(space)
+    assert {one.id for one in detected(space)} == set(stored(space)) == set(first)
+    missing = next(one for one in first.values() if one.type == "missing_tool")
+    with open_patterns(str(space.store_directory), space.now) as patterns:
+        patterns.decide(missing.id, "rejected", space.now)
+    cured(claude(9)).write(space.claude)
+    space.sweep()
+    again = {one.id: one for one in detected(space)}
+    assert again[missing.id].status == "rejected"
+    assert stored(space)[missing.id] == ("rejected", missing.frequency + 1)
+
+
+def test_only_new_and_changed_digests_are_mined(space: Workspace) -> None:
+    with open_patterns(str(space.store_directory), space.now) as patterns:
+        assert (mine(patterns), mine(patterns)) == (4, 0)
+    cured(claude(9)).write(space.claude)
+    grown = lonely(4)
+    grown.run("git push origin again", "fatal: refused by the remote", exit_code=1)
+    grown.write(space.claude)
+    space.sweep()
+    with open_patterns(str(space.store_directory), space.now) as patterns:
+        assert mine(patterns) == 2
+
+
+def test_a_narrow_look_changes_nothing_that_is_kept(space: Workspace) -> None:
+    detected(space)
+    before = stored(space)
+    assert detected(space, since=space.now) == []
+    assert detected(space, repo="no-such") == []
+    assert detected(space, repo="shop")
+    assert stored(space) == before
+
+
+def test_fix_says_what_worked_in_how_many_sessions_and_with_whom(space: Workspace) -> None:
+    answer = told(space, "fix", f"npm ERR!\n{ERROR}")
+    assert "`npm install` worked in 3 of 3 sessions, in Claude and Codex" in answer
+    (cure,) = json.loads(told(space, "fix", ERROR, "--json"))["cures"]
+    assert (cure["command"], cure["worked"], cure["tried"]) == ("npm install", 3, 3)
+    done = space.run("--config", str(space.write_config()), "fix", "quite another thing entirely")
+    assert done.returncode == 1 and "no session met" in done.stderr
+
+
+def test_fix_finds_an_error_in_other_words(space: Workspace) -> None:
+    with open_patterns(str(space.store_directory), space.now) as patterns:
+        found = fix(patterns, "fatal: refused by the host")
+    assert found is not None
+    assert (found.problem, found.cures) == ("fatal: refused by the remote", ())
+
+
+def test_forgetting_a_session_takes_its_words_and_keeps_the_decision(space: Workspace) -> None:
+    found = detected(space, min_frequency=1)
+    push = next(one for one in found if one.locus == "git push <args>")
+    with open_patterns(str(space.store_directory), space.now) as patterns:
+        patterns.decide(push.id, "approved", space.now)
+    space.forget(sessions=(ClaudeLog(4).session_id,))
+    with space.store() as store:
+        assert store.traces("refused by the remote") == []
+        assert store.traces("git push <args>") == []
+    assert stored(space)[push.id][0] == "approved"
+    detected(space)
+    assert stored(space)[push.id] == ("approved", 0)
+    assert space.findings() == []

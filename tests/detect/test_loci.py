@@ -1,0 +1,58 @@
+"""The same thing in two sessions has the same name."""
+
+from __future__ import annotations
+
+import pytest
+
+from session_memory.detect.loci import command_locus, error_locus, path_locus, wording_locus
+
+
+@pytest.mark.parametrize(
+    ("command", "locus"),
+    [
+        ("git push origin main", "git push <args>"),
+        ("cd app && FOO=1 npm run build -- --watch", "npm run build"),
+        ("uv run pytest -q tests/test_a.py 2>&1 | tail -5", "pytest <args>"),
+        ("python scripts/build.py --fast", "python scripts/build.py"),
+        ("python /opt/x/build.py", "python <args>"),
+        ("docker compose up -d", "docker compose up"),
+        ("bash -lc 'make test'", "make test"),
+        ("ls -la && cat README.md", ""),
+        ("session-memory detect", ""),
+    ],
+)
+def test_commands_are_named_by_program_and_subcommand(command: str, locus: str) -> None:
+    assert command_locus(command) == locus
+
+
+def test_paths_are_relative_to_the_repository_wherever_it_lies() -> None:
+    assert path_locus("/a/shop/src/x.py", ("/a/shop",)) == "src/x.py"
+    assert path_locus("D:\\b\\shop\\src\\x.py", ("D:\\b\\shop",)) == "src/x.py"
+    assert path_locus("src/x.py", ()) == "src/x.py"
+    assert path_locus("/elsewhere/secret/x.py", ("/a/shop",)) == "<path>/x.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("bash: jq: command not found", ("missing_tool", "command jq")),
+        ("zsh: command not found: rg", ("missing_tool", "command rg")),
+        ("ModuleNotFoundError: No module named 'yaml'", ("missing_tool", "module yaml")),
+        ("Error: Cannot find module 'left-pad'", ("missing_tool", "module left-pad")),
+        ("fatal: not a git repository (or any parent)", ("wrong_directory", "git repository")),
+        (
+            "npm ERR! enoent ENOENT: no such file, open '/x/package.json'",
+            ("wrong_directory", "package.json"),
+        ),
+        ("Found 3 errors.", ("recurring_error", "Found <n> errors.")),
+    ],
+)
+def test_errors_are_told_apart_by_what_they_say(text: str, expected: tuple[str, str]) -> None:
+    assert error_locus(text) == expected
+
+
+def test_corrections_of_the_same_words_have_the_same_name() -> None:
+    assert wording_locus("No, use uv instead of pip!") == wording_locus(
+        "please use uv, not pip instead"
+    )
+    assert wording_locus("no") == ""

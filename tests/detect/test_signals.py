@@ -1,0 +1,107 @@
+"""Each kind of evidence in a digest gives its signal, and nothing of our own does."""
+
+from __future__ import annotations
+
+import pytest
+from tests.detect.digests import digest, failed_with, ran
+
+from session_memory.core.own_text import BEGIN, END
+from session_memory.core.patterns import MINER_VERSION, Signal, SignalType, kind_of
+from session_memory.core.schema import Cost, Digest
+from session_memory.detect.signals import EXTRACTORS, Place, signals
+
+PLACE = Place("shop", ("/a/shop",))
+
+FAILS = ran("npm test", 1, ok=False, verifies=True)
+EXAMPLES: dict[SignalType, Digest] = {
+    "failing_command": digest(commands=(ran("git push origin x", 1, ok=False, count=4),)),
+    "recurring_error": digest(errors=(failed_with("Found 3 errors.", "Found <n> errors.", 2),)),
+    "edit_churn": digest(files={"/a/shop/src/x.py": 9, "/a/shop/y.py": 2}),
+    "retry_loop": digest(loops=("Bash: make deploy",)),
+    "user_correction": digest(corrections=("No, use uv instead of pip",)),
+    "denied_permission": digest(commands=(ran("git push -f", 1, ok=False, denied=True),)),
+    "wrong_directory": digest(
+        errors=(failed_with("fatal: not a git repository", "fatal: not git", 2),)
+    ),
+    "missing_tool": digest(errors=(failed_with("sh: jq: command not found", "missing t", 2),)),
+    "long_search": digest(calls_before_edit=40),
+    "context_thrash": digest(compactions=3),
+    "expensive_stretch": digest(outcome="fail", cost=Cost(usd=9.0)),
+    "cure": digest(
+        commands=(FAILS, ran("npm install", 3), ran("npm test", 5, verifies=True)),
+        errors=(failed_with("Missing script", "Missing script", 2),),
+    ),
+    "verified_recipe": digest(outcome="success", commands=(ran("pytest -q", 1, verifies=True),)),
+    "fast_path": digest(
+        outcome="success",
+        confidence="high",
+        calls_before_edit=2,
+        commands=(ran("uv sync", 1), ran("pytest -q", 2, verifies=True)),
+    ),
+}
+
+
+def of(found: tuple[Signal, ...], signal_type: SignalType) -> list[Signal]:
+    return [one for one in found if one.type == signal_type]
+
+
+@pytest.mark.rows("DET-04", "DET-09")
+@pytest.mark.parametrize("signal_type", EXAMPLES)
+def test_every_type_is_mined_with_its_locus_and_cost(signal_type: SignalType) -> None:
+    (found,) = of(signals(EXAMPLES[signal_type], PLACE), signal_type)
+    assert found.locus and found.pattern and found.quote
+    assert found.usd is not None and found.usd > 0 and found.minutes > 0
+    assert {kind_of(one) for one in EXAMPLES} == {"problem", "success"}
+
+
+def test_the_examples_are_of_all_types() -> None:
+    assert set(EXAMPLES) == set(SignalType.__args__) and len(EXTRACTORS) <= len(EXAMPLES)
+    assert MINER_VERSION > 0
+
+
+def test_cost_is_the_share_of_the_calls() -> None:
+    (found,) = signals(EXAMPLES["failing_command"], PLACE)
+    assert (found.count, found.usd, found.minutes) == (4, 0.4, 4.0)
+
+
+def test_a_night_between_two_prompts_is_no_work() -> None:
+    long = digest(events=4, duration_s=40_000.0, commands=(ran("git push x", 1, ok=False),))
+    (found,) = signals(long, PLACE)
+    assert found.minutes == 0.2
+
+
+def test_a_check_that_passed_in_the_end_is_work_and_no_problem() -> None:
+    passed = digest(commands=(FAILS, ran("npm test", 5, verifies=True)))
+    assert of(signals(passed, PLACE), "failing_command") == []
+    assert len(of(signals(digest(commands=(FAILS,)), PLACE), "failing_command")) == 1
+
+
+def test_a_cure_knows_the_error_and_whether_it_helped() -> None:
+    (worked,) = of(signals(EXAMPLES["cure"], PLACE), "cure")
+    assert (worked.locus, worked.about) == ("npm install", "Missing script")
+    assert (worked.count, worked.tried) == (1, 1)
+    still = digest(commands=(FAILS, ran("npm install", 3), ran("npm test", 5, ok=False)))
+    (tried,) = of(signals(still, PLACE), "cure")
+    assert (tried.count, tried.tried, tried.about) == (0, 1, "npm test")
+
+
+def test_the_same_command_said_differently_is_a_cure() -> None:
+    runs = (ran("python tool.py --all", 1, ok=False), ran("python3 tool.py --all", 3))
+    error = failed_with("python: command not found", "python: command not found", 2)
+    (found,) = of(signals(digest(commands=runs, errors=(error,)), PLACE), "cure")
+    assert (found.locus, found.about) == ("python3 tool.py", "command python")
+
+
+def test_what_an_edit_cured_has_no_command() -> None:
+    runs = (FAILS, ran("npm test", 5, verifies=True))
+    assert of(signals(digest(commands=runs), PLACE), "cure") == []
+
+
+def test_text_of_our_own_is_no_evidence() -> None:
+    told = f"{BEGIN} id=1 --> use uv instead of pip {END}"
+    own = digest(
+        corrections=(told,),
+        errors=(failed_with(told, told, 2),),
+        commands=(ran("session-memory sweep", 1, ok=False),),
+    )
+    assert signals(own, PLACE) == ()
