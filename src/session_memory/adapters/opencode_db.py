@@ -34,6 +34,7 @@ _FIELDS = {
 }
 """Columns of `session` and what the same thing is called in OpenCode's JSON."""
 _JSON = frozenset(("permission", "revert"))
+_TIMES = ("time_created", "time_updated")
 _NEWER = "session_message"
 """A table newer clients are about to use; its rows are counted, so that it is seen when they do."""
 
@@ -59,7 +60,7 @@ def sessions(path: str) -> Iterator[SourceFile]:
         info = os.stat(path)
         with _reading(path) as db:
             held = _measured(db)
-            rows = list(_objects(db, "SELECT * FROM session"))
+            rows = list(_session_rows(db))
     except OSError:
         yield SourceFile(path, -1, 0, 0, 0, 0)
         return
@@ -106,7 +107,7 @@ def explain(path: str) -> Iterator[Line]:
 def lines(path: str, session: str, cap: int) -> Iterator[Line]:
     """A session's own record, then each message with its parts, and where the message ends."""
     with _reading(path) as db:
-        found = list(_objects(db, "SELECT * FROM session WHERE id = ?", session))
+        found = list(_session_rows(db, "WHERE id = ?", session))
         if not found:
             raise FileNotFoundError(f"{session} is no longer in {path}")
         yield _session_line(found[0], dict(_newer_rows(db)).get(session, 0))
@@ -121,8 +122,9 @@ def lines(path: str, session: str, cap: int) -> Iterator[Line]:
 
 END = b'{"end":true}'
 """The line behind the last part of a message."""
-_CAPPED = "CASE WHEN octet_length(data) <= ? THEN data END"
-"""The data, or NULL where it is over the cap, so that it never fills memory."""
+_CAPPED = "CASE WHEN octet_length(data) <= ? THEN CAST(data AS BLOB) END"
+"""The data, or NULL where it is over the cap, so that it never fills memory; as bytes, because text
+that is no UTF-8 must not cost the rest of its session."""
 
 
 def record(kind: str, name: str, data: bytes) -> bytes:
@@ -130,9 +132,8 @@ def record(kind: str, name: str, data: bytes) -> bytes:
     return b'{"id":%b,"%b":%b}' % (msgspec.json.encode(name), kind.encode(), data)
 
 
-def _capped(kind: str, name: str, data: str | bytes | None) -> Line:
-    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data
-    return None if raw is None else record(kind, name, raw)
+def _capped(kind: str, name: str, data: bytes | None) -> Line:
+    return None if data is None else record(kind, name, data)
 
 
 def _session_line(row: dict[str, Any], newer: int) -> bytes:
@@ -161,10 +162,17 @@ def _newer_rows(db: apsw.Connection) -> Iterator[tuple[Any, ...]]:
     return _rows(db, f"SELECT session_id, count(*) FROM {_NEWER} GROUP BY session_id")
 
 
-def _objects(db: apsw.Connection, query: str, *values: str) -> Iterator[dict[str, Any]]:
-    cursor: Any = db.cursor()
-    for row in cursor.execute(query, values):
-        yield dict(zip((column[0] for column in cursor.get_description()), row, strict=True))
+def _session_rows(db: apsw.Connection, where: str = "", *values: str) -> Iterator[dict[str, Any]]:
+    """Rows of `session`, of the columns this client has; texts in whatever bytes are readable."""
+    there = [name for (name,) in _rows(db, "SELECT name FROM pragma_table_info('session')")]
+    names = [name for name in (*_FIELDS, *_TIMES) if name in there]
+    columns = (name if name in _TIMES else f"CAST({name} AS BLOB)" for name in names)
+    for row in _rows(db, f"SELECT {', '.join(columns)} FROM session {where}", *values):
+        yield {name: _readable(value) for name, value in zip(names, row, strict=True)}
+
+
+def _readable(value: Any) -> Any:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _rows(db: apsw.Connection, query: str, *values: str | int) -> Iterator[tuple[Any, ...]]:
@@ -187,7 +195,7 @@ def _reading(path: str) -> Generator[apsw.Connection]:
             yield db
         finally:
             db.close()
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         raise OSError(f"{type(error).__name__}: {error}") from error
     if unused and _touched(path) != before:
         # Without locks a page may have been from before and the next from after a change.
