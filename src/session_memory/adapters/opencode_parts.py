@@ -88,11 +88,13 @@ class Teller:
 
     def _finish(self) -> None:
         """The end of a message: what it cost if no step said so, and how it failed."""
-        message = self.message
-        if not message.steps:
-            self._spend(message.stated, message.finish)
-        if not message.error:
-            return
+        if not self.message.steps:
+            self._spend(self.message.stated, self.message.finish)
+        if self.message.error:
+            self._fail(self.message)
+        self.message = Message()  # parts of a message that cannot be read are not this one's
+
+    def _fail(self, message: Message) -> None:
         name = as_text(message.error.get("name")) or "error"
         said = as_text(as_object(message.error.get("data")).get("message"))
         at = message.completed or message.latest
@@ -126,6 +128,8 @@ class Teller:
             self._add("injected", "harness", text, at, "synthetic")
         elif self.message.role == "assistant":
             self._add("assistant_text", self._agent, text, at)
+        elif self.message.role != "user":  # what nobody is known to have said is nobody's wish
+            self._add("other", "harness", text, at, "no_role")
         elif self.part.parent:
             self._add("injected", "agent", text, at, "subagent_prompt")
         else:
