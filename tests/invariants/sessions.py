@@ -25,7 +25,7 @@ def claude(seed: int, steps: int = 3) -> ClaudeLog:
     log = ClaudeLog(seed)
     log.prompt(f"work on task {seed}: keep the façade")
     for step in range(steps):
-        log.run(f"make step-{step}", f"{seed} step {step} done", exit_code=step % 3)
+        log.run(f"sort step-{step}", f"{seed} step {step} done", exit_code=step % 3)
     log.say(f"task {seed} is done")
     return log
 
@@ -34,7 +34,7 @@ def codex(seed: int, steps: int = 3) -> CodexLog:
     log = CodexLog(seed, mode="paginated" if seed % 2 else "legacy").header().turn()
     log.prompt(f"look into task {seed}: keep the façade")
     for step in range(steps):
-        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
     return log.answer(f"task {seed} is done").spend(tokens(100 + seed, 40, 10))
 
 
@@ -42,7 +42,7 @@ def grok(seed: int, steps: int = 3) -> GrokLog:
     log = GrokLog(seed)
     log.prompt(f"see to task {seed}: keep the façade")
     for step in range(steps):
-        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
     log.say(f"task {seed} ", "is done")
     log.end_turn(turn_usage(100 + seed, 20, usd=0.01))
     return log
@@ -53,7 +53,7 @@ def gemini(seed: int, steps: int = 3) -> GeminiLog:
     log.prompt(f"go after task {seed}: keep the façade")
     log.say(f"task {seed} begins", thought="first things first")
     for step in range(steps):
-        log.run(f"make step-{step}", f"{seed} step {step} done", exit_code=step % 3)
+        log.run(f"sort step-{step}", f"{seed} step {step} done", exit_code=step % 3)
     log.say(f"task {seed} is done")
     return log
 
@@ -62,7 +62,7 @@ def qwen(seed: int, steps: int = 3) -> QwenLog:
     log = QwenLog(seed)
     log.prompt(f"think over task {seed}: keep the façade")
     for step in range(steps):
-        log.run(f"make step-{step}", f"{seed} step {step} done", exit_code=step % 3)
+        log.run(f"sort step-{step}", f"{seed} step {step} done", exit_code=step % 3)
     log.say(f"task {seed} is done")
     return log
 
@@ -72,7 +72,7 @@ def copilot(seed: int, steps: int = 3) -> CopilotLog:
     log.start()
     log.prompt(f"take up task {seed}: keep the façade")
     for step in range(steps):
-        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
     log.answer(f"task {seed} is done", usage=spent(100 + seed, 20, read=40))
     log.shutdown(spent(200 + seed, 40))
     return log
@@ -82,7 +82,7 @@ def pi(seed: int, steps: int = 3) -> PiLog:
     log = PiLog(seed)
     log.prompt(f"carry out task {seed}: keep the façade")
     for step in range(steps):
-        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
     log.answer(f"task {seed} is done")
     return log
 
@@ -91,7 +91,7 @@ def opencode(seed: int, steps: int = 3) -> OpenCodeLog:
     log = OpenCodeLog(seed)
     log.prompt(f"deal with task {seed}: keep the façade")
     for step in range(steps):
-        log.run(f"make step-{step}", f"{seed} step {step} done", step % 3)
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
     log.say(f"task {seed} is done")
     log.end_step(token_row(100 + seed, 20, read=40), cost=0.25, reason="stop")
     return log

@@ -1,0 +1,88 @@
+"""Damaged rows of an OpenCode database: what is left is told, and told as what it is."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from tests.adapters.opencode_reading import of_kind, part_of, told
+
+from session_memory.adapters.common import Normalized
+from session_memory.adapters.opencode import ADAPTER
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.opencode_log import OpenCodeLog, token_row
+from session_memory.testing.workspace import Workspace
+
+
+def talk() -> OpenCodeLog:
+    log = OpenCodeLog(1)
+    log.prompt("fix the test")
+    log.say("I look at it.")
+    log.end_step(token_row(100, 20), reason="stop")
+    log.fail("APIError", "overloaded")
+    log.prompt("go on")
+    log.say("I delete all of it.")
+    log.end_step(token_row(50, 10), reason="stop")
+    return log
+
+
+def damage(home: Path, query: str, *values: object) -> None:
+    with closing(sqlite3.connect(home / "opencode.db")) as db, db:
+        db.execute(query, values)
+
+
+def parsed(home: Path) -> Normalized:
+    (source,) = ADAPTER.discover(str(home))
+    (block,) = ADAPTER.read(source, 0, 1 << 26)
+    return ADAPTER.parse(source, block, {})
+
+
+def test_parts_of_a_message_that_cannot_be_read_are_not_the_messages_before_it(
+    tmp_path: Path,
+) -> None:
+    log = talk()
+    log.write(tmp_path)
+    answer = log.messages[-1][0]["id"]
+    whole = parsed(tmp_path)
+    damage(tmp_path, "UPDATE message SET data = '{\"role\":' WHERE id = ?", answer)
+    bundle = parsed(tmp_path)
+    assert bundle.parse_errors == 1
+    assert [event.text for event in of_kind(bundle, "user_prompt")] == ["fix the test", "go on"]
+    assert ("other", "no_role", "I delete all of it.") in told(bundle)
+    assert len(of_kind(bundle, "error")) == len(of_kind(whole, "error")) == 1
+    assert sum(usage.input for usage in part_of(bundle).usages) == 150
+
+
+def test_text_that_is_no_utf8_costs_neither_its_session_nor_the_sweep(tmp_path: Path) -> None:
+    space, log = Workspace(tmp_path), talk()
+    home = space.flavor_home("opencode")
+    log.write(home)
+    space.write(ClaudeLog(1))
+    damage(home, "UPDATE session SET title = CAST(x'41FF42' AS TEXT)")
+    bad = b'{"type":"text","text":"fix \xff it"}'
+    part = log.messages[0][1][0]["id"]
+    damage(home, "UPDATE part SET data = CAST(? AS TEXT) WHERE id = ?", bad, part)
+    report = space.sweep()
+    assert report.failed == []
+    texts = [event.text for event in space.events(log.session_id)]
+    assert texts[0] == "fix \ufffd it"
+    assert "I delete all of it." in texts
+    assert space.session(log.session_id).title == "A\ufffdB"
+
+
+def test_ids_that_are_no_utf8_are_reported_and_the_sweep_goes_on(tmp_path: Path) -> None:
+    space, log = Workspace(tmp_path), talk()
+    home = space.flavor_home("opencode")
+    log.write(home)
+    (path,) = space.write(claude := ClaudeLog(1))
+    claude.prompt("hello")
+    path.write_bytes(claude.dump())
+    damage(
+        home,
+        "UPDATE part SET id = CAST(x'41FF42' AS TEXT) WHERE id = ?",
+        log.messages[0][1][0]["id"],
+    )
+    report = space.sweep()
+    assert len(report.failed) == 1
+    assert claude.session_id in space.sessions()
