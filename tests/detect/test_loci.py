@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from session_memory.core.masks import mask
 from session_memory.detect.loci import command_locus, error_locus, path_locus, wording_locus
 
 
@@ -45,10 +46,12 @@ def test_paths_are_relative_to_the_repository_wherever_it_lies() -> None:
             ("wrong_directory", "package.json"),
         ),
         ("Found 3 errors.", ("recurring_error", "Found <n> errors.")),
+        ("src/app/main.py:12", ("recurring_error", "")),
+        ("The tool use was rejected", ("denied_permission", "")),
     ],
 )
 def test_errors_are_told_apart_by_what_they_say(text: str, expected: tuple[str, str]) -> None:
-    assert error_locus(text) == expected
+    assert error_locus(text, mask(text)) == expected
 
 
 def test_corrections_of_the_same_words_have_the_same_name() -> None:

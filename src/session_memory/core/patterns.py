@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -36,6 +37,7 @@ def kind_of(signal_type: SignalType) -> PatternKind:
     return "success" if signal_type in SUCCESSES else "problem"
 
 
+@lru_cache(maxsize=32_768)
 def pattern_id(signal_type: SignalType, locus: str, about: str = "") -> str:
     """The name of a pattern: the same in every store and after every new detection."""
     words = "\0".join((kind_of(signal_type), signal_type, locus, about))

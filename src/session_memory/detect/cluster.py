@@ -110,15 +110,15 @@ def _names(evidence: Iterable[Mined], bar: int, known: Mapping[str, PatternStatu
                 attempts.add((signal.locus, signal.about))
     alike = _alike(errors, known)
     # What counts under another name brings its occurrences along.
-    moved: list[tuple[SignalType, str, str, str, str]] = [
-        ("recurring_error", locus, "", alike[locus], "") for locus in alike
-    ]
-    moved += [("cure", one, about, one, alike[about]) for one, about in attempts if about in alike]
     gained: Counter[str] = Counter()
-    for signal_type, locus, about, new_locus, new_about in moved:
-        gained[pattern_id(signal_type, new_locus, new_about)] += counts[
-            pattern_id(signal_type, locus, about)
+    for locus, chosen in alike.items():
+        gained[pattern_id("recurring_error", chosen)] += counts[
+            pattern_id("recurring_error", locus)
         ]
+    for command, about in attempts:
+        if about in alike:
+            name = pattern_id("cure", command, alike[about])
+            gained[name] += counts[pattern_id("cure", command, about)]
     counts.update(gained)
     return _Names(alike, frozenset(name for name, count in counts.items() if count >= bar))
 
@@ -131,7 +131,7 @@ def _alike(errors: set[str], known: Mapping[str, PatternStatus]) -> dict[str, st
         return status in (None, "candidate"), status is None, text
 
     alike: dict[str, str] = {}
-    for found in group(errors):
+    for found in group(errors, masked=True):
         if len(found.members) > 1:
             chosen = min(found.members, key=precedence)
             alike.update(dict.fromkeys(found.members, chosen))
@@ -156,7 +156,7 @@ def _add(tally: _Tally, mined: Mined, signal: Signal, name: str) -> None:
         tally.last = at if tally.last is None else max(tally.last, at)
     if signal.quote:
         quotes = tally.quotes.setdefault(mined.flavor, [])
-        if len(quotes) < QUOTES or (at or 0) >= (quotes[-1].at or 0):
+        if len(quotes) < QUOTES or (at or 0) >= (quotes[-1].at or 0):  # most come newest first
             quotes.append(Quote(mined.external_id, mined.flavor, signal.seq, signal.quote, at))
             quotes.sort(key=_newest)
             del quotes[QUOTES:]

@@ -67,7 +67,5 @@ def _problems(digest: Digest) -> dict[int, str]:
         before = bisect_left(order, (seen.seq, -1))
         at = order[before - 1][1] if before else -1
         if at >= 0 and digest.commands[at].is_error:
-            signal_type, locus = error_locus(seen.sample)
-            problem = seen.template if signal_type == "recurring_error" else locus
-            found.setdefault(at, problem)
+            found.setdefault(at, error_locus(seen.sample, seen.template)[1])
     return found

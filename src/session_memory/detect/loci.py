@@ -71,8 +71,16 @@ _WRONG_PLACE = (
     (re.compile(r"\bcd: .*?(?:no such file|not a directory)", re.I), "cd"),
 )
 
+# Most errors have none of these words, and are then spared a dozen patterns.
+_HINTS = (
+    *("not found", "not recognized", "no module", "cannot find", "no such file", "git repository"),
+    *("doesn't want", "rejected", "denied", "could not", "enoent", "makefile", ".toml", ".json"),
+)
+# A word that no mask stands for: a path or a number alone says nothing about what went wrong.
+_TELLING = re.compile(r"(?<![<\w])[^\W\d_]{2,}(?![\w>])")
 
-@lru_cache(maxsize=16_384)
+
+@lru_cache(maxsize=32_768)
 def command_locus(command: str) -> str:
     """The command by its programs and subcommands, arguments masked; '' for one that only looks."""
     kept = [
@@ -115,18 +123,22 @@ def path_locus(path: str, roots: tuple[str, ...]) -> str:
     return plain.removeprefix("./")[:_LOCUS_CHARS]
 
 
-def error_locus(text: str) -> tuple[SignalType, str]:
-    """What kind of trouble an error line tells of, and its normalised form."""
-    if _REFUSED.search(text):
+@lru_cache(maxsize=4096)
+def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
+    """What kind of trouble an error tells of, and its normalised form; '' if it tells nothing."""
+    lowered = sample.lower()
+    if not any(word in lowered for word in _HINTS):
+        return "recurring_error", template if _TELLING.search(template) else ""
+    if _REFUSED.search(sample):
         return "denied_permission", ""
-    if missing := _first(_MISSING_TOOL.search(text)):
+    if missing := _first(_MISSING_TOOL.search(sample)):
         return "missing_tool", f"command {missing.rsplit('/', 1)[-1]}"
-    if missing := _first(_MISSING_MODULE.search(text)):
+    if missing := _first(_MISSING_MODULE.search(sample)):
         return "missing_tool", f"module {missing}"
     for pattern, name in _WRONG_PLACE:
-        if found := pattern.search(text):
+        if found := pattern.search(sample):
             return "wrong_directory", name or _first(found) or "file"
-    return "recurring_error", mask(text)
+    return "recurring_error", template if _TELLING.search(template) else ""
 
 
 def _first(match: re.Match[str] | None) -> str:

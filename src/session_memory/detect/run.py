@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from session_memory.core.masks import error_line
+from session_memory.core.masks import error_line, mask
 from session_memory.core.patterns import Candidate, Cure
 from session_memory.detect.cluster import cluster, reaches
 from session_memory.detect.loci import error_locus
@@ -63,7 +63,7 @@ def fix(patterns: SqlitePatterns, text: str) -> Fix | None:
     """What worked after this error, or after the one most like it; None for an unknown one."""
     mine(patterns)
     line = error_line(text) or text
-    _, locus = error_locus(line)
+    _, locus = error_locus(line, mask(line))
     found = cluster(patterns.evidence, 1, patterns.statuses())
     problems = {
         one.locus: one

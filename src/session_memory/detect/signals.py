@@ -12,7 +12,6 @@ from session_memory.core.patterns import Signal, SignalType, pattern_id
 from session_memory.core.schema import CommandRun, Digest
 from session_memory.detect.cures import cures
 from session_memory.detect.loci import command_locus, error_locus, path_locus, wording_locus
-from session_memory.detect.templates import is_telling, tokens
 
 CHURN_EDITS = 8
 SEARCH_CALLS = 30
@@ -72,7 +71,7 @@ def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
                 count=found.count,
                 usd=None if digest.cost.usd is None else digest.cost.usd * share,
                 minutes=minutes * share,
-                quote=excerpt(found.quote, _QUOTE_CHARS),
+                quote=_quote(found.quote),
                 seq=found.seq,
                 at=found.at or digest.last_at,
                 about=found.about,
@@ -91,6 +90,12 @@ def _sum(one: Signal, other: Signal) -> Signal:
         minutes=one.minutes + other.minutes,
         tried=one.tried + other.tried,
     )
+
+
+def _quote(text: str) -> str:
+    """On one line; most of what a digest holds is so already."""
+    plain = len(text) <= _QUOTE_CHARS and text.isprintable()
+    return text if plain else excerpt(text, _QUOTE_CHARS)
 
 
 def _active_minutes(digest: Digest) -> float:
@@ -132,16 +137,10 @@ def _of_run(signal_type: SignalType, locus: str, run: CommandRun) -> Found:
 def errors(digest: Digest, _place: Place) -> Iterator[Found]:
     """Error texts: missing tools and wrong directories by name, the others by template."""
     for seen in digest.errors:
-        signal_type, locus = error_locus(seen.sample)
+        signal_type, locus = error_locus(seen.sample, seen.template)
         if signal_type == "denied_permission":
             locus = seen.tool or "tool call"
-            yield Found(signal_type, locus, seen.count, seen.count, seen.sample, seen.seq)
-            continue
-        if not is_telling(tokens(seen.template)):
-            continue  # a path or a number alone says nothing about what went wrong
-        if signal_type == "recurring_error":
-            locus = seen.template  # made from the whole line, which a sample may cut
-        yield Found(signal_type, locus, seen.count, seen.count, quote=seen.sample, seq=seen.seq)
+        yield Found(signal_type, locus, seen.count, seen.count, seen.sample, seen.seq)
 
 
 def edit_churn(digest: Digest, place: Place) -> Iterator[Found]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 import msgspec
 
@@ -32,12 +33,15 @@ class Group(msgspec.Struct):
     members: list[str]
 
 
-def tokens(text: str) -> tuple[str, ...]:
-    """The words of a masked text; a word that varies is the same word everywhere."""
-    return tuple(
-        _ANY if _VARIABLE.search(word) or _HOST.match(word) else word
-        for word in _SEPARATE.sub(r" \1 ", mask(text)).split()
-    )
+def tokens(text: str, *, masked: bool = False) -> tuple[str, ...]:
+    """The words of a text; a word that varies is the same word everywhere."""
+    parted = _SEPARATE.sub(r" \1 ", text if masked else mask(text))
+    return tuple(map(_constant, parted.split()))
+
+
+@lru_cache(maxsize=16_384)
+def _constant(word: str) -> str:
+    return _ANY if _VARIABLE.search(word) or _HOST.match(word) else word
 
 
 def is_telling(words: tuple[str, ...]) -> bool:
@@ -54,12 +58,12 @@ def similarity(one: list[str] | tuple[str, ...], other: list[str] | tuple[str, .
     return sum(a == b for a, b in zip(one, other, strict=True)) / len(one)
 
 
-def group(texts: Iterable[str]) -> list[Group]:
+def group(texts: Iterable[str], *, masked: bool = False) -> list[Group]:
     """Distinct texts grouped, groups and members in sorted order."""
     tree: dict[tuple[object, ...], list[Group]] = {}
     same: dict[tuple[str, ...], list[str]] = {}
     for text in sorted(set(texts)):
-        words = tokens(text)
+        words = tokens(text, masked=masked)
         # Without a constant word there is nothing to be alike in.
         same.setdefault(words if is_telling(words) else (text,), []).append(text)
     for words in sorted(same):

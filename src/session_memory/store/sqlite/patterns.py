@@ -93,7 +93,7 @@ class SqlitePatterns:
             )
 
     def evidence(self, since: int | None = None, repo: str | None = None) -> Iterator[Mined]:
-        """Every mined session worth it, in order of its number."""
+        """Every mined session worth it, the one captured last first."""
         parents: dict[int, int] = dict(
             rows(
                 self._db,
@@ -110,7 +110,7 @@ class SqlitePatterns:
             "SELECT s.id, s.flavor, s.external_id, CASE WHEN p.root IS NULL THEN NULL ELSE p.key"
             " END, s.ended_at, m.body FROM mined m JOIN session s ON s.id = m.session_id"
             f" LEFT JOIN project p ON p.id = s.project_id WHERE {' AND '.join(where)}"
-            " ORDER BY m.session_id",
+            " ORDER BY m.session_id DESC",
             bindings,
         ):
             flavor, external_id, key, at = row[1:5]

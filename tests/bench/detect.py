@@ -1,0 +1,93 @@
+"""Detection over many digests: the first run mines them all, the second only folds what is kept."""
+
+from __future__ import annotations
+
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+if not __package__:  # run as a file: the repository is what `tests.bench` is found in
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from session_memory.core.schema import CommandRun, Cost, Digest, ErrorSeen
+from session_memory.detect.run import Wanted, detect
+from session_memory.store.sqlite import open_store
+from session_memory.store.sqlite.patterns import open_patterns
+from session_memory.testing.store_drafts import START, Said, capture, distilled, event
+
+PROGRAMS = ("git push", "npm run build", "pytest -q", "make test", "cargo build", "go test ./...")
+TROUBLE = ("cannot open {} for writing", "connection to {} refused", "unknown option {} given")
+BATCH = 1000
+
+
+def digests(count: int) -> Iterator[Digest]:
+    """Sessions of a dozen commands each, a third failing; many words of their own, many shared."""
+    chance = random.Random(7)
+    for number in range(count):
+        runs = tuple(
+            CommandRun(
+                f"{chance.choice(PROGRAMS)} --at pkg{chance.randrange(5000)}",
+                exit=int(failed := chance.random() < 0.3),
+                is_error=failed,
+                at=START + number,
+                seq=2 * at,
+                verifies=chance.random() < 0.3,
+            )
+            for at in range(12)
+        )
+        errors = tuple(
+            ErrorSeen(text, 1, text, 2 * at + 1, "Bash")
+            for at in range(3)
+            for text in [chance.choice(TROUBLE).format(f"thing{chance.randrange(20_000)}")]
+        )
+        yield distilled(
+            flavor=chance.choice(("claude", "codex")),
+            outcome=chance.choice(("success", "partial", "fail")),
+            events=60,
+            duration_s=900.0,
+            tools={"Bash": 12, "Edit": 9},
+            files={f"src/m{chance.randrange(400)}.py": chance.randrange(12)},
+            commands=runs,
+            errors=errors,
+            corrections=(f"no, use tool{chance.randrange(3000)} instead of that",)
+            * (number % 3 == 0),
+            cost=Cost(output=1000, usd=0.5),
+        )
+
+
+def fill(directory: str, count: int) -> None:
+    """A store of so many sessions, each with a digest."""
+    with open_store(directory, START, create_missing=True) as store:
+        made = digests(count)
+        for first in range(0, count, BATCH):
+            said = [
+                Said(f"s{at}", f"/logs/{at}", (event(at, f"text {at}"),))
+                for at in range(first, min(count, first + BATCH))
+            ]
+            sessions = capture(store, *said)
+            with store.writing() as writer:
+                for session, one in zip(sessions, made, strict=False):
+                    writer.save_digest(session, one, None)
+
+
+def main(count: int) -> int:
+    """Print CPU seconds of both runs and the peak memory of this process."""
+    with tempfile.TemporaryDirectory() as directory:
+        fill(directory, count)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        for name in ("first run", "second run"):
+            started = time.process_time()
+            with open_patterns(directory, START) as patterns:
+                found = detect(patterns, Wanted(), START)
+            print(f"{name}: {time.process_time() - started:.1f} CPU s, {len(found)} candidates")
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        print(f"{count} digests, peak memory {peak} MB ({before} MB before detection)")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000))
