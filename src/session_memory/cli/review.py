@@ -188,24 +188,26 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
 
 
 @command.command()
-@click.argument("file", type=click.File("rb"))
+@click.argument("file", type=click.File("rb"), required=False)
 @_dry
 @json_option
 @pass_app
 def propose(app: App, file: Any, dry_run: bool) -> None:
-    """Take proposals from FILE (`-` is stdin), a JSON array, and look at evidence anew."""
+    """Take in what `detect` found, or FILE (`-` is stdin): a JSON array of proposals.
+
+    Provisional patterns are looked at anew with the evidence that has come in.
+    """
     from session_memory.curate.catalog import write_proposals
     from session_memory.curate.review import propose as take_in
     from session_memory.curate.review import regate
 
-    try:
-        found = msgspec.json.decode(file.read(INPUT_LIMIT), type=list[Proposal])
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise UsageError(f"these are no proposals: {error}") from None
+    found = _detected(app) if file is None else _given(file)
     clean = _clean(app)
 
     def decide(catalog: Catalog) -> Sequence[Reviewed]:
-        catalog = take_in(catalog, found, clean)
+        # Detection tells all there is: what it no longer finds, somebody may have had forgotten.
+        before = Catalog(catalog.patterns) if file is None else catalog
+        catalog = take_in(before, found, clean)
         changed = regate(catalog, app.clock(), app.config.curate)
         if not dry_run:
             write_proposals(app.paths.data, catalog.proposals)
@@ -213,6 +215,24 @@ def propose(app: App, file: Any, dry_run: bool) -> None:
 
     app.note(f"{len(found)} proposals")
     _carry_out(app, decide, dry_run)
+
+
+def _given(file: Any) -> list[Proposal]:
+    try:
+        return msgspec.json.decode(file.read(INPUT_LIMIT), type=list[Proposal])
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"these are no proposals: {error}") from None
+
+
+def _detected(app: App) -> list[Proposal]:
+    from session_memory.curate.candidates import proposals_of
+    from session_memory.detect.cluster import cluster
+    from session_memory.detect.run import MIN_FREQUENCY
+    from session_memory.store.sqlite.patterns import open_patterns
+
+    with open_patterns(str(app.paths.data), app.clock()) as patterns:
+        found = cluster(patterns.evidence, MIN_FREQUENCY, patterns.statuses())
+        return proposals_of(found, patterns.evidence())
 
 
 def _decide_each(app: App, action: Any, names: Sequence[str], options: dict[str, Any]) -> None:
@@ -247,6 +267,7 @@ def _carry_out(app: App, decide: Decide, dry_run: bool) -> None:
             catalog = catalog.with_pattern(item.pattern)
         if done and not dry_run:
             write_patterns(data, catalog, [item.pattern.id for item in done])
+            _note_in_store(app, catalog)
     if app.json:
         emit_json({"dry_run": dry_run, "decisions": [told(item) for item in done]})
     for item in done:
@@ -256,6 +277,22 @@ def _carry_out(app: App, decide: Decide, dry_run: bool) -> None:
             app.warn(warning.message)
     if any(item.warnings for item in done):
         click.get_current_context().exit(EXIT_WARNINGS)
+
+
+def _note_in_store(app: App, catalog: Catalog) -> None:
+    """Let the store know where every pattern stands, also after a run that was cut off.
+
+    A pattern whose file is lost keeps what the store knows of it: a rejection outlives the file.
+    """
+    from session_memory.store.sqlite.patterns import open_patterns
+
+    if not app.paths.store_db.exists():
+        return
+    with open_patterns(str(app.paths.data), app.clock()) as patterns:
+        noted = patterns.statuses()
+        for name in sorted(noted.keys() & catalog.patterns.keys()):
+            if noted[name] != (status := catalog.status(name)):
+                patterns.decide(name, status, app.clock())
 
 
 def _catalog(app: App) -> Catalog:
