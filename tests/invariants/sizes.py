@@ -13,7 +13,7 @@ class Sizes(msgspec.Struct, frozen=True):
     """How many of everything; the seeds follow from `seed` alone."""
 
     seed: int = 1
-    ways: int = 6
+    ways: int = 4
     kills: int = 2
     """In each flow."""
     faults: int = 3
@@ -21,9 +21,9 @@ class Sizes(msgspec.Struct, frozen=True):
     full_disks: int = 1
     cuts: int = 6
     """Places of a session at which its log is cut and swept."""
-    parsed_cuts: int = 500
-    """Places at which it is cut and parsed only; every byte in the large size."""
-    mutants: int = 600
+    parsed_cuts: int = 300
+    """Places at which it is cut and parsed only."""
+    mutants: int = 480
     """In each flavour, of built lines and as many of genuine ones."""
     tails: int = 1
     """Files of each flavour that grow while they are swept."""
@@ -41,6 +41,7 @@ LARGE = Sizes(
     faults=14,
     full_disks=10,
     cuts=60,
+    parsed_cuts=1_000_000,  # every byte there is
     mutants=8_400,
     tails=10,
     processes=16,

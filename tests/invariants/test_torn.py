@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from tests.invariants.broken import broken, difference
 from tests.invariants.sessions import BUILDERS, FLAVORS, LOGS, log_file
-from tests.invariants.sizes import IS_LARGE, SIZES, record
+from tests.invariants.sizes import SIZES, record
 
 from session_memory.adapters.common import Block, Normalized, SourceFile, decode_record
 from session_memory.adapters.registry import adapter
@@ -44,10 +44,8 @@ def content_of(flavor: str, tmp_path: Path) -> bytes:
 
 
 def cuts_of(content: bytes, ends: list[int]) -> list[int]:
-    """Every byte, or in the small size those around each end of a line and some of the others."""
+    """Those around each end of a line and as many of the others as the size allows."""
     every = range(len(content) + 1)
-    if IS_LARGE:
-        return list(every)
     near = {end + away for end in (0, *ends) for away in (-2, -1, 0, 1, 2)}
     chosen = random.Random(SIZES.seed).sample(every, min(len(every), SIZES.parsed_cuts))
     return sorted(near.intersection(every).union(chosen))
