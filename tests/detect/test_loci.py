@@ -26,6 +26,14 @@ def test_commands_are_named_by_program_and_subcommand(command: str, locus: str) 
     assert command_locus(command) == locus
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["git push origin x", "npm run build", "npm exec tsc -p .", "make -j4 all", "uv run ruff"],
+)
+def test_a_plain_command_has_the_name_it_has_among_others(command: str) -> None:
+    assert command_locus(command) == command_locus(f"cd app && {command} 2>&1 | tail -3")
+
+
 def test_paths_are_relative_to_the_repository_wherever_it_lies() -> None:
     assert path_locus("/a/shop/src/x.py", ("/a/shop",)) == "src/x.py"
     assert path_locus("D:\\b\\shop\\src\\x.py", ("D:\\b\\shop",)) == "src/x.py"

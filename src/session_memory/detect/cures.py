@@ -25,6 +25,8 @@ class Attempt(msgspec.Struct, frozen=True):
 def cures(digest: Digest) -> Iterator[Attempt]:
     """Attempts at every problem, one per failure; what was cured by an edit has no command."""
     runs = digest.commands
+    if not any(run.is_error for run in runs):
+        return
     loci = [command_locus(run.command) for run in runs]
     problems = _problems(digest)
     told: dict[str, str] = {}
