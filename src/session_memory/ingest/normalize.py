@@ -91,7 +91,7 @@ class Drafter:
         if command and not untouched:
             command = redact.redact_text(command)
         if files and not (untouched and raw.kind == "tool_call"):
-            files = tuple(redact.redact_text(file) for file in files)
+            files = tuple(self._word(file) for file in files)
         tool = self._word(raw.tool) if raw.tool else None
         return EventDraft(
             pos=raw.pos,
@@ -122,7 +122,7 @@ class Drafter:
         )
 
     def _word(self, word: str) -> str:
-        """Tool names and labels are few: each is cleaned once."""
+        """Tool names, labels, paths and branches are few: each is cleaned once."""
         clean = self._words.get(word)
         if clean is None:
             clean = self._redactor.redact_text(word)
@@ -133,7 +133,7 @@ class Drafter:
     def facts(self, part: SessionPart) -> list[Fact]:
         """A part's facts, titles and paths redacted."""
         return [
-            Fact(fact.name, self._redactor.redact_text(fact.value), fact.pos)
+            Fact(fact.name, self._word(fact.value), fact.pos)
             if isinstance(fact.value, str)
             else fact
             for fact in part.facts

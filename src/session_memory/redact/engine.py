@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from session_memory.redact.fields import named_value, pair_value
+from session_memory.redact.fields import is_secret_name, named_value, pair_value
 from session_memory.redact.linear import Match, Pattern, compile_pattern, compile_set, literal
 from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
 from session_memory.redact.placeholder import marks, placeholder
@@ -64,6 +64,7 @@ class Redactor:
         self._key = key if len(key) <= blake2b.MAX_KEY_SIZE else blake2b(key).digest()
         # The user's own rules come first: they know best what a secret is called.
         self._rules = (*extra, *rules)
+        self._has_extra = bool(extra)
         self._patterns: dict[int, Pattern] = {}
         self._always = {n for n, rule in enumerate(self._rules) if not rule.keywords}
         found_by = defaultdict[bytes, list[int]](list)
@@ -110,6 +111,8 @@ class Redactor:
             return encoded
         try:
             document: Json = msgspec.json.decode(encoded)
+            if self._is_clean(document):
+                return encoded
             redacted = self._redact_value(document)
             return encoded if redacted == document else msgspec.json.encode(redacted)
         except UNDECODABLE:
@@ -176,6 +179,29 @@ class Redactor:
             if secret and (rule.check is None or rule.check(secret)):
                 start = match.span()[0] if rule.lead else first
                 yield Found(start, last, order, secret, first, rule.lead)
+
+    def _is_clean(self, document: Json) -> bool:
+        """One look at all strings together, which spares most documents a look at each.
+
+        They stand on lines of their own, so our rules find in them what they find in each; a rule
+        of the user's may hang on where a text begins, so with such rules nothing is spared.
+        """
+        if self._has_extra:
+            return False
+        texts: list[str] = []
+        stack = [document]
+        while stack:
+            value = stack.pop()
+            if isinstance(value, str):
+                texts.append(value)
+            elif isinstance(value, list):
+                stack += value
+            elif isinstance(value, dict):
+                if any(is_secret_name(name) for name in value) or pair_value(value):
+                    return False
+                texts += value
+                stack += value.values()
+        return not self._candidates("\n".join(texts).encode("utf-8", "surrogatepass"))
 
     def _redact_value(self, value: Json) -> Json:
         match value:

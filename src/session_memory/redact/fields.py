@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from session_memory.redact.names import SECRET_NAME
 from session_memory.redact.placeholder import MARK
@@ -22,6 +23,12 @@ def pair_value(fields: Mapping[str, object]) -> str | None:
         if isinstance(called, str) and len(called) < 200 and SECRET_NAME.search(called):
             return next((value for value in _VALUE_FIELDS if value in fields), None)
     return None
+
+
+@lru_cache(maxsize=4096)
+def is_secret_name(name: str) -> bool:
+    """Whether a field of this name may hold a secret; the names of tools' inputs are few."""
+    return SECRET_NAME.search(name) is not None
 
 
 def named_value(name: str, value: object, *, named: bool) -> bytes | None:
