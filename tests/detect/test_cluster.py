@@ -68,6 +68,13 @@ def test_near_duplicates_of_an_error_are_one_candidate_with_their_cures() -> Non
     assert (cure.command, cure.worked, cure.tried) == ("make keys", 2, 3)
 
 
+def test_a_correction_in_nearly_the_same_words_is_the_same() -> None:
+    said = ["install instead pip uv", "install instead pip use uv", "commit message short"]
+    sessions = [mined(at, signal("user_correction", text)) for at, text in enumerate(said)]
+    assert [(one.locus, one.sessions) for one in found(*sessions, bar=2)] == [(said[1], 2)]
+    assert len(found(*sessions)) == 2
+
+
 @pytest.mark.rows("DET-07")
 def test_the_name_decided_on_wins_among_near_duplicates() -> None:
     texts = ["cannot open <path> for user anna now", "cannot open <path> for user bert now"]

@@ -18,6 +18,7 @@ from session_memory.core.patterns import (
     pattern_id,
 )
 from session_memory.detect.templates import group
+from session_memory.detect.wordings import alike
 
 SHARE = 0.5
 """One session fills at most this share of the bar, however often something happened in it."""
@@ -44,20 +45,24 @@ class _Tally(msgspec.Struct):
 
 
 class _Names(msgspec.Struct, frozen=True):
-    """The representative of every error that has near duplicates, and what is worth folding."""
+    """What has near duplicates, with the one it counts under, and what is worth folding."""
 
-    alike: dict[str, str]
-    frequent: frozenset[str]
+    errors: dict[str, str]
+    corrections: dict[str, str]
+    frequent: frozenset[str] = frozenset()
 
     def of(self, signal: Signal) -> tuple[str, str, str]:
         """(id, locus, about) under which a signal counts."""
-        if signal.type == "recurring_error" and signal.locus in self.alike:
-            locus = self.alike[signal.locus]
-            return pattern_id(signal.type, locus), locus, ""
-        if signal.about in self.alike:
-            about = self.alike[signal.about]
-            return pattern_id(signal.type, signal.locus, about), signal.locus, about
-        return signal.pattern, signal.locus, signal.about
+        locus, about = signal.locus, signal.about
+        if signal.type == "recurring_error":
+            locus = self.errors.get(locus, locus)
+        elif signal.type == "user_correction":
+            locus = self.corrections.get(locus, locus)
+        elif about:
+            about = self.errors.get(about, about)
+        if locus == signal.locus and about == signal.about:
+            return signal.pattern, locus, about
+        return pattern_id(signal.type, locus, about), locus, about
 
 
 def reaches(candidate: Candidate, bar: int) -> bool:
@@ -98,44 +103,46 @@ def cluster(
 
 
 def _names(evidence: Iterable[Mined], bar: int, known: Mapping[str, PatternStatus]) -> _Names:
-    errors: set[str] = set()
-    attempts: set[tuple[str, str]] = set()
     counts: Counter[str] = Counter()
+    joinable: dict[str, Signal] = {}  # what may count under another name
     for mined in evidence:
         for signal in mined.signals:
             counts[signal.pattern] += signal.count
-            if signal.type == "recurring_error":
-                errors.add(signal.locus)
-            elif signal.type == "cure":
-                attempts.add((signal.locus, signal.about))
-    alike = _alike(errors, known)
-    # What counts under another name brings its occurrences along.
+            if signal.about or signal.type in ("recurring_error", "user_correction"):
+                joinable.setdefault(signal.pattern, signal)
+    loci: dict[SignalType, set[str]] = {}
+    for signal in joinable.values():
+        loci.setdefault(signal.type, set()).add(signal.locus)
+    names = _Names(
+        _chosen("recurring_error", _templates(loci.get("recurring_error", ())), known),
+        _chosen("user_correction", alike(loci.get("user_correction", ())), known),
+    )
     gained: Counter[str] = Counter()
-    for locus, chosen in alike.items():
-        gained[pattern_id("recurring_error", chosen)] += counts[
-            pattern_id("recurring_error", locus)
-        ]
-    for command, about in attempts:
-        if about in alike:
-            name = pattern_id("cure", command, alike[about])
-            gained[name] += counts[pattern_id("cure", command, about)]
+    for pattern, signal in joinable.items():  # it brings its occurrences along
+        gained[names.of(signal)[0]] += counts[pattern]
     counts.update(gained)
-    return _Names(alike, frozenset(name for name, count in counts.items() if count >= bar))
+    frequent = frozenset(name for name, count in counts.items() if count >= bar)
+    return msgspec.structs.replace(names, frequent=frequent)
 
 
-def _alike(errors: set[str], known: Mapping[str, PatternStatus]) -> dict[str, str]:
-    """Error text to the one it is counted under, for those that have near duplicates."""
+def _templates(errors: Iterable[str]) -> list[list[str]]:
+    return [found.members for found in group(errors, masked=True)]
 
-    def precedence(text: str) -> tuple[bool, bool, str]:
-        status = known.get(pattern_id("recurring_error", text))
-        return status in (None, "candidate"), status is None, text
 
-    alike: dict[str, str] = {}
-    for found in group(errors, masked=True):
-        if len(found.members) > 1:
-            chosen = min(found.members, key=precedence)
-            alike.update(dict.fromkeys(found.members, chosen))
-    return alike
+def _chosen(
+    signal_type: SignalType, groups: list[list[str]], known: Mapping[str, PatternStatus]
+) -> dict[str, str]:
+    """Locus to the one it is counted under, for those that have near duplicates."""
+
+    def precedence(locus: str) -> tuple[bool, bool, str]:
+        status = known.get(pattern_id(signal_type, locus))
+        return status in (None, "candidate"), status is None, locus
+
+    chosen: dict[str, str] = {}
+    for members in groups:
+        if len(members) > 1:
+            chosen.update(dict.fromkeys(members, min(members, key=precedence)))
+    return chosen
 
 
 def _add(tally: _Tally, mined: Mined, signal: Signal, name: str) -> None:
