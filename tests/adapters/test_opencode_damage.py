@@ -51,7 +51,9 @@ def test_parts_of_a_message_that_cannot_be_read_are_not_the_messages_before_it(
     assert [event.text for event in of_kind(bundle, "user_prompt")] == ["fix the test", "go on"]
     assert ("other", "no_role", "I delete all of it.") in told(bundle)
     assert len(of_kind(bundle, "error")) == len(of_kind(whole, "error")) == 1
-    assert sum(usage.input for usage in part_of(bundle).usages) == 150
+    # What it cost is left for when it can be read: it would count twice under two keys.
+    assert sum(usage.input for usage in part_of(bundle).usages) == 100
+    assert bundle.ignored["step-finish/no_role"] == 1
 
 
 def test_text_that_is_no_utf8_costs_neither_its_session_nor_the_sweep(tmp_path: Path) -> None:

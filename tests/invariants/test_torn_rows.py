@@ -77,7 +77,7 @@ def test_a_file_torn_at_any_byte_costs_only_its_own_record(tmp_path: Path, kind:
             path.write_bytes(content[:cut])
             bundle = parse(tmp_path)
             if kind == "message":  # without it nobody says whose its parts are, but they are told
-                own = failures(before)
+                own = of_messages(before)
                 assert prompts(bundle) <= prompts_of(before), f"{path.name} torn at {cut}"
             assert lost(before, told(bundle), own) == set(), f"{path.name} torn at {cut}"
             assert bundle.parse_errors == 1, f"{path.name} torn at {cut}: not counted"
@@ -95,9 +95,9 @@ def prompts_of(events: list[Told]) -> set[str]:
     return {text for kind, text in events if kind == "user_prompt"}
 
 
-def failures(events: list[Told]) -> set[str]:
-    """What only a message's own record tells."""
-    return {text for kind, text in events if kind == "error"}
+def of_messages(events: list[Told]) -> set[str]:
+    """What takes a message's own record: how it failed, and what its steps cost."""
+    return {text for kind, text in events if kind in ("error", "system")}
 
 
 def test_a_torn_file_that_is_completed_gives_the_store_of_a_whole_one(tmp_path: Path) -> None:
@@ -149,7 +149,9 @@ def test_no_mutant_of_a_row_costs_another_row(tmp_path: Path) -> None:
         mutant = mutate(data.encode(), b"", chance).rstrip(b"\n")
         put(tmp_path, table, name, mutant)
         bundle = parse(tmp_path)
-        own = failures(before) if table == "message" else own_texts(tmp_path, before, name)
+        own = of_messages(before)
+        if table == "part":
+            own |= own_texts(tmp_path, before, name)
         problem = f"{number} ({getattr(mutate, '__name__', '')}) of {table}"
         assert lost(before, told(bundle), own) == set(), problem
         if decode_record(mutant) is None:

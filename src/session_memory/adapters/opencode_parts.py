@@ -154,6 +154,9 @@ class Teller:
 
     def step_finish(self, part: Record) -> None:
         """The end of one response of the model, and the place that says what it cost."""
+        if not self.message.role:  # once its message can be read it counts, under another key
+            self.ignored["step-finish/no_role"] += 1
+            return
         self.message.steps += 1
         self._spend(part, as_text(part.get("reason")))
 
@@ -193,7 +196,10 @@ class Teller:
     def _spend(self, stated: Record, reason: str) -> None:
         message = self.message
         began = message.created or f"{self.part.external_id}:{message.id}"
-        usage = usage_of(stated, f"{began}:{message.steps}", message.model, message.latest)
+        # A message whose only step is missing says the same, so both must be one usage.
+        step = message.steps or 1
+        at = message.created or message.latest  # not moved by a part that cannot be read yet
+        usage = usage_of(stated, f"{began}:{step}", message.model, at)
         if usage is None:
             return
         self.part.spend(usage)
