@@ -258,6 +258,15 @@ def test_undo_steps_back_through_decisions_and_forgets_none() -> None:
     assert undo(catalog, "bob", NOON, POLICY).pattern.current.status == "candidate"
 
 
+def test_undo_takes_back_what_a_person_decided_not_what_evidence_did() -> None:
+    catalog, _ = decide(catalog_of(proposal(evidence=THIN)), "approve")
+    grown = more(catalog, STRONG)
+    (promoted,) = regate(grown, NOON, AUTO)
+    done = undo(grown.with_pattern(promoted.pattern), "bob", NOON, POLICY)
+    assert (done.before, done.pattern.current.status) == ("approved", "candidate")
+    assert done.pattern.current.undoes == 1
+
+
 def test_undoing_a_retirement_passes_the_gate_again() -> None:
     catalog, _ = decide(catalog_of(proposal()), "approve")
     catalog, _ = decide(catalog, "retire")

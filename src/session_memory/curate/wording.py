@@ -22,7 +22,8 @@ def make_clean(redactor: Redactor) -> Clean:
     """A function that takes secrets, escapes and invisible characters out of a text."""
 
     def clean(text: str) -> str:
-        # Stripping first would miss nothing, but it may join the halves of a secret: so both.
+        # Stripping may join the halves of a secret, or a whole one with the word beside it: so
+        # secrets are looked for before and after.
         plain = stripped(render(redactor.redact_text(text)))
         return stripped(render(redactor.redact_text(plain))).strip()
 
