@@ -58,6 +58,7 @@ def command() -> None:
 def list_(app: App, everything: bool, status: Status | None) -> None:
     """What awaits a decision: its evidence, and what the gate makes of it."""
     from session_memory.cli.review_output import as_text, described
+    from session_memory.curate.bloat import what_is_said
     from session_memory.curate.review import awaits_decision
 
     catalog, policy = _catalog(app), app.config.curate
@@ -67,7 +68,8 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
         if status == catalog.status(name)
         or (status is None and (everything or awaits_decision(catalog, name, policy)))
     ]
-    rows = [described(catalog, name, app.config.curate) for name in names]
+    said = what_is_said(catalog)
+    rows = [described(catalog, name, policy, said) for name in names]
     if app.json:
         emit_json({"revision": catalog.revision, "patterns": rows})
         return

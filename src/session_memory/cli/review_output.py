@@ -9,7 +9,7 @@ import msgspec
 from session_memory.cli.output import human_time, one_line, safe
 from session_memory.config import Curate
 from session_memory.core.catalog import Catalog, GateResult, Pattern, Snapshot
-from session_memory.curate.bloat import bloat_warnings
+from session_memory.curate.bloat import Said, bloat_warnings
 from session_memory.curate.review import Reviewed, awaits_decision, find, grounds
 
 
@@ -30,7 +30,9 @@ def sentence(item: Reviewed, dry_run: bool) -> str:
     return f"{text}; {'; '.join(map(str, item.gate.shortfalls))}" if thin else text
 
 
-def described(catalog: Catalog, name: str, policy: Curate) -> dict[str, Any]:
+def described(
+    catalog: Catalog, name: str, policy: Curate, said: Said | None = None
+) -> dict[str, Any]:
     """Everything a person needs in order to decide."""
     entry, ground = find(catalog, name), grounds(catalog, name, policy)
     current = entry.current if isinstance(entry, Pattern) else None
@@ -48,7 +50,7 @@ def described(catalog: Catalog, name: str, policy: Curate) -> dict[str, Any]:
         "snapshot": ground.snapshot,
         "evidence": ground.evidence,
         "gate": _gate_facts(ground.gate),
-        "warnings": bloat_warnings(catalog, entry, policy.max_patterns),
+        "warnings": bloat_warnings(catalog, entry, policy.max_patterns, said),
     }
 
 

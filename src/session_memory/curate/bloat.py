@@ -22,26 +22,49 @@ class BloatWarning(msgspec.Struct, frozen=True):
 _SPEAKS: frozenset[Status] = frozenset({*LIVE, "rejected", "candidate"})
 
 
+class Said(msgspec.Struct, frozen=True):
+    """Who says what: looked up once for many entries, since comparing each with each is slow."""
+
+    texts: dict[str, list[str]]
+    loci: dict[tuple[str, str], list[str]]
+    live: frozenset[str]
+
+
+def what_is_said(catalog: Catalog) -> Said:
+    """The texts and loci of everything that speaks, in order of the ids."""
+    texts: dict[str, list[str]] = {}
+    loci: dict[tuple[str, str], list[str]] = {}
+    for name, entry in sorted({**catalog.proposals, **catalog.patterns}.items()):
+        if catalog.status(name) in _SPEAKS:
+            texts.setdefault(_plain(entry.text), []).append(name)
+            loci.setdefault(_place(entry), []).append(name)
+    live = (name for name in catalog.patterns if catalog.status(name) in LIVE)
+    return Said(texts, loci, frozenset(live))
+
+
 def bloat_warnings(
-    catalog: Catalog, entry: Proposal | Pattern, limit: int
+    catalog: Catalog, entry: Proposal | Pattern, limit: int, said: Said | None = None
 ) -> tuple[BloatWarning, ...]:
     """Exact duplicates, near duplicates (same type and locus), and a catalog that is full."""
-    found: list[BloatWarning] = []
-    for name, other in sorted({**catalog.proposals, **catalog.patterns}.items()):
-        status = catalog.status(name)
-        if name == entry.id or status not in _SPEAKS:
-            continue
-        if _plain(other.text) == _plain(entry.text):
-            message = f"{entry.id} says the same as {name} ({status})"
-            found.append(BloatWarning("same_text", name, message))
-        elif (other.type, _plain(other.locus)) == (entry.type, _plain(entry.locus)):
-            message = f"{entry.id} has the type and locus of {name} ({status})"
-            found.append(BloatWarning("same_locus", name, message))
-    live = sum(catalog.status(name) in LIVE for name in catalog.patterns if name != entry.id)
+    said = said or what_is_said(catalog)
+    same = [name for name in said.texts.get(_plain(entry.text), ()) if name != entry.id]
+    near = [n for n in said.loci.get(_place(entry), ()) if n != entry.id and n not in same]
+    found = [
+        BloatWarning("same_text", n, f"{entry.id} says the same as {n} ({catalog.status(n)})")
+        for n in same
+    ]
+    for name in near:
+        message = f"{entry.id} has the type and locus of {name} ({catalog.status(name)})"
+        found.append(BloatWarning("same_locus", name, message))
+    live = len(said.live - {entry.id})
     if live >= limit:
         message = f"the catalog holds {live} patterns already; curate.max_patterns = {limit}"
         found.append(BloatWarning("too_many", None, message))
     return tuple(found)
+
+
+def _place(entry: Proposal | Pattern) -> tuple[str, str]:
+    return entry.type, _plain(entry.locus)
 
 
 def _plain(text: str) -> str:
