@@ -20,6 +20,7 @@ from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
+from session_memory.worker.forgetting import forget_live
 from session_memory.worker.run import PATIENCE_MS, Handler, Worker, WorkerReport
 
 
@@ -312,3 +313,16 @@ def test_killed_at_any_point_no_record_is_lost_or_done_twice(tmp_path: Path) -> 
     assert rough.waiting() == 0
     assert msgspec.json.encode(rough.space.dump()) == msgspec.json.encode(calm.space.dump())
     assert rough.space.findings() == []
+
+
+def test_forgetting_a_session_takes_its_records_along(bench: Bench) -> None:
+    log, other = spoken(1), spoken(2)
+    bench.space.write(log, other)
+    bench.note(log)
+    bench.work()
+    bench.note(log, "stop", turn="t1")
+    bench.note(other, "stop", turn="t2")
+    assert forget_live(bench.state, [log.session_id], bench.now) == 1
+    assert bench.waiting() == 1
+    left = [path.read_text(encoding="utf-8") for path in bench.state.rglob("*") if path.is_file()]
+    assert not any(log.session_id in text for text in left)

@@ -13,6 +13,7 @@ from session_memory.cli.stores import changing
 from session_memory.cli.times import Moment, to_ms
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
+from session_memory.worker.forgetting import forget_live
 
 SHOWN = 20
 
@@ -56,6 +57,7 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
                 _ask(plan)
             apply_forget(store, plan, wanted)
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
+            forget_live(app.paths.state, plan.sessions.values(), app.clock())
         left = store.traces(wanted.text) if wanted.text and not dry_run else []
     _tell(app, plan, dry_run)
     return 1 if left else EXIT_OK
