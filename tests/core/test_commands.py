@@ -158,3 +158,8 @@ def test_a_huge_command_is_read_at_its_head_only() -> None:
     assert check_of("x" * 5_000_000 + " && pytest") is None
     check = check_of("pytest " + "9" * 1_000_000)
     assert check is not None
+
+
+def test_the_tag_of_a_redacted_secret_is_no_word_of_the_command() -> None:
+    tagged = [check_of(f"make step-1 [REDACTED_SECRET:{tag}]") for tag in ("15e2e004", "2f004aaa")]
+    assert tagged[0] == tagged[1]

@@ -11,6 +11,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.stores import changing
 from session_memory.cli.times import Moment, to_ms
+from session_memory.curate.forgetting import forget_sessions as forget_in_catalog
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
 from session_memory.worker.forgetting import forget_live
@@ -55,7 +56,9 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
         if not dry_run:
             if not yes:
                 _ask(plan)
+            names = {(store.session(i).flavor, name) for i, name in plan.sessions.items()}
             apply_forget(store, plan, wanted)
+            forget_in_catalog(app.paths.data, names)
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
             forget_live(app.paths.state, plan.sessions.values(), app.clock())
         left = store.traces(wanted.text) if wanted.text and not dry_run else []

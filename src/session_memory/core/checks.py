@@ -143,9 +143,13 @@ class Check(msgspec.Struct, frozen=True):
     exit_tells: bool
 
 
+_TAG = re.compile(r"\[REDACTED_SECRET:[0-9a-f]+\]")
+
+
 @lru_cache(maxsize=1024)
 def check_of(command: str) -> Check | None:
     """The tests, builds, linters and type checkers a command runs; None if it runs none."""
+    command = _TAG.sub("[REDACTED_SECRET]", command)  # the tag is the store's, not the command's
     if _HINTS.isdisjoint(_WORD_BREAK.split(command[:SCAN_CHARS])):
         return None
     kinds: dict[CheckKind, None] = {}

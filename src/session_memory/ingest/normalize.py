@@ -102,7 +102,7 @@ class Drafter:
             at=raw.at,
             tool=tool,
             tool_class=raw.tool_class,
-            call_id=raw.call_id,
+            call_id=redact.redact_text(raw.call_id) if raw.call_id else None,
             is_error=raw.is_error,
             exit_code=raw.exit_code,
             files=files,
