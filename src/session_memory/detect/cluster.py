@@ -44,25 +44,15 @@ class _Tally(msgspec.Struct):
     merged: set[str] = set()
 
 
+Name = tuple[str, str, str]
+"""(id, locus, about) under which a signal counts."""
+
+
 class _Names(msgspec.Struct, frozen=True):
-    """What has near duplicates, with the one it counts under, and what is worth folding."""
+    """Which patterns count under another name, and which names are worth folding."""
 
-    errors: dict[str, str]
-    corrections: dict[str, str]
-    frequent: frozenset[str] = frozenset()
-
-    def of(self, signal: Signal) -> tuple[str, str, str]:
-        """(id, locus, about) under which a signal counts."""
-        locus, about = signal.locus, signal.about
-        if signal.type == "recurring_error":
-            locus = self.errors.get(locus, locus)
-        elif signal.type == "user_correction":
-            locus = self.corrections.get(locus, locus)
-        elif about:
-            about = self.errors.get(about, about)
-        if locus == signal.locus and about == signal.about:
-            return signal.pattern, locus, about
-        return pattern_id(signal.type, locus, about), locus, about
+    renamed: dict[str, Name]
+    frequent: frozenset[str]
 
 
 def reaches(candidate: Candidate, bar: int) -> bool:
@@ -86,7 +76,8 @@ def cluster(
     for mined in evidence():
         sessions.setdefault(mined.counts_as, (mined.flavor, mined.repo))
         for signal in mined.signals:
-            name, locus, about = names.of(signal)
+            renamed = names.renamed.get(signal.pattern)
+            name, locus, about = renamed or (signal.pattern, signal.locus, signal.about)
             if name in names.frequent:
                 tally = tallies.get(name)
                 if tally is None:
@@ -113,16 +104,18 @@ def _names(evidence: Iterable[Mined], bar: int, known: Mapping[str, PatternStatu
     loci: dict[SignalType, set[str]] = {}
     for signal in joinable.values():
         loci.setdefault(signal.type, set()).add(signal.locus)
-    names = _Names(
-        _chosen("recurring_error", _templates(loci.get("recurring_error", ())), known),
-        _chosen("user_correction", alike(loci.get("user_correction", ())), known),
-    )
-    gained: Counter[str] = Counter()
-    for pattern, signal in joinable.items():  # it brings its occurrences along
-        gained[names.of(signal)[0]] += counts[pattern]
-    counts.update(gained)
+    errors = _chosen("recurring_error", _templates(loci.get("recurring_error", ())), known)
+    corrections = _chosen("user_correction", alike(loci.get("user_correction", ())), known)
+    renamed: dict[str, Name] = {}
+    for pattern, signal in joinable.items():
+        chosen = corrections if signal.type == "user_correction" else errors
+        locus = signal.locus if signal.about else chosen.get(signal.locus, signal.locus)
+        about = errors.get(signal.about, signal.about)
+        if (locus, about) != (signal.locus, signal.about):
+            renamed[pattern] = name = (pattern_id(signal.type, locus, about), locus, about)
+            counts[name[0]] += counts[pattern]  # it brings its occurrences along
     frequent = frozenset(name for name, count in counts.items() if count >= bar)
-    return msgspec.structs.replace(names, frequent=frequent)
+    return _Names(renamed, frequent)
 
 
 def _templates(errors: Iterable[str]) -> list[list[str]]:

@@ -9,6 +9,8 @@ from math import ceil
 SHARED = 0.6
 """Share of common words (of all words of both) from which on two wishes are the same."""
 
+_CROWD = 50  # a word that more groups share tells none of them apart, and looking takes time
+
 
 def alike(loci: Iterable[str]) -> list[list[str]]:
     """Distinct loci grouped around the first of each group, in sorted order."""
@@ -21,7 +23,7 @@ def alike(loci: Iterable[str]) -> list[list[str]]:
         # Two sets that share so much share one of the rarest words of each: no need to try all.
         telling = sorted(words, key=lambda word: (common[word], word))
         prefix = telling[: len(words) - ceil(SHARED * len(words)) + 1]
-        near = {at for word in prefix for at in by_word.get(word, ())}
+        near = {at for word in prefix for at in by_word.get(word, ())[:_CROWD]}
         best = max(near, key=lambda at: (_jaccard(words, leaders[at][0]), -at), default=None)
         if best is not None and _jaccard(words, leaders[best][0]) >= SHARED:
             leaders[best][1].append(locus)
