@@ -39,6 +39,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
+def main_as(verb: str, given: Sequence[str]) -> int:
+    """Run one verb by its module (`python -m session_memory.ingest`).
+
+    `--config` and `--set` belong to the group, everything else to the verb.
+    """
+    group: list[str] = []
+    own: list[str] = []
+    rest = iter(given)
+    for argument in rest:
+        if argument in ("--config", "--set"):
+            group += [argument, *([value] if (value := next(rest, None)) is not None else [])]
+        elif argument.startswith(("--config=", "--set=")):
+            group.append(argument)
+        else:
+            own.append(argument)
+    return main([*group, verb, *own])
+
+
 def _run(args: list[str]) -> int:
     import click
 

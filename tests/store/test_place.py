@@ -58,3 +58,16 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
 def test_where_the_system_does_not_tell_the_place_is_taken(tmp_path: Path) -> None:
     assert file_system(str(tmp_path), str(tmp_path / "absent")) is None
     check_place(str(tmp_path / "not there yet"))
+
+
+def test_a_backup_takes_along_what_lies_beside_the_database(tmp_path: Path) -> None:
+    store = open_store(str(tmp_path / "s"), 1, create_missing=True)
+    (tmp_path / "s" / "pauses.json").write_text("[]", encoding="utf-8")
+    (tmp_path / "s" / "catalog").mkdir()
+    (tmp_path / "s" / "catalog" / "a.toml").write_text("x = 1", encoding="utf-8")
+    store.backup(str(tmp_path / "copy"))
+    store.close()
+    assert (tmp_path / "copy" / "pauses.json").read_text(encoding="utf-8") == "[]"
+    copied = tmp_path / "copy" / "catalog" / "a.toml"
+    assert copied.read_text(encoding="utf-8") == "x = 1"
+    assert copied.stat().st_mode & 0o077 == 0

@@ -4,23 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from session_memory.__main__ import main
-
-
-def _arguments(given: list[str]) -> list[str]:
-    """`--config` and `--set` belong to the group, everything else to the verb."""
-    group: list[str] = []
-    verb: list[str] = []
-    rest = iter(given)
-    for argument in rest:
-        if argument in ("--config", "--set"):
-            group += [argument, *([value] if (value := next(rest, None)) is not None else [])]
-        elif argument.startswith(("--config=", "--set=")):
-            group.append(argument)
-        else:
-            verb.append(argument)
-    return [*group, "detect", *verb]
-
+from session_memory.__main__ import main_as
 
 if __name__ == "__main__":
-    sys.exit(main(_arguments(sys.argv[1:])))
+    sys.exit(main_as("detect", sys.argv[1:]))

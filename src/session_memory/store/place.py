@@ -57,3 +57,29 @@ def file_system(path: str, mounts: str = "/proc/self/mounts") -> str | None:
         if inside and len(point) >= len(best):  # a later mount on the same point hides the earlier
             best, kind = point, fields[2]
     return kind
+
+
+BESIDE = ("pauses.json", "catalog")
+"""What belongs to a store but is not in its database: a backup takes it along."""
+
+
+def copy_beside(directory: str, target: str) -> int:
+    """Copy what lies beside the database, private as everything; returns bytes."""
+    total = 0
+    for name in BESIDE:
+        for folder, _, names in os.walk(os.path.join(directory, name)):
+            into = os.path.join(target, os.path.relpath(folder, directory))
+            os.makedirs(into, mode=0o700, exist_ok=True)
+            total += sum(_copy(os.path.join(folder, n), os.path.join(into, n)) for n in names)
+        if os.path.isfile(os.path.join(directory, name)):
+            total += _copy(os.path.join(directory, name), os.path.join(target, name))
+    return total
+
+
+def _copy(source: str, target: str) -> int:
+    with open(source, "rb") as file:
+        data = file.read()
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)
+    return len(data)

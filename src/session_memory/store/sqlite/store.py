@@ -22,7 +22,7 @@ from session_memory.core.schema import (
 )
 from session_memory.errors import Refused, StoreLocked, StoreMissing
 from session_memory.store.lock import exclusive
-from session_memory.store.place import check_place
+from session_memory.store.place import check_place, copy_beside
 from session_memory.store.port import (
     Finding,
     ObservationQuery,
@@ -371,4 +371,4 @@ class SqliteStore(ForgetFace):
         total = os.path.getsize(copied)
         for name in names:
             total += self.segments.copy_to(name, target_segments)
-        return total
+        return total + copy_beside(self._directory, target)
