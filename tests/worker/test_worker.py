@@ -326,3 +326,12 @@ def test_forgetting_a_session_takes_its_records_along(bench: Bench) -> None:
     assert bench.waiting() == 1
     left = [path.read_text(encoding="utf-8") for path in bench.state.rglob("*") if path.is_file()]
     assert not any(log.session_id in text for text in left)
+
+
+def test_the_next_start_takes_in_a_session_that_never_said_it_ended(bench: Bench) -> None:
+    killed, fresh = spoken(1, "work that was cut off"), spoken(2)
+    bench.space.write(killed)
+    bench.note(fresh, "session_start")
+    report = bench.work()
+    assert (report.sweeps, bench.waiting()) == (1, 0)
+    assert list(bench.space.sessions()) == [killed.session_id]

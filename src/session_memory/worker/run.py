@@ -116,7 +116,8 @@ class Worker:
         """Import, then note what the records told, then remove them: in this order."""
         wanted = {record_id for request in ready for record_id in request.record_ids}
         records = [r for r in self._spool.list(self._around.clock()).records if r.id in wanted]
-        if ready:
+        # A start also takes in what an earlier session left without saying that it ended.
+        if ready or any(note.kind == "session_start" for note in plan.notes):
             self._sweep(ready, report)
         store = self._around.open_store()
         try:
