@@ -47,7 +47,10 @@ def test_a_session_says_the_same_wherever_it_is_kept(tmp_path: Path, place: str)
     ]
     part = part_of(bundle)
     assert part.external_id == log.session_id
+    times = [event.at for event in part.events if event.at is not None]
     assert facts(part) == {
+        "started_at": min(times),
+        "ended_at": max(times),
         "cwd": "/work/shop",
         "client_version": "1.18.33",
         "client_version.first": "1.18.33",

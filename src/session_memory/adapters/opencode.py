@@ -63,6 +63,10 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
     teller = Teller(part, held.version, held.message)
     for offset, record in found:
         teller.tell(offset, record)
+    for event in part.events:
+        if event.at is not None:
+            part.note("started_at", event.at, event.pos)
+            part.note("ended_at", event.at, event.pos)
     bundle.ignored += teller.ignored
     bundle.unknown += teller.unknown
     if info or part.events:

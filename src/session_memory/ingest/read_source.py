@@ -153,8 +153,7 @@ class SourceReader:
         pass_.sessions.add(session.id)
         self._touched.add(session.id)
         self._take_events(pass_, part, session)
-        facts = [*self._facts(flavor, part), *_span(part)]
-        writer.add_facts(session, pass_.reading.source_id, facts)
+        writer.add_facts(session, pass_.reading.source_id, self._facts(flavor, part))
         if part.usages:
             writer.add_usage(session, [self._drafter.usage(flavor, u) for u in part.usages])
 
@@ -280,16 +279,6 @@ class _Pass(msgspec.Struct):
     prompted: set[int] = set()
     """Sessions whose first prompt of this pass was seen."""
     forgotten: bool = False
-
-
-def _span(part: SessionPart) -> list[Fact]:
-    """When a part begins and ends by its events, where its flavour does not say it better."""
-    if any(fact.name in ("started_at", "ended_at") for fact in part.facts):
-        return []
-    times = [event.at for event in part.events if event.at is not None]
-    if not times:
-        return []
-    return [Fact("started_at", min(times), 0), Fact("ended_at", max(times), 0)]
 
 
 def add_counts(report: SweepReport, flavor: str, normalized: Normalized) -> None:
