@@ -116,3 +116,22 @@ def test_two_names_of_one_directory_are_one_home(tmp_path: Path) -> None:
     (tmp_path / ".config").mkdir()
     (tmp_path / ".config" / "claude").symlink_to(tmp_path / ".claude")
     assert registry.homes(CLAUDE, {}, str(tmp_path)) == [str(tmp_path / ".claude")]
+
+
+def test_usual_homes_are_those_of_the_records() -> None:
+    told = {name: (found.env, found.default_dirs) for name, found in registry.adapters().items()}
+    assert told == registry._USUAL_HOMES  # pyright: ignore[reportPrivateUsage]
+
+
+def test_only_flavours_that_can_be_here_are_loaded(tmp_path: Path) -> None:
+    (tmp_path / ".codex").mkdir()
+    assert list(registry.adapters_here({}, str(tmp_path), ())) == ["codex"]
+    assert list(registry.adapters_here({"GROK_HOME": "/x"}, str(tmp_path), ["pi"])) == [
+        "codex",
+        "grok",
+        "pi",
+    ]
+
+
+def test_where_no_agent_seems_to_be_all_are_looked_for(tmp_path: Path) -> None:
+    assert registry.adapters_here({}, str(tmp_path), ()) == registry.adapters()

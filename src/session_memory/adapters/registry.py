@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from session_memory.adapters.common import Adapter
@@ -52,6 +52,39 @@ def adapters() -> dict[str, Adapter]:
     built_in = {name: _load(module) for name, module in _BUILT_IN.items()}
     plugins, _ = _loaded_plugins()
     return {**built_in, **plugins, **_registered}
+
+
+_USUAL_HOMES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "claude": ("CLAUDE_CONFIG_DIR", ("~/.claude", "~/.config/claude")),
+    "codex": ("CODEX_HOME", ("~/.codex",)),
+    "grok": ("GROK_HOME", ("~/.grok",)),
+    "gemini": ("GEMINI_CLI_HOME", ("~/.gemini",)),
+    "qwen": ("QWEN_HOME", ("~/.qwen",)),
+    "opencode": ("OPENCODE_DATA_DIR", ("~/.local/share/opencode",)),
+    "copilot": ("COPILOT_HOME", ("~/.copilot",)),
+    "pi": ("PI_CODING_AGENT_DIR", ("~/.pi/agent",)),
+}
+"""What the records say, without importing them; a test compares both."""
+
+
+def adapters_here(
+    environ: Mapping[str, str], home: str, configured: Collection[str]
+) -> dict[str, Adapter]:
+    """The flavours that can have logs on this machine; all of them where none seems to.
+
+    An idle sweep should not pay for the parsers of agents nobody has installed.
+    """
+    names = [
+        name
+        for name, (variable, folders) in _USUAL_HOMES.items()
+        if name in configured
+        or environ.get(variable)
+        or any(os.path.isdir(_expand(folder, home)) for folder in folders)
+    ]
+    if not names:
+        return adapters()
+    plugins, _ = _loaded_plugins()
+    return {**{name: _load(_BUILT_IN[name]) for name in names}, **plugins, **_registered}
 
 
 def adapter(name: str) -> Adapter:

@@ -43,10 +43,12 @@ def changing(app: App, what: str) -> Generator[SqliteStore]:
 
 def surroundings(app: App) -> Surroundings:
     """Everything a sweep needs, from the command line's context."""
-    from session_memory.adapters.registry import adapters
+    from session_memory.adapters.registry import adapters_here
     from session_memory.core.disk_tree import DiskTree
 
     directory = str(app.paths.data)
+    home = str(Path.home())
+    configured = [name for name, source in app.config.sources.flavors.items() if source.paths]
 
     def open_or_make() -> SqliteStore:
         return open_store(directory, app.clock(), create_missing=True)
@@ -59,9 +61,9 @@ def surroundings(app: App) -> Surroundings:
 
     return Surroundings(
         config=app.config,
-        adapters=adapters(),
+        adapters=adapters_here(app.environ, home, configured),
         environ=app.environ,
-        home=str(Path.home()),
+        home=home,
         store_directory=directory,
         prepare=lambda: private_dir(directory),
         open_store=open_or_make,
