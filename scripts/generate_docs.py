@@ -13,7 +13,9 @@ import click
 
 from session_memory.cli.app import VERBS, cli
 from session_memory.cli.config import packaged
-from session_memory.config import ALLOWED, KINDS, variable
+from session_memory.config import variable
+from session_memory.setting_kinds import ALLOWED
+from session_memory.settings import KINDS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 NOTE = "<!-- Made by `make docs`; do not edit. -->\n"

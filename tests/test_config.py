@@ -12,18 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session_memory.cli.config import commented, flat, packaged
-from session_memory.config import (
-    FLAVORS,
-    KINDS,
-    Config,
-    Ingest,
-    Loaded,
-    Retention,
-    Source,
-    load,
-    variable,
-)
+from session_memory.config import Loaded, load, variable
 from session_memory.errors import ConfigError
+from session_memory.settings import FLAVORS, KINDS, SECTIONS, Config, Ingest, Retention, Source
 from session_memory.sizes import parse_size
 
 GIB = 1024**3
@@ -78,16 +69,7 @@ def test_every_key_of_the_packaged_file_has_a_comment() -> None:
 
 def test_the_file_that_init_writes_sets_nothing() -> None:
     tables = tomllib.loads(commented(packaged()))
-    assert set(tables) == {
-        "store",
-        "sources",
-        "identity",
-        "domains",
-        "retention",
-        "ingest",
-        "redact",
-        "curate",
-    }
+    assert set(tables) == set(SECTIONS)
     assert tables.pop("curate") == {"gate": {}}
     assert all(not table or set(table) == set(FLAVORS) for table in tables.values())
     assert not any(tables["sources"].values())
@@ -155,7 +137,7 @@ def test_every_key_can_be_set_by_a_variable(tmp_path: Path) -> None:
     samples = {
         "flag": "off", "path": "/a", "paths": "/a:/b", "name": "n", "list": "x:y",
         "size": "1 MiB", "cap": "unlimited", "days": "7", "file": "/a",
-        "count": "7", "money": "1.5",
+        "count": "7", "money": "1.5", "tokens": "9", "text": "t", "provider": "openai",
         "rules": '[{"id": "a", "pattern": "b", "keywords": ["c"]}]',
     }  # fmt: skip
     env = {variable(key): samples[kind] for key, kind in KINDS.items()}

@@ -12,7 +12,8 @@ import pytest
 
 from session_memory import __version__, errors
 from session_memory.cli.app import VERBS, cli
-from session_memory.config import KINDS, variable
+from session_memory.config import variable
+from session_memory.settings import KINDS
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])

@@ -17,109 +17,28 @@ from session_memory.setting_kinds import (
     ALLOWED,
     InvalidValueError,
     Kind,
-    UserRule,
     Value,
     check,
     from_text,
 )
+from session_memory.settings import (
+    FLAVORS,
+    KINDS,
+    PLAIN,
+    SECTIONS,
+    SOURCE_KINDS,
+    Config,
+    Curate,
+    Gate,
+    Retention,
+    Source,
+    Sources,
+)
 
-GIB = 1024**3
-MIB = 1024**2
-FLAVORS = ("claude", "codex", "grok", "gemini", "qwen", "opencode", "copilot", "pi")
-"""Flavours with a table in the packaged file; any other may have one too."""
 ENV_PREFIX = "SESSION_MEMORY_"
 RESERVED_ENV = frozenset({"SESSION_MEMORY_HOME", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_DEBUG"})
 
 HINT = "correct it, or remove it to get the default; nothing was written"
-
-
-class StoreConfig(msgspec.Struct, frozen=True):
-    """Where captured sessions are kept."""
-
-    path: str = ""
-
-
-class Source(msgspec.Struct, frozen=True):
-    """Whether and where one agent's logs are read."""
-
-    enabled: bool = True
-    paths: tuple[str, ...] = ()
-
-
-class Sources(msgspec.Struct, frozen=True):
-    """Which agents' logs are read."""
-
-    exclude_paths: tuple[str, ...] = ()
-    flavors: dict[str, Source] = msgspec.field(
-        default_factory=lambda: {name: Source() for name in FLAVORS}
-    )
-
-    def of(self, flavor: str) -> Source:
-        """What was said about a flavour, or the defaults."""
-        return self.flavors.get(flavor, Source())
-
-
-class Identity(msgspec.Struct, frozen=True):
-    """How the place a session ran in becomes a project."""
-
-    share_worktrees: bool = True
-    default_domain: str = "default"
-
-
-class Retention(msgspec.Struct, frozen=True):
-    """How much raw text is kept; None is unlimited."""
-
-    raw_soft_cap_bytes: int | None = 4 * GIB
-    raw_hard_cap_bytes: int | None = 8 * GIB
-    raw_max_age_days: int | None = 365
-    distilled_cap_bytes: int | None = 1 * GIB
-
-
-class Ingest(msgspec.Struct, frozen=True):
-    """How logs are read."""
-
-    line_cap_bytes: int = 64 * MIB
-    commit_bytes: int = 16 * MIB
-
-
-class Redact(msgspec.Struct, frozen=True):
-    """Which secrets are replaced besides those every store knows."""
-
-    rules: tuple[UserRule, ...] = ()
-    gitleaks: str = ""
-
-
-class Gate(msgspec.Struct, frozen=True):
-    """How much evidence a pattern needs to enter the catalog, and to be given to agents."""
-
-    promote_min_frequency: int = 3
-    promote_min_sessions: int = 2
-    promote_min_cost_impact: float = 0.0
-    distribute_min_frequency: int = 5
-    distribute_min_sessions: int = 3
-    distribute_min_cost_impact: float = 0.0
-    evidence_per_session: int = 2
-
-
-class Curate(msgspec.Struct, frozen=True):
-    """How patterns enter the catalog."""
-
-    auto_promote: bool = False
-    max_patterns: int = 100
-    gate: Gate = Gate()
-
-
-class Config(msgspec.Struct, frozen=True):
-    """Everything the user can decide, validated."""
-
-    store: StoreConfig = StoreConfig()
-    sources: Sources = Sources()
-    identity: Identity = Identity()
-    domains: dict[str, str] = {}
-    retention: Retention = Retention()
-    ingest: Ingest = Ingest()
-    redact: Redact = Redact()
-    curate: Curate = Curate()
 
 
 class Loaded(msgspec.Struct, frozen=True):
@@ -130,37 +49,6 @@ class Loaded(msgspec.Struct, frozen=True):
     """Key to "default", a file's path, "env:NAME" or "flag"."""
     warnings: tuple[str, ...] = ()
     file: str | None = None
-
-
-# --- keys ------------------------------------------------------------------------------------
-
-SOURCE_KINDS: dict[str, Kind] = {"enabled": "flag", "paths": "paths"}
-KINDS: dict[str, Kind] = {
-    "store.path": "path",
-    "sources.exclude_paths": "list",
-    **{
-        f"sources.{flavor}.{name}": kind
-        for flavor in FLAVORS
-        for name, kind in SOURCE_KINDS.items()
-    },
-    "identity.share_worktrees": "flag",
-    "identity.default_domain": "name",
-    "retention.raw_soft_cap_bytes": "cap",
-    "retention.raw_hard_cap_bytes": "cap",
-    "retention.raw_max_age_days": "days",
-    "retention.distilled_cap_bytes": "cap",
-    "ingest.line_cap_bytes": "size",
-    "ingest.commit_bytes": "size",
-    "redact.rules": "rules",
-    "redact.gitleaks": "file",
-    "curate.auto_promote": "flag",
-    "curate.max_patterns": "count",
-    **{
-        f"curate.gate.{name}": "money" if name.endswith("_cost_impact") else "count"
-        for name in Gate.__struct_fields__
-    },
-}
-SECTIONS = ("store", "sources", "identity", "domains", "retention", "ingest", "redact", "curate")
 
 
 def kind_of(key: str) -> Kind | None:
@@ -306,16 +194,9 @@ def _build(values: Mapping[str, Value], home: str) -> Config:
     sources = Sources(
         **tables["sources"], flavors={name: Source(**given) for name, given in flavors.items()}
     )
-    return Config(
-        StoreConfig(**tables["store"]),
-        sources,
-        Identity(**tables["identity"]),
-        tables["domains"],
-        Retention(**tables["retention"]),
-        Ingest(**tables["ingest"]),
-        Redact(**tables["redact"]),
-        Curate(**tables["curate"], gate=Gate(**gate)),
-    )
+    plain: dict[str, Any] = {name: kind(**tables[name]) for name, kind in PLAIN.items()}
+    curate = Curate(**tables["curate"], gate=Gate(**gate))
+    return Config(sources=sources, domains=tables["domains"], curate=curate, **plain)
 
 
 def _expand(value: Value, home: str) -> Value:

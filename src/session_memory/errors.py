@@ -13,6 +13,8 @@ SessionMemoryError (1)          something failed
 ├── ScopeMismatch (7)           session and project do not belong together
 ├── Refused (8)                 declined, because going on could lose or leak data
 ├── ModelUnavailable (9)        a model was asked for and none can answer     (transient)
+│   ├── ModelFailed (9)         it answered, but not usably                   (transient)
+│   └── BudgetSpent (9)         a cap is reached: put off, nothing was called
 └── AdapterError (1)            a source cannot be read as its flavour
 
 Exit 0 is success, 3 is "finished, with warnings worth reading", 130 is an interrupt.
@@ -125,6 +127,20 @@ class ModelUnavailable(SessionMemoryError):
     exit_code = 9
     code = "model_unavailable"
     transient = True
+
+
+class ModelFailed(ModelUnavailable):
+    """The model answered, but the answer cannot be used: cut off, empty, refused or no JSON."""
+
+    code = "model_failed"
+
+
+class BudgetSpent(ModelUnavailable):
+    """A cap on tokens, money or calls is reached; the work is put off and nothing was called."""
+
+    code = "budget_spent"
+    transient = False
+    default_hint = "see `session-memory spend`; raise the cap in [model], or wait for the next day"
 
 
 class AdapterError(SessionMemoryError):

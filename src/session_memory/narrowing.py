@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.config import ALLOWED, InvalidValueError, Kind, Value, check
+from session_memory.setting_kinds import ALLOWED, InvalidValueError, Kind, Value, check
 
 PROJECT_FILE = ".session-memory.toml"
 IGNORE_FILE = ".sessionmemoryignore"

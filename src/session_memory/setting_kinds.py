@@ -14,6 +14,7 @@ from session_memory.sizes import LARGEST, parse_size
 
 MOST = 1_000_000
 """No count and no amount of money needs more."""
+LARGEST_COUNT = 1_000_000_000_000
 
 
 class UserRule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -37,8 +38,13 @@ Kind = Literal[
     "rules",
     "file",
     "count",
+    "tokens",
     "money",
+    "text",
+    "provider",
 ]
+PROVIDERS = ("none", "claude_cli", "codex_cli", "anthropic", "openai", "agent_sdk")
+"""Ways to a language model; the first means no model at all."""
 ALLOWED: dict[Kind, str] = {
     "flag": "true or false",
     "path": 'an absolute directory, one below "~/", or ""',
@@ -51,7 +57,10 @@ ALLOWED: dict[Kind, str] = {
     "rules": "tables with the texts `id` and `pattern` and a list of texts `keywords`",
     "file": 'an absolute path of a file, one below "~/", or ""',
     "count": "a whole number from 1 to 1000000",
+    "tokens": "a whole number of tokens from 1 to 1000000000000",
     "money": "a number of US dollars from 0 to 1000000",
+    "text": "a text of at most 500 printable characters",
+    "provider": "one of " + ", ".join(PROVIDERS),
 }
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
@@ -82,6 +91,12 @@ def check(kind: Kind, value: object) -> Value:
             return None
         case (("days" | "count"), int()) if not isinstance(value, bool) and 1 <= value <= MOST:
             return value
+        case "tokens", int() if not isinstance(value, bool) and 1 <= value <= LARGEST_COUNT:
+            return value
+        case "text", str() if len(value) <= 500 and (not value or value.isprintable()):
+            return value
+        case "provider", str() if value in PROVIDERS:
+            return value
         case "money", (int() | float()) if not isinstance(value, bool) and 0 <= value <= MOST:
             return float(value)
         case (("size" | "cap"), int()) if not isinstance(value, bool) and 0 < value <= LARGEST:
@@ -105,7 +120,7 @@ def from_text(kind: Kind, text: str) -> object:
     if kind == "rules":
         with suppress(msgspec.DecodeError):
             return msgspec.json.decode(text)
-    if kind in ("days", "count") and text.strip().isdecimal() and len(text) < 20:
+    if kind in ("days", "count", "tokens") and text.strip().isdecimal() and len(text) < 20:
         return int(text)
     if kind == "money":
         with suppress(ValueError):

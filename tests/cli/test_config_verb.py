@@ -9,7 +9,7 @@ import pytest
 
 from session_memory.__main__ import main
 from session_memory.cli.config import commented, packaged
-from session_memory.config import KINDS
+from session_memory.settings import KINDS
 
 
 @pytest.fixture(autouse=True)
@@ -68,7 +68,9 @@ def test_show_includes_what_the_repository_asks_for(
     assert isinstance(project, dict)
     assert project["enabled"] is False
     assert "model" in str(answer["warnings"])
-    assert "model" not in str(answer["values"])
+    values = answer["values"]
+    assert isinstance(values, dict) and values["model.provider"] == "none"
+    assert values["model.name"] == ""
 
 
 def test_path_tells_the_file_in_force(

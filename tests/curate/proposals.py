@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from session_memory.config import Curate, Gate
 from session_memory.core.catalog import Catalog, Evidence, Proposal
 from session_memory.curate.review import Ask, Reviewed, review
+from session_memory.settings import Curate, Gate
 
 POLICY = Curate(
     gate=Gate(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.curate.proposals import POLICY, catalog_of, decide, proposal
 
-from session_memory.config import Curate
 from session_memory.core.catalog import Proposal
 from session_memory.curate.bloat import bloat_warnings
+from session_memory.settings import Curate
 
 
 def warned(first: Proposal, second: Proposal, *, then: str | None = None) -> list[tuple[str, str]]:

@@ -21,7 +21,6 @@ from tests.curate.proposals import (
     seen,
 )
 
-from session_memory.config import Curate, Gate
 from session_memory.core.catalog import (
     TRANSITIONS,
     Catalog,
@@ -39,6 +38,7 @@ from session_memory.curate.review import (
     undo,
 )
 from session_memory.errors import NotFound, Refused, SessionMemoryError, UsageError
+from session_memory.settings import Curate, Gate
 
 
 def more(catalog: Catalog, evidence: Any) -> Catalog:

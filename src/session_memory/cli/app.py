@@ -15,8 +15,9 @@ import click
 from session_memory import __version__
 from session_memory.cli.output import safe, wants_color
 from session_memory.clock import Clock, now_ms
-from session_memory.config import Config, Loaded, load
+from session_memory.config import Loaded, load
 from session_memory.paths import Paths, find_paths
+from session_memory.settings import Config
 
 
 class Verb(NamedTuple):

@@ -12,10 +12,11 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, table
-from session_memory.config import Config, load
+from session_memory.config import load
 from session_memory.errors import Refused
 from session_memory.narrowing import PROJECT_FILE, ProjectRules, read_project_rules
 from session_memory.paths import find_paths, open_private, private_dir
+from session_memory.settings import Config
 
 
 @click.group(name="config")
@@ -103,13 +104,14 @@ def flat(config: Config) -> dict[str, object]:
     for flavor, source in config.sources.flavors.items():
         result[f"sources.{flavor}.enabled"] = source.enabled
         result[f"sources.{flavor}.paths"] = source.paths
-    for section in ("identity", "domains", "retention", "ingest", "redact"):
+    rest = [name for name in Config.__struct_fields__ if name not in ("store", "sources")]
+    for section in rest:
         for name, value in msgspec.to_builtins(getattr(config, section)).items():
-            result[f"{section}.{name}"] = value
-    curate = msgspec.to_builtins(config.curate)
-    gate = curate.pop("gate")
-    result |= {f"curate.{name}": value for name, value in curate.items()}
-    return result | {f"curate.gate.{name}": value for name, value in gate.items()}
+            if name == "gate":
+                result |= {f"curate.gate.{key}": floor for key, floor in value.items()}
+            else:
+                result[f"{section}.{name}"] = value
+    return result
 
 
 def shown(value: object, key: str = "") -> str:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from math import fsum
 from typing import Literal
 
-from session_memory.config import Gate
 from session_memory.core.catalog import Evidence, GateResult, Shortfall, Snapshot, Status
 from session_memory.errors import Refused
+from session_memory.settings import Gate
 
 Field = Literal["frequency", "sessions", "cost_impact"]
 Tier = Literal["promote", "distribute"]

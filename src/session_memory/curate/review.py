@@ -8,7 +8,6 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from session_memory.config import Curate
 from session_memory.core.catalog import (
     LIVE,
     Action,
@@ -26,6 +25,7 @@ from session_memory.curate.bloat import BloatWarning, bloat_warnings
 from session_memory.curate.gating import admit, examples, gate, hold, take_snapshot
 from session_memory.curate.wording import TEXT_LIMIT, Clean, clean_proposal
 from session_memory.errors import NotFound, Refused, UsageError
+from session_memory.settings import Curate
 
 OURSELVES = "session-memory"
 """Who decides where the configuration lets evidence alone decide."""

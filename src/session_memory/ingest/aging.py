@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from session_memory.config import Retention
 from session_memory.core.retention import DAY_MS, EvictionPlan, Policy, plan_eviction
 from session_memory.ingest.report import RetentionLine
+from session_memory.settings import Retention
 from session_memory.store.port import Store
 
 

@@ -9,9 +9,9 @@ import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.adapters.registry import homes
-from session_memory.config import Sources
 from session_memory.core.cursor import Stamp
 from session_memory.narrowing import is_excluded
+from session_memory.settings import Sources
 
 
 class Places(msgspec.Struct):

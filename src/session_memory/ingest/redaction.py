@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from session_memory.config import Redact
 from session_memory.redact import Redactor, load_user_rules
+from session_memory.settings import Redact
 
 
 def make_redactor(key: bytes, added: Redact) -> tuple[Redactor, list[str]]:

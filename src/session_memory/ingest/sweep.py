@@ -15,12 +15,12 @@ import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.clock import Clock, iso
-from session_memory.config import Config
 from session_memory.core.cursor import Stamp
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.discover import Places, discover, places, stamp_of
 from session_memory.ingest.report import Failure, SweepReport
 from session_memory.ingest.unfinished import clear, is_marked, mark
+from session_memory.settings import Config
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 

@@ -55,6 +55,14 @@ DERIVED: dict[str, Derived] = {
     "pattern": Derived(
         "what recurs, and what was decided on it", "its words go with the signals they are of", True
     ),
+    "effect": Derived("figures on what a pattern changed", None, False),
+    "spend": Derived("calls of models: when, which, how much", None, False),
+    "trace": Derived("what a session left for its project", "by session id", True),
+    "memory_consolidation_locks": Derived(
+        "who consolidates a project's memory", "those of roots no session is in", True
+    ),
+    "closure_check": Derived("whether work called done was done", "by session id", False),
+    "context_sync": Derived("files a project's state was written into", "by its project", True),
     "evicted_digest": Derived("the digest of the evicted part", "by session id", True),
     "eviction": Derived("which raw text left, when and why", "by session id", False),
     "event_text": Derived("full-text index over events", "by event id", True),

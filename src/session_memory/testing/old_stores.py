@@ -7,6 +7,12 @@ from pathlib import Path
 from session_memory.store.sqlite.connection import connect
 
 _LATER = (
+    "DROP TABLE context_sync",
+    "DROP TABLE closure_check",
+    "DROP TABLE memory_consolidation_locks",
+    "DROP TABLE trace",
+    "DROP TABLE spend",
+    "DROP TABLE effect",
     "DROP TABLE quarantine",
     "DROP TRIGGER digest_changed",
     "DROP TABLE mined",

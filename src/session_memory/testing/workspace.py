@@ -17,7 +17,6 @@ import msgspec
 
 from session_memory.adapters.common import Adapter, Block, SourceFile, read_lines
 from session_memory.adapters.registry import adapters
-from session_memory.config import Config, Ingest, Retention, Source, Sources
 from session_memory.core.disk_tree import DiskTree
 from session_memory.core.schema import Digest, Session, SessionEvent
 from session_memory.ingest.forget import Wanted, apply_forget, plan_forget
@@ -25,6 +24,7 @@ from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import Surroundings, sweep
 from session_memory.ingest.unfinished import marked
 from session_memory.paths import private_dir
+from session_memory.settings import Config, Ingest, Retention, Source, Sources
 from session_memory.store.lock import exclusive
 from session_memory.store.port import SessionQuery
 from session_memory.store.sqlite import SqliteStore, open_store

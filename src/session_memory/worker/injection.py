@@ -14,19 +14,10 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.core.injection import Section, fit
 from session_memory.paths import private_dir, write_private
 
 VERSION = 1
-MAX_CHARS = 9_500
-"""Hosts park longer outputs in a file, where the model does not see them."""
-
-
-class Section(msgspec.Struct, frozen=True):
-    """One part of a page; `trial` names the pattern under trial it stands for."""
-
-    id: str
-    text: str
-    trial: str | None = None
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -36,18 +27,6 @@ class Page(msgspec.Struct, frozen=True):
     sections: tuple[Section, ...]
     made_at: int
     v: int = VERSION
-
-
-def fit(sections: tuple[Section, ...], limit: int = MAX_CHARS) -> tuple[Section, ...]:
-    """The first sections that fit together, each whole: half a memory is a wrong one."""
-    kept: list[Section] = []
-    used = 0
-    for section in sections:
-        used += len(section.text) + 1
-        if used > limit:
-            break
-        kept.append(section)
-    return tuple(kept)
 
 
 def page_name(root: str) -> str:

@@ -21,7 +21,7 @@ from session_memory.errors import (
 )
 
 BUSY_TIMEOUT_MS = 10_000
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 9
 PAGE_SIZE = 8192
 
 Row = tuple[Any, ...]

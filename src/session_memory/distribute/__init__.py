@@ -1,0 +1,1 @@
+"""Gives approved patterns to agents: marked blocks, skills, injections; with exact undo."""

@@ -1,0 +1,1 @@
+"""Wires agents to this program and takes the wires out again, byte for byte."""

@@ -1,0 +1,1 @@
+"""A daily log per project, compiled into a linked knowledge base."""

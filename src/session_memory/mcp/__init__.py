@@ -1,0 +1,1 @@
+"""Serves recall to agents over the Model Context Protocol."""

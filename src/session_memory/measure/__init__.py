@@ -1,0 +1,1 @@
+"""Tells whether what was given to agents helped: effects with controls, trials, verdicts."""

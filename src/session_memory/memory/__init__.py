@@ -1,0 +1,1 @@
+"""Per-project memory: traces of sessions, consolidated into MEMORY.md and skills."""

@@ -1,0 +1,71 @@
+"""What is asked of a language model and what comes back, as values; providers implement `Model`.
+
+A provider makes exactly one call per `ask`: retries, the budget and the ledger stand around it, in
+one place, so that no provider can spend unseen.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+Stop = Literal["end", "length", "refusal", "other"]
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One question. `schema` asks for a JSON object of that shape; `folder` lets an agent work."""
+
+    purpose: str
+    """What it is for, as the ledger shows it: "memory.extract", "journal.flush"."""
+    system: str
+    user: str
+    schema: dict[str, Any] | None = None
+    schema_name: str = "answer"
+    max_output_tokens: int = 8_000
+    timeout_s: float = 120.0
+    folder: str | None = None
+    """Working directory of an agent that may read and write files there; None: no tools at all."""
+    max_turns: int = 2
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens of one call as the provider counted them; `usd` only where it stated a price."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    usd: float | None = None
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What the model said, with what it cost."""
+
+    text: str
+    model: str
+    usage: Usage = Usage()
+    stop: Stop = "end"
+
+
+class Model(Protocol):
+    """A way to ask a model. Raises ModelUnavailable, ModelFailed or BudgetSpent, nothing else."""
+
+    @property
+    def provider(self) -> str:
+        """The provider's name as in the configuration."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """The model that will answer, or "" while the provider decides."""
+        ...
+
+    @property
+    def works_in_folders(self) -> bool:
+        """Whether `Request.folder` is honoured: an agent that edits files, not plain completion."""
+        ...
+
+    def ask(self, request: Request) -> Answer:
+        """One answer; an empty one, a refusal or a cut stream is an error, never an Answer."""
+        ...

@@ -1,0 +1,1 @@
+"""Answers questions about what is stored: search, scope, packs, open work."""
