@@ -110,7 +110,7 @@ def test_the_nearest_repository_counts_and_home_is_none(tmp_path: Path, home: Pa
 def test_a_trial_splits_sessions_and_stays_the_same_for_each(tmp_path: Path) -> None:
     root = project(tmp_path)
     sections = [
-        {"id": "t1", "text": "on trial", "trial": {"pattern": "pat-1"}},
+        {"id": "t1", "text": "on trial", "trial": "pat-1"},
         {"id": "p1", "text": "for all", "trial": None},
     ]
     write_page(root, sections=sections)
@@ -137,7 +137,7 @@ def test_it_stays_below_the_limit_in_whole_sections_and_lines() -> None:
 
 
 def test_both_arms_of_a_trial_see_the_same_of_the_rest() -> None:
-    trial = {"id": "t", "text": "y" * 9_000, "trial": {"pattern": "pat-1"}}
+    trial = {"id": "t", "text": "y" * 9_000, "trial": "pat-1"}
     rest = {"id": "p", "text": "x" * 1_000, "trial": None}
     arms = [entry.compose({"sections": [trial, rest]}, f"s{n}")[1:] for n in range(20)]
     assert sorted({(*given, *held) for given, held in arms}) == [("t",)]

@@ -413,9 +413,8 @@ def compose(page: "Mapping[str, object]", session: str) -> tuple[str, list[str],
         room -= len(body) + 2
         if room < 0:
             break
-        pattern = str(trial.get("pattern") or name) if _is_object(trial) else None
-        arm = sha256(f"{session}\0{pattern}".encode())[0] & 1
-        if pattern is None or arm:
+        on_trial = isinstance(trial, str) and trial
+        if not on_trial or sha256(f"{session}\0{trial}".encode())[0] & 1:
             given.append(name)
             text += f"\n\n{body}"
         else:
