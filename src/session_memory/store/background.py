@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from session_memory.core.jobs import Job
+from session_memory.core.spend import Call, Settled, SpendGroup, SpendRow, Spent
 from session_memory.core.spool import SpoolRecord
 from session_memory.store.values import Injection
 
@@ -61,4 +63,28 @@ class Live(Protocol):
 
     def injections(self, flavor: str, external_id: str) -> list[Injection]:
         """What was given to a session, oldest first."""
+        ...
+
+
+class Spend(Protocol):
+    """The ledger of model calls. Every method may be called from any thread but `totals`."""
+
+    def reserve(self, call: Call, permit: Callable[[Spent], None]) -> int:
+        """Note a call about to be made, with the most it may cost; returns its number.
+
+        `permit` sees what is spent and raises to refuse; in one transaction with the noting, so
+        that callers in several threads and processes cannot pass a cap together.
+        """
+        ...
+
+    def settle(self, reservation: int, settled: Settled) -> None:
+        """Put what a call really cost in place of what it might have."""
+        ...
+
+    def spent(self, run: str, day: str) -> Spent:
+        """What a run and a local day have cost so far."""
+        ...
+
+    def totals(self, group: SpendGroup, since_day: str) -> list[SpendRow]:
+        """Sums by local day, purpose or model, from a day on."""
         ...

@@ -24,7 +24,7 @@ from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
-from session_memory.store.background import Jobs, Live
+from session_memory.store.background import Jobs, Live, Spend
 from session_memory.store.values import (
     EventDraft,
     Finding,
@@ -53,6 +53,7 @@ __all__ = [
     "Repaired",
     "SessionHandle",
     "SessionQuery",
+    "Spend",
     "Store",
     "StoreInfo",
     "TextHit",
@@ -178,6 +179,11 @@ class Store(Protocol):
     @property
     def live(self) -> Live:
         """What hooks told."""
+        ...
+
+    @property
+    def spend(self) -> Spend:
+        """The ledger of model calls."""
         ...
 
     def info(self) -> StoreInfo:

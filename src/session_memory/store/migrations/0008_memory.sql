@@ -1,4 +1,5 @@
--- One row for each call of a model, paid or not; the budget is counted from here.
+-- One row for each call of a model, paid or not; the budget is counted from here. A call under way
+-- is a reservation with the most it may cost; so it stays when its process dies.
 CREATE TABLE spend (
   id            INTEGER PRIMARY KEY,
   at            INTEGER NOT NULL,
@@ -10,10 +11,11 @@ CREATE TABLE spend (
   input_tokens  INTEGER NOT NULL,
   output_tokens INTEGER NOT NULL,
   usd           REAL,                -- NULL where the price is unknown
-  ok            INTEGER NOT NULL,
-  error         TEXT
+  state         TEXT NOT NULL CHECK (state IN ('reserved', 'ok', 'failed')),
+  error         TEXT                 -- the kind of failure, never its words
 ) STRICT;
 CREATE INDEX spend_day ON spend (day);
+CREATE INDEX spend_run ON spend (run);
 
 -- What a session left for its project: the trace and its summary, also in trace_summaries/.
 CREATE TABLE trace (
