@@ -101,6 +101,7 @@ class Model(msgspec.Struct, frozen=True):
     timeout_seconds: int = 120
     context_tokens: int = 128_000
     run_max_calls: int = 50
+    run_max_minutes: int = 30
     run_max_tokens: int = 500_000
     day_max_tokens: int = 2_000_000
     run_max_usd: float = 1.0
@@ -189,6 +190,7 @@ KINDS: dict[str, Kind] = {
     "model.timeout_seconds": "count",
     "model.context_tokens": "tokens",
     "model.run_max_calls": "count",
+    "model.run_max_minutes": "count",
     "model.run_max_tokens": "tokens",
     "model.day_max_tokens": "tokens",
     "model.run_max_usd": "money",

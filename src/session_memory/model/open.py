@@ -1,0 +1,65 @@
+"""From the configuration to a model: the provider the user chose, inside its meter, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from session_memory import settings
+from session_memory.clock import Clock
+from session_memory.model.budget import Caps
+from session_memory.model.metered import Ledger, Meter, Metered
+from session_memory.model.port import Model
+
+AGENT_TURN_TOKENS = 20_000
+"""What an agent's own instructions and tools add to each turn, at most."""
+AGENTS = ("claude_cli", "codex_cli", "agent_sdk")
+
+
+def open_model(
+    settings: settings.Model, environ: Mapping[str, str], ledger: Ledger, clock: Clock, run: str
+) -> Model | None:
+    """The model of the configuration; None when none is turned on.
+
+    `run` names one run of a command or of the worker: some caps hold for each. Raises
+    ModelUnavailable, with what is missing in its hint.
+    """
+    provider = _provider(settings, environ)
+    if provider is None:
+        return None
+    turn_tokens = AGENT_TURN_TOKENS if settings.provider in AGENTS else 0
+    return Metered(provider, Meter(caps_of(settings), ledger, clock, run, turn_tokens))
+
+
+def caps_of(settings: settings.Model) -> Caps:
+    """The caps the user set."""
+    return Caps(
+        run_calls=settings.run_max_calls,
+        run_tokens=settings.run_max_tokens,
+        day_tokens=settings.day_max_tokens,
+        run_usd=settings.run_max_usd,
+        day_usd=settings.day_max_usd,
+        run_ms=settings.run_max_minutes * 60_000,
+    )
+
+
+def _provider(settings: settings.Model, environ: Mapping[str, str]) -> Model | None:
+    """The bare provider; each is loaded only when it is the one."""
+    match settings.provider:
+        case "anthropic":
+            from session_memory.model.anthropic import open_anthropic
+
+            return open_anthropic(settings, environ)
+        case "openai":
+            from session_memory.model.openai import open_openai
+
+            return open_openai(settings, environ)
+        case "claude_cli" | "codex_cli":
+            from session_memory.model.cli_agent import open_agent
+
+            return open_agent(settings, environ)
+        case "agent_sdk":
+            from session_memory.model.agent_sdk import open_agent_sdk
+
+            return open_agent_sdk(settings, environ)
+        case _:
+            return None

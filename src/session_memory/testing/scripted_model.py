@@ -1,0 +1,65 @@
+"""A model that says what a test wrote down, and remembers what it was asked."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+from session_memory.model.port import Answer, Request, Usage
+
+Line = str | Answer | Exception | Callable[[Request], "str | Answer"]
+
+
+class ScriptedModel:
+    """Answers from a list, in order; safe to share by threads.
+
+        model = ScriptedModel(["first", CallFailed("busy", "overloaded"), lambda r: r.user.upper()])
+
+    A string is an answer, an exception is raised, a callable sees the request and may do either
+    (or write into `request.folder`). Running out of lines is a fault of the test, not of a model.
+    """
+
+    def __init__(
+        self,
+        answers: Iterable[Line] = (),
+        *,
+        provider: str = "scripted",
+        name: str = "scripted-model",
+        works_in_folders: bool = True,
+    ) -> None:
+        self._lines = list(answers)
+        self._lock = threading.Lock()
+        self._provider = provider
+        self._name = name
+        self._works_in_folders = works_in_folders
+        self.requests: list[Request] = []
+
+    @property
+    def provider(self) -> str:
+        """See model.port.Model."""
+        return self._provider
+
+    @property
+    def name(self) -> str:
+        """See model.port.Model."""
+        return self._name
+
+    @property
+    def works_in_folders(self) -> bool:
+        """See model.port.Model."""
+        return self._works_in_folders
+
+    def ask(self, request: Request) -> Answer:
+        """The next line of the script."""
+        with self._lock:
+            self.requests.append(request)
+            if not self._lines:
+                raise AssertionError(f"the script has no answer to {request.purpose}")
+            line = self._lines.pop(0)
+        said = line if isinstance(line, str | Answer | Exception) else line(request)
+        if isinstance(said, Exception):
+            raise said
+        if isinstance(said, Answer):
+            return said
+        usage = Usage(input_tokens=len(request.user) // 3 + 1, output_tokens=len(said) // 3 + 1)
+        return Answer(said, self._name, usage)
