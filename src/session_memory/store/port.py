@@ -25,6 +25,7 @@ from session_memory.core.facts import Fact
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
 from session_memory.store.background import Jobs, Live, Spend
+from session_memory.store.memories import Memories
 from session_memory.store.values import (
     EventDraft,
     Finding,
@@ -179,6 +180,11 @@ class Store(Protocol):
     @property
     def live(self) -> Live:
         """What hooks told."""
+        ...
+
+    @property
+    def memories(self) -> Memories:
+        """What sessions left for their projects."""
         ...
 
     @property

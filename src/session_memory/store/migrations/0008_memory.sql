@@ -24,7 +24,8 @@ CREATE TABLE trace (
   root           TEXT NOT NULL,      -- normalised directory whose memory it belongs to
   trace_summary  TEXT NOT NULL,
   memory_summary TEXT NOT NULL,
-  updated_at     INTEGER NOT NULL    -- of the session when it was read
+  updated_at     INTEGER NOT NULL,   -- of the session when it was read
+  passed_over    TEXT                -- why it left nothing; then the texts are empty
 ) STRICT;
 CREATE UNIQUE INDEX trace_thread ON trace (thread_id);
 CREATE INDEX trace_root ON trace (root, updated_at DESC);

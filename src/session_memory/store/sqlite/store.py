@@ -50,6 +50,7 @@ from session_memory.store.sqlite.connection import (
 from session_memory.store.sqlite.forget_face import ForgetFace
 from session_memory.store.sqlite.jobs import SqliteJobs
 from session_memory.store.sqlite.live import SqliteLive
+from session_memory.store.sqlite.memories import SqliteMemories
 from session_memory.store.sqlite.spend import SqliteSpend
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ class SqliteStore(ForgetFace):
         self._reader = SegmentReader(self.segments)
         self.jobs = SqliteJobs(connection)
         self.live = SqliteLive(connection)
+        self.memories = SqliteMemories(connection)
         self.spend = SqliteSpend(connection, os.path.join(directory, DATABASE))
         self.fingerprint_key = self._key("fingerprint_key")
         self.tag_key = self._key("tag_key")

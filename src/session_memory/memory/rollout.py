@@ -1,0 +1,146 @@
+"""A session of any flavour as the items a model is shown: eleven kinds, filtered, one JSON array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+import msgspec
+
+from session_memory.core.own_text import without_own_text
+from session_memory.core.schema import SessionEvent
+
+ItemKind = Literal[
+    "message",
+    "reasoning",
+    "local_shell_call",
+    "function_call",
+    "function_call_output",
+    "custom_tool_call",
+    "custom_tool_call_output",
+    "web_search_call",
+    "ghost_snapshot",
+    "compaction",
+    "other",
+]
+KINDS: frozenset[ItemKind] = frozenset(ItemKind.__args__)
+LineType = Literal["session_meta", "turn_context", "event_msg", "response_item", "compacted"]
+Body = dict[str, str | int | bool | None]
+
+_SPOKEN = frozenset(("command", "queued_prompt"))
+"""Labels of injected text that a person typed."""
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One record of a rollout; `kind` only where it is a response item."""
+
+    type: LineType
+    body: Body
+    kind: ItemKind = "other"
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """Which records are shown."""
+
+    keep_response_items: bool = True
+    keep_compacted_items: bool = True
+    kinds: frozenset[ItemKind] = KINDS
+    max_items: int | None = None
+
+
+EVERYTHING = Filter()
+MESSAGES_ONLY = Filter(kinds=frozenset(("message",)))
+
+
+def lines_of(events: Iterable[SessionEvent]) -> Iterator[Line]:
+    """Events, each with its text, as rollout records; what a fork copied was told where it was."""
+    custom: set[str] = set()
+    for event in events:
+        if event.inherited:
+            continue
+        if event.kind in ("tool_call", "tool_result"):
+            yield _tool_line(event, custom)
+        else:
+            yield _spoken_line(event)
+
+
+def _spoken_line(event: SessionEvent) -> Line:
+    text = without_own_text(event.text or "").strip()
+    match event.kind:
+        case "user_prompt":
+            return _message("user", text, event)
+        case "assistant_text":
+            return _message("assistant", text, event)
+        case "injected" if event.origin in ("agent", "subagent") or event.label in _SPOKEN:
+            return _message("user", text, event)
+        case "injected":  # instructions and context of the harness say nothing of this session
+            return Line("turn_context", {"text": text})
+        case "reasoning":
+            body: Body = {"type": "reasoning", "text": text, "event": event.id}
+            return Line("response_item", body, "reasoning")
+        case "compaction" if text:
+            return Line("compacted", {"message": text, "event": event.id})
+        case "compaction":
+            return Line("response_item", {"type": "compaction", "event": event.id}, "compaction")
+        case "other" if event.label == "ghost_snapshot":
+            body = {"type": "ghost_snapshot", "event": event.id}
+            return Line("response_item", body, "ghost_snapshot")
+        case "other":
+            body = {"type": "other", "label": event.label, "text": text, "event": event.id}
+            return Line("response_item", body, "other")
+        case _:
+            return Line("event_msg", {"type": event.kind, "text": text})
+
+
+def _tool_line(event: SessionEvent, custom: set[str]) -> Line:
+    """A call or its output; an output is of its call's kind."""
+    text, call = event.text or "", event.call_id
+    if event.kind == "tool_result":
+        output: ItemKind = "custom_tool_call_output" if call in custom else "function_call_output"
+        told: Body = {"type": output, "call_id": call, "output": text, "event": event.id}
+        if event.exit_code is not None:
+            told["exit_code"] = event.exit_code
+        if event.is_error:
+            told["is_error"] = True
+        return Line("response_item", told, output)
+    kind = _call_kind(event, text)
+    if kind == "custom_tool_call" and call is not None:
+        custom.add(call)
+    given = event.command if kind == "local_shell_call" else text
+    body: Body = {"type": kind, "name": event.tool, "call_id": call, "input": given}
+    return Line("response_item", {**body, "event": event.id}, kind)
+
+
+def _call_kind(event: SessionEvent, text: str) -> ItemKind:
+    if event.tool_class == "shell" and event.command:
+        return "local_shell_call"
+    if event.tool_class == "web" and event.call_id is None:
+        return "web_search_call"
+    # Free text, such as a patch, instead of named arguments.
+    return "function_call" if text.lstrip().startswith("{") or not text else "custom_tool_call"
+
+
+def _message(role: str, text: str, event: SessionEvent) -> Line:
+    body: Body = {"type": "message", "role": role, "content": text, "event": event.id}
+    return Line("response_item", body, "message")
+
+
+def select_items(lines: Iterable[Line], wanted: Filter = EVERYTHING) -> list[Body]:
+    """The items a filter keeps, in order; a compaction counts as what the assistant said."""
+    kept: list[Body] = []
+    for line in lines:
+        if wanted.max_items is not None and len(kept) >= wanted.max_items:
+            break
+        if line.type == "response_item":
+            if wanted.keep_response_items and line.kind in wanted.kinds:
+                kept.append(line.body)
+        elif line.type == "compacted" and wanted.keep_compacted_items and "message" in wanted.kinds:
+            said = line.body.get("message")
+            body: Body = {"type": "message", "role": "assistant", "content": said}
+            kept.append({**body, "event": line.body.get("event")})
+    return kept
+
+
+def serialise(items: list[Body]) -> str:
+    """One JSON array."""
+    return msgspec.json.encode(items).decode("utf-8")

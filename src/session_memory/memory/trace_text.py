@@ -1,0 +1,123 @@
+"""The two texts a session leaves, brought into their final form: trimmed, redacted, structured, cut.
+
+The order matters: redaction comes before any cut, so that no half of a secret survives one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from session_memory.clock import iso
+from session_memory.core.schema import Outcome, Session
+from session_memory.errors import ModelFailed
+from session_memory.model.cut import prefix, suffix
+
+MAX_TRACE_BYTES = 300_000
+MAX_SUMMARY_BYTES = 1_200
+SUMMARY_WORDS = 120
+TRACE_CUT = "\n\n[... TRACE MEMORY TRUNCATED ...]\n\n"
+SUMMARY_CUT = " [...summary truncated...]"
+SLUG_CHARS = 64
+OUTCOMES: tuple[Outcome, ...] = Outcome.__args__
+NO_PREFERENCES = "User preferences: none observed"
+TASK_HEADINGS = (
+    "Key steps:",
+    "Things that did not work / things that can be improved:",
+    "Reusable knowledge:",
+    "Pointers and references (annotate why each item matters):",
+)
+
+Redact = Callable[[str], str]
+
+_OUTCOME = re.compile(r"^[ \t*_-]*Outcome:[ \t*_`]*([^\s*_`.,;:()]*)", re.M)
+_NEEDED = ("Trace context:", "User preferences:", "## Task:", "Outcome:")
+_OTHER = re.compile(r"[^a-z0-9]+")
+
+
+def final_trace(text: str, redact: Redact) -> str:
+    """The trace as it is kept; raises ModelFailed for an empty one."""
+    trimmed = _filled(text, "traceMemory")
+    redacted = redact(trimmed)
+    whole = redacted if is_structured(redacted) else wrapped(redacted)
+    return shortened(whole, MAX_TRACE_BYTES, TRACE_CUT)
+
+
+def final_summary(text: str, redact: Redact) -> str:
+    """The summary as it is kept, on one line; raises ModelFailed for an empty one."""
+    trimmed = _filled(text, "summary")
+    redacted = redact(" ".join(trimmed.split()))
+    return shortened(redacted, MAX_SUMMARY_BYTES, SUMMARY_CUT)
+
+
+def _filled(text: str, field: str) -> str:
+    trimmed = text.strip()
+    if not trimmed:
+        raise ModelFailed(f"the model gave an empty {field}")
+    return trimmed
+
+
+def shortened(text: str, limit: int, marker: str) -> str:
+    """Half from the beginning and half from the end, within `limit` bytes, whole characters."""
+    data = text.encode("utf-8", "replace")
+    if len(data) <= limit:
+        return text
+    room = limit - len(marker.encode())
+    kept = prefix(data, room // 2) + marker.encode() + suffix(data, room - room // 2)
+    return kept.decode("utf-8")
+
+
+def is_wordy(summary: str) -> bool:
+    """Whether a summary has more words than was asked for; it is kept all the same."""
+    return len(summary.split()) >= SUMMARY_WORDS
+
+
+def outcomes_in(trace: str) -> list[Outcome] | None:
+    """The outcome of each task; None where one of them is none of the four labels."""
+    known: dict[str, Outcome] = {label: label for label in OUTCOMES}
+    found = [known.get(match[1].lower()) for match in _OUTCOME.finditer(trace)]
+    labels = [label for label in found if label is not None]
+    return labels if len(labels) == len(found) else None
+
+
+def is_structured(trace: str) -> bool:
+    """Whether a trace has the parts that every reader of it relies on."""
+    if not trace.startswith("#") or not all(part in trace for part in _NEEDED):
+        return False
+    return bool(outcomes_in(trace))
+
+
+def wrapped(notes: str) -> str:
+    """Loose notes inside the structure, without any claim about how they ended."""
+    empty = "\n".join(f"{heading}\n- none" for heading in TASK_HEADINGS)
+    return (
+        "# Trace Summary\n\n"
+        "Trace context: extracted from rollout (normalized fallback structure).\n\n"
+        f"{NO_PREFERENCES}\n\n"
+        "## Task: Extracted Memory\n"
+        "Outcome: uncertain\n"
+        f"{empty}\n\n"
+        "### Raw trace notes\n"
+        f"{notes}\n"
+    )
+
+
+def slug(title: str) -> str:
+    """A title as part of a file name: ASCII letters and digits, one `_` for all else."""
+    letters = "".join(c if c.isascii() else " " for c in title).lower()
+    return _OTHER.sub("_", letters).strip("_")[:SLUG_CHARS].strip("_") or "trace"
+
+
+def trace_page(session: Session, thread_id: str, path: str, body: str) -> str:
+    """The file of a trace: a few lines on where it came from, then the text."""
+    when = iso(session.ended_at)
+    head = [f"thread_id: {thread_id}", f"cwd: {_flat(session.cwd or '')}"]
+    head.append(f"rollout_path: {_flat(path)}")
+    if when is not None:
+        head.append(f"updated_at: {when}")
+    return "\n".join(head) + f"\n\n{body.strip()}\n"
+
+
+def _flat(value: str) -> str:
+    """A path on one line: a directory may be called anything."""
+    return " ".join(value.splitlines())

@@ -1,0 +1,140 @@
+"""The traces of sessions, in one table: a row without text is a session that left nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import msgspec
+
+from session_memory.errors import Ambiguous, NotFound
+from session_memory.store.memories import Passed, Trace
+from session_memory.store.sqlite.connection import Database, rows, transaction
+from session_memory.store.sqlite.rewriting import note_erasing
+
+_COLUMNS = "session_id, thread_id, root, trace_summary, memory_summary, updated_at"
+_UPSERT = (
+    f"INSERT INTO trace ({_COLUMNS}, passed_over) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
+    " WHERE EXISTS (SELECT 1 FROM session WHERE id = ?1) ON CONFLICT (session_id) DO UPDATE SET"
+    " thread_id = excluded.thread_id, root = excluded.root,"
+    " trace_summary = excluded.trace_summary, memory_summary = excluded.memory_summary,"
+    " updated_at = excluded.updated_at, passed_over = excluded.passed_over RETURNING 1"
+)
+
+
+class SqliteMemories:
+    """See store.memories.Memories."""
+
+    def __init__(self, connection: Database) -> None:
+        self._db = connection
+
+    def known(self) -> dict[int, int]:
+        """Every session that was read, with how old it was then."""
+        return dict(rows(self._db, "SELECT session_id, updated_at FROM trace"))
+
+    def save(self, trace: Trace) -> None:
+        """Keep a session's trace in place of an earlier one."""
+        self._put((*msgspec.structs.astuple(trace), None))
+
+    def pass_over(self, passed: Passed) -> None:
+        """Note that a session leaves nothing."""
+        number = passed.session_id
+        self._put((number, f"none.{number}", "", "", "", passed.updated_at, passed.reason))
+
+    def _put(self, row: tuple[object, ...]) -> None:
+        with transaction(self._db):
+            if not self._db.execute(_UPSERT, row).fetchall():
+                raise NotFound(f"session {row[0]} is gone: it was forgotten meanwhile")
+
+    def of_root(self, root: str, limit: int | None = None) -> list[Trace]:
+        """The traces of a place of work, newest first."""
+        found = rows(
+            self._db,
+            f"SELECT {_COLUMNS} FROM trace WHERE root = ? AND passed_over IS NULL"
+            " ORDER BY updated_at DESC, session_id DESC LIMIT ?",
+            (root, -1 if limit is None else limit),
+        )
+        return [Trace(*row) for row in found]
+
+    def roots(self) -> dict[str, int]:
+        """Every place that has traces, with how many."""
+        found = rows(
+            self._db,
+            "SELECT root, count(*) FROM trace WHERE passed_over IS NULL GROUP BY root ORDER BY root",
+        )
+        return dict(found)
+
+    def find(self, reference: str) -> Trace:
+        """By thread id, by a unique prefix of it, by the session's number."""
+        conditions = ["thread_id = ?1", "substr(thread_id, 1, length(?1)) = ?1 AND ?1 != ''"]
+        if reference.isdecimal() and len(reference) < 12:
+            conditions.append("session_id = CAST(?1 AS INTEGER)")
+        for condition in conditions:
+            found = rows(
+                self._db,
+                f"SELECT {_COLUMNS} FROM trace WHERE passed_over IS NULL AND {condition}"
+                " ORDER BY updated_at DESC LIMIT 6",
+                (reference,),
+            )
+            if len(found) == 1:
+                return Trace(*found[0])
+            if found:
+                names = ", ".join(str(row[1]) for row in found)
+                raise Ambiguous(f"{reference!r} fits several traces: {names}")
+        raise NotFound(f"no trace {reference!r}", hint="`session-memory memory show` lists them")
+
+    def passed_over(self) -> list[Passed]:
+        """Sessions that left nothing, newest first."""
+        found = rows(
+            self._db,
+            "SELECT session_id, passed_over, updated_at FROM trace WHERE passed_over IS NOT NULL"
+            " ORDER BY updated_at DESC, session_id DESC",
+        )
+        return [Passed(*row) for row in found]
+
+    def drop(self, session_id: int) -> bool:
+        """Remove a session's trace; it is not made again unless the session grows."""
+        with transaction(self._db):
+            found = self._db.execute(
+                "UPDATE trace SET trace_summary = '', memory_summary = '', root = '',"
+                " thread_id = 'none.' || session_id, passed_over = 'removed by the user'"
+                " WHERE session_id = ? AND passed_over IS NULL RETURNING 1",
+                (session_id,),
+            ).fetchall()
+            if found:
+                note_erasing(self._db)
+        return bool(found)
+
+    def reword(self, words: Callable[[str], str]) -> set[str]:
+        """Replace words in every trace; returns the places whose traces changed."""
+        changed: set[str] = set()
+        with transaction(self._db):
+            for session_id, root, *texts in rows(
+                self._db,
+                "SELECT session_id, root, trace_summary, memory_summary FROM trace"
+                " WHERE passed_over IS NULL",
+            ):
+                new = [words(text) for text in texts]
+                if new != texts:
+                    self._db.execute(
+                        "UPDATE trace SET trace_summary = ?, memory_summary = ?"
+                        " WHERE session_id = ?",
+                        (*new, session_id),
+                    )
+                    changed.add(root)
+            if changed:
+                note_erasing(self._db)
+        return changed
+
+    def files(self, sessions: Collection[int]) -> dict[int, list[str]]:
+        """The log files that tell of each session, the newest last."""
+        found: dict[int, list[str]] = {session: [] for session in sessions}
+        wanted = msgspec.json.encode(sorted(found)).decode()
+        for session_id, path in rows(
+            self._db,
+            "SELECT ss.session_id, s.path FROM json_each(?) j"
+            " JOIN session_source ss ON ss.session_id = j.value"
+            " JOIN source s ON s.id = ss.source_id ORDER BY ss.session_id, s.id",
+            (wanted,),
+        ):
+            found[session_id].append(path)
+        return found
