@@ -26,6 +26,7 @@ from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
 from session_memory.store.background import Jobs, Live, Spend
 from session_memory.store.memories import Memories
+from session_memory.store.scopes import Closures, Scopes, Syncs
 from session_memory.store.values import (
     EventDraft,
     Finding,
@@ -190,6 +191,21 @@ class Store(Protocol):
     @property
     def spend(self) -> Spend:
         """The ledger of model calls."""
+        ...
+
+    @property
+    def scopes(self) -> Scopes:
+        """Sessions and observations of a project, for recall."""
+        ...
+
+    @property
+    def closures(self) -> Closures:
+        """Whether work called done was done."""
+        ...
+
+    @property
+    def syncs(self) -> Syncs:
+        """Files a project's pack was written into."""
         ...
 
     def info(self) -> StoreInfo:

@@ -9,6 +9,7 @@ import msgspec
 
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.store.port import Finding, ObservationQuery
+from session_memory.store.sqlite.closures import note_mismatch
 from session_memory.store.sqlite.connection import Database, rows, value
 
 ROW_BYTES = 160
@@ -59,6 +60,7 @@ def save(db: Database, session_id: int, found: Iterable[Observation]) -> None:
         " 0) FROM observation WHERE session_id = ?1) WHERE id = ?1",
         (session_id, ROW_BYTES),
     )
+    note_mismatch(db, session_id)
 
 
 def outlive(db: Database, session_id: int) -> None:

@@ -34,6 +34,7 @@ from session_memory.store.port import (
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
 from session_memory.store.sqlite import aging, check, dump, observations, reading, searching, usage
+from session_memory.store.sqlite.closures import SqliteClosures, SqliteSyncs
 from session_memory.store.sqlite.connection import (
     DISK_ERRORS,
     Database,
@@ -51,6 +52,7 @@ from session_memory.store.sqlite.forget_face import ForgetFace
 from session_memory.store.sqlite.jobs import SqliteJobs
 from session_memory.store.sqlite.live import SqliteLive
 from session_memory.store.sqlite.memories import SqliteMemories
+from session_memory.store.sqlite.scopes import SqliteScopes
 from session_memory.store.sqlite.spend import SqliteSpend
 
 if TYPE_CHECKING:
@@ -99,6 +101,9 @@ class SqliteStore(ForgetFace):
         self._reader = SegmentReader(self.segments)
         self.jobs = SqliteJobs(connection)
         self.live = SqliteLive(connection)
+        self.scopes = SqliteScopes(connection)
+        self.closures = SqliteClosures(connection)
+        self.syncs = SqliteSyncs(connection)
         self.memories = SqliteMemories(connection)
         self.spend = SqliteSpend(connection, os.path.join(directory, DATABASE))
         self.fingerprint_key = self._key("fingerprint_key")

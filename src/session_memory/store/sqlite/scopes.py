@@ -1,0 +1,108 @@
+"""Recall's questions: sessions and observations of a scope, by the indexes that name it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from session_memory.core.schema import EXCLUDED_STATUSES, Observation, ObservationType
+from session_memory.store.scopes import ScopeTotals, SessionCounts, SessionLine
+from session_memory.store.sqlite.connection import Database, Row, rows
+
+_LINE = """
+SELECT s.id, s.flavor, s.external_id, s.project_id, s.started_at, s.ended_at, s.cwd, s.title,
+  s.client_version, s.source_kind, s.parent_external_id, s.low_value,
+  s.metadata ->> 'operational_label', s.metadata ->> 'internal_prompt_suppressed',
+  s.metadata ->> 'project_resolution_source'
+FROM session s
+"""
+_COLUMNS = "type, status, text, importance, session_id, event_id, origin, hash, at, source"
+_EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
+_THESE = "session_id IN (SELECT value FROM json_each(?))"
+_COUNTS = f"""
+SELECT d.session_id, coalesce(d.body ->> 'turns', 0),
+  (SELECT count(*) FROM observation o WHERE o.session_id = d.session_id
+    AND o.status NOT IN ({_EXCLUDED})),
+  (SELECT o.text FROM observation o WHERE o.session_id = d.session_id AND o.type = 'user_request'
+    ORDER BY o.status IN ({_EXCLUDED}), o.at, o.id LIMIT 1)
+FROM digest d WHERE d.{_THESE}
+"""
+
+
+class SqliteScopes:
+    """See store.scopes.Scopes."""
+
+    def __init__(self, connection: Database) -> None:
+        self._db = connection
+
+    def lines(self, project_id: int) -> list[SessionLine]:
+        """The sessions of a project, latest turn first."""
+        found = rows(
+            self._db,
+            f"{_LINE} WHERE s.project_id = ?"
+            " AND (s.event_count > 0 OR s.raw_events > 0 OR s.state = 'raw_evicted')"
+            " ORDER BY s.ended_at IS NULL, s.ended_at DESC, s.id DESC",
+            (project_id,),
+        )
+        return [_line(row) for row in found]
+
+    def line(self, session_id: int) -> SessionLine | None:
+        """One session."""
+        found = rows(self._db, f"{_LINE} WHERE s.id = ?", (session_id,))
+        return _line(found[0]) if found else None
+
+    def counts(self, sessions: list[int]) -> dict[int, SessionCounts]:
+        """How much each of these sessions said."""
+        found = rows(self._db, _COUNTS, (_list(sessions),))
+        return {row[0]: SessionCounts(*row[1:]) for row in found}
+
+    def totals(self, sessions: list[int]) -> ScopeTotals:
+        """How much they said together, without what is of an excluded status."""
+        (count, chars, last), *_ = rows(
+            self._db,
+            "SELECT count(*), coalesce(sum(length(text)), 0), max(at) FROM observation"
+            f" WHERE {_THESE} AND status NOT IN ({_EXCLUDED})",
+            (_list(sessions),),
+        )
+        (turns,), *_ = rows(
+            self._db,
+            f"SELECT coalesce(sum(body ->> 'turns'), 0) FROM digest WHERE {_THESE}",
+            (_list(sessions),),
+        )
+        return ScopeTotals(int(turns), count, chars, last)
+
+    def observed(
+        self, sessions: list[int], types: tuple[ObservationType, ...], limit: int | None = None
+    ) -> list[Observation]:
+        """What these sessions said, oldest first, the latest `limit`; no excluded status."""
+        sql = (
+            f"SELECT {_COLUMNS} FROM observation WHERE {_THESE} AND status NOT IN ({_EXCLUDED})"
+            " AND type IN (SELECT value FROM json_each(?))"
+            " ORDER BY at IS NOT NULL DESC, at DESC, id DESC"
+        )
+        if limit is not None:
+            sql += f" LIMIT {int(limit)}"
+        found = rows(self._db, sql, (_list(sessions), _list(types)))
+        return [Observation(*row) for row in reversed(found)]
+
+    def observation(self, name: str) -> Observation | None:
+        """One observation by its hash, whatever its status."""
+        found = rows(
+            self._db, f"SELECT {_COLUMNS} FROM observation WHERE hash = ? LIMIT 1", (name,)
+        )
+        return Observation(*found[0]) if found else None
+
+    def revision(self) -> str:
+        """What others committed, and what this connection wrote itself."""
+        ((other,),) = rows(self._db, "PRAGMA data_version")
+        ((own,),) = rows(self._db, "SELECT total_changes()")
+        return f"{other}.{own}"
+
+
+def _line(row: Row) -> SessionLine:
+    return SessionLine(*(*row[:13], bool(row[13]), row[14]))
+
+
+def _list(values: Any) -> str:
+    return msgspec.json.encode(values).decode()
