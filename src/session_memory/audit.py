@@ -1,0 +1,66 @@
+"""Every write outside our own places, one line each, appended and never changed.
+
+A user can ask at any time what this program did to files that are not its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from session_memory.paths import open_private, private_dir
+
+FILE = "audit.jsonl"
+
+
+class Written(msgspec.Struct, frozen=True):
+    """One write: when, by which part of the program, where, why, and what changed, as hashes."""
+
+    at: int
+    by: str
+    path: str
+    why: str
+    before: str | None
+    """SHA-256 of the file before; None where there was none."""
+    after: str | None
+    """SHA-256 of the file after; None where it was removed."""
+
+
+def sha256(data: bytes | None) -> str | None:
+    """The hash of a file's content; None for no file."""
+    return None if data is None else hashlib.sha256(data).hexdigest()
+
+
+def append(data: Path, written: Written) -> None:
+    """Add a line, whole and on the disk before this returns; two processes do not mix theirs."""
+    line = msgspec.json.encode(written) + b"\n"
+    with open_private(private_dir(data) / FILE, "ab") as stream:
+        if stream.tell() and not _ends_whole(data / FILE):
+            line = b"\n" + line  # a run that was cut off left half a line
+        stream.write(line)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def read(data: Path) -> tuple[Written, ...]:
+    """Every write that is noted, oldest first; half a line that a crash left is no write."""
+    try:
+        lines = (data / FILE).read_bytes().splitlines()
+    except FileNotFoundError:
+        return ()
+    found: list[Written] = []
+    for line in lines:
+        try:
+            found.append(msgspec.json.decode(line, type=Written))
+        except msgspec.DecodeError:
+            continue
+    return tuple(found)
+
+
+def _ends_whole(path: Path) -> bool:
+    with open(path, "rb") as stream:
+        stream.seek(-1, os.SEEK_END)
+        return stream.read(1) == b"\n"

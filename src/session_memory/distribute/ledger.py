@@ -1,0 +1,113 @@
+"""What was written into which file, so that it can be changed, told and taken out again.
+
+No copy of a user's file is kept: a block is taken out exactly by its markers. The only words in
+here that are not ours are edits inside a block that somebody chose to overwrite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from session_memory.errors import Refused
+from session_memory.paths import private_dir, write_private
+from session_memory.store.lock import exclusive
+
+FILE = "distribution.json"
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A file of a repository, as given to agents."""
+
+    root: str
+    path: str
+    """Below the root."""
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What we have in one file."""
+
+    place: Place
+    repo: str
+    kind: Literal["block", "skill"]
+    patterns: tuple[str, ...]
+    at: int
+    created: bool = False
+    """Whether the file was not there before: then it goes with its last line of ours."""
+    folders: tuple[str, ...] = ()
+    """Directories made for it, outermost first."""
+    replaced: tuple[str, ...] = ()
+    """Blocks that somebody had edited and that were overwritten on request."""
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """Every file that holds something of ours."""
+
+    entries: tuple[Entry, ...] = ()
+    version: int = 1
+
+    def by_place(self) -> dict[Place, Entry]:
+        """The entries by the file they are about."""
+        return {entry.place: entry for entry in self.entries}
+
+    def with_entries(self, changed: Iterable[Entry], gone: Iterable[Place] = ()) -> Ledger:
+        """The ledger with these entries new or renewed and those gone."""
+        known = {**self.by_place(), **{entry.place: entry for entry in changed}}
+        for place in gone:
+            known.pop(place, None)
+        order = sorted(known.values(), key=lambda entry: (entry.place.root, entry.place.path))
+        return Ledger(tuple(order))
+
+    def given_in(self, root: str) -> frozenset[str]:
+        """Patterns that files of a repository give."""
+        return frozenset(
+            pattern
+            for entry in self.entries
+            if entry.place.root == root
+            for pattern in entry.patterns
+        )
+
+
+def read_ledger(data: Path) -> Ledger:
+    """What was written so far; a ledger that cannot be read stops everything that writes."""
+    try:
+        return msgspec.json.decode((data / FILE).read_bytes(), type=Ledger)
+    except FileNotFoundError:
+        return Ledger()
+    except (OSError, ValueError, RecursionError) as error:
+        hint = "move it away; blocks in files are found again by their markers"
+        raise Refused(f"cannot read {data / FILE}: {error}", hint=hint) from None
+
+
+def write_ledger(data: Path, ledger: Ledger) -> None:
+    """Keep the ledger."""
+    write_private(private_dir(data) / FILE, msgspec.json.encode(ledger))
+
+
+@contextmanager
+def distributing(data: Path) -> Generator[Ledger]:
+    """The ledger while nobody else distributes."""
+    private_dir(data)
+    with exclusive(str(data / "distribution.lock"), "another distribute", wait=True):
+        yield read_ledger(data)
+
+
+def rewrite_words(data: Path, words: Callable[[bytes], bytes]) -> bool:
+    """Change words of edited blocks that are kept here; whether there were any."""
+    if not (data / FILE).exists():
+        return False
+    with distributing(data) as ledger:
+        changed = tuple(
+            msgspec.structs.replace(
+                entry, replaced=tuple(words(text.encode()).decode() for text in entry.replaced)
+            )
+            for entry in ledger.entries
+        )
+        if changed == ledger.entries:
+            return False
+        write_ledger(data, Ledger(changed))
+    return True

@@ -1,0 +1,121 @@
+"""Approved patterns as agents read them: a line of a block, a skill, a section of a page. Pure."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from session_memory.core.catalog import Pattern
+from session_memory.core.foreign_words import in_foreign_words
+from session_memory.core.injection import Section
+from session_memory.core.own_text import END, PACK_BEGIN, PACK_END
+from session_memory.core.safe_text import one_line, stripped
+from session_memory.core.trials import section_id
+from session_memory.distribute.block import begin_marker, digest
+
+Clean = Callable[[str], str]
+
+HEAD = "Learned from earlier sessions; `session-memory explain ID` tells where a line comes from."
+LINE_CHARS = 300
+"""A longer text is read only when it is needed: it becomes a skill where skills are on."""
+SKILL_NAME = 64
+DESCRIPTION_CHARS = 200
+# Whatever could begin or end something of ours; an agent reads the entity as well.
+_MARKUP = re.compile(r"<(?=\s*!--|\s*/?\s*session-memory)", re.IGNORECASE)
+_HEAD_LINE = re.compile(rb"^<!-- session-memory:begin [^\n]*sha256=([0-9a-f]{16}) -->\r?\n", re.M)
+
+
+class Lesson(msgspec.Struct, frozen=True):
+    """An approved pattern in the words agents are given, and where it was seen."""
+
+    id: str
+    version: int
+    text: str
+    value: tuple[float, int, int]
+    """Dollars, sessions, occurrences: what it is worth to know it."""
+    repos: tuple[str, ...]
+    is_foreign: bool = False
+    """Whether its words are a tool's and not a person's."""
+
+    @property
+    def line_id(self) -> str:
+        """What its line is marked with."""
+        return f"sm-{self.id}"
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it is more than a line."""
+        text = self.text.strip()
+        return len(text) > LINE_CHARS or "\n" in text
+
+
+def lessons(patterns: Iterable[Pattern], clean: Clean) -> tuple[Lesson, ...]:
+    """The patterns as lessons, the most valuable first; one without words is none."""
+    found = [_lesson(pattern, clean) for pattern in patterns]
+    return tuple(sorted((one for one in found if one.text), key=_by_value))
+
+
+def _lesson(pattern: Pattern, clean: Clean) -> Lesson:
+    counts, text = pattern.current.snapshot, clean(pattern.current.text)
+    return Lesson(
+        id=pattern.id,
+        version=pattern.current.number,
+        text=_MARKUP.sub("&lt;", stripped(text)).strip(),
+        value=(counts.cost_impact, counts.sessions, counts.frequency),
+        repos=counts.repos,
+        is_foreign=in_foreign_words(pattern, pattern.current.text),
+    )
+
+
+def _by_value(one: Lesson) -> tuple[float, int, int, str]:
+    usd, sessions, times = one.value
+    return (-usd, -sessions, -times, one.id)
+
+
+def bullet(lesson: Lesson) -> str:
+    """The one line of a block that gives a lesson."""
+    return f"- {one_line(lesson.text)} [{lesson.line_id}]"
+
+
+def gives(line: str, line_id: str) -> bool:
+    """Whether a line of a block gives that lesson."""
+    return line.rstrip().endswith(f"[{line_id}]")
+
+
+def skill_name(pattern: str) -> str:
+    """The folder of a pattern's skill: small letters, digits and hyphens, as agents ask for."""
+    name = f"sm-{pattern}"
+    if "_" not in name and len(name) <= SKILL_NAME:
+        return name
+    short = hashlib.sha256(pattern.encode()).hexdigest()[:8]  # two ids may differ in `_` alone
+    return f"{name.replace('_', '-')[: SKILL_NAME - 9].rstrip('-')}-{short}"
+
+
+def skill_file(lesson: Lesson) -> bytes:
+    """`SKILL.md` of a lesson, marked as ours with a hash over all of it."""
+    described = one_line(lesson.text.partition("\n")[0])[:DESCRIPTION_CHARS]
+    quoted = msgspec.json.encode(f"Learned from earlier sessions: {described}").decode()
+    front = f"---\nname: {skill_name(lesson.id)}\ndescription: {quoted}\n---\n\n"
+    source = f"`session-memory explain {lesson.line_id}` tells where this comes from."
+    body = f"{lesson.text}\n\n{source} [{lesson.line_id}]\n{END}\n"
+    content = f"{front}{body}".encode("utf-8", "replace")
+    marker = begin_marker(content).encode() + b"\n"
+    at = len(front.encode("utf-8", "replace"))
+    return content[:at] + marker + content[at:]
+
+
+def is_own_skill(data: bytes) -> bool:
+    """Whether a file is a skill of ours that nobody has edited."""
+    found = _HEAD_LINE.search(data)
+    return found is not None and found[1].decode() == digest(
+        data[: found.start()] + data[found.end() :]
+    )
+
+
+def section(lesson: Lesson, *, on_trial: bool) -> Section:
+    """What a session is given at its start; the tags keep it from becoming evidence."""
+    text = f'{PACK_BEGIN} id="{lesson.line_id}">\n{lesson.text}\n{PACK_END}'
+    return Section(section_id(lesson.id), text, lesson.id if on_trial else None)

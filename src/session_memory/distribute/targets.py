@@ -1,0 +1,71 @@
+"""Which files of which repositories a lesson goes into. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from session_memory.distribute.render import Lesson
+from session_memory.errors import ConfigError
+
+BLOCK_TARGETS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
+"""Claude Code reads the first; Codex, Qwen, OpenCode and Copilot the second; Gemini the third."""
+SKILL_TARGETS = (".claude/skills", ".agents/skills")
+"""The second is shared by Codex and others."""
+OVERRIDE = "AGENTS.override.md"
+"""Where it exists, Codex does not read AGENTS.md."""
+CODEX_BYTES = 32 * 1024
+"""Codex reads no more than this of the instruction files of a project."""
+
+
+class Repo(msgspec.Struct, frozen=True):
+    """A repository that sessions were seen in."""
+
+    key: str
+    root: str
+    domain: str | None = None
+
+
+def check_targets(names: Iterable[str]) -> tuple[str, ...]:
+    """The targets that are on; refuses a name that is none."""
+    known = (*BLOCK_TARGETS, *SKILL_TARGETS)
+    chosen = tuple(dict.fromkeys(names))
+    for name in chosen:
+        if name not in known:
+            raise ConfigError(
+                f"distribute.targets: {name!r} is not one of {', '.join(known)}",
+            )
+    return chosen
+
+
+def reach(lesson: Lesson, repos: Iterable[Repo], default_domain: str) -> frozenset[str]:
+    """Keys of the repositories a lesson is for.
+
+    It is for those it was seen in; seen in several of one domain, for all of that domain. The
+    default domain is what nobody sorted, so it vouches for nothing.
+    """
+    known = list(repos)
+    seen = {repo.key for repo in known if repo.key in lesson.repos}
+    domains = Counter(repo.domain for repo in known if repo.key in seen)
+    wide = {name for name, count in domains.items() if count > 1 and name not in (None, default_domain)}
+    return frozenset(seen | {repo.key for repo in known if repo.domain in wide})
+
+
+def block_file(target: str, exists: Callable[[str], bool]) -> str:
+    """The file that a target means in a repository."""
+    return OVERRIDE if target == "AGENTS.md" and exists(OVERRIDE) else target
+
+
+def byte_room(file: str, users_bytes: int, max_bytes: int) -> tuple[int, str]:
+    """How large the block in a file may be, and which limit says so."""
+    left = CODEX_BYTES - users_bytes
+    if file.startswith("AGENTS") and left < max_bytes:
+        return max(0, left), f"Codex reads {CODEX_BYTES} bytes of instructions"
+    return max_bytes, f"distribute.max_bytes is {max_bytes}"
+
+
+def imports_agents(text: bytes) -> bool:
+    """Whether a CLAUDE.md takes in AGENTS.md by itself: one giving is enough."""
+    return any(line.strip() in (b"@AGENTS.md", b"@./AGENTS.md") for line in text.splitlines())
