@@ -86,7 +86,10 @@ class Metered:
         except ModelUnavailable as error:
             self._meter.ledger.settle(reservation, _failed(call, error))
             raise
-        self._meter.ledger.settle(reservation, _settled(call, answer.model, answer.usage))
+        usage = answer.usage
+        if usage == Usage():  # some servers count nothing: free it was not
+            usage = Usage(call.input_tokens, tokens_of(answer.text))
+        self._meter.ledger.settle(reservation, _settled(call, answer.model, usage))
         return answer
 
     def _call(self, request: Request, at: int) -> Call:

@@ -7,10 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from session_memory.core.safe_text import one_line
 from session_memory.errors import ModelFailed
 
-SHOWN = 200
 FENCE = re.compile(r"```[ \t]*(json)?[ \t]*\r?\n?(.*?)```", re.DOTALL | re.IGNORECASE)
 TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -36,7 +34,8 @@ def parse_object(text: str) -> dict[str, Any]:
             continue
         if isinstance(found, dict):
             return cast("dict[str, Any]", found)
-    raise ModelFailed(f"unable to parse the model's answer as an object: {_shown(trimmed)}")
+    # Of the answer itself nothing: errors are kept and shown, and it may repeat what a log said.
+    raise ModelFailed(f"unable to parse a JSON object from an answer of {len(text)} characters")
 
 
 def parse_answer(text: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +46,7 @@ def parse_answer(text: str, schema: dict[str, Any]) -> dict[str, Any]:
     found = parse_object(text)
     wrong = next(_faults(found, schema), None)
     if wrong is not None:
-        raise ModelFailed(f"the model's answer {wrong}: {_shown(text.strip())}")
+        raise ModelFailed(f"the answer's JSON payload {wrong}")
     return found
 
 
@@ -80,8 +79,3 @@ def _fits(value: Any, about: dict[str, Any]) -> bool:
     if isinstance(value, bool):  # to Python a boolean is a number too
         return "boolean" in names
     return any(isinstance(value, TYPES.get(name, ())) for name in names)
-
-
-def _shown(text: str) -> str:
-    line = one_line(text)
-    return line if len(line) <= SHOWN else line[:SHOWN] + "…"

@@ -1,0 +1,136 @@
+"""The Anthropic Messages API, also at any compatible address."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from session_memory import settings
+from session_memory.errors import ModelUnavailable
+from session_memory.model.port import Answer, Request, Stop, Usage
+from session_memory.model.sdk import (
+    SchemaRefused,
+    SdkErrors,
+    before,
+    errors_of,
+    plainly,
+    translated,
+)
+from session_memory.model.streams import Completed, Delta, StreamEvent, fold
+
+if TYPE_CHECKING:
+    from anthropic import Anthropic
+
+SMALL_MODEL = "claude-haiku-4-5"
+KEY_VARIABLE = "ANTHROPIC_API_KEY"
+STOPS: dict[str, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+
+
+def open_anthropic(settings: settings.Model, environ: Mapping[str, str]) -> AnthropicModel:
+    """The provider, or ModelUnavailable with what is missing."""
+    try:
+        import anthropic
+    except ImportError:
+        raise ModelUnavailable(
+            "the anthropic package is not installed",
+            hint="pip install 'session-memory[anthropic]'",
+        ) from None
+    variable = settings.key_variable or KEY_VARIABLE
+    key = environ.get(variable, "")
+    if not key:
+        raise ModelUnavailable(f"{variable} is not set", hint=f"export {variable}=<your key>")
+    client = anthropic.Anthropic(
+        api_key=key,
+        base_url=settings.base_url or environ.get("ANTHROPIC_BASE_URL") or None,
+        max_retries=0,  # retries are counted calls, and happen outside the meter
+    )
+    errors = errors_of(anthropic, "AnthropicError")
+    return AnthropicModel(client, settings.name or SMALL_MODEL, key, errors)
+
+
+class AnthropicModel:
+    """See model.port.Model."""
+
+    provider = "anthropic"
+    works_in_folders = False
+
+    def __init__(self, client: Anthropic, name: str, key: str, errors: SdkErrors) -> None:
+        self._client = client
+        self._key = key
+        self._errors = errors
+        self._plain = False
+        self.name = name
+
+    def ask(self, request: Request) -> Answer:
+        """See model.port.Model. A server without structured output is asked once more, in words."""
+        if request.schema is not None and not self._plain:
+            try:
+                return self._once(request, plain=False)
+            except SchemaRefused:  # refused before any work: nothing was billed
+                answer = self._once(request, plain=True)
+                self._plain = True
+                return answer
+        return self._once(request, plain=True)
+
+    def _once(self, request: Request, *, plain: bool) -> Answer:
+        deadline = time.monotonic() + request.timeout_s
+        wish: dict[str, Any] = {"format": {"type": "json_schema", "schema": request.schema}}
+        with (
+            translated(self._errors, self._key, schema=not plain),
+            self._client.messages.create(
+                model=self.name,
+                max_tokens=request.max_output_tokens,
+                system=plainly(request) if plain else request.system,
+                messages=[{"role": "user", "content": request.user}],
+                stream=True,
+                timeout=request.timeout_s,
+                # Not a named argument: SDKs that do not know it yet send it all the same.
+                extra_body=None if plain else {"output_config": wish},
+            ) as stream,
+        ):
+            return fold(_events(before(deadline, stream)), self.name)
+
+
+def _events(raw: Iterator[Any]) -> Iterator[StreamEvent]:
+    """The provider's events in our terms; usage comes in two parts, both cumulative."""
+    model, stop = "", "end_turn"
+    counts: dict[str, int] = {}
+    for event in raw:
+        match event.type:
+            case "message_start":
+                model = event.message.model
+                _count(counts, event.message.usage)
+            case "content_block_delta" if event.delta.type == "text_delta":
+                yield Delta(event.delta.text)
+            case "message_delta":
+                stop = event.delta.stop_reason or stop
+                _count(counts, event.usage)
+            case "message_stop":
+                usage = Usage(
+                    counts.get("input_tokens", 0),
+                    counts.get("output_tokens", 0),
+                    counts.get("cache_read_input_tokens", 0),
+                    counts.get("cache_creation_input_tokens", 0),
+                )
+                yield Completed(usage, model, STOPS.get(stop, "other"))
+            case _:
+                pass
+
+
+def _count(counts: dict[str, int], usage: Any) -> None:
+    for name in (
+        "input_tokens",
+        "output_tokens",
+        "cache_read_input_tokens",
+        "cache_creation_input_tokens",
+    ):
+        said = getattr(usage, name, None)
+        if isinstance(said, int):
+            counts[name] = said

@@ -1,0 +1,196 @@
+"""The OpenAI Responses API, and Chat Completions at any compatible address.
+
+Servers other than OpenAI's own nearly all speak Chat Completions, few speak Responses: an address
+in the configuration therefore means the former.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from session_memory import settings
+from session_memory.errors import ModelUnavailable
+from session_memory.model.port import Answer, Request, Stop, Usage
+from session_memory.model.sdk import (
+    SchemaRefused,
+    SdkErrors,
+    before,
+    errors_of,
+    plainly,
+    translated,
+)
+from session_memory.model.streams import Broken, Completed, Delta, ItemDone, StreamEvent, fold
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+SMALL_MODEL = "gpt-5-mini"
+KEY_VARIABLE = "OPENAI_API_KEY"
+NO_KEY = "not-needed"
+"""The SDK insists on a key; local servers do not."""
+FINISHES: dict[str, Stop] = {"stop": "end", "length": "length", "content_filter": "refusal"}
+INCOMPLETE: dict[str, Stop] = {"max_output_tokens": "length", "content_filter": "refusal"}
+
+
+def open_openai(settings: settings.Model, environ: Mapping[str, str]) -> OpenAiModel:
+    """The provider, or ModelUnavailable with what is missing."""
+    try:
+        import openai
+    except ImportError:
+        raise ModelUnavailable(
+            "the openai package is not installed", hint="pip install 'session-memory[openai]'"
+        ) from None
+    base_url = settings.base_url or environ.get("OPENAI_BASE_URL", "")
+    variable = settings.key_variable or KEY_VARIABLE
+    key = environ.get(variable, "")
+    if not key and (not base_url or settings.key_variable):
+        raise ModelUnavailable(f"{variable} is not set", hint=f"export {variable}=<your key>")
+    if base_url and not settings.name:
+        raise ModelUnavailable(
+            f"which model at {base_url}?", hint="set model.name to one the server offers"
+        )
+    client = openai.OpenAI(api_key=key or NO_KEY, base_url=base_url or None, max_retries=0)
+    errors = errors_of(openai, "OpenAIError")
+    return OpenAiModel(client, settings.name or SMALL_MODEL, errors, chat=bool(base_url))
+
+
+class OpenAiModel:
+    """See model.port.Model."""
+
+    provider = "openai"
+    works_in_folders = False
+
+    def __init__(self, client: OpenAI, name: str, errors: SdkErrors, *, chat: bool) -> None:
+        self._client = client
+        self._errors = errors
+        self._chat = chat
+        self._plain = False
+        self.name = name
+
+    def ask(self, request: Request) -> Answer:
+        """See model.port.Model. A server without structured output is asked once more, in words."""
+        if request.schema is not None and not self._plain:
+            try:
+                return self._once(request, plain=False)
+            except SchemaRefused:  # refused before any work: nothing was billed
+                answer = self._once(request, plain=True)
+                self._plain = True
+                return answer
+        return self._once(request, plain=True)
+
+    def _once(self, request: Request, *, plain: bool) -> Answer:
+        deadline = time.monotonic() + request.timeout_s
+        open_stream = self._open_chat if self._chat else self._open_response
+        read = _chat_events if self._chat else _response_events
+        with (
+            translated(self._errors, self._client.api_key, schema=not plain),
+            open_stream(request, plain) as stream,
+        ):
+            return fold(read(before(deadline, stream)), self.name)
+
+    def _open_response(self, request: Request, plain: bool) -> Any:
+        wish: dict[str, Any] = {
+            "type": "json_schema",
+            "name": request.schema_name,
+            "schema": request.schema,
+            "strict": True,
+        }
+        extra: dict[str, Any] = {} if plain else {"text": {"format": wish}}
+        return self._client.responses.create(
+            model=self.name,
+            instructions=plainly(request) if plain else request.system,
+            input=[{"role": "user", "content": request.user}],
+            max_output_tokens=request.max_output_tokens,
+            tools=[],
+            parallel_tool_calls=False,
+            store=False,
+            stream=True,
+            timeout=request.timeout_s,
+            **extra,
+        )
+
+    def _open_chat(self, request: Request, plain: bool) -> Any:
+        wish: dict[str, Any] = {
+            "name": request.schema_name,
+            "schema": request.schema,
+            "strict": True,
+        }
+        extra: dict[str, Any] = (
+            {} if plain else {"response_format": {"type": "json_schema", "json_schema": wish}}
+        )
+        return self._client.chat.completions.create(
+            model=self.name,
+            messages=[
+                {"role": "system", "content": plainly(request) if plain else request.system},
+                {"role": "user", "content": request.user},
+            ],
+            max_tokens=request.max_output_tokens,
+            stream=True,
+            stream_options={"include_usage": True},
+            timeout=request.timeout_s,
+            **extra,
+        )
+
+
+def _response_events(raw: Iterator[Any]) -> Iterator[StreamEvent]:
+    refused = False
+    for event in raw:
+        match event.type:
+            case "response.output_text.delta":
+                yield Delta(event.delta)
+            case "response.refusal.delta" | "response.refusal.done":
+                refused = True
+            case "response.output_item.done":
+                yield ItemDone(event.item.type, _item_text(event.item))
+            case "response.completed" | "response.incomplete":
+                response = event.response
+                details = getattr(response.incomplete_details, "reason", None)
+                stop = INCOMPLETE.get(details, "other") if details else "end"
+                stop = "refusal" if refused else stop
+                yield Completed(_usage(response.usage, "input", "output"), response.model, stop)
+            case "response.failed":
+                error = event.response.error
+                yield Broken(getattr(error, "message", None) or "the response failed")
+            case "error":
+                yield Broken(event.message or "unknown error")
+            case _:
+                pass
+
+
+def _item_text(item: Any) -> str:
+    parts: list[Any] = getattr(item, "content", None) or []
+    return "".join(part.text for part in parts if getattr(part, "type", "") == "output_text")
+
+
+def _chat_events(raw: Iterator[Any]) -> Iterator[StreamEvent]:
+    """Chunks of text; the one with a reason to finish completes, the last may tell the usage."""
+    model, finish, refused = "", "", False
+    usage = Usage()
+    for chunk in raw:
+        model = chunk.model or model
+        if getattr(chunk, "usage", None) is not None:
+            usage = _usage(chunk.usage, "prompt", "completion")
+        for choice in chunk.choices or ():
+            finish = choice.finish_reason or finish
+            delta = choice.delta
+            refused = refused or bool(getattr(delta, "refusal", None))
+            if delta is not None and delta.content:
+                yield Delta(delta.content)
+    if finish:
+        yield Completed(usage, model, "refusal" if refused else FINISHES.get(finish, "other"))
+
+
+def _usage(said: Any, read: str, written: str) -> Usage:
+    """The counts of a response, where it has any; what came from a cache is a part of the input."""
+    if said is None:
+        return Usage()
+    details = getattr(said, f"{read}_tokens_details", None)
+    cached = getattr(details, "cached_tokens", None) or 0
+    tokens_in = getattr(said, f"{read}_tokens", None) or 0
+    return Usage(
+        input_tokens=max(0, tokens_in - cached),
+        output_tokens=getattr(said, f"{written}_tokens", None) or 0,
+        cache_read_tokens=min(cached, tokens_in),
+    )
