@@ -1,4 +1,4 @@
-"""A session of any flavour as the items a model is shown: eleven kinds, filtered, one JSON array."""
+"""A session of any flavour as items a model is shown: eleven kinds, filtered, one JSON array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two texts a session leaves, brought into their final form: trimmed, redacted, structured, cut.
+"""The two texts a session leaves, in their final form: trimmed, redacted, structured, cut.
 
 The order matters: redaction comes before any cut, so that no half of a secret survives one.
 """

@@ -99,5 +99,7 @@ def save_trace(
 def trace_file(data: Path, trace: Trace) -> Path | None:
     """Where a trace's file is, if it is there."""
     folder = memory_root(data, trace.root) / TRACES
-    found = [path for path in sorted(folder.glob("*.md")) if thread_of(path.name) == trace.thread_id]
+    found = [
+        path for path in sorted(folder.glob("*.md")) if thread_of(path.name) == trace.thread_id
+    ]
     return found[0] if found else None

@@ -59,7 +59,8 @@ class SqliteMemories:
         """Every place that has traces, with how many."""
         found = rows(
             self._db,
-            "SELECT root, count(*) FROM trace WHERE passed_over IS NULL GROUP BY root ORDER BY root",
+            "SELECT root, count(*) FROM trace WHERE passed_over IS NULL GROUP BY root"
+            " ORDER BY root",
         )
         return dict(found)
 
