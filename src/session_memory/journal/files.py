@@ -1,0 +1,113 @@
+"""Small files that survive crashes and company: replaced whole, appended to under a lock."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Generator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from session_memory.errors import StoreLocked
+from session_memory.paths import private_dir, write_private
+from session_memory.store.lock import exclusive
+
+Warn = Callable[[str], None]
+BUSY_WAIT_S = 0.1
+
+
+def atomic_write_text(path: Path, text: str) -> None:
+    """Replace a file in one step: temp file beside it, fsync, rename, fsync of the directory."""
+    private_dir(path.parent)
+    write_private(path, text.encode("utf-8", "surrogateescape"))
+    sync_directory(path.parent)
+
+
+def sync_directory(directory: Path) -> None:
+    """Make a rename in a directory last through a power cut; Windows does so by itself."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def held(lock: Path, what: str) -> Generator[None]:
+    """Hold a lock file for the length of the block, however long another holds it before."""
+    private_dir(lock.parent)
+    with contextlib.ExitStack() as stack:
+        while True:
+            try:
+                stack.enter_context(exclusive(str(lock), what, wait=True))
+                break
+            except StoreLocked:  # Windows waits for ten seconds only
+                time.sleep(BUSY_WAIT_S)
+        yield
+
+
+def locked_append(path: Path, lock: Path, added: Callable[[str], str]) -> bool:
+    """Append what `added` makes of the present text, all of it inside the lock; False for nothing.
+
+    The file is replaced whole, so that a process killed in between leaves no half entry, and
+    whoever reads it sees all entries or all but the last.
+    """
+    with held(lock, f"a writer of {path.name}"):
+        text = read_text(path) or ""
+        more = added(text)
+        if not more:
+            return False
+        atomic_write_text(path, text + more)
+        return True
+
+
+def read_text(path: Path) -> str | None:
+    """A text file with its line ends as they are; None where there is none."""
+    try:
+        return path.read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        return None
+
+
+def load_json_with_recovery(
+    path: Path, default: dict[str, Any], now_ms: int, warn: Warn
+) -> dict[str, Any]:
+    """The JSON object of a file; one that is none is set aside under the time, and told of."""
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return dict(default)
+    try:
+        found: object = msgspec.json.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = None
+    if isinstance(found, dict):
+        return cast("dict[str, Any]", found)
+    backup = _free_name(path, now_ms)
+    write_private(backup, data)
+    warn(f"{path.name} is damaged; its bytes are kept as {backup.name}")
+    with contextlib.suppress(FileNotFoundError):
+        path.unlink()
+    return dict(default)
+
+
+def save_json(path: Path, value: dict[str, Any]) -> None:
+    """Replace a JSON file in one step."""
+    atomic_write_text(
+        path, msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    )
+
+
+def _free_name(path: Path, now_ms: int) -> Path:
+    stamp = datetime.fromtimestamp(now_ms / 1000).strftime("%Y%m%d-%H%M%S")
+    names = (
+        f"{path.name}.corrupt-{stamp}{suffix}" for suffix in ("", *(f"-{n}" for n in range(1, 100)))
+    )
+    candidates = (path.with_name(name) for name in names)
+    return next((found for found in candidates if not found.exists()), path.with_name("corrupt"))

@@ -1,0 +1,200 @@
+"""A session's context becomes an entry of the day's log: once, and never lost on the way.
+
+`python -m session_memory.journal.flush CONTEXT_FILE SESSION_ID` and the worker share this path. The
+steps come in an order that a crash between any two of them can repeat: append, note the flush,
+delete the context, then perhaps compile.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from session_memory.clock import Clock
+from session_memory.journal import daily, gate, pending, recent
+from session_memory.journal.answer import ERROR, OK, Patience, Write, respond
+from session_memory.journal.context import content_hash
+from session_memory.journal.files import held, load_json_with_recovery
+from session_memory.journal.log import FlushLog
+from session_memory.journal.place import Place
+
+GUARD = {"CLAUDE_INVOKED_BY": "memory_flush", "SESSION_MEMORY_INTERNAL": "1"}
+"""Hooks of an agent that we run see these and do nothing: else its end would flush again."""
+
+Outcome = Literal["missing", "empty", "duplicate", "saved", "nothing", "failed"]
+Compile = Callable[[tuple[str, ...]], None]
+
+
+class Around(msgspec.Struct, frozen=True):
+    """What a flush needs from outside."""
+
+    place: Place
+    clock: Clock
+    write: Write
+    clean: Callable[[str], str]
+    """Takes secrets out of what a model or a log line says."""
+    compile: Compile | None = None
+    """Has logs compiled; None where there is no program for it."""
+    upto: Callable[[str], int | None] = lambda _session: None
+    """Up to when the session was read; noted with the flush."""
+    sleep: Callable[[float], None] = time.sleep
+    patience: Patience = Patience()
+    interval_min: int = 60
+    environ: Mapping[str, str] = {}
+
+    @property
+    def log(self) -> FlushLog:
+        """Where it speaks."""
+        return FlushLog(self.place.flush_log, self.clock, self.clean)
+
+
+def guard() -> None:
+    """Mark this process and all it starts as ours; before anything that can start an agent."""
+    os.environ.update(GUARD)
+
+
+def flush(context: Path, session: str, around: Around) -> Outcome:
+    """Flush one context, then a few that wait, then compile if that is due."""
+    log = around.log
+    log.info(f"flush started for session {session}, context: {context}")
+    with held(around.place.lock("flush"), "a flush"):
+        outcome = _flush_one(context, session, around)
+        if outcome in ("saved", "nothing"):
+            _drain(pending.due(_waiting(around), around.clock()), around)
+            _maybe_compile(around)
+    log.info(f"Flush complete for session {session}")
+    return outcome
+
+
+def retry_failed(around: Around, *, permanent: bool = False) -> dict[str, Outcome]:
+    """Try every waiting context now, given-up ones only when asked; path to outcome."""
+    with held(around.place.lock("flush"), "a flush"):
+        chosen = [one for one in _waiting(around) if permanent or not one.permanent]
+        outcomes = _drain(chosen, around)
+        if any(outcome in ("saved", "nothing") for outcome in outcomes.values()):
+            _maybe_compile(around)
+    return outcomes
+
+
+def _waiting(around: Around) -> list[pending.Waiting]:
+    return pending.read_waiting(around.place, around.clock(), around.log.warning)
+
+
+def _drain(chosen: list[pending.Waiting], around: Around) -> dict[str, Outcome]:
+    outcomes: dict[str, Outcome] = {}
+    for waiting in chosen:
+        path = Path(waiting.path)
+        if path.is_file():  # an earlier one of the same session may have replaced it
+            around.log.info(f"Trying again: session {waiting.session}, context: {path}")
+            outcomes[waiting.path] = _flush_one(path, waiting.session, around, drained=True)
+    return outcomes
+
+
+def _flush_one(context: Path, session: str, around: Around, *, drained: bool = False) -> Outcome:
+    log, now = around.log, around.clock()
+    try:
+        text = context.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        log.error(f"Context file not found: {context}")
+        return "missing"
+    if not text.strip():
+        log.info("Context file is empty, skipping")
+        _discard(context, around)
+        return "empty"
+    known = recent.read_recent(around.place, now, log.warning)
+    content = content_hash(text)
+    if recent.is_repeat(known, session, content, now):
+        log.info(f"Skipping duplicate flush for session {session}")
+        _discard(context, around)
+        return "duplicate"
+    log.info(f"Flushing session {session}: {len(text)} chars")
+    key = _key(context, text, session, around.place)
+    entry = daily.find_entry(around.place, key)
+    if entry is not None:
+        log.info("Result: saved by an earlier run that was cut off")
+    else:
+        entry = _entry(text, session, key, around)
+        if entry is None:
+            failed = pending.Waiting(str(context.absolute()), session, around.clock())
+            pending.note_failure(around.place, failed, _waiting(around), drained=drained)
+            return "failed"
+        daily.append_entry(around.place, entry, around.clock())
+    flushed = recent.Flushed(session, content, around.clock() / 1000, around.upto(session))
+    recent.remember(around.place, flushed, known)
+    _discard(context, around)
+    return "nothing" if entry.section == daily.MAINTENANCE else "saved"
+
+
+def _entry(text: str, session: str, key: str, around: Around) -> daily.Entry | None:
+    """What goes into the log; None after a failure. The prefix test comes before all others."""
+    log = around.log
+    answer = respond(lambda: around.write(text, session), around.patience, around.sleep, log)
+    answer = around.clean(answer)
+    if answer.startswith(ERROR):
+        log.error(f"Flush failed for session {session}: {answer}")
+        return None
+    if answer.strip() == OK:
+        log.info(f"Result: {OK}")
+        return daily.Entry(session, key, daily.NOTHING, daily.MAINTENANCE)
+    log.info(f"Result: saved to daily log ({len(answer)} chars)")
+    return daily.Entry(session, key, answer)
+
+
+def _key(context: Path, text: str, session: str, place: Place) -> str:
+    """What the entry of this very context is known by, in whatever run it is written.
+
+    Contexts of ours have a name of their own. Of any other file the name may be used again, so its
+    time counts.
+    """
+    ours = context.parent == place.contexts
+    instance = context.name if ours else str(context.stat().st_mtime_ns)
+    parts = "\0".join((session, content_hash(text), instance))
+    return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def _discard(context: Path, around: Around) -> None:
+    waiting = _waiting(around)
+    context.unlink(missing_ok=True)
+    pending.settle(around.place, str(context.absolute()), waiting)
+
+
+def _maybe_compile(around: Around) -> None:
+    """Ask for a compile where the gate says so; whatever happens to it, the flush is done."""
+    log, now = around.log, around.clock()
+    logs = [gate.DayLog(path.name, path.read_bytes()) for path in daily.days(around.place)]
+    if not logs or around.compile is None:
+        return
+    interval, odd = gate.compile_interval(around.environ, around.interval_min)
+    state = load_json_with_recovery(around.place.state, {}, now, log.warning)
+    verdict = gate.decide(logs, state, daily.local_date(now), now, interval)
+    for text in (*((odd,) if odd else ()), *verdict.warnings):
+        log.warning(text)
+    for text in verdict.infos:
+        log.info(text)
+    if not verdict.files:
+        return
+    log.info(f"Compilation triggered (staleness gate): {', '.join(verdict.files)}")
+    try:
+        around.compile(verdict.files)
+    except OSError as error:
+        log.error("Compilation could not be started", cause=error)
+
+
+def main(arguments: list[str]) -> int:
+    """The command by itself: silent, as its output goes nowhere; flush.log tells."""
+    guard()
+    # Only now: what is imported here can start agents.
+    from session_memory.journal.standalone import run
+
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

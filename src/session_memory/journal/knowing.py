@@ -1,0 +1,101 @@
+"""Who writes an entry: the model that is turned on, or else what the store knows of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from session_memory.clock import Clock
+from session_memory.core.schema import Session
+from session_memory.errors import Ambiguous, NotFound
+from session_memory.journal.answer import Patience, Write, model_writer
+from session_memory.journal.cleaning import cleaner, make_redactor
+from session_memory.journal.context import Clean, turns_in
+from session_memory.journal.distil import Known, entry_text, known_from_turns
+from session_memory.journal.flush import Around, Compile
+from session_memory.journal.place import Place, model_lock, place_of
+from session_memory.journal.recent import covered_until, read_recent
+from session_memory.model.port import Model
+from session_memory.settings import Config
+from session_memory.store.port import ObservationQuery, Store
+
+
+class Desk(msgspec.Struct, frozen=True):
+    """What every flush of one store shares."""
+
+    data: Path
+    config: Config
+    clock: Clock
+    store: Store | None
+    model: Model | None
+    key: bytes
+    """Of the redactor: the store's own, where there is one."""
+
+    def clean(self) -> Clean:
+        """Takes secrets out."""
+        return cleaner(make_redactor(self.key, self.config.redact))
+
+    def place(self, project_root: str) -> Place:
+        """The journal of a project."""
+        return place_of(self.data, project_root, self.config.journal.vault)
+
+
+def around(desk: Desk, place: Place, compile_with: Compile | None) -> Around:
+    """Everything a flush of this place needs, from the configuration."""
+    settings = desk.config.journal
+    return Around(
+        place=place,
+        clock=desk.clock,
+        write=_writer(desk, place),
+        clean=desk.clean(),
+        compile=compile_with,
+        upto=lambda session: known_of(desk.store, session).upto,
+        patience=Patience(settings.attempts, float(settings.retry_seconds)),
+        interval_min=settings.compile_interval_minutes,
+    )
+
+
+def _writer(desk: Desk, place: Place) -> Write:
+    if desk.model is not None:
+        seconds = float(desk.config.model.timeout_seconds)
+        return model_writer(desk.model, model_lock(desk.data), seconds)
+
+    def write(context: str, session: str) -> str:
+        known = known_of(desk.store, session)
+        if known == Known():
+            return entry_text(known_from_turns(session, turns_in(context)))
+        recent = read_recent(place, desk.clock(), lambda _text: None)
+        return entry_text(known, covered_until(recent, session))
+
+    return write
+
+
+def known_of(store: Store | None, session: str) -> Known:
+    """What was distilled and observed of a session; nothing where no store knows it."""
+    found = session_named(store, session) if store is not None else None
+    if store is None or found is None:
+        return Known()
+    observations = store.observations(ObservationQuery(session=found.id))
+    return Known(tuple(observations), store.digest(found.id))
+
+
+def session_named(store: Store, name: str, flavor: str | None = None) -> Session | None:
+    """The session an agent calls so; never one that only begins so."""
+    try:
+        found = store.find_session(name)
+    except (NotFound, Ambiguous):
+        return None
+    fits = found.external_id == name and flavor in (None, found.flavor)
+    return found if fits else None
+
+
+def project_root(store: Store, session: Session) -> str:
+    """The directory whose journal a session belongs to; "" for one that was nowhere."""
+    roots = {project.id: project.root for project in store.projects()}
+    return roots.get(session.project_id or 0) or session.cwd or ""
+
+
+Opening = Callable[[Store], Model | None]
+"""The model that is turned on, with the store's ledger; None where none is."""
