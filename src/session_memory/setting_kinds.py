@@ -40,6 +40,7 @@ Kind = Literal[
     "count",
     "tokens",
     "money",
+    "share",
     "text",
     "provider",
 ]
@@ -59,6 +60,7 @@ ALLOWED: dict[Kind, str] = {
     "count": "a whole number from 1 to 1000000",
     "tokens": "a whole number of tokens from 1 to 1000000000000",
     "money": "a number of US dollars from 0 to 1000000",
+    "share": "a number from 0 to 1",
     "text": "a text of at most 500 printable characters",
     "provider": "one of " + ", ".join(PROVIDERS),
 }
@@ -99,6 +101,8 @@ def check(kind: Kind, value: object) -> Value:
             return value
         case "money", (int() | float()) if not isinstance(value, bool) and 0 <= value <= MOST:
             return float(value)
+        case "share", (int() | float()) if not isinstance(value, bool) and 0 <= value <= 1:
+            return float(value)
         case (("size" | "cap"), int()) if not isinstance(value, bool) and 0 < value <= LARGEST:
             return value
         case (("size" | "cap"), str()):
@@ -122,7 +126,7 @@ def from_text(kind: Kind, text: str) -> object:
             return msgspec.json.decode(text)
     if kind in ("days", "count", "tokens") and text.strip().isdecimal() and len(text) < 20:
         return int(text)
-    if kind == "money":
+    if kind in ("money", "share"):
         with suppress(ValueError):
             return number if math.isfinite(number := float(text)) else text
     return text

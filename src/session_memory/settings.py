@@ -122,11 +122,16 @@ class Journal(msgspec.Struct, frozen=True):
     enabled: bool = True
     vault: str = ""
     compile_interval_minutes: int = 60
+    min_turns_end: int = 1
+    min_turns_compaction: int = 5
+    attempts: int = 3
+    retry_seconds: int = 2
 
 
 class Distribute(msgspec.Struct, frozen=True):
     """What may be written into the files agents read."""
 
+    targets: tuple[str, ...] = ("CLAUDE.md", "AGENTS.md", ".claude/skills", ".agents/skills")
     max_bytes: int = 8 * 1024
     max_patterns: int = 20
 
@@ -135,6 +140,8 @@ class Measure(msgspec.Struct, frozen=True):
     """How much data a verdict needs."""
 
     min_sessions: int = 20
+    min_effect: float = 0.3
+    window_days: int = 90
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -180,9 +187,12 @@ KINDS: dict[str, Kind] = {
         f"curate.gate.{name}": "money" if name.endswith("_cost_impact") else "count"
         for name in Gate.__struct_fields__
     },
+    "distribute.targets": "list",
     "distribute.max_bytes": "size",
     "distribute.max_patterns": "count",
     "measure.min_sessions": "count",
+    "measure.min_effect": "share",
+    "measure.window_days": "count",
     "model.provider": "provider",
     "model.name": "text",
     "model.base_url": "text",
@@ -201,6 +211,10 @@ KINDS: dict[str, Kind] = {
     "journal.enabled": "flag",
     "journal.vault": "path",
     "journal.compile_interval_minutes": "count",
+    "journal.min_turns_end": "count",
+    "journal.min_turns_compaction": "count",
+    "journal.attempts": "count",
+    "journal.retry_seconds": "count",
 }
 PLAIN: dict[str, type[msgspec.Struct]] = {
     "store": StoreConfig,

@@ -1,4 +1,4 @@
-"""The list of trials on disk: a small file of its own, since the worker reads it without a store."""
+"""The list of trials on disk: a small file, since the worker reads it without opening a store."""
 
 from __future__ import annotations
 

@@ -1,0 +1,283 @@
+"""Before and after, with untouched repositories as control, and the rule that gives verdicts.
+
+Looking again and again at growing data finds an effect by chance sooner or later. So data is looked
+at only when the smaller new group has reached the minimum, twice it, four times it and so on, six
+times in all, each time at just those sessions; and the looks share one chance of error, ALPHA,
+equally (Bonferroni). What the sixth look says stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
+
+import msgspec
+
+from session_memory.core.effects import Change, Effect, Given, Interval, Method, Verdict
+from session_memory.measure.metrics import Seen, Watch, figures, recurrence, success
+from session_memory.measure.stats import (
+    Share,
+    bootstrap_difference,
+    contrast,
+    fisher,
+    mann_whitney,
+    power,
+)
+from session_memory.settings import Measure
+
+ALPHA = 0.05
+"""Chance that any look, ever, sees a difference where there is none; half of it for the better."""
+FUTILE_LEVEL = 0.8
+"""For saying that no effect worth having is there: wrong once in ten, and a person decides."""
+POWER = 0.8
+LOOKS = 6
+LEVEL = 1 - ALPHA / LOOKS
+"""Of every look's interval."""
+DAY_MS = 86_400_000
+UNCONTROLLED = "no untouched repositories with enough sessions: a trend would look like an effect"
+SELECTED = "the pattern was chosen because it was frequent before: some fall is to be expected"
+
+
+class Subject(msgspec.Struct, frozen=True):
+    """The version of a pattern that is measured, and what shows its effect."""
+
+    pattern_id: str
+    version: int
+    watch: Watch
+
+
+class Groups(msgspec.Struct, frozen=True):
+    """Sessions to compare: `new` grow with time, `old` stand still; plus minus the opposite sign.
+
+    The difference is (new - old) of those that got the pattern, less that of those that did not.
+    """
+
+    plus_new: tuple[Seen, ...]
+    minus_new: tuple[Seen, ...] = ()
+    minus_old: tuple[Seen, ...] = ()
+    plus_old: tuple[Seen, ...] = ()
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What a look at the data says."""
+
+    verdict: Verdict
+    look: int = 0
+    difference: Interval | None = None
+    minimum: float = 0.0
+    needs: int | None = None
+
+
+def cut_to_look(groups: Groups, minimum: int) -> tuple[int, Groups]:
+    """The latest look that there is enough data for, and the sessions that belong to it."""
+    growing = [group for group in (groups.plus_new, groups.minus_new) if group]
+    smallest = min(len(group) for group in growing) if growing else 0
+    if smallest < minimum:
+        return 0, groups
+    look = min(LOOKS, 1 + int(math.log2(smallest / minimum)))
+    enough = minimum << (look - 1)
+    until = max(group[enough - 1].began for group in growing)
+    return look, msgspec.structs.replace(
+        groups,
+        plus_new=tuple(one for one in groups.plus_new if one.began <= until),
+        minus_new=tuple(one for one in groups.minus_new if one.began <= until),
+    )
+
+
+def judge(groups: Groups, watch: Watch, policy: Measure) -> Judged:
+    """The verdict of the latest look. Too little data is never anything but insufficient."""
+    standing = [group for group in (groups.minus_old, groups.plus_old) if group]
+    look, cut = cut_to_look(groups, policy.min_sessions)
+    base = recurrence(groups.minus_old or groups.minus_new, watch).rate
+    minimum = policy.min_effect * base
+    if not look or not (groups.minus_old or groups.minus_new):
+        return Judged("insufficient_data", needs=_needs(groups, watch, policy, 0))
+    if any(len(group) < policy.min_sessions for group in standing):
+        return Judged("insufficient_data", look)
+    difference = _difference(cut, watch, LEVEL)
+    verdict = decide(
+        _benefit(difference, watch), _benefit(_difference(cut, watch, FUTILE_LEVEL), watch), minimum
+    )
+    undecided = verdict == "insufficient_data"
+    needs = _needs(groups, watch, policy, look) if undecided else None
+    return Judged(verdict, look, difference, minimum, needs)
+
+
+def decide(strict: Interval, loose: Interval, minimum: float) -> Verdict:
+    """From the benefit's two intervals to a verdict.
+
+    An effect must be surely there and large enough; that there is none worth having must be likely.
+    """
+    if strict.low > 0 and strict.estimate >= minimum:
+        return "improved"
+    if strict.high < 0 and strict.estimate <= -minimum:
+        return "regressed"
+    return "no_effect" if loose.high < minimum else "insufficient_data"
+
+
+def before_after(
+    subject: Subject, seen: Sequence[Seen], given: Sequence[Given], policy: Measure, now_ms: int
+) -> Effect:
+    """What changed where the pattern was written into files, and where it was not."""
+    mine = [one for one in given if one.pattern_id == subject.pattern_id]
+    current = [one for one in mine if one.version == subject.version]
+    since = min((one.since for one in current), default=now_ms)
+    cells, left_out = _cells(subject, seen, mine, policy)
+    control = cells["control_before"], cells["control_after"]
+    controlled = all(len(group) >= policy.min_sessions for group in control)
+    if not controlled:
+        cells["control_before"] = cells["control_after"] = []
+    plus_old, minus_new = tuple(cells["control_before"]), tuple(cells["control_after"])
+    groups = Groups(tuple(cells["after"]), minus_new, tuple(cells["before"]), plus_old)
+    caveats = (SELECTED,) if controlled else (UNCONTROLLED, SELECTED)
+    named = {name: group for name, group in cells.items() if group or "control" not in name}
+    effect = _effect(subject, "before_after", groups, named, policy)
+    return msgspec.structs.replace(
+        effect, measured_at=now_ms, since=since, left_out=left_out, caveats=caveats
+    )
+
+
+def _cells(
+    subject: Subject, seen: Sequence[Seen], mine: Sequence[Given], policy: Measure
+) -> tuple[dict[str, list[Seen]], dict[str, int]]:
+    """The four groups, and why sessions of these repositories are in none."""
+    current = {one.repo: one for one in mine if one.version == subject.version}
+    touched = {one.repo: min(o.since for o in mine if o.repo == one.repo) for one in mine}
+    first = min((one.since for one in current.values()), default=0)
+    domains = {one.domain for one in seen if one.repo in current}
+    cells: dict[str, list[Seen]] = {
+        name: [] for name in ("before", "after", "control_before", "control_after")
+    }
+    left_out: Counter[str] = Counter()
+    for one in seen:
+        if one.repo is None or one.domain not in domains:
+            continue
+        if not subject.watch.applies(one):
+            left_out["problem not met"] += 1
+            continue
+        here = current.get(one.repo)
+        began_with = touched.get(one.repo, first)
+        since, until = (here.since, here.until) if here else (first, None)
+        if here is None and one.repo in touched:
+            left_out["another version of the pattern"] += 1
+        elif one.ended <= began_with:
+            if one.began < began_with - policy.window_days * DAY_MS:
+                left_out["before the window"] += 1
+            else:
+                cells["before" if here else "control_before"].append(one)
+        elif one.began >= since and (until is None or one.ended <= until):
+            cells["after" if here else "control_after"].append(one)
+        else:
+            left_out["while it was given or taken out"] += 1
+    return cells, dict(sorted(left_out.items()))
+
+
+def _effect(
+    subject: Subject,
+    method: Method,
+    groups: Groups,
+    named: dict[str, list[Seen]],
+    policy: Measure,
+) -> Effect:
+    judged = judge(groups, subject.watch, policy)
+    others = groups.minus_old or groups.minus_new
+    one, other = (recurrence(group, subject.watch) for group in (groups.plus_new, others))
+    return Effect(
+        pattern_id=subject.pattern_id,
+        version=subject.version,
+        method=method,
+        verdict=judged.verdict,
+        measured_at=0,
+        since=0,
+        better=subject.watch.better,
+        groups={name: figures(group, subject.watch) for name, group in named.items()},
+        difference=judged.difference,
+        level=LEVEL,
+        p=fisher(one, other) if one.n and other.n else None,
+        look=judged.look,
+        minimum=judged.minimum,
+        needs=judged.needs,
+        changes=changes(groups.plus_new, others),
+    )
+
+
+def compare_arms(
+    subject: Subject, given: Sequence[Seen], held: Sequence[Seen], policy: Measure
+) -> Effect:
+    """The effect of a trial: its two arms, as they were assigned."""
+    groups = Groups(plus_new=tuple(given), minus_new=tuple(held))
+    named = {"given": list(given), "held": list(held)}
+    return _effect(subject, "trial", groups, named, policy)
+
+
+def changes(one: Sequence[Seen], other: Sequence[Seen]) -> tuple[Change, ...]:
+    """Dollars, minutes and outcomes of two groups: shown beside a verdict, never behind it."""
+    found: list[Change] = []
+    for what in ("usd", "minutes"):
+        left, right = _values(one, what), _values(other, what)
+        if len(left) > 1 and len(right) > 1:
+            interval = bootstrap_difference(left, right, median, rounds=1000)
+            sizes = len(left), len(right)
+            found.append(Change(what, interval, mann_whitney(left, right), sizes))
+    left, right = success(one), success(other)
+    if left.n and right.n:
+        interval = contrast([left], [right])
+        found.append(Change("success", interval, fisher(left, right), (left.n, right.n)))
+    return tuple(found)
+
+
+def _values(seen: Sequence[Seen], what: str) -> list[float]:
+    found = [one.usd if what == "usd" else one.minutes for one in seen]
+    return [value for value in found if value is not None]
+
+
+def _shares(groups: Groups, watch: Watch) -> tuple[list[Share], list[Share]]:
+    plus, minus = (
+        [recurrence(group, watch) for group in side if group]
+        for side in (
+            (groups.plus_new, groups.plus_old),
+            (groups.minus_old, groups.minus_new),
+        )
+    )
+    return plus, minus
+
+
+def _difference(groups: Groups, watch: Watch, level: float) -> Interval:
+    plus, minus = _shares(groups, watch)
+    return contrast(plus, minus, level)
+
+
+def _benefit(difference: Interval, watch: Watch) -> Interval:
+    """The difference turned so that more is better."""
+    if watch.better == "more":
+        return difference
+    return Interval(-difference.estimate, -difference.high, -difference.low)
+
+
+def _needs(groups: Groups, watch: Watch, policy: Measure, look: int) -> int | None:
+    """Sessions more, in the smaller growing group, until a look that would see the effect.
+
+    Assumes that the rate before (or of the arm held back) is the true one, that the effect is the
+    smallest worth having or, once there was a look and it is larger, the one seen so far, and that
+    new sessions come in the same proportion. None where no look that is left would be enough.
+    """
+    others = groups.minus_old or groups.minus_new
+    growing = [len(group) for group in (groups.plus_new, groups.minus_new) if group]
+    have = min(growing, default=0)
+    base, now = recurrence(others, watch), recurrence(groups.plus_new, watch)
+    seen = _benefit(Interval(now.rate - base.rate, 0, 0), watch).estimate if look else 0.0
+    size = max(policy.min_effect * base.rate, seen)
+    if not base.n or not size:
+        return max(0, policy.min_sessions - have) or None
+    after = min(1.0, base.rate + size) if watch.better == "more" else max(0.0, base.rate - size)
+    standing = [len(group) for group in (groups.minus_old, groups.plus_old) if group]
+    moving = 2 if groups.minus_new else 1
+    for step in range(look + 1, LOOKS + 1):
+        n = policy.min_sessions << (step - 1)
+        rates = [after, base.rate] if moving == 2 else [after]
+        rates += [base.rate] * len(standing)
+        if power(rates, [n] * moving + standing, size, LEVEL) >= POWER:
+            return n - have
+    return None

@@ -1,0 +1,179 @@
+"""Sessions as measuring sees them, and one group of them in figures.
+
+A unit is a session that a person ran. Sub-agents are no units: they are not independent of the
+session they work for and are not given anything by themselves; what they met and cost counts for
+it. Sessions of low value and our own are left out: in them nothing was asked for, so nothing could
+recur, and they would make every rate look better.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+import msgspec
+
+from session_memory.core.effects import Better, Figures
+from session_memory.core.patterns import Mined, Signal, SignalType
+from session_memory.core.schema import Session
+from session_memory.measure.stats import Share, clopper_pearson
+
+ACTIVE_S = 30.0
+"""An event stands for at most this long: a night between two prompts is no work."""
+_CURABLE: frozenset[SignalType] = frozenset(
+    ("recurring_error", "missing_tool", "wrong_directory", "failing_command")
+)
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """One session: where, when, what it showed, how it ended and what it took."""
+
+    flavor: str
+    name: str
+    """The agent's own id; the hook assigned the arm by it."""
+    repo: str | None
+    domain: str | None
+    began: int
+    ended: int
+    signals: tuple[Signal, ...] = ()
+    outcome: str | None = None
+    usd: float | None = None
+    minutes: float | None = None
+
+
+class Units(msgspec.Struct, frozen=True):
+    """Every session worth measuring in order of time, and how many were not, by reason."""
+
+    seen: tuple[Seen, ...]
+    left_out: dict[str, int]
+
+
+class Watch(msgspec.Struct, frozen=True):
+    """What is looked for in a session to know whether a pattern's signal recurred."""
+
+    names: frozenset[str]
+    """The pattern's id, and those of near duplicates counted under it."""
+    better: Better
+    problems: frozenset[str] | None = None
+    """For a cure: the problems it is tried on; only sessions that met one can show it."""
+
+    def applies(self, seen: Seen) -> bool:
+        """Whether the session could show the signal at all."""
+        return self.problems is None or any(
+            signal.pattern in self.names
+            or (signal.type in _CURABLE and signal.locus in self.problems)
+            for signal in seen.signals
+        )
+
+    def shows(self, seen: Seen) -> bool:
+        """Whether it did. A cure that was tried in vain has a count of 0."""
+        return any(signal.pattern in self.names and signal.count for signal in seen.signals)
+
+
+def units(
+    sessions: Iterable[Session], mined: Iterable[Mined], outcomes: Mapping[int, str]
+) -> Units:
+    """The sessions worth measuring, with what their sub-agents met and cost."""
+    left_out: Counter[str] = Counter()
+    kept: dict[int, Session] = {}
+    cost: dict[int, float] = {}
+    everyone = {session.id: session for session in sessions}
+    for session in everyone.values():
+        if session.cost.usd is not None:
+            owner = _owner(everyone, session)
+            cost[owner] = cost.get(owner, 0.0) + session.cost.usd
+        reason = _reason(session)
+        if reason is None:
+            kept[session.id] = session
+        else:
+            left_out[reason] += 1
+    signals: dict[int, list[Signal]] = {}
+    for one in mined:
+        signals.setdefault(one.counts_as, []).extend(one.signals)
+    unread = [number for number in kept if number not in signals]
+    left_out["not analyzed yet"] += len(unread)
+    seen = [
+        _seen(kept[number], tuple(found), outcomes.get(number), cost.get(number))
+        for number, found in signals.items()
+        if number in kept
+    ]
+    counts = {reason: count for reason, count in sorted(left_out.items()) if count}
+    return Units(tuple(sorted(seen, key=lambda one: (one.began, one.flavor, one.name))), counts)
+
+
+def _reason(session: Session) -> str | None:
+    if session.parent_external_id is not None or session.source_kind == "subagent":
+        return "sub-agent"
+    if session.source_kind == "internal":
+        return "our own"
+    if session.low_value is not None:
+        return "low value"
+    if session.started_at is None or session.ended_at is None:
+        return "no time known"
+    return None
+
+
+def _owner(sessions: Mapping[int, Session], session: Session) -> int:
+    """The session at the top of a tree of sub-agents."""
+    for _ in range(16):  # a damaged log may name a circle
+        parent = None if session.parent_id is None else sessions.get(session.parent_id)
+        if parent is None:
+            break
+        session = parent
+    return session.id
+
+
+def _seen(
+    session: Session, signals: tuple[Signal, ...], outcome: str | None, usd: float | None
+) -> Seen:
+    began, ended = session.started_at or 0, session.ended_at or 0
+    active = min((ended - began) / 1000, ACTIVE_S * session.event_count) / 60
+    place = session.project_key, session.domain
+    return Seen(
+        session.flavor,
+        session.external_id,
+        *place,
+        began,
+        ended,
+        signals,
+        outcome,
+        usd,
+        max(0.0, active),
+    )
+
+
+def watch(pattern_id: str, kind: str, aliases: Iterable[str], seen: Iterable[Seen]) -> Watch:
+    """What to look for; a cure's problems are read from the sessions that tried it."""
+    names = frozenset((pattern_id, *aliases))
+    found = [signal for one in seen for signal in one.signals if signal.pattern in names]
+    is_cure = any(signal.type == "cure" for signal in found)
+    problems = frozenset(signal.about for signal in found) if is_cure else None
+    return Watch(names, "more" if kind == "success" else "fewer", problems)
+
+
+def recurrence(seen: Sequence[Seen], watched: Watch) -> Share:
+    """In how many of the sessions the signal showed."""
+    return Share(sum(watched.shows(one) for one in seen), len(seen))
+
+
+def success(seen: Iterable[Seen]) -> Share:
+    """How many went well among those whose outcome is known."""
+    decided = [one.outcome for one in seen if one.outcome in ("success", "partial", "fail")]
+    return Share(decided.count("success"), len(decided))
+
+
+def figures(seen: Sequence[Seen], watched: Watch) -> Figures:
+    """One group in numbers."""
+    shown, ended_well = recurrence(seen, watched), success(seen)
+    usd = [one.usd for one in seen if one.usd is not None]
+    minutes = [one.minutes for one in seen if one.minutes is not None]
+    return Figures(
+        sessions=shown.n,
+        recurred=shown.k,
+        rate=clopper_pearson(shown),
+        decided=ended_well.n,
+        succeeded=ended_well.k,
+        usd=median(usd) if usd else None,
+        minutes=median(minutes) if minutes else None,
+    )
