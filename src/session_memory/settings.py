@@ -126,10 +126,6 @@ class Journal(msgspec.Struct, frozen=True):
     min_turns_compaction: int = 5
     attempts: int = 3
     retry_seconds: int = 2
-    min_turns_end: int = 1
-    min_turns_compaction: int = 5
-    attempts: int = 3
-    retry_seconds: int = 2
 
 
 class Distribute(msgspec.Struct, frozen=True):
@@ -215,10 +211,6 @@ KINDS: dict[str, Kind] = {
     "journal.enabled": "flag",
     "journal.vault": "path",
     "journal.compile_interval_minutes": "count",
-    "journal.min_turns_end": "count",
-    "journal.min_turns_compaction": "count",
-    "journal.attempts": "count",
-    "journal.retry_seconds": "count",
     "journal.min_turns_end": "count",
     "journal.min_turns_compaction": "count",
     "journal.attempts": "count",
