@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.redact import RULES, Redactor, Rule
+from session_memory.redact.linear import compile_pattern
+from session_memory.redact.names import STRONG, STRONG_ENDS
 from session_memory.redact.placeholder import MARK
 
 KEY = b"a key of the tests"
@@ -46,6 +48,30 @@ def test_no_match_can_slip_past_the_keywords(rule: Rule) -> None:
         assert any(word.encode() in text for word in rule.keywords)
 
     check()
+
+
+SIGNED = [rule for rule in RULES if rule.sign]
+
+
+@pytest.mark.parametrize("rule", SIGNED, ids=lambda rule: rule.id)
+def test_no_match_can_slip_past_the_sign_of_a_rule(rule: Rule) -> None:
+    sign = compile_pattern(rule.sign)
+
+    @settings(max_examples=100, deadline=None, database=None)
+    @given(st.from_regex(re.compile(rule.pattern)))
+    def check(text: bytes) -> None:
+        # Python's idea of a word or a space is wider than RE2's: only what RE2 matches counts.
+        if next(compile_pattern(rule.pattern).finditer(text), None) is not None:
+            assert next(sign.finditer(text), None) is not None
+
+    check()
+    assert all(next(sign.finditer(sample.encode()), None) for sample in rule.must_match)
+
+
+@settings(max_examples=300, deadline=None, database=None)
+@given(st.from_regex(re.compile(rb"(?i)(?:" + STRONG + rb")"), fullmatch=True))
+def test_every_strong_name_ends_as_the_first_pass_expects(name: bytes) -> None:
+    assert re.search(rb"(?i)" + STRONG_ENDS + rb"\Z", name)
 
 
 @pytest.mark.parametrize(

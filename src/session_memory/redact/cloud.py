@@ -200,7 +200,6 @@ CLOUD = (
         # Services whose tokens have no form of their own: their name stands close before.
         pattern=rb"(?i)(?:" + _SERVICES + rb")[\w .-]{0,30}" + _SERVICE_VALUE,
         group=1,
-        everyday=True,
         keywords=_SERVICE_KEYWORDS,
         check=is_key,
         must_match=(
@@ -221,7 +220,6 @@ CLOUD = (
         + rb")[\w .-]{0,20}(?:key|token|secret|auth|login|pat)[\w-]{0,12}"
         + _SERVICE_VALUE,
         group=1,
-        everyday=True,
         keywords=_SERVICE_KEYWORDS,
         check=is_random,
         must_match=(

@@ -69,11 +69,11 @@ class Redactor:
         self._always = {n for n, rule in enumerate(self._rules) if not rule.keywords}
         found_by = defaultdict[bytes, list[int]](list)
         for order, rule in enumerate(self._rules):
-            for pattern in (rule.pattern,) if rule.everyday else first_signs(rule):
-                found_by[pattern].append(order)
+            for sign in first_signs(rule):
+                found_by[sign].append(order)
         self._first_signs = tuple(found_by.values())
         self._first = compile_set(found_by)
-        words = {sign for rule in self._rules for sign in first_signs(rule)}
+        words = {word for rule in self._rules for word in keyword_signs(rule)}
         self._keywords = compile_set(sorted(words))
 
     def redact(self, data: bytes) -> bytes:
@@ -228,7 +228,14 @@ class Redactor:
 
 
 def first_signs(rule: Rule) -> list[bytes]:
-    """Expressions of which every text that the rule matches holds one."""
+    """What the first pass looks for: every text that the rule matches holds one of them."""
+    if rule.sign or rule.everyday:
+        return [rule.sign or rule.pattern]
+    return keyword_signs(rule)
+
+
+def keyword_signs(rule: Rule) -> list[bytes]:
+    """An expression for each keyword of the rule."""
     return [literal(keyword, exact=rule.exact) for keyword in rule.keywords]
 
 

@@ -7,6 +7,7 @@ from session_memory.redact.names import (
     SHORT_KEYWORDS,
     STRONG,
     STRONG_ALONE,
+    STRONG_ENDS,
     STRONG_KEYWORDS,
     SUFFIX,
     WEAK,
@@ -55,12 +56,25 @@ _PREFIX = rb"(?:[brufl@]{1,2})?"
 _WRAPPER = rb"(?:new\s+)?[\w.:\[\]&]{1,24}\((?:[^()'\"`]{0,20},|['\"][\w.-]{1,40}['\"]\s*,)?"
 _SETTERS = rb"\.(?:equals|set|to_?equal|send_?keys|type|fill|val|set_?value)"
 _OPENED = rb"(?:" + _PREFIX + rb"\\*['\"`])?"
+_ARGUMENT = (
+    rb"(?:\\*['\"`]\s*,|\\*['\"`]?\]?['\"`]?\)?(?:"
+    + _SETTERS
+    + rb")?\(|\s*,|[ \t]|"
+    + _CLOSED
+    + _TYPED
+    + _OPERATOR
+    + _WRAPPER
+    + rb")\s*"
+    + _PREFIX
+    + quoted(6)
+)
 _TALKED = rb"(?i)\b(?:password|passwd|passphrase|passcode|pwd|pw|secret|token|api[ _-]?key)"
 _TALKED_KEYWORDS = (
     *("password", "passwd", "passphrase", "passcode", "pwd", "pw", "secret", "token"),
     *("api key", "api_key", "api-key", "apikey"),
 )
 _STRONG_NAME = rb"(?i)(?:" + STRONG + rb")" + SUFFIX
+_ENDED = rb"(?i)" + STRONG_ENDS + SUFFIX
 _SHORT_NAME = rb"(?i)(?:\b|_)(?:" + SHORT + rb")" + SUFFIX
 
 NAMED = (
@@ -71,8 +85,8 @@ NAMED = (
             *(STRONG, STRONG_ALONE, SUFFIX, _CLOSED, _TYPED, _OPERATOR),
             *(STRONG, _CLOSING, _OPERATOR, _TYPE, _OPERATOR, _UNUSUAL, _PREFIX, quoted(6)),
         ),
+        sign=_ENDED + _CLOSED + _TYPED + _OPERATOR + _PREFIX + quoted(6),
         group=1,
-        everyday=True,
         keywords=STRONG_KEYWORDS,
         check=is_quoted,
         must_match=(
@@ -100,19 +114,9 @@ NAMED = (
     Rule(
         id="argument",
         # Also `setPassword("...")`, `put("password", "...")`, `.equals("...")`.
-        pattern=_STRONG_NAME
-        + rb"(?:\\*['\"`]\s*,|\\*['\"`]?\]?['\"`]?\)?(?:"
-        + _SETTERS
-        + rb")?\(|\s*,|[ \t]|"
-        + _CLOSED
-        + _TYPED
-        + _OPERATOR
-        + _WRAPPER
-        + rb")\s*"
-        + _PREFIX
-        + quoted(6),
+        pattern=_STRONG_NAME + _ARGUMENT,
+        sign=_ENDED + _ARGUMENT,
         group=1,
-        everyday=True,
         keywords=STRONG_KEYWORDS,
         check=is_opaque,
         must_match=(
@@ -161,8 +165,8 @@ NAMED = (
         id="name",
         pattern=rb"(?i)(?:[_a-z0-9.-](?:%b)|\b(?:%b))%b\s*(?:=|:=?)\s*['\"]?%b"
         % (STRONG, STRONG_ALONE, SUFFIX, bare(8)),
+        sign=_ENDED + rb"\s*(?:=|:=?)\s*['\"]?" + bare(8),
         group=1,
-        everyday=True,
         keywords=STRONG_KEYWORDS,
         check=is_literal,
         must_match=(

@@ -22,6 +22,11 @@ STRONG_ALONE = (
     + _KEYED
 )
 """Those of them that are no founding name (EXT-33), which alone wants eight characters."""
+STRONG_ENDS = (
+    rb"(?:pass(?:word|wd|phrase|code|wort)|kennwort|[_-]pwd|[_-]pass|"
+    rb"secret(?:[_-]?(?:text|string|phrase))?|token|key(?:[_-]?base)?)"
+)
+"""How every name of `STRONG` ends, without the many words that may stand before `key`."""
 SUFFIX = (
     rb"(?:[_-]?(?:[0-9]{1,2}|prod(?:uction)?|dev|staging|live|value|val|str|b64|base64|hex|plain|"
     rb"default|old|new|root|admin|primary|secondary|local))?"

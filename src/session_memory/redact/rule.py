@@ -23,6 +23,9 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     everyday: bool = False
     """Its keywords are words of ordinary text: the whole pattern is looked for in the first pass,
     so it may hold nothing long and counted before the keyword, which slows the automaton."""
+    sign: bytes = b""
+    """A simpler expression that stands in every match: the first pass looks for it in place of the
+    pattern, where that would make the automaton large. Building it costs more than the looking."""
     group: int = 0
     """The group that is the secret, or the first after it that took part; the rest stays."""
     lead: bytes = b""
