@@ -49,7 +49,9 @@ def reach(lesson: Lesson, repos: Iterable[Repo], default_domain: str) -> frozens
     known = list(repos)
     seen = {repo.key for repo in known if repo.key in lesson.repos}
     domains = Counter(repo.domain for repo in known if repo.key in seen)
-    wide = {name for name, count in domains.items() if count > 1 and name not in (None, default_domain)}
+    wide = {
+        name for name, count in domains.items() if count > 1 and name not in (None, default_domain)
+    }
     return frozenset(seen | {repo.key for repo in known if repo.domain in wide})
 
 
