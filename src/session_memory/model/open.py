@@ -10,8 +10,8 @@ from session_memory.model.budget import Caps
 from session_memory.model.metered import Ledger, Meter, Metered
 from session_memory.model.port import Model
 
-AGENT_TURN_TOKENS = 20_000
-"""What an agent's own instructions and tools add to each turn, at most."""
+AGENT_TURN_TOKENS = 12_000
+"""What an agent adds to each turn by its own instructions and tools: Codex sends 29 KB of them."""
 AGENTS = ("claude_cli", "codex_cli", "agent_sdk")
 
 

@@ -1,0 +1,158 @@
+"""The user's own agent as a model: one process per call, no shell, nothing left running."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Generator, Mapping
+
+import msgspec
+
+from session_memory import settings
+from session_memory.errors import ModelUnavailable
+from session_memory.model import claude_cli, codex_cli
+from session_memory.model.failures import CallFailed
+from session_memory.model.marks import FOLDER_PREFIX, environment
+from session_memory.model.port import Answer, Request
+
+COMMANDS = {"claude_cli": "claude", "codex_cli": "codex"}
+REAP_SECONDS = 5.0
+
+
+class Printed(msgspec.Struct, frozen=True):
+    """What a process said before it ended."""
+
+    output: str
+    errors: str
+    status: int
+
+
+def open_agent(settings: settings.Model, environ: Mapping[str, str]) -> ClaudeCli | CodexCli:
+    """The provider, or ModelUnavailable when its command is not on the path."""
+    command = COMMANDS[settings.provider]
+    path = shutil.which(command, path=environ.get("PATH", ""))
+    if path is None:
+        raise ModelUnavailable(
+            f"{command} is not on the PATH",
+            hint=f"install {command}, or set model.provider to another",
+        )
+    if settings.provider == "claude_cli":
+        return ClaudeCli(path, settings.name or claude_cli.SMALL_MODEL, environ)
+    return CodexCli(path, settings.name, environ)
+
+
+class ClaudeCli:
+    """See model.port.Model."""
+
+    provider = "claude_cli"
+    works_in_folders = True
+
+    def __init__(self, path: str, name: str, environ: Mapping[str, str]) -> None:
+        self._path = path
+        self._environ = dict(environ)
+        self.name = name
+
+    def ask(self, request: Request) -> Answer:
+        """See model.port.Model."""
+        env = {**environment(self._environ), **claude_cli.variables(request)}
+        with _workplace(request) as folder:
+            call = [self._path, *claude_cli.arguments(request, self.name)]
+            said = run(call, claude_cli.prompt(request), request.timeout_s, folder, env)
+        return claude_cli.read(said.output, said.errors, said.status, self.name)
+
+
+class CodexCli:
+    """See model.port.Model."""
+
+    provider = "codex_cli"
+    works_in_folders = True
+
+    def __init__(self, path: str, name: str, environ: Mapping[str, str]) -> None:
+        self._path = path
+        self._environ = dict(environ)
+        self._user = codex_cli.user_config(environ)
+        self.name = name or self._user.model
+
+    def ask(self, request: Request) -> Answer:
+        """See model.port.Model."""
+        env = environment(self._environ, *filter(None, [self._user.key_variable]))
+        with _workplace(request) as folder, _schema_file(request) as schema:
+            arguments = codex_cli.arguments(request, self.name, schema)
+            overrides = [part for wish in self._user.overrides for part in ("-c", wish)]
+            call = [self._path, *arguments, *overrides, "-"]
+            said = run(call, codex_cli.prompt(request), request.timeout_s, folder, env)
+        return codex_cli.read(said.output, said.errors, said.status, self.name)
+
+
+def run(
+    call: list[str], prompt: str, timeout_s: float, folder: str, env: Mapping[str, str]
+) -> Printed:
+    """Run one process to its end or to the time-out; its whole group is gone afterwards."""
+    try:
+        process = subprocess.Popen(
+            call,
+            cwd=folder,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,  # a group of its own, which can be ended as one
+        )
+    except OSError as error:
+        name = os.path.basename(call[0])
+        raise ModelUnavailable(f"{name} cannot be started: {error.strerror}") from None
+    try:
+        output, errors = process.communicate(prompt, timeout=timeout_s)
+    except subprocess.TimeoutExpired:
+        raise CallFailed(f"no answer within {timeout_s:g} seconds", "timeout") from None
+    finally:
+        _end(process)
+    return Printed(output, errors, process.returncode)
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Leave nothing behind: neither the process, nor what it started, nor our ends of its pipes."""
+    if sys.platform == "win32":
+        if process.poll() is None:
+            tree = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
+            subprocess.run(tree, capture_output=True, check=False)
+    else:
+        # The leader may be gone while others of its group are not.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(REAP_SECONDS)
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+@contextlib.contextmanager
+def _workplace(request: Request) -> Generator[str]:
+    """Where the agent runs: the folder it shall work in, or an empty one of its own."""
+    if request.folder is not None:
+        yield request.folder
+        return
+    with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX) as folder:
+        yield folder
+
+
+@contextlib.contextmanager
+def _schema_file(request: Request) -> Generator[str | None]:
+    """The schema as a file beside the folder: an agent that edits must not find it there."""
+    if request.schema is None:
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX) as place:
+        path = os.path.join(place, "schema.json")
+        with open(path, "wb") as file:
+            file.write(msgspec.json.encode(request.schema))
+        yield path

@@ -1,0 +1,79 @@
+"""How our own calls of agents are told from the user's sessions: by environment, place and fence.
+
+A client is asked to keep no session at all. Where one keeps it nevertheless, its hooks see the
+environment and stay silent, and the whole prompt stands between the marks of our own text, which is
+never evidence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from session_memory.core.own_text import PACK_BEGIN, PACK_END
+
+MARKS = {"SESSION_MEMORY_INTERNAL": "1", "CLAUDE_INVOKED_BY": "memory_flush"}
+FOLDER_PREFIX = "session-memory-call-"
+"""The working directory of a call that needs none begins so."""
+NAMES = frozenset(
+    {
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "LANG",
+        "TZ",
+        "TMPDIR",
+        "TEMP",
+        "TMP",
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "NODE_EXTRA_CA_CERTS",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "SYSTEMROOT",
+        "COMSPEC",
+        "PATHEXT",
+        "APPDATA",
+        "LOCALAPPDATA",
+        "USERPROFILE",
+        "HOMEDRIVE",
+        "HOMEPATH",
+        "PROGRAMDATA",
+    }
+)
+PREFIXES = ("LC_", "XDG_", "ANTHROPIC_", "OPENAI_", "CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_")
+CLOUD_PREFIXES = {
+    "CLAUDE_CODE_USE_BEDROCK": ("AWS_",),
+    "CLAUDE_CODE_USE_VERTEX": ("GOOGLE_", "CLOUD_ML_", "VERTEX_", "GCLOUD_"),
+    "CLAUDE_CODE_USE_FOUNDRY": ("AZURE_",),
+}
+
+
+def environment(environ: Mapping[str, str], *further: str) -> dict[str, str]:
+    """What an agent needs of our environment, and the marks.
+
+    Not the rest: secrets of other programs are none of its business, and a session's own variables
+    would make it believe that it runs inside that session.
+    """
+    prefixes = PREFIXES
+    for switch, cloud in CLOUD_PREFIXES.items():
+        if environ.get(switch, "0") not in ("", "0"):
+            prefixes += cloud
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if name.upper() in NAMES or name in further or name.upper().startswith(prefixes)
+    }
+    return {**kept, "NO_COLOR": "1", "DISABLE_AUTOUPDATER": "1", **MARKS}
+
+
+def fenced(text: str) -> str:
+    """A prompt between the marks of our own text; marks inside it are broken, so none ends it."""
+    inner = text.replace(PACK_END, PACK_END.replace("/", "\\/"))
+    inner = inner.replace(PACK_BEGIN, PACK_BEGIN.replace("-", "_"))
+    return f'{PACK_BEGIN} kind="model-call">\n{inner}\n{PACK_END}\n'
