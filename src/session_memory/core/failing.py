@@ -56,6 +56,10 @@ class FailingCommand:
             if len(self._waiting) > _MAX_WAITING:
                 del self._waiting[next(iter(self._waiting))]
 
+    def waits_for(self, event: SessionEvent) -> bool:
+        """Whether a result is that of a command."""
+        return event.call_id in self._waiting
+
     def result(self, event: SessionEvent, ref: Ref) -> None:
         """Take in a result."""
         command = self._waiting.pop(event.call_id, None) if event.call_id is not None else None

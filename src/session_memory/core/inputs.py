@@ -13,6 +13,7 @@ from session_memory.core.prompts import (
     read_prompt,
 )
 from session_memory.core.sentences import prose_lines, sentences_of
+from session_memory.core.substance import is_question, stands_alone, telling_words
 
 _HEAD_CHARS = 1500  # rules stand in what was typed; what follows is often a pasted document
 _PASTE_CHARS = 4000
@@ -22,8 +23,12 @@ _MAX_RULES = 4
 _MAX_RULES_OF_PASTE = 2
 
 # Someone tries our own tools, or a program asks for a title or summary: nothing to learn from.
-_PROBE = re.compile(r"\bmem_[a-z_]{3,40}\b|\brespond exactly as\b|\breply (?:only )?with exactly\b")
-_PROBE_WORDS = ("mem_", "respond exactly", "with exactly")
+_PROBE = re.compile(
+    r"\bmem_[a-z_]{3,40}\b|\brespond exactly as\b"
+    r"|\b(?:reply|respond|answer) (?:only )?with"
+    r" (?:exactly\b|the exact (?:marker|word|text|string)\b)"
+)
+_PROBE_WORDS = ("mem_", "respond exactly", "with exactly", "the exact ")
 _PROBE_CHARS = 2000
 # An input made of such words only says "go on": linear to check, unlike a pattern of them.
 _NOD = words(
@@ -33,7 +38,13 @@ _NOD = words(
     " master fix plan all both implementation changes up how's how is done one option sorry make"
     " create open a b c d e new pr directly 1 2 3 4 5 6 7 8 9"
 )
-_TERMINAL = re.compile(r"[❯➜$%›] ")  # pasted from a shell: what is asked is not said
+# Pasted from a shell, where what is asked is not said; or not meant for this agent.
+_NOT_ASKED = re.compile(
+    r"\A[❯➜$%›] |\b(?:ignore|disregard) (?:that|the|my|this|last|previous)(?: last| previous)?"
+    r" (?:message|prompt)|\bwrong (?:chat|session|window|terminal|tab)\b",
+    re.I,
+)
+_NOT_ASKED_CHARS = 120
 _NOD_CHARS = 60
 _MARKS = " .,;:!?+&-…()\"'"
 _THANKS_CHARS = 30
@@ -48,8 +59,8 @@ _RULE = re.compile(
     r"|leave (?:the|all))\b(?!-)"
     r"|\b(?:must(?:n't| not)?|should(?:n't| not| never| always| only)|has to|have to"
     r"|needs? to (?:be|stay|remain)|no (?:code changes|breaking changes|new dependenc\w+|commits?)"
-    r"|(?:i|we)(?:'d| would)? (?:explicitly |really )?(?:prefer|don'?t want|do not want"
-    r"|want to keep)|(?:i'd|we'd|would) rather)\b"
+    r"|(?:i|we)(?:'d| would)? (?:explicitly |really )?(?:prefer|want to keep"
+    r"|(?:don'?t|do not) (?:want|need))|(?:i'd|we'd|would) rather)\b"
     r"|^(?:\w+\.? ){0,3}?(?:use|let's|lets|go with|switch to|keep|do)\b.{2,120}\b(?:instead of"
     r"|rather than)\b",
     re.I,
@@ -64,9 +75,19 @@ _NO_RULE = re.compile(
     r" (?:know|think|see|understand|believe|remember|care|get|have|work\w*|seem|be|mean|mind)\b"
     r"|\bdon'?t (?:know|worry|think)\b"
     r"|^(?:why|what|how|is|are|does|do you|did|can|could|would you|my assumption)\b|\?$"
-    r"|\bwhat i don'?t\b|\bdoes it have to\b|https?://\S+$",
+    r"|\bwhat i don'?t\b|\bdoes it have to\b|https?://\S+$"
+    # Who thinks aloud gives no rule, and what begins with "to" is the end of another sentence.
+    r"|\b(?:perhaps|maybe|i wonder|i'?m (?:just )?thinking|(?:doesn'?t|does not|don'?t) have to"
+    r"|no need)\b"
+    r"|\bright[.!]?$|^to\b",
     re.I,
 )
+_FORBIDS = re.compile(r"\b(?:never|always|not|don'?t|dont|mustn't|shouldn't|no)\b", re.I)
+_RULING = words(
+    "make sure ensure avoid prefer keep stick leave remember respect refrain always never"
+)
+_TOLD, _TOLD_BY_NEVER = 3, 2
+_WHOLE_WISH = re.compile(r"(?:and |also |please |then |so )*(?:make sure|ensure|be sure)\b", re.I)
 _ANOTHER_WAY = re.compile(
     r"^(?:no|nope|stop|wait|actually|never|don'?t)\b|\b(?:instead|i (?:said|meant|told you|asked)"
     r"|not what i|should have|use|stattdessen|plutôt)\b",
@@ -86,30 +107,31 @@ def is_probe(text: str) -> bool:
     return is_internal_prompt(text)
 
 
-def asks_little(text: str) -> bool:
-    """True for inputs that only nod, ship or paste: "yes", "commit and push", a terminal."""
-    typed = text.strip()
-    if not is_request(text) or _TERMINAL.match(typed):
+def asks_little(typed: str) -> bool:
+    """True for inputs that only nod, ship, paste or point: "yes", "commit and push", "not that"."""
+    own = typed.strip()
+    if not is_request(own) or _NOT_ASKED.search(own[:_NOT_ASKED_CHARS]) or not stands_alone(own):
         return True
-    if len(typed) > _NOD_CHARS:
+    if len(own) > _NOD_CHARS:
         return False
-    count = len(typed.split()) + (0 if typed.isascii() else _FEW_WORDS)  # not all use blanks
-    if count < _FEW_WORDS or (count <= _SHORT_QUESTION and typed.endswith("?")):
+    count = len(own.split()) + (0 if own.isascii() else _FEW_WORDS)  # not all use blanks
+    if count < _FEW_WORDS or (count <= _SHORT_QUESTION and own.endswith("?")):
         return True
-    said = [word.strip(_MARKS) for word in typed.lower().split() if word.strip(_MARKS)]
+    said = [word.strip(_MARKS) for word in own.lower().split() if word.strip(_MARKS)]
     strange = sum(word not in _NOD for word in said)
     if strange == 0:
         return True
     # A slip of the finger does not make a request of "commit and hpush".
     if len(said) <= _FEW_SHIPPED and strange <= len(said) // 2 and not _SHIP.isdisjoint(said):
         return True
-    return len(typed) <= _THANKS_CHARS and read_prompt(typed).approval is not None
+    return len(own) <= _THANKS_CHARS and read_prompt(own).approval is not None
 
 
 def request_of(text: str, limit: int) -> str:
     """What an input asks: its first paragraph, or more where that alone says little."""
     shown = objective_of(text, limit)
-    return shown if len(shown) >= _ENOUGH else excerpt(text, limit)
+    enough = len(shown) >= min(_ENOUGH, len(text))
+    return shown if enough else excerpt(text, limit)
 
 
 def is_typed_command(text: str) -> bool:
@@ -134,6 +156,8 @@ def rules_in(text: str, *, after_work: bool) -> list[str]:
         for sentence in sentences_of(line)
         if _is_rule(sentence)
     ]
+    if len(found) == 1 and _WHOLE_WISH.match(found[0]) and len(found[0]) >= len(head.strip()) - 1:
+        return []  # an input that says nothing else asks for work
     if not found and after_work and _RULE_CHARS[0] <= len(head.strip()) <= _RULE_CHARS[1]:
         one = " ".join(head.split())
         if _ANOTHER_WAY.search(one) and not _NO_RULE.search(one):
@@ -153,6 +177,14 @@ def _is_rule(sentence: str) -> bool:
         return False
     return (
         _RULE.search(sentence) is not None
+        and not is_question(sentence)
         and _NO_RULE.search(sentence) is None
         and _CODE.search(sentence) is None
+        and _limits_something(sentence)
     )
+
+
+def _limits_something(sentence: str) -> bool:
+    """A rule names what it is about: "avoid inventing our own" does not."""
+    told = sum(word.lower() not in _RULING for word in telling_words(sentence))
+    return told >= (_TOLD_BY_NEVER if _FORBIDS.search(sentence) else _TOLD)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from hashlib import blake2b
 
+from msgspec.structs import replace
+
 from session_memory.core.failing import FailingCommand
 from session_memory.core.inputs import asks_little, is_probe, is_typed_command, request_of, rules_in
 from session_memory.core.labels import labelled
@@ -25,7 +27,8 @@ from session_memory.core.schema import (
     Session,
     SessionEvent,
 )
-from session_memory.core.turns import Ref, Turn
+from session_memory.core.substance import typed
+from session_memory.core.turns import Ref, Turn, claims_little
 
 TEXT_CHARS = 500
 REQUEST_CHARS = 280
@@ -102,7 +105,7 @@ class Observer:
 
     def finish(self) -> list[Observation]:
         """Everything observed, in source order."""
-        self._close()
+        self._close(last=True)
         for words, (ref, done) in self._planned.items():
             kind = "completed_item" if done else "pending_item"
             status = "low_value" if done and is_routine(words) else None
@@ -131,8 +134,9 @@ class Observer:
         self._labels(text, ref)
 
     def _request(self, text: str, ref: Ref) -> None:
-        shown = request_of(untagged(text), REQUEST_CHARS)
-        little = asks_little(text)
+        own = typed(text)
+        shown = request_of(untagged(own or text), REQUEST_CHARS)
+        little = asks_little(own)
         self._say("user_request", shown, ref, "low_value" if little else "active")
         if not little:
             self._turn.asked = self._turn.asked or shown
@@ -159,7 +163,7 @@ class Observer:
     def _answer(self, event: SessionEvent) -> None:
         self._worked = True
         text = without_own_text(event.text or "")
-        if not text.strip():
+        if not text or text.isspace():
             return
         ref = self._ref(event)
         self._turn.answered(text, ref)
@@ -179,7 +183,8 @@ class Observer:
 
     def _result(self, event: SessionEvent) -> None:
         self._plan.result(event.call_id, event.text or "")
-        self._failing.result(event, self._ref(event))
+        if self._failing.waits_for(event):  # most results are not those of commands
+            self._failing.result(event, self._ref(event))
 
     def _replan(self, ref: Ref) -> None:
         """Take the plan as it stands: what left it undone was dropped, and is no longer open."""
@@ -208,21 +213,24 @@ class Observer:
 
     # --- turns ---
 
-    def _close(self) -> None:
+    def _close(self, *, last: bool = False) -> None:
         """End a turn: a probe leaves nothing, any other what was said and one summary."""
         turn, said = self._turn, self._of_turn
         self._turn, self._of_turn = Turn(), []
         if turn.probe:
             return
         for ref, found in said[:MAX_PER_TURN]:
+            if found.type == "user_request" and turn.tells(found.text, last=last):
+                found = replace(found, status="low_value")
             self._keep(ref, found)
         if turn.last is not None:
-            status = "low_value" if turn.says_little() else None
+            status = "low_value" if turn.says_little(last=last) else None
             summary = self._made("session_summary", turn.summary(), turn.last, status)
             self._keep(turn.last, summary)
             claim = turn.claim()
-            if claim:
-                self._keep(turn.last, self._made("completion_claim", claim, turn.last))
+            if claim and not any(_tells(found, claim) for _, found in said):
+                status = "low_value" if claims_little(claim) else None
+                self._keep(turn.last, self._made("completion_claim", claim, turn.last, status))
 
     def _say(
         self,
@@ -276,6 +284,11 @@ class Observer:
         ranked = sorted(self._kept, key=lambda name: _worth(*self._kept[name]), reverse=True)
         kept = frozenset(ranked[:limit])
         self._kept = {name: one for name, one in self._kept.items() if name in kept}
+
+
+def _tells(found: Observation, claim: str) -> bool:
+    """Whether a labelled line has said what a claim says."""
+    return found.type in ("completed_item", "completion_claim") and found.text in claim
 
 
 def _worth(pos: int, found: Observation) -> tuple[bool, int, int]:

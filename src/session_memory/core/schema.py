@@ -230,7 +230,7 @@ ObservationSource = Literal["turn_extract", "manual_note"]
 EXCLUDED_STATUSES: frozenset[ObservationStatus] = frozenset(("low_value", "retired", "superseded"))
 """Kept as evidence, but never ranked as a note and never part of a state."""
 
-OBSERVER_VERSION = 1
+OBSERVER_VERSION = 2
 """Raised when observing gets better: sessions whose raw text is here are then observed again."""
 
 

@@ -15,6 +15,10 @@ _SENTENCE_END = re.compile(
     r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!vs)(?<!cf)[.!?…][)\]\"'`*_]*(?=\s|$)|[。！？]"
 )
 _ENOUGH = 140
+_CHEER = re.compile(r"^[✅☑✔🎉✨🚀️⚡🔧📝]+ *")
+_CHEER_FIRST = re.compile(
+    r"^(?:[✅☑✔🎉✨🚀️⚡🔧📝]+ *|(?:perfect|great|excellent|awesome|success|wonderful)[!.] *)+", re.I
+)
 
 
 def plain(text: str) -> str:
@@ -71,8 +75,11 @@ def gist(text: str, limit: int) -> str:
     taken: list[str] = []
     length = 0
     for line in prose_lines(text[: limit * 6]):
-        taken.append(line)
-        length += len(line)
+        said = _CHEER.sub("", line) if taken else _CHEER_FIRST.sub("", line)
+        if not said:
+            continue
+        taken.append(said)
+        length += len(said)
         if length >= _ENOUGH and not line.endswith(":"):
             break
     return excerpt(" ".join(taken), limit)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from itertools import islice
+
 import msgspec
 
 from session_memory.core.masks import excerpt
@@ -9,15 +13,35 @@ from session_memory.core.outcome import claims_completion
 from session_memory.core.sameness import untagged
 from session_memory.core.schema import Origin, SessionEvent
 from session_memory.core.sentences import gist, sentences
+from session_memory.core.substance import asks_for_work, is_question, own_words, telling_words
 
 _ASKED_CHARS = 110
 _GIST_CHARS = 320
 _ANSWER_CHARS = 6000
 _CLAIM_CHARS = 240
 _MAX_FILES = 3
-_SHORT_ANSWER = 40
+_SHORT_ANSWER = (40, 80)
+_ANSWER_TELLS = 5
+_SHIPPED_CHARS = 600
 _CLAIM_ALONE = 25
 _CLAIM_START = 60  # further in, "completed" and "fixed" are about something else
+_CLAIM_TELLS = 3  # words that carry meaning
+_COMPANIONS = 4  # sentences after a bare "Done." among which is the one that says what
+_NO_COMPANION = re.compile(
+    r">|`[^`]+`(?::|\.?$)|.*[:?]$"
+    r"|(?:you(?:'re| were| can)?|this is|that'?s|if|let me|want|should)\b",
+    re.S | re.I,
+)
+# The history of the repository tells what was committed and pushed, and better.
+_SHIPPED = re.compile(
+    r"(?:\W*(?:yes|yep|done|ok|okay|perfect|great|all set|all done|success|and)\b\W*)*"
+    r"(?:(?:it|this|that|everything|the changes?|`[^`\n]{1,80}`|(?:draft )?pr(?: #?\d+)?"
+    r"|commit `?\w{6,40}`?)(?:'s| is| are| (?:has|have) been)? (?:now )?)?"
+    r"(?:successfully |squash[- ])?(?:committed|pushed|merged|amended|rebased|tagged|deployed"
+    r"|resolved (?:the )?merge conflicts?"
+    r"|created successfully|commit succe\w+|pr(?: created)?: https?)\b",
+    re.I,
+)
 _DENIES = (" not ", "n't ", " no ", " without ", " once ", " already ", " if ", " when ", " after ")
 
 
@@ -74,17 +98,36 @@ class Turn:
             told = f"broken off after {self.calls} tool calls"
         else:
             told = gist(untagged(self._answer), _GIST_CHARS)
-        asked = excerpt(self.asked, _ASKED_CHARS)
+        asked = self.asked  # one line already
+        if len(asked) > _ASKED_CHARS:
+            asked = excerpt(asked, _ASKED_CHARS)
         files = self._edited()
         return f"{asked} → {told}{files}" if asked else f"{told}{files}"
 
-    def says_little(self) -> bool:
-        """True for a turn nobody needs to read about: nothing changed, hardly a word said."""
+    def says_little(self, *, last: bool = False) -> bool:
+        """True for a turn nobody needs to read about: nothing changed, hardly a word said.
+
+        A turn that was broken off is told if it was the `last`: else what came next tells more.
+        """
+        if self._broken_off():
+            return not (last and self.edits and self.asked)
         if self.edits:
             return False
-        if self._broken_off():
+        answer = self._answer.strip()
+        if _is_short(answer) or (not self.asked and not self.calls):
             return True
-        return len(self._answer.strip()) < _SHORT_ANSWER or (not self.asked and not self.calls)
+        return len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None
+
+    def tells(self, request: str, *, last: bool = False) -> bool:
+        """Whether the summary tells a question or remark whole, together with what came of it.
+
+        What asks for work stays a request of its own, and so does what was said `last`.
+        """
+        if request != self.asked or len(request) > _ASKED_CHARS or self.says_little(last=last):
+            return False
+        if is_question(request):
+            return not self.edits
+        return not last and not asks_for_work(request)
 
     def claim(self) -> str:
         """The sentence in which the agent says that its work is done, or nothing."""
@@ -97,9 +140,8 @@ class Turn:
         said = sentences(untagged(self._answer))
         for sentence in said:
             if claims_completion(sentence[:_CLAIM_START]) and not _denied(sentence):
-                if len(sentence) < _CLAIM_ALONE:  # "Done." says nothing without what follows
-                    after = next((more for more in said if not more.endswith(":")), "")
-                    sentence = f"{sentence} {after}".strip()
+                if len(sentence) < _CLAIM_ALONE:
+                    sentence = f"{sentence} {_companion(said)}".strip()
                 return excerpt(sentence, _CLAIM_CHARS)
         return ""
 
@@ -114,6 +156,27 @@ class Turn:
         shown = ", ".join(names[:_MAX_FILES])
         more = f" and {len(names) - _MAX_FILES} more" if len(names) > _MAX_FILES else ""
         return f" [edited {shown}{more}]"
+
+
+def _is_short(answer: str) -> bool:
+    """Hardly a word, or a few that name nothing."""
+    least, enough = _SHORT_ANSWER
+    if len(answer) >= enough:
+        return False
+    return len(answer) < least or len(telling_words(answer)) < _ANSWER_TELLS
+
+
+def claims_little(claim: str) -> bool:
+    """True for "Done!", which does not say what, and for what the history of the code tells."""
+    return len(own_words(claim)) < _CLAIM_TELLS or _SHIPPED.match(claim) is not None
+
+
+def _companion(after: Iterator[str]) -> str:
+    """The sentence that says what a bare "Done." is about; lines of a list or quote do not."""
+    for sentence in islice(after, _COMPANIONS):
+        if not _NO_COMPANION.match(sentence) and len(telling_words(sentence)) >= _CLAIM_TELLS:
+            return sentence
+    return ""
 
 
 def _denied(sentence: str) -> bool:

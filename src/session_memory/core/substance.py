@@ -1,0 +1,135 @@
+"""How much a short text says to somebody who was not there when it was written."""
+
+from __future__ import annotations
+
+import re
+
+from session_memory.core.commands import words
+
+SHORT_CHARS = 120  # a longer text says something, whatever its words
+_SAYS = 4
+_SAYS_BY_VERB = 2  # "rename the reader" needs no more words than it has
+_LEADING = 60  # characters before which the verb stands that asks for work
+
+# Words that point at what is on the screen, link, colour or curse: none of them names a thing.
+_SMALL = words(
+    "a an the and or but if so as at by for from in into of on onto out over to up via with"
+    " without than then too also just only even still yet very really quite maybe perhaps again"
+    " already now here there this that these those it its it's i i'm im i've i'd i'll me my mine"
+    " you your you're u ur he she they them their we we're we've we'll us our let's lets is isn't"
+    " are aren't am was wasn't were be been being do does did doesn't don't dont didn't done has"
+    " have had having will would can can't could should shall might may must not no nope yes yeah"
+    " yep ok okay please pls well oh ah hm hmm hey hi hello sorry thanks thank cool nice good"
+    " great perfect right wrong sure what what's whats which who where when why how any some all"
+    " every everything something anything nothing one ones thing things stuff way bit lot kind"
+    " type types like same other another more most much many few less such own etc get gets got"
+    " getting go goes going gonna come want wants wanna need needs try trying know think thinks"
+    " believe mean means meant say says said tell told see seem seems look looks looking sounds"
+    " feel feels guess wish ask asked dude man bro wtf wth omg omfg lol fuck fucking fucked shit"
+    " crap damn hell stupid idk aha ahh"
+)
+# A request made of these and small words could stand in any session.
+_ANYWHERE = words(
+    "change changes changed issue issues problem problems work works working worked potential"
+    " review check ensure make find read start run continue proceed current latest last next"
+    " previous first ready message chat context file files code update updates finish finished"
+    " complete agent task step steps part option session correct correctly minor big old new"
+    " successfully implementation completed fixed resolved updated added tests test pass passes"
+    " passing"
+)
+_VERBS = words(
+    "add adjust align allow apply archive benchmark bring build bump cache catch center clean"
+    " close collapse compare compress configure convert copy cover create cut debug decouple"
+    " define delete deprecate design detect disable document drop duplicate emit enable encrypt"
+    " escape exclude explain expose extend extract fetch filter finish fix fold format gate"
+    " generate group handle hide highlight host ignore implement import improve include increase"
+    " index inline install integrate introduce invert investigate isolate keep limit link lint"
+    " load localize lock log make map mention merge migrate mock move normalize optimize parse"
+    " pin polish port prefer prevent print profile publish redesign reduce refactor release"
+    " reload remove rename reorder replace report research resize restore restrict restructure"
+    " retry return reuse revert revise rewrite save scan send set shorten show simplify skip sort"
+    " spawn split stop store strip support switch sync tag test throttle track translate trim"
+    " tune turn unify update upgrade use validate verify wire wrap write"
+)
+_UNSPACED = re.compile(r"[\u2e80-\ud7ff\u0e00-\u0e7f]")  # written without blanks: not to be counted
+_TOKEN = re.compile(r"[^\W_](?:[\w'’./:#@+-]*\w)?")
+_NAME = re.compile(r"\w[./#:@-]\w|\d")
+_IDENTIFIER = re.compile(r"\w_\w|[a-z][A-Z]")
+_HEAD_CHARS = 600  # marks further in are part of what was pasted
+_CLIENT_CHARS = 4000
+_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|webp|heic)\b", re.I)
+# What a client or a script sets before or between the words that were typed.
+_MARK = re.compile(
+    r"\[\[[^\]\n]{0,300}\]\]|\[(?:image|pasted text|screenshot)[^\]\n]{0,80}\]"
+    r"|(?:'[^'\n]{0,300}|\"[^\"\n]{0,300}|(?<!\S)[/~][^\s'\"]{0,300})"
+    r"\.(?:png|jpe?g|gif|webp|heic)['\"]?(?!\S)",
+    re.I,
+)
+_REQUEST = re.compile(r"\n## My request[^\n]{0,40}:[ \t]*\n")
+_QUESTION = re.compile(
+    r"(?:(?:and|but|so|ok|okay|hm+|wait|also|then)[ ,.]+)*(?:what|whats|why|how|where|when|who"
+    r"|which|is|are|was|were|does|do|did|has|have|had|isn'?t|aren'?t|don'?t|should|would|will)\b"
+    r"(?! not\b)(?! (?:use|add|change|touch|remove|create|write|commit|push)\b)",
+    re.I,
+)
+
+
+def typed(text: str) -> str:
+    """The words a person typed: without pictures' names, directives and what the client tells."""
+    if text.startswith("#") and (found := _REQUEST.search(text, 0, _CLIENT_CHARS)):
+        text = text[found.end() :]
+    head = text[:_HEAD_CHARS]
+    if "[" in head or _PICTURE.search(head):
+        text = _MARK.sub(" ", head) + text[_HEAD_CHARS:]
+    return text.strip(" \t\r\n\"'")
+
+
+def telling_words(text: str) -> list[str]:
+    """The words of a text that carry meaning, in lower case."""
+    return [
+        word
+        for word in (match[0].replace("’", "'") for match in _TOKEN.finditer(text))
+        if (lowered := word.lower()) not in _SMALL and len(lowered) > 1
+    ]
+
+
+def own_words(text: str) -> list[str]:
+    """Those of its telling words that could not stand in any session."""
+    return [word for word in telling_words(text) if word.lower() not in _ANYWHERE]
+
+
+def stands_alone(text: str) -> bool:
+    """Whether a request can be understood by somebody who sees nothing else."""
+    if len(text) > SHORT_CHARS or (not text.isascii() and _UNSPACED.search(text)):
+        return True
+    own = own_words(text)
+    weight = sum(_weight(word) for word in own)
+    if asks_for_work(text):
+        return weight >= _SAYS_BY_VERB
+    asks = any(word.lower() in _VERBS for word in own)  # "but first rename the reader"
+    return weight >= _SAYS - asks
+
+
+def _weight(word: str) -> int:
+    """A name can be looked up, and a link leads to all there is to know."""
+    if "://" in word:
+        return _SAYS
+    if _IDENTIFIER.search(word):
+        return _SAYS - 1
+    return 2 if _NAME.search(word) else 1
+
+
+def is_question(text: str) -> bool:
+    """Whether an input asks to be told something, and not to have something done."""
+    if _QUESTION.match(text) is not None:
+        return True
+    return text.endswith("?") and not asks_for_work(text)
+
+
+def asks_for_work(text: str) -> bool:
+    """The first word that is not small is a verb that asks for work."""
+    for match in _TOKEN.finditer(text[:_LEADING]):
+        word = match[0].lower().replace("’", "'")
+        if word not in _SMALL:
+            return word in _VERBS
+    return False
