@@ -41,6 +41,10 @@ VERBS: dict[str, Verb] = {
     ),
     "usage": Verb("session_memory.cli.usage", "Tokens and cost by day, project or model."),
     "review": Verb("session_memory.cli.review", "Decide which patterns enter the catalog."),
+    "distribute": Verb(
+        "session_memory.cli.distribute", "Give approved patterns to agents through their files."
+    ),
+    "explain": Verb("session_memory.cli.explain", "Where a line, pattern or note comes from."),
     "detect": Verb("session_memory.cli.detect", "What recurs over sessions, trouble and success."),
     "fix": Verb("session_memory.cli.fix", "What worked after an error like this one."),
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),

@@ -1,0 +1,234 @@
+"""`session-memory distribute`: give approved patterns to agents through files they read."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, one_line, safe, table
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from session_memory.distribute.ledger import Ledger
+    from session_memory.distribute.plan import Change, Plan, Refusal, Wanted
+
+    Planner = Callable[[Ledger], Plan]
+
+_repo = click.option("--repo", metavar="PATH", help="Only this repository.")
+_dry = click.option("--dry-run", is_flag=True, help="Show the changes as diffs, write nothing.")
+_force = click.option(
+    "--force", is_flag=True, help="Overwrite a block that was edited; the edit is kept in our data."
+)
+
+
+@click.group(name="distribute", invoke_without_command=True)
+@_repo
+@_dry
+@_force
+@json_option
+@click.pass_context
+def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) -> int:
+    """Write approved patterns into files that agents read, in the repositories they are for.
+
+    Only lines between our own two markers change; `undo` takes them out again, byte for byte. What
+    is under trial, or does not fit [distribute], is left out and listed.
+
+    \b
+    Examples:
+      session-memory distribute --dry-run
+      session-memory distribute --repo ~/code/shop
+      session-memory distribute status
+      session-memory distribute undo --all
+    """
+    app = ctx.ensure_object(App)
+    if ctx.invoked_subcommand is not None:
+        if repo or dry_run or force:
+            raise click.UsageError(f"write the options behind `{ctx.invoked_subcommand}`")
+        return EXIT_OK
+    from session_memory.distribute.files import Look
+    from session_memory.distribute.plan import make_plan
+    from session_memory.worker.giving import why_not
+
+    wanted = _wanted(app)
+    only = None if repo is None else _root(repo, [one.root for one in wanted.repos])
+    wanted = msgspec.structs.replace(wanted, only=only, force=force)
+    ctx.exit(_carry_out(app, lambda known: make_plan(wanted, known, Look(), why_not), dry_run))
+
+
+@command.command()
+@_repo
+@click.option("--pattern", "patterns", metavar="ID", multiple=True, help="Only this; repeatable.")
+@click.option("--all", "everything", is_flag=True, help="Everything, everywhere.")
+@_dry
+@_force
+@json_option
+@pass_app
+def undo(
+    app: App, repo: str | None, patterns: tuple[str, ...], everything: bool, **how: bool
+) -> int:
+    """Take out what was distributed: of a repository, of a pattern, or all of it.
+
+    Files get back the bytes they had; what you wrote outside our block since then stays.
+
+    \b
+    Examples:
+      session-memory distribute undo --repo . --dry-run
+      session-memory distribute undo --pattern sm-1a2b3c4d5e6f
+      session-memory distribute undo --all
+    """
+    from session_memory.distribute.files import Look
+    from session_memory.distribute.ledger import read_ledger
+    from session_memory.distribute.plan import Undo, plan_undo
+    from session_memory.worker.giving import why_not
+
+    if everything == bool(repo or patterns):
+        raise UsageError("say what to undo: --repo, --pattern, or --all alone")
+    ledger = read_ledger(app.paths.data)
+    root = None if repo is None else _root(repo, [one.place.root for one in ledger.entries])
+    names = frozenset(_given(ledger, name) for name in patterns)
+    wanted = Undo(root, names, bool(how["force"]))
+    code = _carry_out(
+        app, lambda known: plan_undo(known, Look(), why_not, wanted), bool(how["dry_run"])
+    )
+    if names and not how["dry_run"]:
+        app.note("retire it with `session-memory review retire`, or it is written again")
+    return code
+
+
+@command.command()
+@json_option
+@pass_app
+def status(app: App) -> None:
+    """Every file that holds something of ours, and whether it is as it should be."""
+    from session_memory.distribute.files import Look
+    from session_memory.distribute.ledger import read_ledger
+    from session_memory.distribute.state import states
+    from session_memory.worker.giving import why_not
+
+    ledger = read_ledger(app.paths.data)
+    found = states(ledger, Look(), why_not)
+    if app.json:
+        emit_json({"files": found})
+        return
+    rows = [(one.state, f"{one.root}/{one.path}", len(one.patterns)) for one in found]
+    click.echo(table(rows, ("state", "file", "patterns")) if rows else "nothing is distributed")
+
+
+def _wanted(app: App) -> Wanted:
+    from session_memory.cli.stores import reading
+    from session_memory.worker.giving import gather
+
+    with reading(app) as store:
+        wanted, warnings = gather(store, app.paths.data, app.config)
+    for text in warnings:
+        app.warn(text)
+    return wanted
+
+
+def _root(path: str, roots: list[str]) -> str:
+    """The known repository that a path is, or is inside of."""
+    real = os.path.realpath(os.path.expanduser(path))
+    fitting = [
+        root
+        for root in set(roots)
+        if os.path.realpath(root) == real or real.startswith(os.path.realpath(root) + os.sep)
+    ]
+    if not fitting:
+        hint = "`session-memory sessions` names the projects that sessions were seen in"
+        raise NotFound(f"no repository known at {path}", hint=hint)
+    return max(fitting, key=len)
+
+
+def _given(ledger: Ledger, name: str) -> str:
+    plain = name.removeprefix("sm-")
+    known = {pattern for entry in ledger.entries for pattern in entry.patterns}
+    near = [plain] if plain in known else sorted(one for one in known if one.startswith(plain))
+    if len(near) != 1 or not plain:
+        raise NotFound(f"{len(near)} distributed patterns fit {name}")
+    return near[0]
+
+
+def _carry_out(app: App, make: Planner, dry_run: bool) -> int:
+    """Plan, and unless it is a dry run carry it out, while nobody else does; then tell."""
+    from session_memory.distribute.apply import apply
+    from session_memory.distribute.ledger import distributing, read_ledger
+
+    data = app.paths.data
+    if dry_run:
+        plan = make(read_ledger(data))
+        refused, changes = plan.refused, plan.changes
+    else:
+        with distributing(data) as ledger:
+            plan = make(ledger)
+            done = apply(data, plan, ledger, app.clock)
+        refused, changes = (*plan.refused, *done.refused), done.changed
+    _tell(app, plan, changes, refused, dry_run)
+    return EXIT_WARNINGS if refused else EXIT_OK
+
+
+def _tell(
+    app: App,
+    plan: Plan,
+    changes: tuple[Change, ...],
+    refused: tuple[Refusal, ...],
+    dry_run: bool,
+) -> None:
+    if app.json:
+        emit_json(
+            {
+                "dry_run": dry_run,
+                "changes": [_row(change, dry_run) for change in changes],
+                "unchanged": [f"{one.place.root}/{one.place.path}" for one in plan.unchanged],
+                "left_out": plan.left_out,
+                "refused": refused,
+            }
+        )
+        return
+    for change in changes:
+        click.echo(diff(change) if dry_run else _sentence(change))
+    for left in plan.left_out:
+        click.echo(f"left out: {one_line(left.pattern)} of {one_line(left.where)}: {left.why}")
+    for refusal in refused:
+        app.warn(f"{one_line(refusal.where)}: {refusal.why}")
+    done = "would change" if dry_run else "changed"
+    app.note(f"{len(changes)} files {done}, {len(plan.unchanged)} are as they should be")
+
+
+def _sentence(change: Change) -> str:
+    did = "removed" if change.after is None else "created" if change.before is None else "changed"
+    return f"{did} {one_line(change.place.root)}/{one_line(change.place.path)}: {change.why}"
+
+
+def _row(change: Change, dry_run: bool) -> dict[str, object]:
+    row: dict[str, object] = {
+        "file": f"{change.place.root}/{change.place.path}",
+        "kind": change.kind,
+        "patterns": change.patterns,
+        "why": change.why,
+    }
+    return {**row, "diff": diff(change)} if dry_run else row
+
+
+def diff(change: Change) -> str:
+    """A change as a unified diff that drives no terminal."""
+    name = f"{change.place.root}/{change.place.path}"
+    names = (
+        (name if change.before is not None else "/dev/null"),
+        (name if change.after is not None else "/dev/null"),
+    )
+    sides = [_shown(change.before), _shown(change.after)]
+    lines = difflib.unified_diff(*sides, *map(one_line, names), lineterm="")
+    return "\n".join(safe(line) for line in lines)
+
+
+def _shown(data: bytes | None) -> list[str]:
+    lines = (data or b"").decode("utf-8", "replace").split("\n")
+    whole = [line.removesuffix("\r") for line in lines]
+    return whole[:-1] if whole[-1] == "" else [*whole[:-1], f"{whole[-1]}\\ no newline at the end"]
