@@ -25,6 +25,7 @@ from session_memory.core.facts import Fact
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
 from session_memory.store.background import Jobs, Live, Spend
+from session_memory.store.effects import Effects
 from session_memory.store.memories import Memories
 from session_memory.store.scopes import Closures, Scopes, Syncs
 from session_memory.store.values import (
@@ -36,6 +37,7 @@ from session_memory.store.values import (
     SessionHandle,
     SessionQuery,
     StoreInfo,
+    TextFilter,
     TextHit,
     UsageDraft,
     UsageGroup,
@@ -58,6 +60,7 @@ __all__ = [
     "Spend",
     "Store",
     "StoreInfo",
+    "TextFilter",
     "TextHit",
     "UsageDraft",
     "UsageGroup",
@@ -184,6 +187,11 @@ class Store(Protocol):
         ...
 
     @property
+    def effects(self) -> Effects:
+        """What measuring found."""
+        ...
+
+    @property
     def memories(self) -> Memories:
         """What sessions left for their projects."""
         ...
@@ -290,7 +298,9 @@ class Store(Protocol):
         """Counted tokens and dollars, grouped."""
         ...
 
-    def search(self, query: str, limit: int = 20) -> list[tuple[int, float]]:
+    def search(
+        self, query: str, limit: int = 20, where: TextFilter | None = None
+    ) -> list[tuple[int, float]]:
         """(event id, score) of the events that match best, over both indexes."""
         ...
 

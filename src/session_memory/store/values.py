@@ -165,3 +165,24 @@ class StoreInfo(msgspec.Struct, frozen=True):
     per_flavor: dict[str, int]
     last_event_at: int | None
     superseded_events: int
+
+
+class TextFilter(msgspec.Struct, frozen=True):
+    """Which events a search may find; what is None does not matter."""
+
+    session: int | None = None
+    project_id: int | None = None
+    flavor: str | None = None
+    kinds: tuple[EventKind, ...] = ()
+    tool: str | None = None
+    file: str | None = None
+    """Part of a path that the event names."""
+    since: int | None = None
+    until: int | None = None
+    errors_only: bool = False
+
+    @property
+    def of_events(self) -> bool:
+        """Whether single events must be looked at, and not only their sessions."""
+        given = (self.kinds, self.tool, self.file, self.since, self.until, self.errors_only)
+        return any(given)

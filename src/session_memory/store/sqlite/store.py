@@ -29,6 +29,7 @@ from session_memory.store.port import (
     Repaired,
     SessionQuery,
     StoreInfo,
+    TextFilter,
     UsageGroup,
     UsageRow,
 )
@@ -48,6 +49,7 @@ from session_memory.store.sqlite.connection import (
     schema_version,
     value,
 )
+from session_memory.store.sqlite.effects import SqliteEffects
 from session_memory.store.sqlite.forget_face import ForgetFace
 from session_memory.store.sqlite.jobs import SqliteJobs
 from session_memory.store.sqlite.live import SqliteLive
@@ -101,6 +103,7 @@ class SqliteStore(ForgetFace):
         self._reader = SegmentReader(self.segments)
         self.jobs = SqliteJobs(connection)
         self.live = SqliteLive(connection)
+        self.effects = SqliteEffects(connection)
         self.scopes = SqliteScopes(connection)
         self.closures = SqliteClosures(connection)
         self.syncs = SqliteSyncs(connection)
@@ -296,9 +299,11 @@ class SqliteStore(ForgetFace):
         """See store.port.Store."""
         return usage.usage(self._db, group, since, until)
 
-    def search(self, query: str, limit: int = 20) -> list[tuple[int, float]]:
+    def search(
+        self, query: str, limit: int = 20, where: TextFilter | None = None
+    ) -> list[tuple[int, float]]:
         """See store.port.Store."""
-        return searching.search(self._db, query, limit)
+        return searching.search(self._db, query, limit, where)
 
     # aging
 
