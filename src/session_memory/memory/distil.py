@@ -43,7 +43,8 @@ _ECHO = re.compile(r" && (?:echo|ls|pwd)\b[^&]*")
 _ELSEWHERE = re.compile(r"[/~]|[A-Za-z]:|\.\./")
 _STRONG = re.compile(r"\b(?:never|always|must|(?:don'?t|do not) want|prefer)\b", re.I)
 _ASKS = re.compile(
-    r"^(?:(?:also|and|but|ok|okay|then|please|now)[, ]+)*(?:can|could|would|should|do|does|did|is|are|was|what|why|how|where|when|since|if|hmm|so|or"
+    r"^(?:(?:also|and|but|ok|okay|then|please|now)[, ]+)*"
+    r"(?:can|could|would|should|do|does|did|is|are|was|what|why|how|where|when|since|if|hmm|so|or"
     r"|i think|i guess|maybe|perhaps)\b|\b(?:right|correct)\W*$|\?$",
     re.I,
 )
@@ -93,15 +94,14 @@ class Worthless(msgspec.Struct, frozen=True):
 
 def distil(source: Source, where: str) -> Distilled | Worthless:
     """The trace of a session; `where` is one line on the place and time it ran."""
-    if not (source.digest.tools or source.digest.files):
-        if not _preferences(source):
-            return Worthless("only talk: no tool was used and no rule was given")
+    rules = _preferences(source)
+    if not (source.digest.tools or source.digest.files or rules):
+        return Worthless("only talk: no tool was used and no rule was given")
     parts = parts_of(source)
     seen = _Seen()
     alone = len(parts) == 1
     tasks = [_task(part, source, seen, alone=alone) for part in _heaviest(parts)]
     told_of = [task for task in tasks if not task.is_empty]
-    rules = _preferences(source)
     if not told_of and not rules:
         return Worthless("nothing was changed, verified, found out or ruled")
     left = len(parts) - len(_heaviest(parts))

@@ -13,10 +13,10 @@ from session_memory.core.sentences import plain, sentences_of
 _PLEASANTRY = re.compile(
     r"(?:done|all (?:clean|set|done|good|green)|great|perfect|good (?:question|catch|news)\b.*|sure"
     r"|yes|no|ok(?:ay)?|here(?:'s| is| are)\b.*|now\b.*(?:let me|i'?ll)\b.*|let me\b.*|hi\b.*"
-    r"|summary|report|understood|fixed|got it|makes sense"
-    r"|(?:oh,? |ok(?:ay)?,? |yes,? )?(?:you'?re (?:absolutely |largely |totally )?right|now i'?m"
-    r" excited).*|i'?ll\b.*|want me to\b.*"
-    r"|would you like\b.*|should i\b.*|let'?s\b.*|(?:commit|changes?) (?:created|committed|pushed)\b.{0,20}"
+    r"|summary|report|understood|fixed|got it|makes sense|i'?ll\b.*|want me to\b.*"
+    r"|(?:oh,? |ok(?:ay)?,? |yes,? )?(?:you'?re (?:absolutely |largely |totally )?right"
+    r"|now i'?m excited).*|would you like\b.*|should i\b.*|let'?s\b.*"
+    r"|(?:commit|changes?) (?:created|committed|pushed)\b.{0,20}"
     r"|all (?:of )?(?:the )?(?:\d+ )?(?:tasks?|items?|todos?|checks|changes)\b.{0,40})[.!:?]*$",
     re.I,
 )

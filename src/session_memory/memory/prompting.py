@@ -1,4 +1,4 @@
-"""What a model is asked for one session: instructions, input message and the shape of the answer."""
+"""What a model is asked for one session: instructions, input message and shape of the answer."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping
 from importlib.resources import files
 from string import Template
 from typing import Any
-
-import msgspec
 
 from session_memory.model.port import Request
 
@@ -23,13 +21,6 @@ SCHEMA: dict[str, Any] = {
 
 Engine = Callable[[str, Mapping[str, str]], str]
 Warn = Callable[[str], None]
-
-
-class Extracted(msgspec.Struct, frozen=True, rename="camel"):
-    """The two texts of an answer."""
-
-    trace_memory: str
-    summary: str
 
 
 def substitute(template: str, values: Mapping[str, str]) -> str:

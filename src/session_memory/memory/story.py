@@ -180,7 +180,8 @@ def outcome_of(part: Part, source: Source, *, alone: bool) -> tuple[Outcome, str
     failing = [ran for ran in last.values() if ran.run.is_error]
     if failing:
         return "partial", "a verification still fails", failing[-1].event
-    return "success", "verified after the last change", fresh[-1].event
+    how = "verified after the last change" if part.edited else "a verification passed"
+    return "success", how, fresh[-1].event
 
 
 def _kinds(run: CommandRun) -> tuple[str, ...]:

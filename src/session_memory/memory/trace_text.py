@@ -74,9 +74,8 @@ def is_wordy(summary: str) -> bool:
 
 def outcomes_in(trace: str) -> list[Outcome] | None:
     """The outcome of each task; None where one of them is none of the four labels."""
-    known: dict[str, Outcome] = {label: label for label in OUTCOMES}
-    found = [known.get(match[1].lower()) for match in _OUTCOME.finditer(trace)]
-    labels = [label for label in found if label is not None]
+    found = [match[1].lower() for match in _OUTCOME.finditer(trace)]
+    labels = [label for word in found for label in OUTCOMES if label == word]
     return labels if len(labels) == len(found) else None
 
 

@@ -1,0 +1,103 @@
+"""What a forgotten session or text leaves in memory is taken out of files, rows, jobs and logs."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Collection
+from pathlib import Path
+
+from session_memory.core.schema import Session
+from session_memory.memory.layout import MEMORIES, TRACES, mark_for_rebuild, memory_root
+from session_memory.memory.log import NAME as LOG
+from session_memory.memory.traces import remove_files, thread_id, thread_of
+from session_memory.paths import write_private
+from session_memory.store.port import Store
+
+Words = Callable[[str], str]
+MAX_FILE_BYTES = 4 * 1024 * 1024
+_MADE_OF_TRACES = ("MEMORY.md", "memory_summary.md", "consolidated.md")
+
+
+def forget_sessions(data: Path, logs: Path, sessions: Collection[Session]) -> int:
+    """Remove the trace files of sessions, and mark what was made of them; returns how many went.
+
+    The rows go with their sessions. Files are found by name, so that it does not matter whether a
+    row is still there: a run that was cut off is finished by the next.
+    """
+    threads = {thread_id(session) for session in sessions}
+    removed = 0
+    for folder in _folders(data):
+        held = {thread_of(path.name) for path in (folder / TRACES).glob("*.md")} & threads
+        for thread in sorted(filter(None, held)):
+            removed += remove_files(folder / TRACES, thread, _silent)
+        if held or _names(folder, threads):
+            _drop_made(folder)
+    if threads:
+        _drop_logs(logs)
+    return removed
+
+
+def forget_jobs(store: Store, names: Collection[str]) -> None:
+    """Remove background work that names sessions, given as `flavor:id`."""
+    for job in store.jobs.all():
+        if job.kind.startswith("memory.") and job.key.partition(":")[2] in names:
+            store.jobs.drop(job.id)
+
+
+def reword(store: Store, data: Path, logs: Path, words: Words) -> int:
+    """Replace words in every row and file of memory; returns how many files changed."""
+    for root in store.memories.reword(words):
+        mark_for_rebuild(memory_root(data, root))
+    changed = 0
+    for folder in _folders(data):
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and not path.is_symlink() and _reworded(path, words):
+                changed += 1
+                mark_for_rebuild(folder)
+    if changed:
+        _drop_logs(logs)
+    return changed
+
+
+def _reworded(path: Path, words: Words) -> bool:
+    if path.stat().st_size > MAX_FILE_BYTES:
+        return False
+    old = path.read_bytes()
+    new = words(old.decode("utf-8", "replace")).encode("utf-8", "replace")
+    if new == old:
+        return False
+    write_private(path, new)
+    return True
+
+
+def _folders(data: Path) -> list[Path]:
+    return sorted(path for path in (data / MEMORIES).glob("*/memory") if path.is_dir())
+
+
+def _names(folder: Path, threads: Collection[str]) -> bool:
+    """Whether a memory still tells of a trace that was pruned before."""
+    for name in _MADE_OF_TRACES:
+        path = folder / name
+        if path.is_file() and not path.is_symlink():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            if any(thread in text for thread in threads):
+                return True
+    return False
+
+
+def _drop_made(folder: Path) -> None:
+    """What was made of several traces cannot be picked apart: it goes, and is made anew."""
+    for name in _MADE_OF_TRACES:
+        with contextlib.suppress(FileNotFoundError):
+            (folder / name).unlink()
+    mark_for_rebuild(folder)
+
+
+def _drop_logs(logs: Path) -> None:
+    for path in logs.glob(f"{LOG}*"):
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+
+
+def _silent(_text: str, _path: str) -> None:
+    """A file that stays is found again by `forget --verify`."""
