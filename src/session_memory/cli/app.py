@@ -40,6 +40,7 @@ VERBS: dict[str, Verb] = {
         "session_memory.cli.observations", "What was asked, ruled, decided, planned and done."
     ),
     "usage": Verb("session_memory.cli.usage", "Tokens and cost by day, project or model."),
+    "spend": Verb("session_memory.cli.spend", "What our own calls of models cost."),
     "review": Verb("session_memory.cli.review", "Decide which patterns enter the catalog."),
     "distribute": Verb(
         "session_memory.cli.distribute", "Give approved patterns to agents through their files."
@@ -47,6 +48,7 @@ VERBS: dict[str, Verb] = {
     "explain": Verb("session_memory.cli.explain", "Where a line, pattern or note comes from."),
     "detect": Verb("session_memory.cli.detect", "What recurs over sessions, trouble and success."),
     "fix": Verb("session_memory.cli.fix", "What worked after an error like this one."),
+    "journal": Verb("session_memory.cli.journal", "The daily log of each project."),
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
     "pause": Verb("session_memory.cli.pause", "Do not capture what happens from now on."),
     "resume": Verb("session_memory.cli.resume", "Capture again."),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import time
 from collections.abc import Callable, Generator
 from datetime import datetime
@@ -13,7 +14,7 @@ from typing import Any, cast
 import msgspec
 
 from session_memory.errors import StoreLocked
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import open_private, private_dir, write_private
 from session_memory.store.lock import exclusive
 
 Warn = Callable[[str], None]
@@ -21,9 +22,20 @@ BUSY_WAIT_S = 0.1
 
 
 def atomic_write_text(path: Path, text: str) -> None:
-    """Replace a file in one step: temp file beside it, fsync, rename, fsync of the directory."""
-    private_dir(path.parent)
-    write_private(path, text.encode("utf-8", "surrogateescape"))
+    """Replace a file in one step: temp file beside it, fsync, rename, fsync of the directory.
+
+    What is new is private; a file or folder of the user's, as in a vault, keeps its mode.
+    """
+    if not path.parent.is_dir():
+        private_dir(path.parent)
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with open_private(fresh, "wb") as stream:
+        stream.write(text.encode("utf-8", "surrogateescape"))
+        stream.flush()
+        os.fsync(stream.fileno())
+    if path.exists():
+        fresh.chmod(stat.S_IMODE(path.stat().st_mode))
+    fresh.replace(path)
     sync_directory(path.parent)
 
 

@@ -72,3 +72,12 @@ DERIVED: dict[str, Derived] = {
     ),
 }
 """By name of the table; `segments` is a folder. The shadow tables of an index belong to it."""
+
+FOLDERS: dict[str, Derived] = {
+    "journal": Derived(
+        "daily logs, the knowledge made of them, contexts on their way (journal/forgetting.py)",
+        "the session's name stands in each entry's comment and each context's name",
+        True,
+    ),
+}
+"""Folders of features beside the tables, each with the functions that forget and redact in it."""
