@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 from tests.measure.seen import DAY, GIVEN, NOW, POLICY, SINCE, SUBJECT, drawn, row, session
 
-from session_memory.core.effects import Effect, Given, Interval
+from session_memory.core.effects import Effect, Interval
+from session_memory.core.givings import Given
 from session_memory.core.patterns import Signal
 from session_memory.measure.effect import (
     ALPHA,

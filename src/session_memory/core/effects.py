@@ -25,18 +25,6 @@ class Interval(msgspec.Struct, frozen=True):
     high: float
 
 
-class Given(msgspec.Struct, frozen=True):
-    """A version of a pattern that stands in the files of one repository, and since when."""
-
-    pattern_id: str
-    version: int
-    repo: str
-    """The key of its project."""
-    since: int
-    until: int | None = None
-    """When it was taken out again."""
-
-
 class Figures(msgspec.Struct, frozen=True):
     """One group of sessions in numbers."""
 

@@ -1,0 +1,52 @@
+"""When a version of a pattern came into the files of a repository, and when it left them again.
+
+What a file holds now is the ledger's matter; measuring needs to know since when it was so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+
+class Given(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A version of a pattern that stands in the files of one repository, and since when."""
+
+    pattern_id: str
+    version: int
+    repo: str
+    """The key of its project."""
+    since: int
+    until: int | None = None
+    """When it was taken out again."""
+
+
+Standing = Collection[tuple[str, int, str]]
+"""(pattern, version, repository) of all that stands in files now."""
+
+
+def renewed(history: Iterable[Given], standing: Standing, now_ms: int) -> tuple[Given, ...]:
+    """The history after a run: what is new begins now, what is gone ends now, the rest goes on."""
+    going_on: set[tuple[str, int, str]] = set()
+    kept: list[Given] = []
+    for one in history:
+        name = (one.pattern_id, one.version, one.repo)
+        if one.until is None and name not in standing:
+            one = msgspec.structs.replace(one, until=now_ms)
+        elif one.until is None:
+            going_on.add(name)
+        kept.append(one)
+    kept += [Given(*name, now_ms) for name in sorted(standing) if name not in going_on]
+    return tuple(kept)
+
+
+def encode_givings(history: Iterable[Given]) -> bytes:
+    """The history as its file says it, one a line."""
+    rows = ",\n".join(msgspec.json.encode(one).decode() for one in history)
+    return f"[\n{rows}\n]\n".encode() if rows else b"[]\n"
+
+
+def decode_givings(data: bytes) -> tuple[Given, ...]:
+    """The history of a file; raises ValueError where it holds none."""
+    return msgspec.json.decode(data, type=tuple[Given, ...])
