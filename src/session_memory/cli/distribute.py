@@ -59,7 +59,7 @@ def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) ->
     wanted = _wanted(app)
     only = None if repo is None else _root(repo, [one.root for one in wanted.repos])
     wanted = msgspec.structs.replace(wanted, only=only, force=force)
-    ctx.exit(_carry_out(app, lambda known: make_plan(wanted, known, Look(), why_not), dry_run))
+    return _carry_out(app, lambda known: make_plan(wanted, known, Look(), why_not), dry_run)
 
 
 @command.command()
@@ -219,12 +219,11 @@ def _row(change: Change, dry_run: bool) -> dict[str, object]:
 def diff(change: Change) -> str:
     """A change as a unified diff that drives no terminal."""
     name = f"{change.place.root}/{change.place.path}"
-    names = (
-        (name if change.before is not None else "/dev/null"),
-        (name if change.after is not None else "/dev/null"),
+    before = one_line(name) if change.before is not None else "/dev/null"
+    after = one_line(name) if change.after is not None else "/dev/null"
+    lines = difflib.unified_diff(
+        _shown(change.before), _shown(change.after), before, after, lineterm=""
     )
-    sides = [_shown(change.before), _shown(change.after)]
-    lines = difflib.unified_diff(*sides, *map(one_line, names), lineterm="")
     return "\n".join(safe(line) for line in lines)
 
 

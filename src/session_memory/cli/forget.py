@@ -11,10 +11,10 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.stores import changing
 from session_memory.cli.times import Moment, to_ms
-from session_memory.curate.forgetting import forget_sessions as forget_in_catalog
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
 from session_memory.worker.forgetting import forget_live
+from session_memory.worker.unsaying import is_said, unsay, unsay_sessions, without_text
 
 SHOWN = 20
 
@@ -51,19 +51,37 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
                 raise click.UsageError("--verify needs --text")
             return _tell_traces(app, store.traces(wanted.text))
         plan = plan_forget(store, wanted)
-        if plan.is_empty:
+        if plan.is_empty and not _is_said_beside(app, wanted):
             raise Refused("nothing matches", hint="`session-memory sessions` lists what is stored")
         if not dry_run:
             if not yes:
                 _ask(plan)
             names = {(store.session(i).flavor, name) for i, name in plan.sessions.items()}
             apply_forget(store, plan, wanted)
-            forget_in_catalog(app.paths.data, names)
+            _forget_beside(app, wanted, names)
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
             forget_live(app.paths.state, plan.sessions.values(), app.clock())
         left = store.traces(wanted.text) if wanted.text and not dry_run else []
     _tell(app, plan, dry_run)
     return 1 if left else EXIT_OK
+
+
+def _is_said_beside(app: App, wanted: Wanted) -> bool:
+    """Whether a text that no session holds still stands in the catalog or the ledger."""
+    if wanted != Wanted(text=wanted.text, ignore_case=wanted.ignore_case) or wanted.text is None:
+        return False  # what narrows to sessions says nothing about what is beside them
+    words = without_text(wanted.text, ignore_case=wanted.ignore_case)
+    return is_said(app.paths.data, words)
+
+
+def _forget_beside(app: App, wanted: Wanted, names: set[tuple[str, str]]) -> None:
+    """Catalog, proposals and ledger; files of the user are only told of."""
+    warnings = unsay_sessions(app.paths.data, names)
+    if wanted.text is not None:
+        words = without_text(wanted.text, ignore_case=wanted.ignore_case)
+        warnings += unsay(app.paths.data, words)
+    for text in warnings:
+        app.warn(text)
 
 
 def _wanted(app: App, asked: dict[str, Any]) -> Wanted:

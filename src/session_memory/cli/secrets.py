@@ -11,6 +11,7 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.ingest import rescan as scanning
 from session_memory.ingest.redaction import make_redactor
 from session_memory.redact import Redactor
+from session_memory.worker.unsaying import unsay, without_secrets
 
 
 @click.group(name="secrets")
@@ -39,9 +40,13 @@ def scan(app: App) -> int:
 @json_option
 @pass_app
 def rescan(app: App) -> None:
-    """Redact what is stored again: texts, index, digests, titles."""
+    """Redact what is stored again: texts, index, digests, titles, the catalog."""
     with changing(app, "a sweep") as store:
-        report = scanning.rescan(store, _redactor(app, store.tag_key))
+        redactor = _redactor(app, store.tag_key)
+        report = scanning.rescan(store, redactor)
+        warnings = unsay(app.paths.data, without_secrets(redactor))
+    for text in warnings:
+        app.warn(text)
     _tell(app, report, "redacted")
 
 

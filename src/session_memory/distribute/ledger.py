@@ -96,15 +96,13 @@ def distributing(data: Path) -> Generator[Ledger]:
         yield read_ledger(data)
 
 
-def rewrite_words(data: Path, words: Callable[[bytes], bytes]) -> bool:
+def rewrite_words(data: Path, words: Callable[[str], str]) -> bool:
     """Change words of edited blocks that are kept here; whether there were any."""
     if not (data / FILE).exists():
         return False
     with distributing(data) as ledger:
         changed = tuple(
-            msgspec.structs.replace(
-                entry, replaced=tuple(words(text.encode()).decode() for text in entry.replaced)
-            )
+            msgspec.structs.replace(entry, replaced=tuple(map(words, entry.replaced)))
             for entry in ledger.entries
         )
         if changed == ledger.entries:
