@@ -92,6 +92,7 @@ def test_an_input_that_only_nods_is_of_low_value() -> None:
 @pytest.mark.parametrize(
     "probe",
     [
+        "Reply with WORKER_READY only.",
         "Reply with the exact marker WORKER_READY. Do not add an explanation.",
         "Use the mem_open_work tool and respond exactly as: OPEN=<n>",
         "Call mem_search for sqlite",

@@ -7,6 +7,7 @@ from tests.core.observing import SESSION, agent, edit, in_order, said, texts, us
 
 from session_memory.core.inputs import asks_little
 from session_memory.core.observe import observe
+from session_memory.core.plan_items import is_routine
 from session_memory.core.substance import is_question, stands_alone, typed
 
 ASKED = "Make the parser accept empty files"
@@ -22,6 +23,10 @@ NEXT = "Rename the reader to LineReader"
         "but I'm on main here, I added it normally.",
         "Review your changes to find potential issues",
         "also ensure we have a ticket",
+        "ok, let me try the light theme, then we are good to go for a release",
+        "i've enabled the hook. please push to the pr and merge this.",
+        "yes, and fixup in the right commit + force push with lease",
+        "vs code\n➜ app git:(main) ✗ npm start\nReady on port 3000, waiting for requests",
         "Sorry, wrong chat. Ignore the last message, the design can be simplified further",
     ],
 )
@@ -98,6 +103,7 @@ def test_a_remark_is_told_by_its_summary_until_it_is_the_last_word() -> None:
         "Committed as `6d0bfc5`. The hooks (tests, lint, types) all passed.",
         "Done and pushed. The branch is up to date with its remote, nothing else was touched.",
         "PR #754 has been squash merged to main and the branch was deleted afterwards.",
+        "Commit created successfully. All eight files are in it and the working tree is clean.",
     ],
 )
 def test_what_the_history_of_the_code_tells_is_of_low_value(answer: str) -> None:
@@ -168,6 +174,27 @@ def test_a_question_without_its_mark_gives_no_rule() -> None:
 def test_an_input_that_only_says_make_sure_asks_for_work() -> None:
     found = said(user("Make sure the parser accepts empty files"))
     assert found == [("user_request", "Make sure the parser accepts empty files")]
+
+
+@pytest.mark.parametrize(
+    "correction", ["no, the block stays as it is", "actually, it's the colour of the tool box"]
+)
+def test_a_correction_that_names_no_other_way_is_no_rule(correction: str) -> None:
+    assert texts("constraint", user(ASKED), agent(ANSWER), user(correction)) == []
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "Write tests for all new functionality",
+        "Run checks and review the doc diff",
+        "Create basic folder structure",
+        "Build and test the implementation",
+    ],
+)
+def test_a_step_that_every_task_has_is_forgotten_once_done(item: str) -> None:
+    assert is_routine(item)
+    assert not is_routine(f"{item} of the SSE parser, with its overflow guard")
 
 
 def test_what_is_not_needed_is_a_rule() -> None:

@@ -13,7 +13,7 @@ from session_memory.core.prompts import (
     read_prompt,
 )
 from session_memory.core.sentences import prose_lines, sentences_of
-from session_memory.core.substance import is_question, stands_alone, telling_words
+from session_memory.core.substance import SHORT_CHARS, is_question, stands_alone, telling_words
 
 _HEAD_CHARS = 1500  # rules stand in what was typed; what follows is often a pasted document
 _PASTE_CHARS = 4000
@@ -26,9 +26,9 @@ _MAX_RULES_OF_PASTE = 2
 _PROBE = re.compile(
     r"\bmem_[a-z_]{3,40}\b|\brespond exactly as\b"
     r"|\b(?:reply|respond|answer) (?:only )?with"
-    r" (?:exactly\b|the exact (?:marker|word|text|string)\b)"
+    r" (?:exactly\b|the exact (?:marker|word|text|string)\b|\S{1,80} only\b)"
 )
-_PROBE_WORDS = ("mem_", "respond exactly", "with exactly", "the exact ")
+_PROBE_WORDS = ("mem_", "respond exactly", "with exactly", "the exact ", " only")
 _PROBE_CHARS = 2000
 # An input made of such words only says "go on": linear to check, unlike a pattern of them.
 _NOD = words(
@@ -38,9 +38,12 @@ _NOD = words(
     " master fix plan all both implementation changes up how's how is done one option sorry make"
     " create open a b c d e new pr directly 1 2 3 4 5 6 7 8 9"
 )
-# Pasted from a shell, where what is asked is not said; or not meant for this agent.
+# Pasted from a shell, where what is asked is not said; what the user does; another's message.
 _NOT_ASKED = re.compile(
-    r"\A[❯➜$%›] |\b(?:ignore|disregard) (?:that|the|my|this|last|previous)(?: last| previous)?"
+    r"\A(?:[❯➜$%›] |[\w ]{1,24}\s[❯➜›] )"
+    r"|\A(?:(?:ok|okay|hm+|wait|now|and|so|well|alright)[ ,.]+)*"
+    r"(?:let me|i'?ll|i will|i'?m going to) (?:just )?(?:try|test|check|see|look|have a|play)\b"
+    r"|\b(?:ignore|disregard) (?:that|the|my|this|last|previous)(?: last| previous)?"
     r" (?:message|prompt)|\bwrong (?:chat|session|window|terminal|tab)\b",
     re.I,
 )
@@ -88,9 +91,10 @@ _RULING = words(
 )
 _TOLD, _TOLD_BY_NEVER = 3, 2
 _WHOLE_WISH = re.compile(r"(?:and |also |please |then |so )*(?:make sure|ensure|be sure)\b", re.I)
+# "No, that is not it" tells only that something is wrong; a rule says what is right.
 _ANOTHER_WAY = re.compile(
-    r"^(?:no|nope|stop|wait|actually|never|don'?t)\b|\b(?:instead|i (?:said|meant|told you|asked)"
-    r"|not what i|should have|use|stattdessen|plutôt)\b",
+    r"^(?:stop|never|don'?t)\b|\b(?:instead|i (?:said|told you)|not what i|should|must|use"
+    r"|stattdessen|plutôt)\b",
     re.I,
 )
 _SHIP = words("commit push merge ship deploy rebase")
@@ -110,7 +114,9 @@ def is_probe(text: str) -> bool:
 def asks_little(typed: str) -> bool:
     """True for inputs that only nod, ship, paste or point: "yes", "commit and push", "not that"."""
     own = typed.strip()
-    if not is_request(own) or _NOT_ASKED.search(own[:_NOT_ASKED_CHARS]) or not stands_alone(own):
+    if not is_request(own) or _NOT_ASKED.search(own[:_NOT_ASKED_CHARS]):
+        return True
+    if not stands_alone(own) or not stands_alone(_unshipped(own)):
         return True
     if len(own) > _NOD_CHARS:
         return False
@@ -125,6 +131,16 @@ def asks_little(typed: str) -> bool:
     if len(said) <= _FEW_SHIPPED and strange <= len(said) // 2 and not _SHIP.isdisjoint(said):
         return True
     return len(own) <= _THANKS_CHARS and read_prompt(own).approval is not None
+
+
+def _unshipped(typed: str) -> str:
+    """A short input without the sentences that only send off what was done."""
+    if len(typed) > SHORT_CHARS:
+        return typed
+    said = list(sentences_of(typed))
+    if len(said) == 1:
+        return typed
+    return " ".join(each for each in said if read_prompt(each).approval is None)
 
 
 def request_of(text: str, limit: int) -> str:
@@ -160,7 +176,7 @@ def rules_in(text: str, *, after_work: bool) -> list[str]:
         return []  # an input that says nothing else asks for work
     if not found and after_work and _RULE_CHARS[0] <= len(head.strip()) <= _RULE_CHARS[1]:
         one = " ".join(head.split())
-        if _ANOTHER_WAY.search(one) and not _NO_RULE.search(one):
+        if _ANOTHER_WAY.search(one) and not _NO_RULE.search(one) and stands_alone(one):
             reading = read_prompt(head)
             found = [one] if reading.corrects and not reading.rejects else []
     return list(dict.fromkeys(found))[: _MAX_RULES_OF_PASTE if pasted else _MAX_RULES]

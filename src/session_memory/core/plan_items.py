@@ -15,12 +15,13 @@ _LOOKING = words(
 )
 _ROUTINE = words("run test verify commit push review analyze analyse lint format mark") | _LOOKING
 _VAGUE = words(
-    "implement create add update build write clean set up define setup finish complete basic core"
-    " main"
-    " functionality feature features frontend backend components files code project structure"
-    " default boilerplate documentation docs tests all new and the for of user initial changes"
+    "implement create add update build write clean set up define setup finish complete basic"
+    " core main functionality feature features frontend backend components files code project"
+    " structure default boilerplate documentation docs tests all new and the for of user initial"
+    " changes types folder folders implementation suite cases unit"
 )
 _FEW_WORDS = 5
+_MORE_WORDS = 7
 
 
 def is_routine(item: str) -> bool:
@@ -28,10 +29,12 @@ def is_routine(item: str) -> bool:
     said = item.lower().split()
     if not said or said[0] in _LOOKING:
         return True
-    if len(said) <= _FEW_WORDS and (said[0] in _ROUTINE or said[-1] in _ROUTINE):
+    if len(said) > _MORE_WORDS:
+        return False
+    if said[0] in _ROUTINE or (len(said) <= _FEW_WORDS and said[-1] in _ROUTINE):
         return True
     # "Implement core functionality" names no thing that anybody could look up later.
-    return len(said) <= _FEW_WORDS and _VAGUE.issuperset(said)
+    return all(word in _VAGUE or word in _ROUTINE for word in said)
 
 
 class PlanItems:

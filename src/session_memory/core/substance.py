@@ -35,7 +35,8 @@ _ANYWHERE = words(
     " previous first ready message chat context file files code update updates finish finished"
     " complete agent task step steps part option session correct correctly minor big old new"
     " successfully implementation completed fixed resolved updated added tests test pass passes"
-    " passing"
+    " passing commit commits push merge rebase amend squash fixup force lease pr prs branch main"
+    " master"
 )
 _VERBS = words(
     "add adjust align allow apply archive benchmark bring build bump cache catch center clean"
@@ -47,7 +48,7 @@ _VERBS = words(
     " load localize lock log make map mention merge migrate mock move normalize optimize parse"
     " pin polish port prefer prevent print profile publish redesign reduce refactor release"
     " reload remove rename reorder replace report research resize restore restrict restructure"
-    " retry return reuse revert revise rewrite save scan send set shorten show simplify skip sort"
+    " retry return reuse revert revise rewrite scan send set shorten show simplify skip sort"
     " spawn split stop store strip support switch sync tag test throttle track translate trim"
     " tune turn unify update upgrade use validate verify wire wrap write"
 )

@@ -29,17 +29,18 @@ _CLAIM_TELLS = 3  # words that carry meaning
 _COMPANIONS = 4  # sentences after a bare "Done." among which is the one that says what
 _NO_COMPANION = re.compile(
     r">|`[^`]+`(?::|\.?$)|.*[:?]$"
-    r"|(?:you(?:'re| were| can)?|this is|that'?s|if|let me|want|should)\b",
+    r"|(?:you(?:'re| were| can)?|this is|that'?s|if|let me|want|should"
+    r"|i (?:left|did not|didn't))\b",
     re.S | re.I,
 )
 # The history of the repository tells what was committed and pushed, and better.
 _SHIPPED = re.compile(
     r"(?:\W*(?:yes|yep|done|ok|okay|perfect|great|all set|all done|success|and)\b\W*)*"
     r"(?:(?:it|this|that|everything|the changes?|`[^`\n]{1,80}`|(?:draft )?pr(?: #?\d+)?"
-    r"|commit `?\w{6,40}`?)(?:'s| is| are| (?:has|have) been)? (?:now )?)?"
+    r"|commit(?: `?\w{6,40}`?)?)(?:'s| is| are| (?:has|have) been)? (?:now )?)?"
     r"(?:successfully |squash[- ])?(?:committed|pushed|merged|amended|rebased|tagged|deployed"
-    r"|resolved (?:the )?merge conflicts?"
-    r"|created successfully|commit succe\w+|pr(?: created)?: https?)\b",
+    r"|pulled|posted|resolved (?:the )?merge conflicts?|created successfully|succeeded"
+    r"|pr(?: created)?: https?|(?:the )?working (?:tree|directory) (?:is )?clean)\b",
     re.I,
 )
 _DENIES = (" not ", "n't ", " no ", " without ", " once ", " already ", " if ", " when ", " after ")
@@ -125,8 +126,8 @@ class Turn:
         """
         if request != self.asked or len(request) > _ASKED_CHARS or self.says_little(last=last):
             return False
-        if is_question(request):
-            return not self.edits
+        if is_question(request) and not self.edits:
+            return True
         return not last and not asks_for_work(request)
 
     def claim(self) -> str:
