@@ -101,7 +101,7 @@ class SqliteScopes:
 
 
 def _line(row: Row) -> SessionLine:
-    return SessionLine(*(*row[:13], bool(row[13]), row[14]))
+    return SessionLine(*row[:13], suppressed=bool(row[13]), resolved_by=row[14])
 
 
 def _list(values: Any) -> str:

@@ -1,0 +1,156 @@
+"""mem_project_brief: a project or one session of it at a glance, every part cut short."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from session_memory.clock import iso
+from session_memory.core.safe_text import one_line
+from session_memory.core.schema import Project
+from session_memory.recall.breadth import Breadth
+from session_memory.recall.changes import ChangesAnswer, recent_changes
+from session_memory.recall.completion import CompletionAnswer, check
+from session_memory.recall.guard import ScopeGuardAnswer, scope_guard
+from session_memory.recall.items import (
+    Item,
+    ListLimits,
+    SessionFilter,
+    StateAnswer,
+    items,
+    session_filter,
+    state_answer,
+)
+from session_memory.recall.material import Material
+from session_memory.recall.work import OpenWorkAnswer, open_work
+from session_memory.store.scopes import Closure, ContextSync
+
+SHORT = ListLimits(pending=4, blockers=2, dod=3, constraints=2, decisions=2, completed=2)
+LISTED = 5
+_ALIASES = 8
+
+
+class ProjectAnswer(msgspec.Struct, frozen=True):
+    """The project itself."""
+
+    id: int
+    project_key: str
+    root_path: str | None
+    remote: str | None
+    domain: str | None
+    aliases: tuple[str, ...]
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """Of the scope that was asked for: of one session, or of the whole project (OPS-03)."""
+
+    sessions: int
+    turns: int
+    observations: int
+    active_decisions: int
+
+
+class ContextMetrics(msgspec.Struct, frozen=True):
+    """How often the pack was written into a file, and how much there is to pack."""
+
+    source_char_count: int
+    syncs: int
+    skipped_syncs: int
+    last_sync_at: str | None
+
+
+class ClosureMetrics(msgspec.Struct, frozen=True):
+    """How often somebody asked whether the work was done, and how often a claim was wrong."""
+
+    checks: int
+    mismatches: int
+    last_check_at: str | None
+
+
+class BriefAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """mem_project_brief; what this product does not have (snapshots, policies) is empty."""
+
+    project: ProjectAnswer
+    counts: Counts
+    session_filter: SessionFilter | None
+    recent_observations: tuple[Item, ...]
+    recent_decisions: tuple[Item, ...]
+    operational_state: StateAnswer
+    open_work: OpenWorkAnswer
+    completion_check: CompletionAnswer
+    recent_changes: ChangesAnswer
+    scope_guard: ScopeGuardAnswer
+    context_metrics: ContextMetrics
+    closure_metrics: ClosureMetrics
+    health_preview: dict[str, Any] | None = None
+    latest_health: dict[str, Any] | None = None
+    snapshots: tuple[str, ...] = ()
+    policies: tuple[str, ...] = ()
+    effective_policies: tuple[str, ...] = ()
+    inheritances: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+    policy_effects: tuple[str, ...] = ()
+    repair_proposals: tuple[str, ...] = ()
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What the store keeps beside observations."""
+
+    syncs: tuple[ContextSync, ...]
+    closures: tuple[Closure, ...]
+
+
+def brief(material: Material, found: Breadth, kept: Kept, now: int) -> BriefAnswer:
+    """Everything at once. Parts that are inside another part are told once."""
+    scope, state, totals = material.scope, material.state, material.totals
+    newest = material.observations[: -LISTED - 1 : -1]
+    return BriefAnswer(
+        project=_project(scope.project),
+        counts=Counts(
+            sessions=found.session_count,
+            turns=totals.turns,
+            observations=totals.observations,
+            active_decisions=state.decision_count,
+        ),
+        session_filter=session_filter(scope),
+        recent_observations=items(newest, LISTED),
+        recent_decisions=items(state.decisions, LISTED),
+        operational_state=state_answer(state, SHORT),
+        open_work=open_work(material, SHORT, checked=False),
+        completion_check=check(material, SHORT),
+        recent_changes=recent_changes(material, kept.syncs),
+        scope_guard=scope_guard(material, found, SHORT, now, checked=False),
+        context_metrics=_context(material, kept.syncs),
+        closure_metrics=_closing(kept.closures),
+    )
+
+
+def _project(project: Project) -> ProjectAnswer:
+    return ProjectAnswer(
+        id=project.id,
+        project_key=one_line(project.key),
+        root_path=one_line(project.root) if project.root else None,
+        remote=one_line(project.remote) if project.remote else None,
+        domain=project.domain,
+        aliases=tuple(one_line(alias) for alias in project.aliases[:_ALIASES]),
+    )
+
+
+def _context(material: Material, syncs: tuple[ContextSync, ...]) -> ContextMetrics:
+    written = [sync.at for sync in syncs if not sync.skipped]
+    return ContextMetrics(
+        source_char_count=material.totals.chars,
+        syncs=len(written),
+        skipped_syncs=len(syncs) - len(written),
+        last_sync_at=iso(max(written, default=None)),
+    )
+
+
+def _closing(closures: tuple[Closure, ...]) -> ClosureMetrics:
+    asked = [one.at for one in closures if one.kind == "check"]
+    return ClosureMetrics(
+        checks=len(asked),
+        mismatches=len(closures) - len(asked),
+        last_check_at=iso(max(asked, default=None)),
+    )

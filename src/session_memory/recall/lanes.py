@@ -1,0 +1,128 @@
+"""Lanes: the part of a project a session works in, named by its directory or by what it mentions.
+
+A name everybody's project has (src, docs, tests) or that stands for the machine or for rules
+(System32, AGENTS.md) tells nothing apart, so it is never a lane (SCP-10).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from session_memory.core.commands import words
+from session_memory.core.mentions import mentioned_paths
+from session_memory.core.places import leaf, parent, within
+from session_memory.core.schema import Project
+from session_memory.store.scopes import SessionLine
+
+LaneSource = Literal["cwd_leaf", "path_mention", "text_mention"]
+LaneConfidence = Literal["none", "low", "medium"]
+MAX_CANDIDATES = 5
+_NAME = re.compile(r"[\w][\w.\- ]{1,63}")
+_TEXT = re.compile(
+    r"\b(?:lane|sub-?scope|module|package|workstream)[:= ]+[`\"']?([\w][\w.-]{1,63})"
+)
+_BROAD = words(
+    "src source sources lib libs doc docs documentation test tests spec specs workspace workspaces "
+    "work home user users root desktop documents downloads temp tmp var opt usr etc bin build dist "
+    "out target node_modules vendor packages apps projects repos repo code dev git github master "
+    "main trunk system32 syswow64 windows program files programdata appdata mnt media volumes "
+    "cache scripts tools assets public static migrations examples worktrees "
+)
+_NOISE = words(
+    "system policy policies developer instructions instruction permissions sandbox approval agents "
+    "agents.md claude.md gemini.md readme readme.md memory memories skill skills rules hooks "
+    "environment environment_context context user_instructions session-memory the this that it "
+)
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """Where in a project a session worked, as far as its directory or words tell."""
+
+    name: str | None = None
+    candidates: tuple[str, ...] = ()
+    source: LaneSource | None = None
+    confidence: LaneConfidence = "none"
+
+
+class LaneGroup(msgspec.Struct, frozen=True):
+    """All sessions of one lane, latest first."""
+
+    name: str | None
+    lines: tuple[SessionLine, ...]
+
+
+def lane_of(line: SessionLine, project: Project) -> Lane:
+    """The lane of a session: a directory below the root, a path in its request, or its words.
+
+    A session started at the root says nothing by that; its directory names it only where nothing
+    else does.
+    """
+    root = project.root
+    inner = _inner_name(line.cwd, root)
+    found: list[tuple[str, LaneSource, LaneConfidence]] = []
+    if inner is not None:
+        found.append((inner, "cwd_leaf", "medium"))
+    text = line.label or ""
+    if "/" in text or "\\" in text:
+        found.extend((name, "path_mention", "medium") for name in _mentioned(text, line.cwd, root))
+    found.extend((name, "text_mention", "low") for name in named(_TEXT.findall(text.lower())))
+    own = named([leaf(line.cwd)]) if line.cwd and not found else []
+    found.extend((name, "cwd_leaf", "low") for name in own)
+    if not found:
+        return Lane()
+    names = tuple(dict.fromkeys(name for name, _, _ in found))[:MAX_CANDIDATES]
+    _, source, confidence = found[0]
+    return Lane(names[0], names, source, confidence)
+
+
+def named(given: Iterable[str]) -> list[str]:
+    """Those of the words that can name a lane."""
+    return [word for word in given if is_lane_name(word)]
+
+
+def is_lane_name(word: str) -> bool:
+    """Whether a word tells one part of a project from another."""
+    plain = word.casefold()
+    if plain in _BROAD or plain in _NOISE or plain.startswith("."):
+        return False
+    return _NAME.fullmatch(word) is not None and not plain.isdigit()
+
+
+def group(lanes: Sequence[tuple[SessionLine, Lane]]) -> tuple[LaneGroup, ...]:
+    """Sessions by lane, the lane with the latest session first."""
+    found: dict[str | None, list[SessionLine]] = {}
+    for line, lane in lanes:
+        found.setdefault(lane.name, []).append(line)
+    return tuple(LaneGroup(name, tuple(lines)) for name, lines in found.items())
+
+
+def _inner_name(cwd: str | None, root: str | None) -> str | None:
+    """The nearest telling name of a directory below the root; of a worktree, its own name."""
+    if cwd is None or root is None:
+        return None
+    if not within(cwd, root):
+        return next(iter(named([leaf(cwd)])), None)
+    while within(cwd, root) and not within(root, cwd):
+        if is_lane_name(leaf(cwd)):
+            return leaf(cwd)
+        cwd = parent(cwd)
+    return None
+
+
+def _mentioned(text: str, cwd: str | None, root: str | None) -> list[str]:
+    """Directories below the root on the way to what a text mentions, the outermost telling one."""
+    base = root or cwd
+    if base is None:
+        return []
+    names: list[str] = []
+    for path in mentioned_paths(text, cwd or base, None):
+        if not within(path, base) or within(base, path):
+            continue
+        parts = re.split(r"[\\/]", path[len(base) :].strip("\\/"))
+        folders = parts[:-1] if "." in parts[-1] else parts
+        names += named(folders)[:1]
+    return names

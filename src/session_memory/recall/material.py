@@ -1,0 +1,91 @@
+"""What a scope said and where its work stands: read once, then every answer is a function of it."""
+
+from __future__ import annotations
+
+import msgspec
+
+from session_memory.clock import iso
+from session_memory.core.schema import Observation, ObservationType
+from session_memory.core.state import OperationalState, StateLimits, derive_state
+from session_memory.recall.scope import Scope
+from session_memory.store.port import Store
+from session_memory.store.scopes import ScopeTotals
+
+PROJECT_POOL = 480
+SESSION_POOL = 160
+STATEFUL: tuple[ObservationType, ...] = (
+    "decision",
+    "objective",
+    "constraint",
+    "project_dod",
+    "mission_dod",
+    "session_dod",
+    "pending_item",
+    "completed_item",
+    "blocker",
+    "completion_claim",
+)
+_SPOKEN: tuple[ObservationType, ...] = ("user_request", "session_summary")
+_ALL = 1_000_000_000
+UNCUT = StateLimits(_ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL)
+"""Answers cut their own lists; counts and order come from all of it."""
+
+
+class Material(msgspec.Struct, frozen=True):
+    """A scope and everything an answer is made of."""
+
+    scope: Scope
+    observations: tuple[Observation, ...]
+    """All that bears on where the work stands and the latest of what was said, oldest first."""
+    state: OperationalState
+    totals: ScopeTotals
+    pool_limit: int
+
+
+class Freshness(msgspec.Struct, frozen=True):
+    """How old the memory is. Only what was stored is known, never the turn that runs now."""
+
+    last_captured_turn_at: str | None
+    last_operational_capture_at: str | None
+    memory_age_seconds: int | None
+    operational_memory_age_seconds: int | None
+    memory_freshness: str
+    live_turn_awareness: bool = False
+
+
+def gather(store: Store, scope: Scope) -> Material:
+    """Read what a scope said."""
+    limit = PROJECT_POOL if scope.session is None else SESSION_POOL
+    sessions = scope.ids
+    stateful = store.scopes.observed(sessions, STATEFUL)
+    spoken = store.scopes.observed(sessions, _SPOKEN, limit)
+    observations = tuple(sorted((*stateful, *spoken), key=_time))
+    return Material(
+        scope=scope,
+        observations=observations,
+        state=derive_state(observations, limits=UNCUT),
+        totals=store.scopes.totals(sessions),
+        pool_limit=limit,
+    )
+
+
+def freshness(material: Material, now: int) -> Freshness:
+    """When something was last captured, and when it last was more than a program's prompt."""
+    ends = [line.ended_at for line in material.scope.captured if line.ended_at is not None]
+    captured = max(ends, default=None)
+    worked = material.totals.last_at
+    return Freshness(
+        last_captured_turn_at=iso(captured),
+        last_operational_capture_at=iso(worked),
+        memory_age_seconds=_age(captured, now),
+        operational_memory_age_seconds=_age(worked, now),
+        memory_freshness="unknown" if captured is None else "persisted",
+    )
+
+
+def _age(at: int | None, now: int) -> int | None:
+    return None if at is None else max(0, (now - at) // 1000)
+
+
+def _time(one: Observation) -> int:
+    return -1 if one.at is None else one.at

@@ -1,0 +1,94 @@
+"""What may be asked of recall: one frozen value for each tool, its limits clamped here."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Budget = Literal["auto", "micro", "normal", "full"]
+MAX_FILES = 20
+HINT_CHARS = 400
+_CHARS = (400, 6000)
+
+
+def clamped(wanted: int, least: int, most: int) -> int:
+    """The nearest allowed number: a limit out of range is no reason to refuse an answer."""
+    return max(least, min(most, wanted))
+
+
+class SessionListRequest(msgspec.Struct, frozen=True):
+    """mem_session_list; `query` and `sub_scope_hint` must both match where both are given."""
+
+    project_key: str
+    limit: int = 20
+    query: str | None = None
+    sub_scope_hint: str | None = None
+
+    @property
+    def count(self) -> int:
+        """How many to list, 1 to 100."""
+        return clamped(self.limit, 1, 100)
+
+
+class ScopeResolveRequest(msgspec.Struct, frozen=True):
+    """mem_scope_resolve."""
+
+    project_key: str
+    hint: str | None = None
+    current_cwd: str | None = None
+    repo_path: str | None = None
+    mentioned_files: tuple[str, ...] = ()
+    limit: int = 8
+
+    @property
+    def count(self) -> int:
+        """How many candidates to name, 1 to 20."""
+        return clamped(self.limit, 1, 20)
+
+
+class BootstrapRequest(msgspec.Struct, frozen=True):
+    """mem_bootstrap_context; the four hints count as one."""
+
+    project_key: str | None = None
+    hint: str | None = None
+    thread_hint: str | None = None
+    chat_title: str | None = None
+    active_chat_label: str | None = None
+    current_cwd: str | None = None
+    repo_path: str | None = None
+    mentioned_files: tuple[str, ...] = ()
+    session_id: int | None = None
+    budget: Budget = "micro"
+
+    @property
+    def hints(self) -> str | None:
+        """All hints in one, each said once."""
+        given = (self.hint, self.thread_hint, self.chat_title, self.active_chat_label)
+        said = dict.fromkeys(one.strip() for one in given if one and one.strip())
+        return " ".join(said) or None
+
+
+class PackRequest(msgspec.Struct, frozen=True):
+    """mem_context_pack; `max_chars` outside 400 to 6000 is brought inside."""
+
+    project_key: str | None = None
+    session_id: int | None = None
+    budget: Budget = "auto"
+    max_chars: int | None = None
+    known_pack_hash: str | None = None
+
+    @property
+    def chars(self) -> int | None:
+        """The budget in characters that was asked for."""
+        return None if self.max_chars is None else clamped(self.max_chars, *_CHARS)
+
+
+class ScopeRequest(msgspec.Struct, frozen=True):
+    """mem_project_brief, mem_open_work, mem_completion_check, mem_scope_guard, mem_recent_changes.
+
+    A session without a project asks about that session alone (SCP-12).
+    """
+
+    project_key: str | None = None
+    session_id: int | None = None

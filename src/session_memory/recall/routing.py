@@ -1,0 +1,186 @@
+"""mem_scope_resolve: which lane of a project a hint means, by points for each kind of evidence.
+
+Points (SCP-09): the session's native id 220; a path that is its directory 100; its lane by name 80;
+the name of its directory 60; each further word of lane or path 30, up to 90; each word of its label
+8, up to 40. High confidence needs 150 and a lead of 45, medium 70.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from session_memory.core.places import absolute, fold, leaf, within
+from session_memory.core.sameness import phrase
+from session_memory.core.schema import Project
+from session_memory.recall.lanes import Lane, is_lane_name, lane_of
+from session_memory.recall.requests import HINT_CHARS, MAX_FILES, ScopeResolveRequest
+from session_memory.recall.scope import Scope
+from session_memory.store.scopes import SessionLine
+
+Confidence = Literal["none", "low", "medium", "high"]
+Routing = Literal["needs_hint", "no_match", "lane_resolved", "ambiguous"]
+PLACEHOLDER = "<thread or sub-scope>"
+LEAD = 45
+_WORDS = re.compile(r"[^\W_]+")
+_MIN_WORD = 3
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """What a caller says of the thread it is in."""
+
+    text: str = ""
+    words: frozenset[str] = frozenset()
+    places: tuple[str, ...] = ()
+    """Directories the caller stands in."""
+    files: tuple[str, ...] = ()
+
+    @property
+    def given(self) -> bool:
+        """Whether anything was said that could tell lanes apart."""
+        return bool(self.text or self.places or self.files)
+
+
+class Score(msgspec.Struct, frozen=True):
+    """How well one session fits a hint, and by what."""
+
+    line: SessionLine
+    lane: Lane
+    points: int = 0
+    signals: tuple[str, ...] = ()
+    matched: tuple[str, ...] = ()
+
+
+class LaneScore(msgspec.Struct, frozen=True):
+    """How well a lane fits: as well as the best of its sessions."""
+
+    name: str | None
+    scores: tuple[Score, ...]
+
+    @property
+    def best(self) -> Score:
+        """The session that fits best."""
+        return max(self.scores, key=lambda score: score.points)
+
+
+class Routed(msgspec.Struct, frozen=True):
+    """The scores of a scope under a hint, best first, and what follows from them."""
+
+    hint: Hint
+    scores: tuple[Score, ...]
+    lanes: tuple[LaneScore, ...]
+    decision: Routing
+    confidence: Confidence
+
+    @property
+    def top(self) -> LaneScore | None:
+        """The lane the hint means; None where it means none or several."""
+        return self.lanes[0] if self.decision == "lane_resolved" else None
+
+
+def hint_of(request: ScopeResolveRequest, project: Project) -> Hint:
+    """Prepare a hint. To stand at the project's root says nothing about a lane."""
+    text = " ".join((request.hint or "")[:HINT_CHARS].split())
+    asked = [absolute(path) for path in (request.current_cwd, request.repo_path) if path]
+    root = project.root
+    places = [path for path in asked if path and not (root and fold(path) == fold(root))]
+    files = [absolute(path) or path for path in request.mentioned_files[:MAX_FILES] if path]
+    return Hint(text, words_of(text), tuple(places), tuple(files))
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Words that carry meaning, of at least three letters."""
+    terms = {part for term in phrase(text).terms for part in _WORDS.findall(term)}
+    return frozenset(term for term in terms if len(term) >= _MIN_WORD)
+
+
+def score(line: SessionLine, project: Project, hint: Hint) -> Score:
+    """The points of one session."""
+    lane = lane_of(line, project)
+    spoken = f" {hint.text.casefold()} "
+    found: list[tuple[str, int, Iterable[str]]] = []
+    if hint.text and line.external_id.casefold() in spoken.split():
+        found.append(("external_session_id", 220, [line.external_id]))
+    if any(_is_place(line, project, hint)):
+        found.append(("path_hint_exact", 100, [leaf(line.cwd or "")]))
+    if lane.name and _spoken(lane.name, spoken):
+        found.append(("sub_scope_literal", 80, [lane.name]))
+    own = leaf(line.cwd) if line.cwd else ""
+    if own and is_lane_name(own) and _spoken(own, spoken):
+        found.append(("cwd_leaf_literal", 60, [own]))
+    place = words_of(" ".join((*lane.candidates, _below(line.cwd, project.root))))
+    shared = sorted(hint.words & place)
+    if shared:
+        found.append(("token_overlap", min(30 * len(shared), 90), shared))
+    told = sorted(hint.words & words_of(f"{line.label or ''} {line.title or ''}"))
+    if told:
+        found.append(("label_overlap", min(8 * len(told), 40), told))
+    return Score(
+        line,
+        lane,
+        sum(points for _, points, _ in found),
+        tuple(signal for signal, _, _ in found),
+        tuple(dict.fromkeys(word for _, _, words in found for word in words)),
+    )
+
+
+def confidence(points: int, second: int) -> Confidence:
+    """How sure a score is, given the next best."""
+    if points >= 150 and points - second >= LEAD:
+        return "high"
+    if points >= 70:
+        return "medium"
+    return "low" if points > 0 else "none"
+
+
+def route(scope: Scope, hint: Hint) -> Routed:
+    """Score every session and lane of a scope, and decide; without a hint nothing leads."""
+    scores = [score(line, scope.project, hint) for line in scope.lines]
+    ranked = sorted(scores, key=lambda one: -one.points)  # stable: the latest first among equals
+    groups: dict[str | None, list[Score]] = {}
+    for one in ranked:
+        groups.setdefault(one.lane.name, []).append(one)
+    lanes = tuple(LaneScore(name, tuple(members)) for name, members in groups.items())
+    best = lanes[0].best.points if lanes else 0
+    second = lanes[1].best.points if len(lanes) > 1 else 0
+    return Routed(hint, tuple(ranked), lanes, _decide(hint, best, second), confidence(best, second))
+
+
+def _decide(hint: Hint, best: int, second: int) -> Routing:
+    if not hint.given:
+        return "needs_hint"
+    if best == 0:
+        return "no_match"
+    return "lane_resolved" if second == 0 or best - second >= LEAD else "ambiguous"
+
+
+def call(tool: str, **arguments: object) -> str:
+    """A call that the caller may make next, written out."""
+    given = ", ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())
+    return f"{tool}({given})"
+
+
+def _is_place(line: SessionLine, project: Project, hint: Hint) -> Iterable[bool]:
+    if line.cwd is None:
+        return
+    own = fold(line.cwd)
+    yield any(fold(place) == own for place in hint.places)
+    # A file counts for the directory it lies in, unless every file of the project lies there.
+    if project.root is None or own != fold(project.root):
+        yield any(within(path, line.cwd) for path in hint.files)
+
+
+def _spoken(name: str, spoken: str) -> bool:
+    pattern = rf"(?<![\w]){re.escape(name.casefold())}(?![\w])"
+    return re.search(pattern, spoken) is not None
+
+
+def _below(cwd: str | None, root: str | None) -> str:
+    if cwd is None or root is None or not within(cwd, root):
+        return ""
+    parts: Sequence[str] = re.split(r"[\\/]", cwd[len(root) :])
+    return " ".join(part for part in parts if is_lane_name(part))
