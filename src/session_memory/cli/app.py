@@ -45,10 +45,13 @@ VERBS: dict[str, Verb] = {
     "distribute": Verb(
         "session_memory.cli.distribute", "Give approved patterns to agents through their files."
     ),
+    "measure": Verb("session_memory.cli.measure", "Whether what agents were given helped."),
+    "loop": Verb("session_memory.cli.loop", "Where every pattern stands, and what to do next."),
     "explain": Verb("session_memory.cli.explain", "Where a line, pattern or note comes from."),
     "detect": Verb("session_memory.cli.detect", "What recurs over sessions, trouble and success."),
     "fix": Verb("session_memory.cli.fix", "What worked after an error like this one."),
     "journal": Verb("session_memory.cli.journal", "The daily log of each project."),
+    "memory": Verb("session_memory.cli.memory", "What sessions left for each project."),
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
     "pause": Verb("session_memory.cli.pause", "Do not capture what happens from now on."),
     "resume": Verb("session_memory.cli.resume", "Capture again."),

@@ -27,7 +27,7 @@ from session_memory.memory.loading import (
 from session_memory.memory.log import MemoryLog
 from session_memory.memory.prompting import SCHEMA
 from session_memory.memory.select import updated_at
-from session_memory.memory.trace_text import final_summary, final_trace, is_wordy
+from session_memory.memory.trace_text import final_summary, final_trace, is_wordy, title_of
 from session_memory.memory.traces import TraceDraft, save_trace
 from session_memory.model.parse import parse_answer
 from session_memory.model.port import Answer, Model, Request
@@ -129,6 +129,9 @@ class _Pass:
         """Read some sessions; questions to a model are asked beside each other."""
         asked: list[_Asked] = []
         for candidate in chosen:
+            if not candidate.root:
+                self._pass_over(candidate, Worthless("nothing says in which directory it ran"))
+                continue
             if not self._has_layout(candidate):
                 continue
             # Without its raw text a session can only be distilled.
@@ -201,7 +204,7 @@ class _Pass:
 
     def _save(self, candidate: Candidate, texts: tuple[str, str]) -> None:
         session = candidate.session
-        title = self._redact(session.title or session.label or "")
+        title = self._redact(session.title or title_of(texts[0]))
         draft = TraceDraft(session, candidate.root, candidate.path, title)
 
         def warn(text: str, path: str) -> None:

@@ -10,6 +10,7 @@ from session_memory.core.schema import Session
 from session_memory.memory.layout import MEMORIES, TRACES, mark_for_rebuild, memory_root
 from session_memory.memory.log import NAME as LOG
 from session_memory.memory.traces import remove_files, thread_id, thread_of
+from session_memory.memory.yours import page_of, yours_in
 from session_memory.paths import write_private
 from session_memory.store.port import Store
 
@@ -31,7 +32,7 @@ def forget_sessions(data: Path, logs: Path, sessions: Collection[Session]) -> in
         for thread in sorted(filter(None, held)):
             removed += remove_files(folder / TRACES, thread, _silent)
         if held or _names(folder, threads):
-            _drop_made(folder)
+            drop_made(folder)
     if threads:
         _drop_logs(logs)
     return removed
@@ -51,7 +52,7 @@ def reword(store: Store, data: Path, logs: Path, words: Words) -> int:
     changed = 0
     for folder in _folders(data):
         for path in sorted(folder.rglob("*")):
-            if path.is_file() and not path.is_symlink() and _reworded(path, words):
+            if _is_plain(path) and _reworded(path, words):
                 changed += 1
                 mark_for_rebuild(folder)
     if changed:
@@ -78,19 +79,31 @@ def _names(folder: Path, threads: Collection[str]) -> bool:
     """Whether a memory still tells of a trace that was pruned before."""
     for name in _MADE_OF_TRACES:
         path = folder / name
-        if path.is_file() and not path.is_symlink():
+        if _is_plain(path):
             text = path.read_text(encoding="utf-8", errors="replace")
             if any(thread in text for thread in threads):
                 return True
     return False
 
 
-def _drop_made(folder: Path) -> None:
-    """What was made of several traces cannot be picked apart: it goes, and is made anew."""
+def drop_made(folder: Path) -> None:
+    """What was made of several traces cannot be picked apart: it goes, and is made anew.
+
+    What the user wrote into MEMORY.md is not made of traces, and stays.
+    """
     for name in _MADE_OF_TRACES:
+        path = folder / name
+        yours = "" if not _is_plain(path) else yours_in(path.read_text("utf-8", "replace"))
+        if yours:
+            write_private(path, page_of(yours).encode())
+            continue
         with contextlib.suppress(FileNotFoundError):
-            (folder / name).unlink()
+            path.unlink()
     mark_for_rebuild(folder)
+
+
+def _is_plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _drop_logs(logs: Path) -> None:

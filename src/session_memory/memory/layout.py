@@ -17,9 +17,15 @@ MEMORY = "MEMORY.md"
 REBUILD = ".rebuild"
 """Left beside MEMORY.md when something it was made of is gone: whoever consolidates starts anew."""
 
+YOURS_BEGIN = "<!-- yours: what stands here is kept as it is -->"
+YOURS_END = "<!-- end of yours -->"
+"""Around what the user wrote into MEMORY.md: nothing of ours changes it."""
+
 
 def normalised(path: str) -> str:
-    """The real path behind links; one that no file system can have stays as it was written."""
+    """The real path behind links; what is no path of this system stays as it was written."""
+    if not os.path.isabs(path):  # another system's: joined to where we are it would be nonsense
+        return path
     try:
         return os.path.realpath(path)
     except (OSError, ValueError):

@@ -24,14 +24,13 @@ from session_memory.model.port import Request
 from session_memory.redact import Redactor, render
 from session_memory.store.port import ObservationQuery, SessionQuery, Store
 
-NO_PLACE = "(no directory known)"
-
 
 class Candidate(msgspec.Struct, frozen=True):
     """A session to be read, with the place it feeds and the log it came from."""
 
     session: Session
     root: str
+    """Empty where it is not known in which directory it ran."""
     path: str
     """Of its log: the newest, where there are several."""
     roots: tuple[str, ...] = ()
@@ -79,7 +78,7 @@ def _candidate(
     places = (session.cwd, project.root if project else None, *(project.aliases if project else ()))
     return Candidate(
         session,
-        root_of(session, projects) or NO_PLACE,
+        root_of(session, projects) or "",
         files[-1] if files else f"{session.flavor}:{session.external_id}",
         tuple(dict.fromkeys(place for place in places if place)),
         sum(path in files for path in damaged),

@@ -19,7 +19,12 @@ SUMMARY_WORDS = 120
 TRACE_CUT = "\n\n[... TRACE MEMORY TRUNCATED ...]\n\n"
 SUMMARY_CUT = " [...summary truncated...]"
 SLUG_CHARS = 64
-OUTCOMES: tuple[Outcome, ...] = Outcome.__args__
+OUTCOMES: dict[str, Outcome] = {
+    "success": "success",
+    "partial": "partial",
+    "fail": "fail",
+    "uncertain": "uncertain",
+}
 NO_PREFERENCES = "User preferences: none observed"
 TASK_HEADINGS = (
     "Key steps:",
@@ -75,7 +80,7 @@ def is_wordy(summary: str) -> bool:
 def outcomes_in(trace: str) -> list[Outcome] | None:
     """The outcome of each task; None where one of them is none of the four labels."""
     found = [match[1].lower() for match in _OUTCOME.finditer(trace)]
-    labels = [label for word in found for label in OUTCOMES if label == word]
+    labels: list[Outcome] = [OUTCOMES[word] for word in found if word in OUTCOMES]
     return labels if len(labels) == len(found) else None
 
 
@@ -105,6 +110,12 @@ def slug(title: str) -> str:
     """A title as part of a file name: ASCII letters and digits, one `_` for all else."""
     letters = "".join(c if c.isascii() else " " for c in title).lower()
     return _OTHER.sub("_", letters).strip("_")[:SLUG_CHARS].strip("_") or "trace"
+
+
+def title_of(trace: str) -> str:
+    """The first heading of a trace, without its outcome."""
+    heading = trace.lstrip().partition("\n")[0].lstrip("# ")
+    return re.sub(r"\s*\((?:success|partial|fail|uncertain)\)$", "", heading)
 
 
 def trace_page(session: Session, thread_id: str, path: str, body: str) -> str:

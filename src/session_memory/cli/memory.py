@@ -1,0 +1,281 @@
+"""`session-memory memory`: what sessions left for each project, made, shown, explained, removed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shlex
+import subprocess
+from pathlib import Path
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.memory_output import (
+    tell_evidence,
+    tell_memory,
+    tell_plan,
+    tell_report,
+    tell_status,
+)
+from session_memory.cli.output import emit_json
+from session_memory.cli.stores import reading
+from session_memory.errors import NotFound, Refused, StoreMissing
+from session_memory.memory.duty import surroundings
+from session_memory.memory.evidence import evidence_for
+from session_memory.memory.extract import Around, Report, pipeline
+from session_memory.memory.forgetting import drop_made
+from session_memory.memory.layout import MEMORY, TRACES, memory_root, normalised
+from session_memory.memory.loading import Wanted, choose
+from session_memory.memory.traces import remove_files, trace_file
+from session_memory.memory.yours import keep_edits, page_of
+from session_memory.model.open import open_model
+from session_memory.model.port import Model
+from session_memory.paths import private_dir, write_private
+from session_memory.redact import render
+from session_memory.store.port import Store
+from session_memory.store.sqlite import open_store
+
+EVERYTHING = 1_000_000
+
+project_option = click.option(
+    "--project", metavar="KEY|PATH", help="A project; without it the one of this directory."
+)
+
+
+@click.group(name="memory")
+def command() -> None:
+    """What sessions left for their project: traces, and the memory made of them.
+
+    \b
+    Examples:
+      session-memory memory extract --now
+      session-memory memory show
+      session-memory memory why "bun run test"
+      session-memory memory status --json
+    """
+
+
+@command.command()
+@click.option("--session", metavar="ID", help="This session, whatever is known of it.")
+@click.option("--project", metavar="KEY|PATH", help="Every session of this project that is due.")
+@click.option("--now", "everything", is_flag=True, help="All that is due, not only a few.")
+@click.option("--dry-run", is_flag=True, help="Show which sessions would be read; write nothing.")
+@json_option
+@pass_app
+def extract(
+    app: App, session: str | None, project: str | None, everything: bool, dry_run: bool
+) -> int:
+    """Read new and grown sessions into traces, as the worker does when a session starts.
+
+    Without a model (`[model] provider`) traces are distilled from what the sessions show.
+
+    \b
+    Examples:
+      session-memory memory extract --now
+      session-memory memory extract --session 1111
+      session-memory memory extract --project shop --dry-run
+    """
+    if not app.config.memory.enabled:
+        raise Refused("memory is turned off", hint="set `memory.enabled = true`")
+    if dry_run:
+        with reading(app) as store:
+            plan = choose(store, _wanted(app, store, session, project, everything))
+        tell_plan(app, plan)
+        return 0
+    wanted = Wanted(limit=app.config.memory.max_sessions_per_start)
+    if session or project or everything:
+        with reading(app) as store:
+            wanted = _wanted(app, store, session, project, everything)
+    report = pipeline(lambda: _open(app), _around(app), wanted)
+    tell_report(app, report)
+    return _exit(report)
+
+
+def _exit(report: Report) -> int:
+    return 3 if any(not one.final for one in report.dropped) else 0
+
+
+def _wanted(
+    app: App, store: Store, session: str | None, project: str | None, everything: bool
+) -> Wanted:
+    limit = app.config.memory.max_sessions_per_start
+    return Wanted(
+        session=store.find_session(session).id if session else None,
+        root=_root(store, project) if project else None,
+        limit=EVERYTHING if everything or project else limit,
+    )
+
+
+def _open(app: App) -> Store:
+    if not app.paths.store_db.exists():
+        app.warn("nothing was captured yet: run `session-memory sweep` first")
+        raise StoreMissing(f"no store at {app.paths.data}")
+    return open_store(str(app.paths.data), app.clock())
+
+
+def _around(app: App) -> Around:
+    run = f"memory-{secrets.token_hex(4)}"
+
+    def model(store: Store) -> Model | None:
+        return open_model(app.config.model, app.environ, store.spend, app.clock, run)
+
+    return surroundings(app.paths, app.config, app.clock, model)
+
+
+def _root(store: Store, project: str | None) -> str:
+    """The place a project's memory belongs to: by its key, by a directory, or by where we are."""
+    known = store.projects()
+    for one in known:
+        if project is not None and one.key == project:
+            return normalised(one.root or project)
+    here = normalised(project or os.getcwd())
+    if project is not None and os.sep not in project and not os.path.isdir(project):
+        raise NotFound(f"no project {project!r}", hint="`session-memory sessions` names projects")
+    places = {normalised(path): one for one in known for path in (one.root, *one.aliases) if path}
+    for place in (here, *map(str, Path(here).parents)):
+        if place in places:
+            return normalised(places[place].root or place)
+    return here
+
+
+@command.command()
+@click.argument("trace", required=False)
+@project_option
+@json_option
+@pass_app
+def show(app: App, trace: str | None, project: str | None) -> None:
+    """Show the memory of a project, or one trace whole.
+
+    \b
+    Examples:
+      session-memory memory show
+      session-memory memory show 1111
+      session-memory memory show --project shop --json
+    """
+    with reading(app) as store:
+        if trace:
+            found = store.memories.find(trace)
+            tell_memory(app, memory_root(app.paths.data, found.root), found.root, [found])
+            return
+        root = _root(store, project)
+        traces = store.memories.of_root(root)
+        if not traces and project is None and not memory_root(app.paths.data, root).is_dir():
+            app.note(f"nothing is remembered of {root} yet")
+        tell_memory(app, memory_root(app.paths.data, root), root, traces, whole=False)
+
+
+@command.command()
+@project_option
+@json_option
+@pass_app
+def path(app: App, project: str | None) -> None:
+    """Print the folder that holds a project's memory.
+
+    \b
+    Examples:
+      session-memory memory path
+      ls "$(session-memory memory path --project shop)"
+    """
+    with reading(app) as store:
+        folder = memory_root(app.paths.data, _root(store, project))
+    if app.json:
+        emit_json({"path": str(folder), "exists": folder.is_dir()})
+    else:
+        click.echo(str(folder))
+
+
+@command.command()
+@json_option
+@pass_app
+def status(app: App) -> None:
+    """What is remembered, what is due and why, and what went wrong last.
+
+    \b
+    Examples:
+      session-memory memory status
+      session-memory memory status --json
+    """
+    with reading(app) as store:
+        due = choose(store, Wanted(limit=EVERYTHING))
+        tell_status(app, store, due)
+
+
+@command.command()
+@click.argument("what", metavar="LINE-OR-TRACE")
+@json_option
+@pass_app
+def why(app: App, what: str) -> None:
+    """Show the evidence for a line: session, event and what was said there.
+
+    \b
+    Examples:
+      session-memory memory why "bun run test"
+      session-memory memory why "[e:285212833]"
+      session-memory memory why 1111
+    """
+    with reading(app) as store:
+        tell_evidence(app, evidence_for(store, what))
+
+
+@command.command()
+@click.argument("trace")
+@click.option("--dry-run", is_flag=True, help="Show what would go; change nothing.")
+@json_option
+@pass_app
+def forget(app: App, trace: str, dry_run: bool) -> None:
+    """Remove what one session left; it comes back only if the session goes on.
+
+    The session itself stays: `session-memory forget --session` removes that too.
+
+    \b
+    Examples:
+      session-memory memory forget 1111 --dry-run
+      session-memory memory forget 1111
+    """
+    with reading(app) as store:
+        found = store.memories.find(trace)
+        file = trace_file(app.paths.data, found)
+        if not dry_run:
+            folder = memory_root(app.paths.data, found.root)
+            store.memories.drop(found.session_id)
+            remove_files(folder / TRACES, found.thread_id, lambda text, _: app.warn(text))
+            drop_made(folder)
+            store.erase_traces()
+    if app.json:
+        emit_json({"trace": found.thread_id, "file": file and str(file), "dry_run": dry_run})
+    else:
+        click.echo(f"{found.thread_id}: {file or 'no file'}")
+        click.echo("dry run: nothing was changed" if dry_run else "removed")
+
+
+@command.command()
+@project_option
+@pass_app
+def edit(app: App, project: str | None) -> None:
+    """Open a project's MEMORY.md in your editor; what you write is kept.
+
+    Lines you add outside the part marked as yours are moved into it, since the rest is made again
+    from the traces.
+
+    \b
+    Examples:
+      session-memory memory edit
+      EDITOR=nano session-memory memory edit --project shop
+    """
+    editor = app.environ.get("VISUAL") or app.environ.get("EDITOR")
+    with reading(app) as store:
+        folder = memory_root(app.paths.data, _root(store, project))
+        redactor = _around(app).make_redactor(store.tag_key)
+    if not editor:
+        raise Refused("no editor is set", hint=f"set EDITOR, or edit {folder / MEMORY}")
+    file = private_dir(folder) / MEMORY
+    before = file.read_text(encoding="utf-8") if file.exists() else page_of("")
+    if not file.exists():
+        write_private(file, before.encode())
+    subprocess.run([*shlex.split(editor), str(file)], check=True)
+    after = file.read_text(encoding="utf-8", errors="replace")
+    kept = before if after == before else render(redactor.redact_text(keep_edits(before, after)))
+    if kept != after:
+        write_private(file, kept.encode("utf-8", "replace"))
+    app.note("kept" if kept != before else "nothing was changed")

@@ -1,0 +1,144 @@
+"""How memory is told: plans, reports, pages and evidence, for people and for programs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from session_memory.cli.app import App
+from session_memory.cli.output import emit_json, one_line, safe
+from session_memory.clock import iso
+from session_memory.memory.evidence import Evidence
+from session_memory.memory.extract import Report
+from session_memory.memory.layout import MEMORY, SUMMARY
+from session_memory.memory.loading import Candidate
+from session_memory.memory.log import read_log
+from session_memory.store.memories import Trace
+from session_memory.store.port import Store
+
+SHOWN = 10
+
+
+def tell_plan(app: App, plan: Sequence[Candidate]) -> None:
+    """Sessions that would be read."""
+    if app.json:
+        emit_json({"dry_run": True, "candidates": [_candidate(one) for one in plan]})
+        return
+    for one in plan:
+        session = one.session
+        click.echo(f"{session.flavor}:{one_line(session.external_id)}  {one_line(one.root)}")
+    click.echo(f"{len(plan)} sessions would be read; dry run: nothing was changed")
+
+
+def _candidate(one: Candidate) -> dict[str, object]:
+    session = one.session
+    return {
+        "session": session.external_id,
+        "flavor": session.flavor,
+        "root": one.root,
+        "updated_at": iso(session.ended_at),
+    }
+
+
+def tell_report(app: App, report: Report) -> None:
+    """What a pass did."""
+    if app.json:
+        emit_json(report)
+        return
+    for path in report.written:
+        click.echo(safe(path))
+    for one in report.dropped:
+        if not one.final:
+            app.warn(f"{one.session}: {one.reason}")
+    worthless = sum(one.final for one in report.dropped)
+    failed = len(report.dropped) - worthless
+    how = f"with {report.model}" if report.model else "without a model"
+    click.echo(
+        f"{report.candidates} sessions read {how}: {len(report.written)} traces in"
+        f" {len(report.touched)} projects, {worthless} worth none, {failed} failed"
+    )
+
+
+def tell_memory(
+    app: App, folder: Path, root: str, traces: Sequence[Trace], *, whole: bool = True
+) -> None:
+    """One trace whole, or a project's memory with its traces in one line each."""
+    if app.json:
+        page = (
+            {} if whole else {"memory": _page(folder / MEMORY), "summary": _page(folder / SUMMARY)}
+        )
+        emit_json({"root": root, "folder": str(folder), **page, "traces": list(traces)})
+        return
+    if whole:
+        click.echo(safe(traces[0].trace_summary))
+        return
+    page = _page(folder / MEMORY) or _page(folder / SUMMARY)
+    if page:
+        click.echo(safe(page))
+    for trace in traces:
+        when = (iso(trace.updated_at) or "-")[:10]
+        click.echo(f"{when}  {trace.thread_id[:13]:<13}  {one_line(trace.memory_summary)}")
+
+
+def _page(path: Path) -> str | None:
+    if path.is_symlink() or not path.is_file():
+        return None
+    return path.read_text(encoding="utf-8", errors="replace")
+
+
+def tell_status(app: App, store: Store, due: Sequence[Candidate]) -> None:
+    """What there is, what is due, what was worth nothing and why, what went wrong."""
+    roots = store.memories.roots()
+    passed = Counter(one.reason for one in store.memories.passed_over())
+    jobs = [job for job in store.jobs.all() if job.kind.startswith("memory.")]
+    warnings = [line for line in read_log(app.paths.logs) if line.get("level") == "warning"]
+    if app.json:
+        emit_json(
+            {
+                "enabled": app.config.memory.enabled,
+                "model": app.config.model.provider,
+                "roots": roots,
+                "due": [_candidate(one) for one in due],
+                "worth_none": dict(passed),
+                "jobs": jobs,
+                "warnings": warnings[-SHOWN:],
+            }
+        )
+        return
+    if not app.config.memory.enabled:
+        click.echo("turned off (`memory.enabled`)")
+    click.echo(f"{sum(roots.values())} traces in {len(roots)} projects")
+    for root, count in roots.items():
+        click.echo(f"  {count:>4}  {one_line(root)}")
+    each = app.config.memory.max_sessions_per_start
+    when = f"{each} at each session start, or `memory extract --now`" if due else "nothing to do"
+    click.echo(f"{len(due)} sessions are due ({when})")
+    known = store.memories.known()
+    for one in due[:SHOWN]:
+        why = "grew since it was read" if one.session.id in known else "not read yet"
+        click.echo(f"  {one_line(one.session.external_id)[:13]:<13}  {why}  {one_line(one.root)}")
+    for reason, count in passed.most_common():
+        click.echo(f"{count} sessions left nothing: {one_line(reason)}")
+    for job in jobs:
+        if job.last_error:
+            click.echo(f"job {one_line(job.key)}: {one_line(job.last_error)}")
+    for line in warnings[-SHOWN:]:
+        told = "  ".join(f"{name}={value}" for name, value in line.items() if name != "level")
+        click.echo(f"warning: {one_line(told)}")
+
+
+def tell_evidence(app: App, found: Sequence[Evidence]) -> None:
+    """Lines with the events behind them."""
+    if app.json:
+        emit_json({"evidence": list(found)})
+        return
+    for one in found:
+        click.echo(one.line)
+        click.echo(f"  trace {one.trace}, session {one_line(one.session)}, {one_line(one.root)}")
+        for quote in one.quotes:
+            click.echo(f"  [e:{quote.event}] {quote.at or '-'} {quote.kind}: {quote.text}")
+        if not one.quotes:
+            click.echo("  its raw text is no longer kept")

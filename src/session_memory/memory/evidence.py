@@ -1,0 +1,94 @@
+"""Why something stands in a memory: the events a line cites, with the session and its words."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from session_memory.clock import iso
+from session_memory.core.masks import excerpt
+from session_memory.core.safe_text import one_line
+from session_memory.errors import NotFound
+from session_memory.redact import render
+from session_memory.store.memories import Trace
+from session_memory.store.port import Store
+
+CITED = re.compile(r"\[e:(\d{1,18})\]")
+_QUOTE_CHARS = 240
+_MAX_LINES = 20
+
+
+class Quote(msgspec.Struct, frozen=True):
+    """One cited event."""
+
+    event: int
+    kind: str
+    at: str | None
+    text: str
+    """None of it is left where the raw text was evicted."""
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """A line of a trace and what it rests on."""
+
+    line: str
+    trace: str
+    session: str
+    root: str
+    quotes: tuple[Quote, ...]
+
+
+def evidence_for(store: Store, wanted: str) -> list[Evidence]:
+    """Evidence for a trace (by its id), an event (`[e:ID]`) or words that stand in a line."""
+    found = [
+        (trace, line)
+        for trace in _traces(store, wanted)
+        for line in trace.trace_summary.splitlines()
+        if CITED.search(line) and _fits(trace, line, wanted)
+    ]
+    if not found:
+        raise NotFound(
+            f"nothing in memory says {one_line(wanted[:80])!r}",
+            hint="name a trace, an [e:ID], or some words of a line; `memory show` has them",
+        )
+    return [_evidence(store, trace, line) for trace, line in found[:_MAX_LINES]]
+
+
+def _traces(store: Store, wanted: str) -> list[Trace]:
+    try:
+        return [store.memories.find(wanted)] if " " not in wanted.strip() else _all(store)
+    except NotFound:
+        return _all(store)
+
+
+def _all(store: Store) -> list[Trace]:
+    return [trace for root in store.memories.roots() for trace in store.memories.of_root(root)]
+
+
+def _fits(trace: Trace, line: str, wanted: str) -> bool:
+    if trace.thread_id.startswith(wanted) or str(trace.session_id) == wanted:
+        return True
+    asked = {int(number) for number in CITED.findall(wanted)}
+    cited = {int(number) for number in CITED.findall(line)}
+    if asked:
+        return bool(asked & cited)
+    return _bare(wanted) in _bare(line)
+
+
+def _bare(text: str) -> str:
+    """Words alone: a line is found however its marks were typed."""
+    return " ".join(re.findall(r"\w+", CITED.sub("", text).casefold()))
+
+
+def _evidence(store: Store, trace: Trace, line: str) -> Evidence:
+    session = store.session(trace.session_id)
+    wanted = {int(number) for number in CITED.findall(line)}
+    quotes: list[Quote] = []
+    for event in store.events(trace.session_id):
+        if event.id in wanted:
+            said = event.command or render(store.text(event))
+            shown = one_line(excerpt(said, _QUOTE_CHARS))
+            quotes.append(Quote(event.id, event.kind, iso(event.at), shown))
+    shown_line = one_line(CITED.sub("", line)).removeprefix("- ")
+    return Evidence(shown_line, trace.thread_id, session.external_id, trace.root, tuple(quotes))
