@@ -34,10 +34,11 @@ def test_the_latest_figures_are_kept_for_each_version_and_method(tmp_path: Path)
 
 
 def test_what_is_new_begins_what_is_gone_ends_and_the_rest_goes_on(tmp_path: Path) -> None:
-    note_given(tmp_path, {("p1", 1, "shop"), ("p2", 1, "shop")}, 10)
-    note_given(tmp_path, {("p1", 2, "shop"), ("p2", 1, "shop")}, 20)
-    note_given(tmp_path, {("p1", 2, "shop")}, 30)
-    note_given(tmp_path, {("p1", 2, "shop"), ("p2", 1, "shop")}, 40)
+    one, other = ("p1", "shop"), ("p2", "shop")
+    note_given(tmp_path, [one, other], {one: 1, other: 1}, 10)
+    note_given(tmp_path, [one, other], {one: 2}, 20)
+    note_given(tmp_path, [one], {}, 30)
+    note_given(tmp_path, [one, other], {one: 2, other: 1}, 40)
     assert read_given(tmp_path) == (
         Given("p1", 1, "shop", 10, 20),
         Given("p2", 1, "shop", 10, 30),

@@ -168,9 +168,28 @@ def _carry_out(app: App, make: Planner, dry_run: bool) -> int:
         with distributing(data) as ledger:
             plan = make(ledger)
             done = apply(data, plan, ledger, app.clock)
+            _note_given(app, (*done.changed, *plan.unchanged))
         refused, changes = (*plan.refused, *done.refused), done.changed
     _tell(app, plan, changes, refused, dry_run)
     return EXIT_WARNINGS if refused else EXIT_OK
+
+
+def _note_given(app: App, written: tuple[Change, ...]) -> None:
+    """Since when each repository has which version: what measuring goes by."""
+    from session_memory.curate.catalog import read_catalog
+    from session_memory.distribute.ledger import read_ledger
+    from session_memory.store.given_files import note_given
+
+    data = app.paths.data
+    patterns = read_catalog(data).patterns
+    held = [(name, one.repo) for one in read_ledger(data).entries for name in one.patterns]
+    versions = {
+        (name, change.repo): patterns[name].current.number
+        for change in written
+        for name in change.patterns
+        if change.why.startswith("gives ") and name in patterns
+    }
+    note_given(data, held, versions, app.clock())
 
 
 def _tell(

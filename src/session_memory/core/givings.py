@@ -5,7 +5,7 @@ What a file holds now is the ledger's matter; measuring needs to know since when
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
@@ -24,6 +24,19 @@ class Given(msgspec.Struct, frozen=True, omit_defaults=True):
 
 Standing = Collection[tuple[str, int, str]]
 """(pattern, version, repository) of all that stands in files now."""
+
+
+Pair = tuple[str, str]
+"""(pattern, repository)."""
+
+
+def standing(
+    history: Iterable[Given], held: Iterable[Pair], written: Mapping[Pair, int]
+) -> frozenset[tuple[str, int, str]]:
+    """What files hold, with its version: as just written, else as it has been going on."""
+    known = {(one.pattern_id, one.repo): one.version for one in history if one.until is None}
+    versions = {**known, **written}
+    return frozenset((pair[0], versions[pair], pair[1]) for pair in held if pair in versions)
 
 
 def renewed(history: Iterable[Given], standing: Standing, now_ms: int) -> tuple[Given, ...]:

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from session_memory.core.givings import Given, Standing, decode_givings, encode_givings, renewed
+from session_memory.core.givings import (
+    Given,
+    Pair,
+    decode_givings,
+    encode_givings,
+    renewed,
+    standing,
+)
 from session_memory.errors import Refused
 from session_memory.paths import private_dir, write_private
 
@@ -23,9 +31,9 @@ def read_given(data: Path) -> tuple[Given, ...]:
         raise Refused(f"cannot read {path}: {error}", hint=hint) from None
 
 
-def note_given(data: Path, standing: Standing, now_ms: int) -> None:
-    """Note what stands in files after a run; the caller holds the ledger's lock."""
+def note_given(data: Path, held: Iterable[Pair], written: Mapping[Pair, int], now_ms: int) -> None:
+    """Note what files hold after a run, and which versions it wrote; under the ledger's lock."""
     known = read_given(data)
-    after = renewed(known, standing, now_ms)
+    after = renewed(known, standing(known, held, written), now_ms)
     if after != known:
         write_private(private_dir(data) / GIVEN, encode_givings(after))

@@ -1,0 +1,190 @@
+"""`session-memory measure`: whether what was given to agents helped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, human_time, one_line, table
+from session_memory.errors import EXIT_OK, Ambiguous, NotFound, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from session_memory.core.effects import Effect
+    from session_memory.core.trials import Trial
+
+    Change = Callable[[tuple[Trial, ...]], tuple[Trial, ...]]
+
+_html = click.option(
+    "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page with plots."
+)
+_dry = click.option("--dry-run", is_flag=True, help="Show the outcome, write nothing.")
+
+
+@click.group(name="measure", invoke_without_command=True)
+@_html
+@_dry
+@json_option
+@click.pass_context
+def command(ctx: click.Context, html: str | None, dry_run: bool) -> int:
+    """Compare sessions before and after a pattern was given, and the arms of trials.
+
+    Verdicts are improved, no_effect, regressed or insufficient_data; [measure] says how much data
+    they take. What does not help is proposed for retirement in `review list`, never removed.
+
+    \b
+    Examples:
+      session-memory measure
+      session-memory measure report --html effects.html
+      session-memory measure trial start 1a2b3c
+    """
+    if ctx.invoked_subcommand is not None:
+        if html or dry_run:
+            raise click.UsageError(f"write the options behind `{ctx.invoked_subcommand}`")
+        return EXIT_OK
+    _report(ctx.ensure_object(App), html, dry_run)
+    return EXIT_OK
+
+
+@command.command()
+@_html
+@_dry
+@json_option
+@pass_app
+def report(app: App, html: str | None, dry_run: bool) -> None:
+    """The effect of everything that was given (the default)."""
+    _report(app, html, dry_run)
+
+
+def _report(app: App, html: str | None, dry_run: bool) -> None:
+    from session_memory.cli.stores import reading
+    from session_memory.curate.catalog import read_catalog
+    from session_memory.measure.report import html_page
+    from session_memory.measure.report import report as as_text
+    from session_memory.worker.measuring import measure_all
+
+    data = app.paths.data
+    with reading(app) as store:
+        effects = measure_all(store, data, app.config.measure, app.clock(), keep=not dry_run)
+    texts = {name: one.current.text for name, one in read_catalog(data).patterns.items()}
+    if html and not dry_run:
+        # The user's file at the user's place: its mode and folder are theirs.
+        Path(html).write_text(html_page(effects, texts), encoding="utf-8")
+        app.note(f"wrote {html}")
+    if app.json:
+        emit_json({"dry_run": dry_run, "effects": [_row(one) for one in effects]})
+        return
+    click.echo(as_text(effects, texts))
+
+
+def _row(effect: Effect) -> dict[str, object]:
+    import msgspec
+
+    return {**msgspec.to_builtins(effect), "retirement_proposed": effect.retires}
+
+
+@command.group()
+def trial() -> None:
+    """Give a pattern to half of the sessions, by chance, and compare both halves.
+
+    A pattern under trial is taken out of files by the next `distribute`; the hook at the start of
+    a session gives it to half of them.
+
+    \b
+    Examples:
+      session-memory measure trial start 1a2b3c
+      session-memory measure trial list
+      session-memory measure trial stop 1a2b3c
+    """
+
+
+@trial.command()
+@click.argument("pattern")
+@_dry
+@json_option
+@pass_app
+def start(app: App, pattern: str, dry_run: bool) -> None:
+    """Begin a trial of an approved pattern."""
+    from session_memory.curate.catalog import read_catalog
+    from session_memory.measure.trial import start as begin
+
+    catalog = read_catalog(app.paths.data)
+    name = _full_name(pattern, list(catalog.patterns))
+    current = catalog.patterns[name].current
+    if not current.distribution_ready:
+        hint = f"`session-memory review approve {name}` first"
+        raise Refused(f"{name} is {current.status}, and only what is approved is given", hint=hint)
+    _change(app, lambda known: begin(known, name, current.number, app.clock()), dry_run)
+    app.note("`session-memory distribute` takes it out of files; hooks give it from then on")
+
+
+@trial.command()
+@click.argument("pattern")
+@_dry
+@json_option
+@pass_app
+def stop(app: App, pattern: str, dry_run: bool) -> None:
+    """End a trial; its data stays and is measured on."""
+    from session_memory.core.trials import under_trial
+    from session_memory.measure.trial import stop as end
+    from session_memory.store.trial_files import read_trials
+
+    name = _full_name(pattern, list(under_trial(read_trials(app.paths.data))))
+    _change(app, lambda known: end(known, name, app.clock()), dry_run)
+
+
+@trial.command(name="list")
+@json_option
+@pass_app
+def list_(app: App) -> None:
+    """Every trial, those that run and those that ended."""
+    from session_memory.store.trial_files import read_trials
+
+    _show(app, read_trials(app.paths.data), dry_run=False)
+
+
+def _change(app: App, change: Change, dry_run: bool) -> None:
+    from session_memory.store.lock import exclusive
+    from session_memory.store.trial_files import read_trials, write_trials
+
+    data = app.paths.data
+    if dry_run:
+        _show(app, change(read_trials(data)), dry_run=True)
+        return
+    with exclusive(str(data / "trials.lock"), "another change of trials", wait=True):
+        trials = change(read_trials(data))
+        write_trials(data, trials)
+    _show(app, trials, dry_run=False)
+
+
+def _show(app: App, trials: tuple[Trial, ...], *, dry_run: bool) -> None:
+    if app.json:
+        emit_json({"dry_run": dry_run, "trials": trials})
+        return
+    rows = [
+        (
+            one.pattern_id,
+            one.version,
+            human_time(one.started_at, app.clock()),
+            "runs" if one.runs else human_time(one.stopped_at, app.clock()),
+        )
+        for one in trials
+    ]
+    headers = ("pattern", "version", "started", "stopped")
+    click.echo(table(rows, headers) if rows else "no trials")
+
+
+def _full_name(given: str, known: list[str]) -> str:
+    """The pattern that was meant: as given, or the only one that starts so; `sm-` may be there."""
+    plain = given.removeprefix("sm-")
+    near = [plain] if plain in known else sorted(name for name in known if name.startswith(plain))
+    if len(near) > 1:
+        raise Ambiguous(f"{given} fits {len(near)} patterns: {', '.join(near[:5])}")
+    if not near or not plain:
+        hint = "`session-memory loop` names them"
+        raise NotFound(f"no such pattern: {one_line(given)}", hint=hint)
+    return near[0]

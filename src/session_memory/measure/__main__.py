@@ -1,0 +1,10 @@
+"""`python -m session_memory.measure ...`: the same as `session-memory measure ...`."""
+
+from __future__ import annotations
+
+import sys
+
+from session_memory.__main__ import main_as
+
+if __name__ == "__main__":
+    sys.exit(main_as("measure", sys.argv[1:]))

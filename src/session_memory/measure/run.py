@@ -1,0 +1,85 @@
+"""One measurement of everything that was given to agents: by files, or under trial."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+import msgspec
+
+from session_memory.core.catalog import Pattern
+from session_memory.core.effects import Effect
+from session_memory.core.givings import Given
+from session_memory.core.patterns import Mined
+from session_memory.core.trials import Trial
+from session_memory.measure.effect import Subject, before_after
+from session_memory.measure.metrics import Seen, Units, units, watch
+from session_memory.measure.trial import arms, trial_effect
+from session_memory.settings import Measure
+from session_memory.store.port import SessionQuery, Store
+
+T = TypeVar("T")
+
+
+class Material(msgspec.Struct, frozen=True):
+    """What is measured, and since when."""
+
+    patterns: Mapping[str, Pattern]
+    given: tuple[Given, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    aliases: Mapping[str, tuple[str, ...]] = {}
+    """Pattern to the near duplicates that detection counts under it."""
+
+
+def read_units(store: Store, mined: Iterable[Mined]) -> Units:
+    """Every session worth measuring."""
+    return units(store.sessions(SessionQuery()), mined, store.outcomes())
+
+
+def measure(
+    store: Store, sessions: Units, material: Material, policy: Measure, now_ms: int
+) -> list[Effect]:
+    """The effect of each pattern's latest version in files, and of its latest trial."""
+    found: list[Effect] = []
+    versions = _latest({one.pattern_id: one.version for one in _by_time(material.given)}, material)
+    for name, version in versions.items():
+        subject = _subject(material, name, version, sessions.seen)
+        effect = before_after(subject, sessions.seen, material.given, policy, now_ms)
+        found.append(_with_left_out(effect, sessions))
+    trials = _latest({trial.pattern_id: trial for trial in material.trials}, material)
+    for name, trial in trials.items():
+        subject = _subject(material, name, trial.version, sessions.seen)
+
+        def recorded(
+            flavor: str, session: str
+        ) -> list[tuple[int, tuple[str, ...], tuple[str, ...]]]:
+            return [(one.at, one.given, one.held) for one in store.live.injections(flavor, session)]
+
+        assigned = arms(trial, _reachable(sessions.seen, trial), recorded)
+        effect = trial_effect(subject, trial, assigned, policy, now_ms)
+        found.append(_with_left_out(effect, sessions))
+    return sorted(found, key=lambda one: (one.pattern_id, one.method))
+
+
+def _by_time(given: Iterable[Given]) -> list[Given]:
+    return sorted(given, key=lambda one: (one.since, one.version))
+
+
+def _latest(found: Mapping[str, T], material: Material) -> dict[str, T]:
+    """Those whose pattern still has its file, by name; the last of several was kept already."""
+    return {name: one for name, one in sorted(found.items()) if name in material.patterns}
+
+
+def _reachable(seen: Iterable[Seen], trial: Trial) -> list[Seen]:
+    """Sessions since the trial began: only they can have a record of it."""
+    return [one for one in seen if one.began >= trial.started_at]
+
+
+def _subject(material: Material, name: str, version: int, seen: Iterable[Seen]) -> Subject:
+    pattern = material.patterns[name]
+    return Subject(name, version, watch(name, pattern.kind, material.aliases.get(name, ()), seen))
+
+
+def _with_left_out(effect: Effect, sessions: Units) -> Effect:
+    """An effect that also says which sessions of the store are no units at all."""
+    return msgspec.structs.replace(effect, left_out={**sessions.left_out, **effect.left_out})

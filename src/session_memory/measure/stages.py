@@ -1,0 +1,150 @@
+"""Where each pattern stands in the loop, and the command that takes it a step further."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal, get_args
+
+import msgspec
+
+from session_memory.core.catalog import LIVE, Catalog, Pattern
+from session_memory.core.effects import Effect
+from session_memory.core.givings import Given
+from session_memory.core.trials import Trial, under_trial
+
+StageName = Literal[
+    "candidate",
+    "provisional",
+    "approved",
+    "distributed",
+    "under_trial",
+    "measured",
+    "retirement_proposed",
+    "closed",
+]
+STAGES: tuple[StageName, ...] = get_args(StageName)
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """One pattern on its way."""
+
+    pattern_id: str
+    stage: StageName
+    status: str
+    text: str
+    version: int
+    repos: tuple[str, ...] = ()
+    """Repositories whose files give it."""
+    since: int | None = None
+    """When the first of them, or the trial, began."""
+    verdict: str | None = None
+    needs: int | None = None
+    next: str = ""
+
+
+class Facts(msgspec.Struct, frozen=True):
+    """What is known of all patterns together."""
+
+    catalog: Catalog
+    given: tuple[Given, ...] = ()
+    trials: tuple[Trial, ...] = ()
+    effects: tuple[Effect, ...] = ()
+
+
+def latest_effects(effects: Iterable[Effect]) -> dict[str, Effect]:
+    """The effect that speaks for each pattern: of the newest version; a trial before the rest."""
+    found: dict[str, Effect] = {}
+    for one in sorted(effects, key=lambda one: (one.version, one.method == "trial")):
+        found[one.pattern_id] = one
+    return found
+
+
+def stages(facts: Facts) -> list[Stage]:
+    """Every pattern, furthest along first, then by id."""
+    catalog, trials = facts.catalog, under_trial(facts.trials)
+    effects = latest_effects(facts.effects)
+    standing: dict[str, list[Given]] = {}
+    for one in facts.given:
+        if one.until is None:
+            standing.setdefault(one.pattern_id, []).append(one)
+    found = [
+        _stage(facts, name, standing.get(name, []), trials.get(name), effects.get(name))
+        for name in {*catalog.patterns, *catalog.proposals}
+    ]
+    order = {name: at for at, name in enumerate(STAGES)}
+    closed = order["closed"]
+    return sorted(
+        found,
+        key=lambda one: (
+            order[one.stage] == closed,
+            -order[one.stage],
+            one.pattern_id,
+        ),
+    )
+
+
+def counts(found: Iterable[Stage]) -> dict[str, int]:
+    """How many patterns are at each stage."""
+    stages_found = [one.stage for one in found]
+    return {name: stages_found.count(name) for name in STAGES}
+
+
+def _stage(
+    facts: Facts,
+    name: str,
+    given: list[Given],
+    trial: Trial | None,
+    effect: Effect | None,
+) -> Stage:
+    catalog = facts.catalog
+    entry, status = catalog.patterns.get(name) or catalog.proposals[name], catalog.status(name)
+    version = entry.current.number if isinstance(entry, Pattern) else 0
+    if effect is not None and effect.version != version:
+        effect = None  # what an older version did says nothing of this one
+    stage = _name(status, given, trial, effect)
+    began = [one.since for one in given] + ([trial.started_at] if trial else [])
+    return Stage(
+        pattern_id=name,
+        stage=stage,
+        status=status,
+        text=entry.text,
+        version=version,
+        repos=tuple(sorted({one.repo for one in given})),
+        since=min(began, default=None),
+        verdict=effect.verdict if effect else None,
+        needs=effect.needs if effect else None,
+        next=_next(stage, name, effect),
+    )
+
+
+def _name(status: str, given: list[Given], trial: Trial | None, effect: Effect | None) -> StageName:
+    if status == "candidate" or status == "provisional":
+        return status
+    if status not in LIVE:
+        return "closed"
+    if effect is not None and effect.retires:
+        return "retirement_proposed"
+    if effect is not None and effect.verdict == "improved":
+        return "measured"
+    if trial is not None:
+        return "under_trial"
+    return "distributed" if given else "approved"
+
+
+_COMMANDS: Mapping[StageName, str] = {
+    "candidate": "session-memory review approve {name}",
+    "provisional": "session-memory review propose",
+    "approved": "session-memory distribute",
+    "distributed": "session-memory measure",
+    "under_trial": "session-memory measure",
+    "measured": "",
+    "retirement_proposed": "session-memory review retire {name}",
+    "closed": "",
+}
+
+
+def _next(stage: StageName, name: str, effect: Effect | None) -> str:
+    """The command to run; for data that is too little, how many sessions to wait for."""
+    if effect is not None and effect.verdict == "insufficient_data" and effect.needs:
+        return f"wait for {effect.needs} more sessions, then session-memory measure"
+    return _COMMANDS[stage].format(name=name)
