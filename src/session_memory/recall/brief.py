@@ -10,7 +10,7 @@ from session_memory.clock import iso
 from session_memory.core.safe_text import one_line
 from session_memory.core.schema import Project
 from session_memory.recall.breadth import Breadth
-from session_memory.recall.changes import ChangesAnswer, recent_changes
+from session_memory.recall.changes import ChangesAnswer, Compared, compare, recent_changes
 from session_memory.recall.completion import CompletionAnswer, check
 from session_memory.recall.guard import ScopeGuardAnswer, scope_guard
 from session_memory.recall.items import (
@@ -18,6 +18,7 @@ from session_memory.recall.items import (
     ListLimits,
     SessionFilter,
     StateAnswer,
+    fitted,
     items,
     session_filter,
     state_answer,
@@ -26,7 +27,6 @@ from session_memory.recall.material import Material
 from session_memory.recall.work import OpenWorkAnswer, open_work
 from session_memory.store.scopes import Closure, ContextSync
 
-SHORT = ListLimits(pending=4, blockers=2, dod=3, constraints=2, decisions=2, completed=2)
 LISTED = 5
 _ALIASES = 8
 
@@ -102,7 +102,16 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 def brief(material: Material, found: Breadth, kept: Kept, now: int) -> BriefAnswer:
-    """Everything at once. Parts that are inside another part are told once."""
+    """Everything at once, as much of it as an answer may hold."""
+    compared = compare(material, kept.syncs)
+    return fitted(lambda limits: _brief(material, found, (kept, compared, now), limits))
+
+
+def _brief(
+    material: Material, found: Breadth, known: tuple[Kept, Compared, int], limits: ListLimits
+) -> BriefAnswer:
+    """A part that stands inside another part is told once."""
+    kept, compared, now = known
     scope, state, totals = material.scope, material.state, material.totals
     newest = material.observations[: -LISTED - 1 : -1]
     return BriefAnswer(
@@ -114,13 +123,13 @@ def brief(material: Material, found: Breadth, kept: Kept, now: int) -> BriefAnsw
             active_decisions=state.decision_count,
         ),
         session_filter=session_filter(scope),
-        recent_observations=items(newest, LISTED),
-        recent_decisions=items(state.decisions, LISTED),
-        operational_state=state_answer(state, SHORT),
-        open_work=open_work(material, SHORT, checked=False),
-        completion_check=check(material, SHORT),
-        recent_changes=recent_changes(material, kept.syncs),
-        scope_guard=scope_guard(material, found, SHORT, now, checked=False),
+        recent_observations=items(newest, LISTED, limits),
+        recent_decisions=items(state.decisions, LISTED, limits),
+        operational_state=state_answer(state, limits),
+        open_work=open_work(material, limits, checked=False),
+        completion_check=check(material, limits),
+        recent_changes=recent_changes(material, compared, limits),
+        scope_guard=scope_guard(material, found, limits, now, checked=False),
         context_metrics=_context(material, kept.syncs),
         closure_metrics=_closing(kept.closures),
     )

@@ -12,11 +12,17 @@ from session_memory.clock import iso
 from session_memory.core.sameness import phrase
 from session_memory.core.schema import Observation
 from session_memory.core.state import OperationalState, derive_state
-from session_memory.recall.items import Item, SessionFilter, items, one_item, session_filter
+from session_memory.recall.items import (
+    Item,
+    ListLimits,
+    SessionFilter,
+    items,
+    one_item,
+    session_filter,
+)
 from session_memory.recall.material import STATEFUL, UNCUT, Material
 from session_memory.store.scopes import ContextSync
 
-SHOWN = 8
 BaselineSource = Literal[
     "sync_before_latest_meaningful_change",
     "previous_successful_context_sync",
@@ -72,11 +78,22 @@ def baseline(material: Material, syncs: Sequence[ContextSync]) -> Baseline:
     return Baseline(min(starts, default=None), "project_start")
 
 
-def recent_changes(material: Material, syncs: Sequence[ContextSync]) -> ChangesAnswer:
-    """Compare the state of now with the state at the baseline."""
+class Compared(msgspec.Struct, frozen=True):
+    """Where the work stands, and where it stood at the baseline."""
+
+    start: Baseline
+    old: OperationalState
+
+
+def compare(material: Material, syncs: Sequence[ContextSync]) -> Compared:
+    """Find the baseline and the state of that time."""
     start = baseline(material, syncs)
-    now = material.state
-    old = _state_at(material, start)
+    return Compared(start, _state_at(material, start))
+
+
+def recent_changes(material: Material, compared: Compared, limits: ListLimits) -> ChangesAnswer:
+    """What came and went between the baseline and now."""
+    start, old, now = compared.start, compared.old, material.state
     new_pending, resolved = _between(old.pending, now.pending)
     new_blockers, cleared = _between(old.blockers, now.blockers)
     new_gaps, closed_gaps = _between(old.dod_open, now.dod_open)
@@ -90,16 +107,16 @@ def recent_changes(material: Material, syncs: Sequence[ContextSync]) -> ChangesA
         since=iso(start.since),
         baseline_source=start.source,
         objective_changed=moved,
-        latest_user_request=one_item(now.request) if now.request else None,
-        new_pending_items=items(new_pending, SHOWN),
-        resolved_pending_items=items(resolved, SHOWN),
-        new_blockers=items(new_blockers, SHOWN),
-        cleared_blockers=items(cleared, SHOWN),
-        new_dod_gaps=items(new_gaps, SHOWN),
-        cleared_dod_gaps=items(closed_gaps, SHOWN),
-        new_constraints=items(new_rules, SHOWN),
-        cleared_constraints=items(gone_rules, SHOWN),
-        new_decisions=items(new_decisions, SHOWN),
+        latest_user_request=one_item(now.request, limits) if now.request else None,
+        new_pending_items=items(new_pending, limits.changes, limits),
+        resolved_pending_items=items(resolved, limits.changes, limits),
+        new_blockers=items(new_blockers, limits.changes, limits),
+        cleared_blockers=items(cleared, limits.changes, limits),
+        new_dod_gaps=items(new_gaps, limits.changes, limits),
+        cleared_dod_gaps=items(closed_gaps, limits.changes, limits),
+        new_constraints=items(new_rules, limits.changes, limits),
+        cleared_constraints=items(gone_rules, limits.changes, limits),
+        new_decisions=items(new_decisions, limits.changes, limits),
         has_changes=changed,
         session_filter=session_filter(material.scope) or UNSET,
     )

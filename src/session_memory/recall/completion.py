@@ -59,11 +59,11 @@ def check(material: Material, limits: ListLimits) -> CompletionAnswer:
         completion_claim_count=len(claims),
         has_open_work=has_open_work(state),
         closure_mismatch=verdict.mismatch,
-        pending_items=items(state.pending, limits.pending),
-        blockers=items(state.blockers, limits.blockers),
-        dod_missing=items(state.dod_open, limits.dod),
-        evidence_items=items(state.completed, limits.completed),
-        completion_claims=items(claims[::-1], _CLAIMS),
+        pending_items=items(state.pending, limits.pending, limits),
+        blockers=items(state.blockers, limits.blockers, limits),
+        dod_missing=items(state.dod_open, limits.dod, limits),
+        evidence_items=items(state.completed, limits.completed, limits),
+        completion_claims=items(claims[::-1], _CLAIMS, limits),
         session_filter=session_filter(material.scope) or UNSET,
     )
 

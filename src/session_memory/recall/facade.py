@@ -13,11 +13,11 @@ from session_memory.recall import bootstrap, evidence, resolve
 from session_memory.recall.bootstrap import BootstrapAnswer
 from session_memory.recall.breadth import Breadth, breadth, source_ids
 from session_memory.recall.brief import BriefAnswer, Kept, brief
-from session_memory.recall.changes import ChangesAnswer, recent_changes
+from session_memory.recall.changes import ChangesAnswer, compare, recent_changes
 from session_memory.recall.completion import CompletionAnswer, check, closure_of
 from session_memory.recall.evidence import ObservationAnswer, ProvenanceAnswer
 from session_memory.recall.guard import ScopeGuardAnswer, scope_guard
-from session_memory.recall.items import ListLimits
+from session_memory.recall.items import fitted
 from session_memory.recall.material import Material, gather
 from session_memory.recall.pack import ContextPack, NotModified, build_pack, unless_known
 from session_memory.recall.requests import (
@@ -32,9 +32,6 @@ from session_memory.recall.scope import Scope, find_project, open_scope
 from session_memory.recall.sessions import SessionListAnswer, describe, overfetch, wanted
 from session_memory.recall.work import OpenWorkAnswer, open_work
 from session_memory.store.port import Store
-
-LISTS = ListLimits()
-GUARDED = ListLimits(pending=6, blockers=4, dod=4, constraints=4, decisions=4, completed=3)
 
 
 class Recall:
@@ -88,7 +85,8 @@ class Recall:
 
     def open_work(self, request: ScopeRequest) -> OpenWorkAnswer:
         """mem_open_work."""
-        return open_work(self._material(request), LISTS)
+        material = self._material(request)
+        return fitted(lambda limits: open_work(material, limits))
 
     def completion_check(self, request: ScopeRequest) -> CompletionAnswer:
         """mem_completion_check; that somebody asked is recorded, unless this is read-only."""
@@ -96,17 +94,19 @@ class Recall:
         if not self._read_only:
             closure = closure_of(material, self._clock())
             self._store.closures.record(material.scope.project.id, closure)
-        return check(material, LISTS)
+        return fitted(lambda limits: check(material, limits))
 
     def scope_guard(self, request: ScopeRequest) -> ScopeGuardAnswer:
         """mem_scope_guard."""
         material = self._material(request)
-        return scope_guard(material, self._breadth(material.scope), GUARDED, self._clock())
+        found, now = self._breadth(material.scope), self._clock()
+        return fitted(lambda limits: scope_guard(material, found, limits, now))
 
     def recent_changes(self, request: ScopeRequest) -> ChangesAnswer:
         """mem_recent_changes."""
         material = self._material(request)
-        return recent_changes(material, self._store.syncs.all(material.scope.project.id))
+        compared = compare(material, self._store.syncs.all(material.scope.project.id))
+        return fitted(lambda limits: recent_changes(material, compared, limits))
 
     def get(self, observation_id: str) -> ObservationAnswer:
         """mem_get."""

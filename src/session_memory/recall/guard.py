@@ -19,7 +19,6 @@ from session_memory.recall.breadth import (
 )
 from session_memory.recall.completion import CompletionAnswer, check
 from session_memory.recall.items import (
-    TEXT_CHARS,
     Item,
     ListLimits,
     SessionFilter,
@@ -80,11 +79,11 @@ def scope_guard(
     fresh = freshness(material, now)
     return ScopeGuardAnswer(
         project_key=scope.project.key,
-        objective=one_item(state.objective) if state.objective else None,
-        constraints=items(state.constraints, limits.constraints),
-        pending_items=items(state.pending, limits.pending),
-        blockers=items(state.blockers, limits.blockers),
-        dod_missing=items(state.dod_open, limits.dod),
+        objective=one_item(state.objective, limits) if state.objective else None,
+        constraints=items(state.constraints, limits.constraints, limits),
+        pending_items=items(state.pending, limits.pending, limits),
+        blockers=items(state.blockers, limits.blockers, limits),
+        dod_missing=items(state.dod_open, limits.dod, limits),
         guardrails=shown_guardrails(material),
         must_not_drop=must_not_drop(material, limits),
         conflict_flags=conflict_flags(material),
@@ -114,7 +113,7 @@ def must_not_drop(material: Material, limits: ListLimits) -> tuple[str, ...]:
         *state.blockers[: limits.blockers],
         *state.dod_open[: limits.dod],
     )
-    return tuple(dict.fromkeys(item(one.text, TEXT_CHARS) for one in found))
+    return tuple(dict.fromkeys(item(one.text, limits.chars) for one in found))
 
 
 def conflict_flags(material: Material) -> tuple[Flag, ...]:

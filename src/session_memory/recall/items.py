@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
 
 import msgspec
 
@@ -13,7 +14,8 @@ from session_memory.recall.pack_text import item
 from session_memory.recall.scope import Scope
 from session_memory.recall.selection import Key, key_of
 
-TEXT_CHARS = 160
+ANSWER_BYTES = 11_500
+"""What an answer may take as JSON: clients cut longer ones, or keep them from the model."""
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -36,7 +38,7 @@ class SessionFilter(msgspec.Struct, frozen=True):
 
 
 class ListLimits(msgspec.Struct, frozen=True):
-    """How many of each an answer lists; counts tell of all."""
+    """How many of each an answer lists, and how long each may be; counts tell of all."""
 
     pending: int = 12
     blockers: int = 6
@@ -44,6 +46,29 @@ class ListLimits(msgspec.Struct, frozen=True):
     constraints: int = 6
     decisions: int = 5
     completed: int = 6
+    changes: int = 8
+    chars: int = 160
+
+
+STEPS = (
+    ListLimits(),
+    ListLimits(8, 4, 4, 4, 4, 4, 5, 140),
+    ListLimits(5, 3, 3, 3, 3, 2, 3, 110),
+    ListLimits(3, 2, 2, 2, 2, 1, 2, 90),
+    ListLimits(1, 1, 1, 1, 1, 1, 1, 60),
+)
+"""From the fullest answer to the shortest."""
+Answer = TypeVar("Answer", bound=msgspec.Struct)
+
+
+def fitted(make: Callable[[ListLimits], Answer], room: int = ANSWER_BYTES) -> Answer:
+    """The fullest answer that fits, or the shortest there is."""
+    answer = make(STEPS[0])
+    for limits in STEPS[1:]:
+        if len(msgspec.json.encode(answer)) <= room:
+            break
+        answer = make(limits)
+    return answer
 
 
 class StateAnswer(msgspec.Struct, frozen=True):
@@ -66,10 +91,10 @@ class StateAnswer(msgspec.Struct, frozen=True):
     constraint_count: int
 
 
-def one_item(one: Observation, counts: Mapping[Key, int] | None = None) -> Item:
+def one_item(one: Observation, limits: ListLimits, counts: Mapping[Key, int] | None = None) -> Item:
     """An observation, shown."""
     return Item(
-        text=item(one.text, TEXT_CHARS),
+        text=item(one.text, limits.chars),
         type=one.type,
         status=one.status,
         observation_id=one.hash,
@@ -80,10 +105,13 @@ def one_item(one: Observation, counts: Mapping[Key, int] | None = None) -> Item:
 
 
 def items(
-    found: Iterable[Observation], limit: int, counts: Mapping[Key, int] | None = None
+    found: Sequence[Observation],
+    count: int,
+    limits: ListLimits,
+    counts: Mapping[Key, int] | None = None,
 ) -> tuple[Item, ...]:
     """The first few, shown."""
-    return tuple(one_item(one, counts) for one in tuple(found)[:limit])
+    return tuple(one_item(one, limits, counts) for one in found[:count])
 
 
 def session_filter(scope: Scope) -> SessionFilter | None:
@@ -104,15 +132,15 @@ def state_answer(
     """A state, shown."""
     claim, goal, asked = state.claim, state.objective, state.request
     return StateAnswer(
-        objective=one_item(goal, counts) if goal else None,
-        latest_user_request=one_item(asked, counts) if asked else None,
-        constraints=items(state.constraints, limits.constraints, counts),
-        pending_items=items(state.pending, limits.pending, counts),
-        blockers=items(state.blockers, limits.blockers, counts),
-        dod_missing=items(state.dod_open, limits.dod, counts),
-        decisions=items(state.decisions, limits.decisions, counts),
-        completed_items=items(state.completed, limits.completed, counts),
-        completion_claim=one_item(claim, counts) if claim else None,
+        objective=one_item(goal, limits, counts) if goal else None,
+        latest_user_request=one_item(asked, limits, counts) if asked else None,
+        constraints=items(state.constraints, limits.constraints, limits, counts),
+        pending_items=items(state.pending, limits.pending, limits, counts),
+        blockers=items(state.blockers, limits.blockers, limits, counts),
+        dod_missing=items(state.dod_open, limits.dod, limits, counts),
+        decisions=items(state.decisions, limits.decisions, limits, counts),
+        completed_items=items(state.completed, limits.completed, limits, counts),
+        completion_claim=one_item(claim, limits, counts) if claim else None,
         pending_count=state.pending_count,
         blocker_count=state.blocker_count,
         dod_missing_count=len(state.dod_open),

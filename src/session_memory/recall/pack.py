@@ -6,16 +6,15 @@ import msgspec
 
 from session_memory.recall.breadth import Breadth, warning
 from session_memory.recall.budget import choose
-from session_memory.recall.items import ListLimits, StateAnswer, state_answer
+from session_memory.recall.items import ANSWER_BYTES, StateAnswer, fitted, state_answer
 from session_memory.recall.material import Freshness, Material, freshness
 from session_memory.recall.pack_hash import pack_hash
 from session_memory.recall.pack_stats import PackStats, build_stats
 from session_memory.recall.pack_text import KEY_CHARS, Frame, item, render
 from session_memory.recall.requests import PackRequest
 from session_memory.recall.sections import Sections
-from session_memory.recall.selection import select
+from session_memory.recall.selection import Selection, select
 
-STATE_LIMITS = ListLimits(pending=6, blockers=4, dod=5, constraints=4, decisions=4, completed=3)
 NARROW = "Narrow before use: mem_session_list, then mem_context_pack with session_id."
 
 
@@ -58,9 +57,16 @@ def build_pack(material: Material, found: Breadth, request: PackRequest, now: in
         session_id=session_id,
         text=rendered.text,
         stats=stats,
-        operational_state=state_answer(material.state, STATE_LIMITS, selection.counts),
+        operational_state=_state(material, selection, rendered.text, stats),
         pack_hash=pack_hash(rendered.text, stats, scope.project.key, session_id),
     )
+
+
+def _state(material: Material, selection: Selection, text: str, stats: PackStats) -> StateAnswer:
+    """The state, as much of it as text and stats leave room for."""
+    counts = selection.counts
+    taken = len(msgspec.json.encode((text, stats)))
+    return fitted(lambda limits: state_answer(material.state, limits, counts), ANSWER_BYTES - taken)
 
 
 def unless_known(pack: ContextPack, known: str | None) -> ContextPack | NotModified:

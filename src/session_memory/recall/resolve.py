@@ -26,6 +26,7 @@ from session_memory.store.scopes import SessionCounts
 
 MAX_LANES = 8
 MAX_IDS = 8
+FEW_IDS = 3
 
 
 class RecommendedScope(msgspec.Struct, frozen=True):
@@ -157,7 +158,7 @@ def answer(
 
 
 def inventory(scope: Scope) -> tuple[CandidateLane, ...]:
-    """The lanes of a scope, latest first, without any hint."""
+    """The lanes of a scope, latest first, without a hint; few ids, as it goes along with more."""
     pairs = [(line, lane_of(line, scope.project)) for line in scope.lines]
     return tuple(_plain(one, scope.project.key) for one in group(pairs))
 
@@ -166,8 +167,8 @@ def _plain(lane: LaneGroup, key: str) -> CandidateLane:
     return CandidateLane(
         inferred_sub_scope=lane.name,
         session_count=len(lane.lines),
-        session_ids=tuple(line.id for line in lane.lines[:MAX_IDS]),
-        external_session_ids=tuple(one_line(line.external_id) for line in lane.lines[:MAX_IDS]),
+        session_ids=tuple(line.id for line in lane.lines[:FEW_IDS]),
+        external_session_ids=tuple(one_line(line.external_id) for line in lane.lines[:FEW_IDS]),
         latest_turn_at=iso(lane.lines[0].ended_at),
         recommended_call=_list_call(key, lane.name),
     )

@@ -53,12 +53,12 @@ def open_work(material: Material, limits: ListLimits, *, checked: bool = True) -
     state = material.state
     return OpenWorkAnswer(
         project_key=material.scope.project.key,
-        objective=one_item(state.objective) if state.objective else None,
-        constraints=items(state.constraints, limits.constraints),
-        pending_items=items(state.pending, limits.pending),
-        blockers=items(state.blockers, limits.blockers),
-        dod=_dod(state.dod),
-        dod_missing=items(state.dod_open, limits.dod),
+        objective=one_item(state.objective, limits) if state.objective else None,
+        constraints=items(state.constraints, limits.constraints, limits),
+        pending_items=items(state.pending, limits.pending, limits),
+        blockers=items(state.blockers, limits.blockers, limits),
+        dod=_dod(state.dod, limits),
+        dod_missing=items(state.dod_open, limits.dod, limits),
         guardrails=shown_guardrails(material),
         has_open_work=has_open_work(state),
         completion_check=check(material, limits) if checked else UNSET,
@@ -71,8 +71,10 @@ def shown_guardrails(material: Material) -> tuple[str, ...]:
     return tuple(item(line, 200) for line in guardrails(material.state))
 
 
-def _dod(found: Sequence[Observation]) -> Dod:
+def _dod(found: Sequence[Observation], limits: ListLimits) -> Dod:
     def of(kind: str) -> tuple[Item, ...]:
-        return items([one for one in found if one.type == kind], len(found))
+        return items([one for one in found if one.type == kind], len(found), limits)
 
-    return Dod(of("project_dod"), of("mission_dod"), of("session_dod"), items(found, len(found)))
+    return Dod(
+        of("project_dod"), of("mission_dod"), of("session_dod"), items(found, len(found), limits)
+    )
