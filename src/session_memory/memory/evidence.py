@@ -7,8 +7,9 @@ import re
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.masks import excerpt
+from session_memory.core.masks import error_line, excerpt
 from session_memory.core.safe_text import one_line
+from session_memory.core.schema import SessionEvent
 from session_memory.errors import NotFound
 from session_memory.redact import render
 from session_memory.store.memories import Trace
@@ -87,8 +88,13 @@ def _evidence(store: Store, trace: Trace, line: str) -> Evidence:
     quotes: list[Quote] = []
     for event in store.events(trace.session_id):
         if event.id in wanted:
-            said = event.command or render(store.text(event))
+            said = event.command or _words(event, render(store.text(event)))
             shown = one_line(excerpt(said, _QUOTE_CHARS))
             quotes.append(Quote(event.id, event.kind, iso(event.at), shown))
     shown_line = one_line(CITED.sub("", line)).removeprefix("- ")
     return Evidence(shown_line, trace.thread_id, session.external_id, trace.root, tuple(quotes))
+
+
+def _words(event: SessionEvent, text: str) -> str:
+    """Of an output that tells of a failure, the line that says what went wrong."""
+    return (error_line(text) or text) if event.kind == "tool_result" else text

@@ -60,7 +60,7 @@ def failures_in(ran: Sequence[Ran], edited: Sequence[Edited]) -> list[Failure]:
         key = (typed(one.run.command), mask(error))
         if key in found and (found[key].cure or found[key].by_edit):
             continue
-        failure = Failure(typed(one.run.command), error, one.event, one.run.exit)
+        failure = Failure(typed(one.run.command), error, one.result or one.event, one.run.exit)
         found[key] = _cured(failure, at, (ran, names), edited)
     return list(found.values())
 
@@ -83,6 +83,9 @@ def _cured(
         if other.run.denied or other.run.is_error:
             continue
         if names[later] == names[at]:
+            other_way = typed(other.run.command)
+            if later == at + 1 and other_way != failure.command:
+                return msgspec.structs.replace(failure, cure=other_way, cure_event=other.event)
             between = [edit for edit in edited if failed.pos < edit.pos < other.pos]
             if between:
                 files = " and ".join(list(dict.fromkeys(edit.path for edit in between))[-2:])
@@ -93,9 +96,6 @@ def _cured(
             if remedy is not None:
                 cure = typed(ran[remedy].run.command)
                 return msgspec.structs.replace(failure, cure=cure, cure_event=ran[remedy].event)
-            other_way = typed(other.run.command)
-            if other_way != failure.command:
-                return msgspec.structs.replace(failure, cure=other_way, cure_event=other.event)
             return failure
         if later == at + 1 and _said_otherwise(names[at], names[later]):
             cure = typed(other.run.command)

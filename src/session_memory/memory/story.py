@@ -39,6 +39,8 @@ class Ran(msgspec.Struct, frozen=True):
     pos: int
     event: int
     error: ErrorSeen | None = None
+    result: int = 0
+    """The event that holds its output; 0 where it has none."""
 
 
 class Edited(msgspec.Struct, frozen=True):
@@ -128,13 +130,14 @@ def _ran(source: Source) -> list[Ran]:
     joined: list[Ran] = []
     for ran in runs:
         error = None
+        answered = results.get(source.events[ran.pos].call_id or "", -1)
+        result = source.events[answered].id if answered >= 0 else 0
         if ran.run.is_error:
-            answered = results.get(source.events[ran.pos].call_id or "", -1)
             # An error is kept with its first place only: a command that fails again fails alike.
             error = told.get(answered) or known.get(ran.run.command)
             if error is not None:
                 known[ran.run.command] = error
-        joined.append(msgspec.structs.replace(ran, error=error))
+        joined.append(msgspec.structs.replace(ran, error=error, result=result))
     return joined
 
 
