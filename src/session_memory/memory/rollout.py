@@ -30,6 +30,9 @@ Body = dict[str, str | int | bool | None]
 _SPOKEN = frozenset(("command", "queued_prompt"))
 """Labels of injected text that a person typed."""
 
+_BOUNDARY_CHARS = 60
+"""A shorter text only says that the context was compacted, not what it was about."""
+
 
 class Line(msgspec.Struct, frozen=True):
     """One record of a rollout; `kind` only where it is a response item."""
@@ -73,12 +76,14 @@ def _spoken_line(event: SessionEvent) -> Line:
             return _message("assistant", text, event)
         case "injected" if event.origin in ("agent", "subagent") or event.label in _SPOKEN:
             return _message("user", text, event)
+        case "injected" if event.label == "compact_summary":
+            return Line("compacted", {"message": text, "event": event.id})
         case "injected":  # instructions and context of the harness say nothing of this session
             return Line("turn_context", {"text": text})
         case "reasoning":
             body: Body = {"type": "reasoning", "text": text, "event": event.id}
             return Line("response_item", body, "reasoning")
-        case "compaction" if text:
+        case "compaction" if len(text) > _BOUNDARY_CHARS:
             return Line("compacted", {"message": text, "event": event.id})
         case "compaction":
             return Line("response_item", {"type": "compaction", "event": event.id}, "compaction")

@@ -1,0 +1,113 @@
+"""A workspace whose sessions become memory, with a scripted model or none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from session_memory.memory.extract import Around, Report, extract
+from session_memory.memory.loading import Wanted
+from session_memory.memory.log import MemoryLog, read_log
+from session_memory.model.port import Model
+from session_memory.redact import Redactor
+from session_memory.store.memories import Trace
+from session_memory.store.port import Store
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.workspace import Workspace
+
+GOOD = """# Fixed the parser
+
+Trace context: shop
+
+User preferences: none observed
+
+## Task: fix the parser
+Outcome: success
+Key steps:
+- changed parse.py
+Things that did not work / things that can be improved:
+- none
+Reusable knowledge:
+- pytest -q
+Pointers and references (annotate why each item matters):
+- parse.py: the parser"""
+SUMMARY = "Parser fixed in parse.py; verify with pytest -q."
+
+
+def answer(trace: str = GOOD, summary: str = SUMMARY) -> str:
+    """What a well-behaved model gives back."""
+    return json.dumps({"traceMemory": trace, "summary": summary})
+
+
+def no_model(_store: Store) -> Model | None:
+    """No model is turned on."""
+    return None
+
+
+def unasked(_store: Store) -> Model | None:
+    """A model that must not even be opened."""
+    raise AssertionError("a model was resolved")
+
+
+class Bench:
+    """Logs, a store, and passes over them."""
+
+    def __init__(self, root: Path) -> None:
+        self.space = Workspace(root)
+        self.data = self.space.store_directory
+        self.logs = root / "logs"
+
+    def around(self, model: Model | None = None, **changes: object) -> Around:
+        fields: dict[str, object] = {
+            "data": self.data,
+            "log": MemoryLog(self.logs, lambda: self.space.now),
+            "make_redactor": Redactor,
+            "open_model": lambda _store: model,
+            **changes,
+        }
+        return Around(**fields)  # pyright: ignore[reportArgumentType]
+
+    def work(self, seed: int, *prompts: str, cwd: str = "/work/shop", edits: int = 1) -> ClaudeLog:
+        """A session that changes something and verifies it, written to disk."""
+        log = ClaudeLog(seed, cwd=cwd, start=1_772_442_000_000 + seed * 60_000)
+        for prompt in prompts or (f"fix the parser of module {seed}",):
+            log.prompt(prompt)
+            for number in range(edits):
+                log.edit(f"{cwd}/src/parse{seed}_{number}.py", "a", "b")
+            log.run("pytest -q", "3 passed in 0.1s")
+            log.say(f"The parser of module {seed} now reads empty lines too.")
+        self.space.write(log)
+        return log
+
+    def extract(self, model: Model | None = None, **wanted: object) -> Report:
+        with self.space.store() as store:
+            return extract(store, self.around(model), Wanted(**wanted))  # pyright: ignore[reportArgumentType]
+
+    def swept(self) -> Bench:
+        self.space.sweep()
+        return self
+
+    def files(self) -> list[Path]:
+        return sorted((self.data / "memories").rglob("*.md"))
+
+    def traces(self) -> dict[str, Trace]:
+        with self.space.store() as store:
+            return {
+                trace.thread_id: trace
+                for root in store.memories.roots()
+                for trace in store.memories.of_root(root)
+            }
+
+    def said(self, event: str | None = None) -> list[dict[str, str | int | None]]:
+        return [line for line in read_log(self.logs) if event in (None, line["event"])]
+
+
+def after(call: Callable[[], object], answer: str) -> Callable[[object], str]:
+    """An answer that does something first."""
+
+    def answered(_request: object) -> str:
+        call()
+        return answer
+
+    return answered
