@@ -26,14 +26,14 @@ User preferences:
 - "Never change the public API." [e:0]
 
 ## Task: Make the parser accept empty lines. [e:0]
-Outcome: success (verification passed last: pytest -q (by its output)) [e:5]
+Outcome: success (verification passed last: pytest -q (exit 0)) [e:5]
 Key steps:
-- The agent reported: The parser now skips empty lines before it splits fields. [e:6]
+- The agent reported: The parser now skips empty lines before it splits fields. [e:7]
 Things that did not work / things that can be improved:
 - `pytest -q` failed with exit 1: ValueError: empty line; it worked after a change to \
 `src/parse.py` [e:2] [e:3]
 Reusable knowledge:
-- `pytest -q` passes here (by its output) [e:5]
+- `pytest -q` passes here (exit 0) [e:5]
 Pointers and references (annotate why each item matters):
 - `src/parse.py`: changed here [e:3]
 """
@@ -63,9 +63,7 @@ def story(seed: int = 1) -> ClaudeLog:
 def test_a_session_as_its_trace(bench: Bench) -> None:
     log = story()
     trace = told(bench, log)
-    assert re.sub(r"\[e:\d+\]", "[e]", trace) == re.sub(
-        r"\[e:\d+\]", "[e]", GOLDEN.format(id=log.session_id)
-    )
+    assert trace == GOLDEN.format(id=log.session_id).strip()
     assert is_structured(trace)
 
 
@@ -135,7 +133,8 @@ def test_looking_in_vain_is_no_failure(bench: Bench, command: str, output: str) 
 
 def test_questions_and_thoughts_are_no_rules(bench: Bench) -> None:
     log = ClaudeLog(1)
-    log.prompt("make the header blue. Always run the linter first. I don't know why it is red.")
+    asked = "make the header of the page blue. Always run the linter first."
+    log.prompt(f"{asked} I don't know why it is red.")
     log.edit("/work/shop/style.css", "a", "b")
     log.say("The header is blue on every page now.")
     trace = told(bench, log)
@@ -194,8 +193,8 @@ def test_whatever_a_session_held_its_trace_is_structured_and_every_line_cites(
         commands=tuple(ran), errors=tuple(seen),
     )  # fmt: skip
     events = tuple(
-        SessionEvent(1, seq, "tool_call" if seq % 2 else "tool_result", "agent", call_id=f"{seq // 2}",
-                     id=101 + seq)
+        SessionEvent(1, seq, "tool_result" if seq % 2 else "tool_call", "agent",
+                     call_id=f"{seq // 2}", id=101 + seq)
         for seq in range(10)
     )  # fmt: skip
     found = distil(Source(digest, tuple(noted), events), "here")

@@ -66,10 +66,12 @@ def test_an_older_file_that_cannot_be_removed_is_only_told(
 @pytest.mark.rows("EXT-43")
 def test_files_that_name_no_thread_are_nobodys_to_delete(tmp_path: Path) -> None:
     names = ("README.md", "notes.md", "_x.md", "T_x.txt", "TT_x.md", "T_a_b.md", "T_old.md")
+    folder = tmp_path / "traces"
+    folder.mkdir()
     for name in names:
-        (tmp_path / name).write_text("x")
-    remove_files(tmp_path, "T", lambda text, path: None)
-    assert {path.name for path in tmp_path.iterdir()} == set(names) - {"T_a_b.md", "T_old.md"}
+        (folder / name).write_text("x")
+    remove_files(folder, "T", lambda text, path: None)
+    assert {path.name for path in folder.iterdir()} == set(names) - {"T_a_b.md", "T_old.md"}
     assert [thread_of(name) for name in names] == [None, None, None, None, "TT", "T", "T"]
 
 

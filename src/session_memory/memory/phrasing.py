@@ -23,6 +23,7 @@ _PLEASANTRY = re.compile(
 _EDITED = re.compile(r" \[edited [^\]]*\]$")
 _MARKUP = re.compile(r"^[#>*\-\s]+|(?<=\s)[#>*]{1,6}(?=\s)")
 _LEAST = 15
+_HEADLINE_CHARS = 25  # a shorter first sentence does not say what a request is about
 
 
 def cite(*events: int) -> str:
@@ -79,7 +80,12 @@ def headline(text: str, limit: int) -> str:
     while (shorter := _PLAN.sub("", bare, count=1)) != bare:
         bare = shorter
     short = _NEXT_HEADING.sub("", bare)
-    return told(short, limit) or one_line(excerpt(short, limit)).rstrip(" :")
+    kept: list[str] = []
+    for sentence in _sentences(short):
+        kept.append(sentence)
+        if sum(map(len, kept)) >= _HEADLINE_CHARS:
+            break
+    return one_line(excerpt(" ".join(kept), limit)) or one_line(excerpt(short, limit)).rstrip(" :")
 
 
 def answer_of(summary: str) -> str:

@@ -1,0 +1,180 @@
+"""Memory is made in the background, and only where it may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from tests.memory.remembering import Bench, answer, no_model, unasked
+
+from session_memory.core.spool import SpoolRecord
+from session_memory.errors import ModelUnavailable
+from session_memory.memory.duty import KIND, OpenModel, enqueue, handlers, is_opted_out, why_not
+from session_memory.model.port import Model
+from session_memory.paths import Paths
+from session_memory.settings import Config, Memory
+from session_memory.store.port import Store
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.scripted_model import ScriptedModel
+from session_memory.worker.run import Worker, WorkerReport
+
+OFF = Config(memory=Memory(enabled=False))
+
+
+def record(session: str = "s1", event: str = "session_start", **fields: Any) -> SpoolRecord:
+    flavor = fields.pop("flavor", "claude")
+    told: dict[str, Any] = {"transcript": "/logs/s1.jsonl", **fields}
+    return SpoolRecord("1", 100, flavor, event, session, **told)
+
+
+class Untouchable:
+    """A store that must not be looked at."""
+
+    def __getattr__(self, name: str) -> object:
+        raise AssertionError(f"the store was asked for {name}")
+
+
+def paths_of(bench: Bench) -> Paths:
+    root = bench.space.root
+    return Paths(root / "config.toml", bench.data, root / "state", root / "cache")
+
+
+def work(bench: Bench, open_model: OpenModel, config: Config | None = None) -> WorkerReport:
+    """A worker's run over the jobs that are due."""
+    state = bench.space.root / "state"
+    state.mkdir(exist_ok=True)
+    duty = handlers(paths_of(bench), config or Config(), lambda: bench.space.now, open_model)
+    return Worker(bench.space.surroundings(), state, "token", duty).run()
+
+
+def start(bench: Bench, log: ClaudeLog, event: str = "session_start") -> None:
+    with bench.space.store() as store:
+        asked = enqueue(store, [record(log.session_id, event)], Config(), bench.space.now)
+    assert asked == 1
+
+
+@pytest.mark.rows("EXT-01")
+def test_a_start_only_leaves_a_note_and_the_worker_does_the_rest(bench: Bench) -> None:
+    done, current = bench.work(1), bench.work(2)
+    bench.swept()
+    start(bench, current)
+    assert bench.files() == []  # nothing happens where the agent waits
+    report = work(bench, lambda _store: ScriptedModel([answer()] * 2))
+    assert (report.jobs_done, report.jobs_failed) == (1, 0)
+    assert set(bench.traces()) == {done.session_id}  # the session at work is not over
+    with bench.space.store() as store:
+        assert store.jobs.all() == []
+
+
+@pytest.mark.rows("EXT-01")
+def test_the_end_of_a_session_asks_for_its_own_trace(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    start(bench, log, "session_end")
+    work(bench, no_model)
+    assert set(bench.traces()) == {log.session_id}
+
+
+@pytest.mark.rows("EXT-01")
+def test_a_failure_is_a_warning_and_fails_no_session(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    start(bench, log)
+    bench.work(3)
+
+    def broken(_store: Store) -> Model | None:
+        raise ModelUnavailable("no key")
+
+    bench.swept()
+    report = work(bench, broken)
+    assert (report.jobs_done, report.jobs_failed) == (0, 1)
+    bench.logs = paths_of(bench).logs
+    (told,) = bench.said("extract_failed")
+    assert (told["level"], told["reason"]) == ("warning", "no key")
+    assert log.session_id in bench.space.sessions()
+
+
+@pytest.mark.rows("EXT-01")
+def test_a_session_that_is_gone_by_then_causes_no_work(bench: Bench) -> None:
+    gone = bench.work(1)
+    bench.work(2)
+    bench.swept()
+    start(bench, gone)
+    bench.space.forget(sessions=(gone.session_id,))
+    report = work(bench, unasked)
+    assert (report.jobs_done, report.jobs_failed) == (1, 0)
+    assert bench.files() == [] and bench.traces() == {}
+
+
+@pytest.mark.rows("EXT-02")
+@pytest.mark.parametrize(
+    ("told", "config"),
+    [
+        (record(transcript=None, flavor="codex"), Config()),
+        (record(), OFF),
+        (record(agent="a1"), Config()),
+    ],
+    ids=["ephemeral", "turned off", "sub-agent"],
+)
+def test_skipped_sessions_touch_neither_store_nor_files(
+    told: SpoolRecord, config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def touched(*_: object) -> None:
+        raise AssertionError("a file was looked at")
+
+    monkeypatch.setattr("session_memory.memory.duty.read_project_rules", touched)
+    store: Any = Untouchable()
+    assert why_not(told, config) is not None
+    assert enqueue(store, [msgspec.structs.replace(told, cwd="/work/shop")], config, 1) == 0
+    with pytest.raises(AssertionError):  # and this would have noticed
+        enqueue(store, [record(cwd="/work/shop")], Config(), 1)
+
+
+def test_pauses_and_projects_that_ask_for_it_are_left_alone(bench: Bench, tmp_path: Path) -> None:
+    bench.swept()
+    repo = tmp_path / "repo"
+    (repo / ".git").mkdir(parents=True)
+    (repo / "src").mkdir()
+    here = record(cwd=str(repo / "src"))
+    assert not is_opted_out(str(repo / "src")) and not is_opted_out(None)
+    with bench.space.store() as store:
+        assert enqueue(store, [here], Config(), 1, paused=lambda at: at == 100) == 0
+        (repo / ".session-memory.toml").write_text("enabled = false\n")
+        assert enqueue(store, [here], Config(), 1) == 0
+        (repo / ".session-memory.toml").unlink()
+        assert enqueue(store, [here], Config(), 1) == 1
+
+
+@pytest.mark.rows("EXT-56")
+def test_turned_off_nothing_is_made_and_no_tool_hands_out_memories_by_id(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    start(bench, log, "session_end")
+    assert work(bench, unasked, OFF).jobs_done == 1
+    assert bench.files() == [] and bench.traces() == {}
+    source = Path(__file__).parents[2] / "src"
+    named = [path for path in source.rglob("*.py") if "get_memory" in path.read_text("utf-8")]
+    assert named == []
+
+
+def test_a_start_asks_once_and_other_events_never() -> None:
+    assert KIND == "memory.extract"
+    assert why_not(record(), Config()) is None
+    assert why_not(record(event="stop"), Config()) is not None
+    assert why_not(record(event="subagent_start"), Config()) is not None
+
+
+def test_the_places_that_changed_are_handed_on(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    start(bench, log, "session_end")
+    handed: list[str] = []
+    touched: Callable[..., None] = lambda _store, roots: handed.extend(roots)  # noqa: E731
+    state = bench.space.root / "state"
+    state.mkdir()
+    duty = handlers(paths_of(bench), Config(), lambda: bench.space.now, no_model, touched)
+    Worker(bench.space.surroundings(), state, "token", duty).run()
+    assert handed == ["/work/shop"]

@@ -1,0 +1,125 @@
+"""What was forgotten stands in no file, row, job or log of memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.memory.remembering import Bench, answer
+from tests.memory.test_duty import record
+
+from session_memory.memory.duty import enqueue
+from session_memory.memory.forgetting import forget_jobs, forget_sessions, reword
+from session_memory.memory.layout import MEMORY, REBUILD, SUMMARY, memory_root
+from session_memory.memory.yours import page_of, yours_in
+from session_memory.redact import Redactor
+from session_memory.settings import Config
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.scripted_model import ScriptedModel
+
+
+@pytest.fixture
+def remembered(bench: Bench) -> tuple[Bench, ClaudeLog, ClaudeLog]:
+    """Two sessions of one project, and a memory made of both."""
+    gone, stays = bench.work(1), bench.work(2)
+    bench.swept().extract(ScriptedModel([answer(summary="one"), answer(summary="two")]))
+    folder = memory_root(bench.data, "/work/shop")
+    made = f"# Memory\n\n- from both (trace: `{gone.session_id}`)\n"
+    (folder / MEMORY).write_text(page_of("\n- my own note\n", made))
+    (folder / SUMMARY).write_text(made)
+    return bench, gone, stays
+
+
+def everything(root: Path) -> str:
+    return "".join(
+        f"{path}\n{path.read_text(errors='replace')}" for path in root.rglob("*") if path.is_file()
+    )
+
+
+def test_a_session_leaves_no_file_and_no_line_and_the_rest_is_marked_to_be_made_anew(
+    remembered: tuple[Bench, ClaudeLog, ClaudeLog],
+) -> None:
+    bench, gone, stays = remembered
+    sessions = [bench.space.session(gone.session_id)]
+    bench.space.forget(sessions=(gone.session_id,))
+    assert forget_sessions(bench.data, bench.logs, sessions) == 1
+    left = everything(bench.data / "memories")
+    assert gone.session_id not in left and stays.session_id in left
+    assert not bench.logs.exists() or gone.session_id not in everything(bench.logs)
+    folder = memory_root(bench.data, "/work/shop")
+    assert (folder / REBUILD).exists()
+    assert yours_in((folder / MEMORY).read_text()) == "\n- my own note\n"
+    with bench.space.store() as store:
+        assert store.traces(gone.session_id) == []
+
+
+def test_a_memory_that_only_names_the_session_is_made_anew_too(
+    remembered: tuple[Bench, ClaudeLog, ClaudeLog],
+) -> None:
+    bench, gone, _ = remembered
+    session = bench.space.session(gone.session_id)
+    for path in bench.files():
+        if path.name.startswith(gone.session_id):
+            path.unlink()  # pruned long ago
+    assert forget_sessions(bench.data, bench.logs, [session]) == 0
+    assert gone.session_id not in everything(bench.data / "memories")
+
+
+def test_forgetting_nothing_changes_nothing(
+    remembered: tuple[Bench, ClaudeLog, ClaudeLog],
+) -> None:
+    bench, _, _ = remembered
+    before = everything(bench.data / "memories")
+    assert forget_sessions(bench.data, bench.logs, []) == 0
+    assert everything(bench.data / "memories") == before
+
+
+def test_a_text_is_replaced_in_rows_and_files(
+    remembered: tuple[Bench, ClaudeLog, ClaudeLog],
+) -> None:
+    bench, _, _ = remembered
+    with bench.space.store() as store:
+        changed = reword(
+            store, bench.data, bench.logs, lambda text: text.replace("parse.py", "[FORGOTTEN]")
+        )
+        assert changed == 2
+        store.erase_traces()
+        assert store.traces("- changed parse.py") == []
+    assert "[FORGOTTEN]" in next(iter(bench.traces().values())).trace_summary
+    assert (memory_root(bench.data, "/work/shop") / REBUILD).exists()
+    traces = [path for path in bench.files() if path.parent.name == "trace_summaries"]
+    assert len(traces) == 2 and all(path.stat().st_mode & 0o077 == 0 for path in traces)
+
+
+def test_a_rescan_finds_secrets_that_older_rules_let_through(bench: Bench) -> None:
+    bench.work(1)
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    bench.swept().extract(ScriptedModel([answer()]))
+    (path,) = bench.files()
+    path.write_text(path.read_text() + f"- push with {secret}\n")
+    with bench.space.store() as store:
+        redactor = Redactor(store.tag_key)
+        assert reword(store, bench.data, bench.logs, redactor.redact_text) == 1
+        assert reword(store, bench.data, bench.logs, redactor.redact_text) == 0
+    assert secret not in path.read_text() and "[REDACTED_SECRET" in path.read_text()
+
+
+def test_background_work_that_names_a_forgotten_session_goes(bench: Bench) -> None:
+    bench.swept()
+    with bench.space.store() as store:
+        enqueue(store, [record("one"), record("two")], Config(), 1)
+        forget_jobs(store, {"claude:one"})
+        assert [job.key for job in store.jobs.all()] == ["start:claude:two"]
+
+
+def test_a_trace_the_user_removed_comes_back_only_when_the_session_goes_on(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept().extract(ScriptedModel([answer()]))
+    number = bench.space.session(log.session_id).id
+    with bench.space.store() as store:
+        assert store.memories.drop(number) and not store.memories.drop(number)
+    assert bench.traces() == {} and bench.extract().candidates == 0
+    log.prompt("and now the printer of the shop")
+    log.edit("/work/shop/print.py", "a", "b")
+    bench.space.write(log)
+    assert len(bench.swept().extract(ScriptedModel([answer()])).written) == 1

@@ -1,0 +1,129 @@
+"""`session-memory memory` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.memory.remembering import Bench
+
+from session_memory.memory.layout import MEMORY, memory_root
+
+
+class Shell:
+    """The program in a process of its own, on a swept workspace."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.config = str(bench.space.write_config())
+
+    def run(self, *arguments: str, ok: int = 0) -> str:
+        done = self.bench.space.run("--config", self.config, "memory", *arguments)
+        assert done.returncode == ok, done.stderr
+        return done.stdout
+
+    def json(self, *arguments: str) -> dict[str, Any]:
+        return json.loads(self.run(*arguments, "--json"))
+
+
+@pytest.fixture
+def shell(bench: Bench) -> Shell:
+    for seed in range(1, 11):
+        bench.work(seed)
+    bench.swept()
+    return Shell(bench)
+
+
+def test_extract_shows_reads_and_is_done(shell: Shell) -> None:
+    plan = shell.json("extract", "--dry-run")
+    assert len(plan["candidates"]) == 8 and shell.bench.files() == []
+    assert shell.json("extract")["candidates"] == 8
+    assert len(shell.bench.files()) == 8
+    report = shell.json("extract", "--now")
+    assert (report["candidates"], report["touched"]) == (2, ["/work/shop"])
+    status = shell.json("status")
+    assert status["roots"] == {"/work/shop": 10} and status["due"] == []
+    assert "0 sessions are due" in shell.run("status")
+
+
+def test_one_session_or_one_project_can_be_asked_for(shell: Shell) -> None:
+    shell.bench.work(11, cwd="/work/other")
+    log = shell.bench.work(12)
+    shell.bench.swept()
+    assert shell.json("extract", "--project", "/work/other")["touched"] == ["/work/other"]
+    assert len(shell.bench.files()) == 1
+    shell.json("extract", "--session", log.session_id)
+    shell.json("extract", "--session", log.session_id)  # also again, whatever is known of it
+    assert len(shell.bench.files()) == 2
+
+
+def test_show_path_and_why(shell: Shell) -> None:
+    shell.run("extract", "--now")
+    shown = shell.run("show", "--project", "/work/shop")
+    assert len(shown.splitlines()) == 10 and "`pytest -q`" in shown
+    name = shell.json("show", "--project", "/work/shop")["traces"][0]["thread_id"]
+    assert shell.run("show", name).startswith("# fix the parser")
+    folder = memory_root(shell.bench.data, "/work/shop")
+    assert shell.run("path", "--project", "/work/shop").strip() == str(folder)
+
+
+def test_why_names_the_session_and_quotes_the_event(shell: Shell) -> None:
+    shell.run("extract", "--now")
+    found = shell.json("why", "parser of module 3 now reads")["evidence"]
+    (line,) = [one for one in found if one["line"].startswith("The agent reported")]
+    (quote,) = line["quotes"]
+    assert quote["text"] == "The parser of module 3 now reads empty lines too."
+    assert line["session"] in shell.bench.space.sessions()
+    by_event = shell.json("why", f"[e:{quote['event']}]")["evidence"]
+    assert line in by_event
+    assert shell.json("why", line["trace"])["evidence"]
+    assert (
+        "nothing in memory says"
+        in shell.bench.space.run("--config", shell.config, "memory", "why", "no such words").stderr
+    )
+
+
+def test_forget_removes_one_trace(shell: Shell) -> None:
+    shell.run("extract", "--now")
+    name = shell.json("show", "--project", "/work/shop")["traces"][0]["thread_id"]
+    shell.run("forget", name, "--dry-run")
+    assert len(shell.bench.files()) == 10
+    shell.run("forget", name)
+    assert len(shell.bench.files()) == 9 and name not in shell.bench.traces()
+    assert shell.json("extract", "--now")["candidates"] == 0
+    assert "removed by the user" in shell.run("status")
+
+
+def test_what_the_user_writes_is_kept_wherever_it_was_typed(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = shell.bench.space.root / "editor.py"
+    editor.write_text(
+        "import sys, pathlib\n"
+        "page = pathlib.Path(sys.argv[1])\n"
+        "page.write_text('- typed at the top\\n' + page.read_text())\n"
+    )
+    monkeypatch.setenv("EDITOR", f"{sys.executable} {editor}")
+    shell.run("edit", "--project", "/work/shop")
+    page = memory_root(shell.bench.data, "/work/shop") / MEMORY
+    text = page.read_text()
+    assert text.index("<!-- yours") < text.index("- typed at the top") < text.index("<!-- end of")
+    assert page.stat().st_mode & 0o077 == 0
+    monkeypatch.delenv("EDITOR")
+    monkeypatch.delenv("VISUAL", raising=False)
+    assert (
+        "no editor is set"
+        in shell.bench.space.run(
+            "--config", shell.config, "memory", "edit", "--project", "/work/shop"
+        ).stderr
+    )
+    assert page.read_text() == text
+
+
+def test_without_a_store_extract_says_so_and_ends_well(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    done = bench.space.run("--config", str(bench.space.write_config()), "memory", "extract")
+    assert done.returncode == 0 and "nothing was captured yet" in done.stderr
