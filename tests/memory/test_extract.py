@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.memory.remembering import Bench, after, answer, unasked
+from tests.memory.remembering import GOOD, Bench, after, answer, unasked
 
 from session_memory.errors import (
     BudgetSpent,
@@ -344,3 +344,22 @@ def test_a_session_whose_raw_text_was_evicted_is_distilled(bench: Bench) -> None
     report = bench.extract(ScriptedModel([]))
     assert len(report.written) == 1
     assert "pytest -q" in next(iter(bench.traces().values())).trace_summary
+
+
+def test_a_pass_killed_between_file_and_row_is_done_again_without_a_second_file(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.work(1)
+    bench.swept()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken, pytest.raises(KeyboardInterrupt):
+        broken.setattr(SqliteMemories, "save", killed)
+        bench.extract(ScriptedModel([answer()]))
+    assert bench.traces() == {} and len(bench.files()) == 1
+    bench.extract(ScriptedModel([answer(trace=GOOD.replace("Fixed", "Mended"))]))
+    assert len(bench.traces()) == 1
+    (path,) = bench.files()
+    assert "Mended the parser" in path.read_text()

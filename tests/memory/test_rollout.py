@@ -41,7 +41,7 @@ MIXED = [
 def test_response_and_compacted_items_of_every_kind_are_shown_and_nothing_else() -> None:
     shown = select_items(MIXED)
     assert [one["type"] for one in shown] == [*sorted(KINDS), "message"]
-    text = serialise(shown)
+    text = serialise(shown).decode()
     assert not any(word in text for word in ("meta", "turn_context", "token_count", '"cwd"'))
 
 
@@ -129,7 +129,7 @@ def test_instructions_of_the_harness_our_own_packs_and_copies_of_a_fork_are_not_
         event("user_prompt", pack),
         event("user_prompt", "told in the parent", inherited=True),
     ]
-    shown = serialise(select_items(lines_of(events)))
+    shown = serialise(select_items(lines_of(events))).decode()
     assert "and now?" in shown
     for hidden in ("AGENTS.md", "hook ran", "overloaded", "old memory", "told in the parent"):
         assert hidden not in shown
@@ -154,3 +154,17 @@ def test_a_genuine_shape_comes_through_whole(bench: Bench) -> None:
     ]
     assert items[2]["input"] == "pytest -q" and items[3]["exit_code"] == 1
     assert "the parser was at fault" in str(items[5]["content"]) and items[5]["role"] == "assistant"
+
+
+@given(st.lists(st.text(max_size=40), max_size=30), st.integers(1, 200))
+def test_a_bounded_array_keeps_both_ends_and_is_whole_where_it_fits(
+    texts: list[str], enough: int
+) -> None:
+    items = select_items([Line("response_item", {"text": text}, "message") for text in texts])
+    whole, held = serialise(items), serialise(items, enough)
+    assert isinstance(json.loads(held), list)
+    assert held[:enough] == whole[:enough] and held[-enough:] == whole[-enough:]
+    if len(whole) <= enough:
+        assert held == whole
+    longest = max(map(len, map(serialise, ([item] for item in items))), default=2)
+    assert len(held) <= 2 * enough + 2 * longest + 4 + len(items)

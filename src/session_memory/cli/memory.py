@@ -20,7 +20,7 @@ from session_memory.cli.memory_output import (
 )
 from session_memory.cli.output import emit_json
 from session_memory.cli.stores import reading
-from session_memory.errors import NotFound, Refused, StoreMissing
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
 from session_memory.memory.duty import surroundings
 from session_memory.memory.evidence import evidence_for
 from session_memory.memory.extract import Around, Report, pipeline
@@ -93,7 +93,7 @@ def extract(
 
 
 def _exit(report: Report) -> int:
-    return 3 if any(not one.final for one in report.dropped) else 0
+    return EXIT_WARNINGS if any(not one.final for one in report.dropped) else EXIT_OK
 
 
 def _wanted(

@@ -16,7 +16,7 @@ from session_memory.memory.prompting import (
     Warn,
     stage_one,
 )
-from session_memory.memory.rollout import lines_of, select_items, serialise
+from session_memory.memory.rollout import kept_items, lines_of, serialise
 from session_memory.memory.select import candidates, scanned
 from session_memory.memory.story import Source
 from session_memory.model.cut import cut
@@ -103,11 +103,11 @@ def load_source(store: Store, candidate: Candidate) -> Source:
 
 def load_request(store: Store, candidate: Candidate, redactor: Redactor, warn: Warn) -> Request:
     """The question to a model: the whole conversation, redacted before it is cut."""
-    items = select_items(lines_of(store.events(candidate.session.id, texts=True)))
-    redacted = redactor.redact_json(serialise(items).encode()).decode("utf-8", "replace")
+    items = kept_items(lines_of(store.events(candidate.session.id, texts=True)))
+    redacted = redactor.redact_json(serialise(items, MAX_PROMPT_BYTES)).decode("utf-8", "replace")
     shown = cut(render(redacted), MAX_PROMPT_BYTES, PROMPT_CUT)
     if shown.truncated:
-        warn(f"conversation of {len(redacted)} characters truncated")
+        warn(f"the conversation was cut to {MAX_PROMPT_BYTES} bytes")
     return stage_one(candidate.path, shown.text, warn)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
@@ -27,6 +28,7 @@ KINDS: frozenset[ItemKind] = frozenset(ItemKind.__args__)
 LineType = Literal["session_meta", "turn_context", "event_msg", "response_item", "compacted"]
 Body = dict[str, str | int | bool | None]
 
+_encode = msgspec.json.Encoder().encode
 _SPOKEN = frozenset(("command", "queued_prompt"))
 """Labels of injected text that a person typed."""
 
@@ -130,22 +132,45 @@ def _message(role: str, text: str, event: SessionEvent) -> Line:
     return Line("response_item", body, "message")
 
 
-def select_items(lines: Iterable[Line], wanted: Filter = EVERYTHING) -> list[Body]:
+def kept_items(lines: Iterable[Line], wanted: Filter = EVERYTHING) -> Iterator[Body]:
     """The items a filter keeps, in order; a compaction counts as what the assistant said."""
-    kept: list[Body] = []
+    count = 0
     for line in lines:
-        if wanted.max_items is not None and len(kept) >= wanted.max_items:
-            break
+        if wanted.max_items is not None and count >= wanted.max_items:
+            return
         if line.type == "response_item":
             if wanted.keep_response_items and line.kind in wanted.kinds:
-                kept.append(line.body)
+                count += 1
+                yield line.body
         elif line.type == "compacted" and wanted.keep_compacted_items and "message" in wanted.kinds:
             said = line.body.get("message")
             body: Body = {"type": "message", "role": "assistant", "content": said}
-            kept.append({**body, "event": line.body.get("event")})
-    return kept
+            count += 1
+            yield {**body, "event": line.body.get("event")}
 
 
-def serialise(items: list[Body]) -> str:
-    """One JSON array."""
-    return msgspec.json.encode(items).decode("utf-8")
+def select_items(lines: Iterable[Line], wanted: Filter = EVERYTHING) -> list[Body]:
+    """The items a filter keeps, at once."""
+    return list(kept_items(lines, wanted))
+
+
+def serialise(items: Iterable[Body], enough: int | None = None) -> bytes:
+    """One JSON array.
+
+    Of a conversation longer than twice `enough` bytes only so much is held, from its beginning and
+    from its end: the rest is cut out later anyway, and a log may be larger than memory.
+    """
+    head: list[bytes] = []
+    tail: deque[bytes] = deque()
+    in_head = in_tail = 0
+    for item in items:
+        data = _encode(item)
+        if enough is None or in_head <= enough:
+            head.append(data)
+            in_head += len(data)
+            continue
+        tail.append(data)
+        in_tail += len(data)
+        while in_tail - len(tail[0]) > enough:
+            in_tail -= len(tail.popleft())
+    return b"[" + b",".join((*head, *tail)) + b"]"
