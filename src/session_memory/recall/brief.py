@@ -25,10 +25,11 @@ from session_memory.recall.items import (
 )
 from session_memory.recall.material import Material
 from session_memory.recall.work import OpenWorkAnswer, open_work
-from session_memory.store.scopes import Closure, ContextSync
+from session_memory.store.scopes import Closure, ContextSync, ScopeTotals
 
 LISTED = 5
 _ALIASES = 8
+_FEW = 3
 
 
 class ProjectAnswer(msgspec.Struct, frozen=True):
@@ -99,6 +100,8 @@ class Kept(msgspec.Struct, frozen=True):
 
     syncs: tuple[ContextSync, ...]
     closures: tuple[Closure, ...]
+    totals: ScopeTotals
+    turns: int
 
 
 def brief(material: Material, found: Breadth, kept: Kept, now: int) -> BriefAnswer:
@@ -112,13 +115,13 @@ def _brief(
 ) -> BriefAnswer:
     """A part that stands inside another part is told once."""
     kept, compared, now = known
-    scope, state, totals = material.scope, material.state, material.totals
+    scope, state, totals = material.scope, material.state, kept.totals
     newest = material.observations[: -LISTED - 1 : -1]
     return BriefAnswer(
         project=_project(scope.project),
         counts=Counts(
             sessions=found.session_count,
-            turns=totals.turns,
+            turns=kept.turns,
             observations=totals.observations,
             active_decisions=state.decision_count,
         ),
@@ -129,10 +132,15 @@ def _brief(
         open_work=open_work(material, limits, checked=False),
         completion_check=check(material, limits),
         recent_changes=recent_changes(material, compared, limits),
-        scope_guard=scope_guard(material, found, limits, now, checked=False),
-        context_metrics=_context(material, kept.syncs),
+        scope_guard=scope_guard(material, _fewer(found), limits, now, checked=False),
+        context_metrics=_context(totals.chars, kept.syncs),
         closure_metrics=_closing(kept.closures),
     )
+
+
+def _fewer(found: Breadth) -> Breadth:
+    """The same breadth with fewer sources and lanes named: mem_scope_guard names more."""
+    return msgspec.structs.replace(found, sources=found.sources[:_FEW], lanes=found.lanes[:_FEW])
 
 
 def _project(project: Project) -> ProjectAnswer:
@@ -146,10 +154,10 @@ def _project(project: Project) -> ProjectAnswer:
     )
 
 
-def _context(material: Material, syncs: tuple[ContextSync, ...]) -> ContextMetrics:
+def _context(chars: int, syncs: tuple[ContextSync, ...]) -> ContextMetrics:
     written = [sync.at for sync in syncs if not sync.skipped]
     return ContextMetrics(
-        source_char_count=material.totals.chars,
+        source_char_count=chars,
         syncs=len(written),
         skipped_syncs=len(syncs) - len(written),
         last_sync_at=iso(max(written, default=None)),

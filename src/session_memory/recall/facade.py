@@ -80,6 +80,8 @@ class Recall:
         kept = Kept(
             tuple(self._store.syncs.all(scope.project.id)),
             tuple(self._store.closures.all(scope.project.id, session)),
+            self._store.scopes.totals(scope.ids),
+            self._store.scopes.turns(scope.ids),
         )
         return brief(material, self._breadth(scope), kept, self._clock())
 

@@ -26,6 +26,9 @@ STATEFUL: tuple[ObservationType, ...] = (
     "completion_claim",
 )
 _SPOKEN: tuple[ObservationType, ...] = ("user_request", "session_summary")
+WINDOW_BYTES = 2_000_000
+"""Observations that are read for one answer, about seven thousand: enough for hundreds of sessions,
+and few enough to answer at once in a project of thousands."""
 _ALL = 1_000_000_000
 UNCUT = StateLimits(_ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL)
 """Answers cut their own lists; counts and order come from all of it."""
@@ -40,6 +43,8 @@ class Material(msgspec.Struct, frozen=True):
     state: OperationalState
     totals: ScopeTotals
     pool_limit: int
+    older: int
+    """Sessions too far back to be read; they are counted and named, but nothing is told of them."""
 
 
 class Freshness(msgspec.Struct, frozen=True):
@@ -56,7 +61,7 @@ class Freshness(msgspec.Struct, frozen=True):
 def gather(store: Store, scope: Scope) -> Material:
     """Read what a scope said."""
     limit = PROJECT_POOL if scope.session is None else SESSION_POOL
-    sessions = scope.ids
+    sessions = window(scope)
     stateful = store.scopes.observed(sessions, STATEFUL)
     spoken = store.scopes.observed(sessions, _SPOKEN, limit)
     observations = tuple(sorted((*stateful, *spoken), key=_time))
@@ -66,7 +71,19 @@ def gather(store: Store, scope: Scope) -> Material:
         state=derive_state(observations, limits=UNCUT),
         totals=store.scopes.totals(sessions),
         pool_limit=limit,
+        older=len(scope.lines) - len(sessions),
     )
+
+
+def window(scope: Scope, room: int = WINDOW_BYTES) -> list[int]:
+    """The latest sessions, as many as there is room for; the latest one in any case."""
+    taken: list[int] = []
+    for line in scope.lines:
+        room -= line.observed_bytes
+        if room < 0 and taken:
+            break
+        taken.append(line.id)
+    return taken
 
 
 def freshness(material: Material, now: int) -> Freshness:

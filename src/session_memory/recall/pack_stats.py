@@ -71,6 +71,7 @@ class PackStats(msgspec.Struct, frozen=True, kw_only=True):
     source_session_count: int
     source_sessions: tuple[SourceSession, ...]
     source_sessions_truncated: bool
+    older_sessions_not_read: int
     source_sub_scope_count: int
     source_sub_scopes: tuple[str, ...]
     candidate_lanes: tuple[CandidateLane, ...]
@@ -145,6 +146,7 @@ def _scoped(material: Material, found: Breadth) -> dict[str, Any]:
         "source_session_count": found.session_count,
         "source_sessions": found.sources,
         "source_sessions_truncated": found.session_count > len(found.sources),
+        "older_sessions_not_read": material.older,
         "source_sub_scope_count": sum(1 for lane in found.lanes if lane.inferred_sub_scope),
         "source_sub_scopes": found.names,
         "candidate_lanes": found.lanes[:MAX_LANES] if found.broad else (),

@@ -31,6 +31,8 @@ class SessionLine(msgspec.Struct, frozen=True):
     """A program's own prompt was left out of the label."""
     resolved_by: str | None
     """How its project was found (IDN-06)."""
+    observed_bytes: int = 0
+    """What its observations take."""
 
 
 class SessionCounts(msgspec.Struct, frozen=True):
@@ -44,7 +46,6 @@ class SessionCounts(msgspec.Struct, frozen=True):
 class ScopeTotals(msgspec.Struct, frozen=True):
     """All that was observed in a scope, and shown to nobody yet."""
 
-    turns: int = 0
     observations: int = 0
     chars: int = 0
     last_at: int | None = None
@@ -87,6 +88,10 @@ class Scopes(Protocol):
 
     def totals(self, sessions: list[int]) -> ScopeTotals:
         """How much they said together, without what is of an excluded status."""
+        ...
+
+    def turns(self, sessions: list[int]) -> int:
+        """How many turns they had together."""
         ...
 
     def observed(

@@ -14,7 +14,7 @@ _LINE = """
 SELECT s.id, s.flavor, s.external_id, s.project_id, s.started_at, s.ended_at, s.cwd, s.title,
   s.client_version, s.source_kind, s.parent_external_id, s.low_value,
   s.metadata ->> 'operational_label', s.metadata ->> 'internal_prompt_suppressed',
-  s.metadata ->> 'project_resolution_source'
+  s.metadata ->> 'project_resolution_source', s.observed_bytes
 FROM session s
 """
 _COLUMNS = "type, status, text, importance, session_id, event_id, origin, hash, at, source"
@@ -65,12 +65,16 @@ class SqliteScopes:
             f" WHERE {_THESE} AND status NOT IN ({_EXCLUDED})",
             (_list(sessions),),
         )
-        (turns,), *_ = rows(
+        return ScopeTotals(count, chars, last)
+
+    def turns(self, sessions: list[int]) -> int:
+        """How many turns they had together."""
+        (found,), *_ = rows(
             self._db,
             f"SELECT coalesce(sum(body ->> 'turns'), 0) FROM digest WHERE {_THESE}",
             (_list(sessions),),
         )
-        return ScopeTotals(int(turns), count, chars, last)
+        return int(found)
 
     def observed(
         self, sessions: list[int], types: tuple[ObservationType, ...], limit: int | None = None
@@ -101,7 +105,9 @@ class SqliteScopes:
 
 
 def _line(row: Row) -> SessionLine:
-    return SessionLine(*row[:13], suppressed=bool(row[13]), resolved_by=row[14])
+    return SessionLine(
+        *row[:13], suppressed=bool(row[13]), resolved_by=row[14], observed_bytes=row[15]
+    )
 
 
 def _list(values: Any) -> str:
