@@ -12,7 +12,8 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line
-from session_memory.core.catalog import Catalog, Proposal, Status
+from session_memory.cli.review_sync import sync
+from session_memory.core.catalog import Catalog, Proposal, Retirement, Status
 from session_memory.errors import EXIT_WARNINGS, Ambiguous, NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -219,6 +220,9 @@ def propose(app: App, file: Any, dry_run: bool) -> None:
     _carry_out(app, decide, dry_run)
 
 
+command.add_command(sync)
+
+
 def _given(file: Any) -> list[Proposal]:
     try:
         return msgspec.json.decode(file.read(INPUT_LIMIT), type=list[Proposal])
@@ -298,11 +302,29 @@ def _note_in_store(app: App, catalog: Catalog) -> None:
 
 
 def _catalog(app: App) -> Catalog:
+    """What files say, and what measuring proposes."""
     from session_memory.curate.catalog import read_catalog
 
-    catalog = read_catalog(app.paths.data)
+    catalog = msgspec.structs.replace(read_catalog(app.paths.data), retirements=_retirements(app))
     _warn_of_missing(app, catalog)
     return catalog
+
+
+def _retirements(app: App) -> dict[str, Retirement]:
+    """Patterns that were measured and did not help."""
+    from session_memory.cli.stores import reading
+    from session_memory.measure.report import verdict_sentence
+    from session_memory.measure.stages import latest_effects
+
+    if not app.paths.store_db.exists():
+        return {}
+    with reading(app) as store:
+        effects = latest_effects(store.effects.all())
+    return {
+        name: Retirement(one.version, one.verdict, verdict_sentence(one))
+        for name, one in effects.items()
+        if one.retires
+    }
 
 
 def _warn_of_missing(app: App, catalog: Catalog) -> None:

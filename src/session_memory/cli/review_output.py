@@ -50,6 +50,7 @@ def described(
         "snapshot": ground.snapshot,
         "evidence": ground.evidence,
         "gate": _gate_facts(ground.gate),
+        "retirement": catalog.retirement(name),
         "warnings": bloat_warnings(catalog, entry, policy.max_patterns, said),
     }
 
@@ -86,6 +87,9 @@ def as_text(row: dict[str, Any], now: int) -> str:
     ]
     if row["edited_by_hand"]:
         lines.append("  edited by hand: approve it to take the new text")
+    if retirement := row["retirement"]:
+        lines.append(f"  measured: {one_line(retirement.reason)}")
+        lines.append(f"  proposed: review retire {row['id']}; review approve {row['id']} keeps it")
     lines += [f"  warning: {one_line(warning.message)}" for warning in row["warnings"]]
     for item in row["evidence"]:
         lines.append(

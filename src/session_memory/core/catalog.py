@@ -157,11 +157,20 @@ class Pattern(msgspec.Struct, frozen=True):
         return self.text != self.current.text
 
 
+class Retirement(msgspec.Struct, frozen=True):
+    """What measuring found against one version of a pattern; only a person takes it out of use."""
+
+    version: int
+    verdict: str
+    reason: str
+
+
 class Catalog(msgspec.Struct, frozen=True):
-    """Every pattern that was ever decided on, and the proposals that detection last made."""
+    """Every pattern that was ever decided on, and what detection and measuring last proposed."""
 
     patterns: dict[str, Pattern] = {}
     proposals: dict[str, Proposal] = {}
+    retirements: dict[str, Retirement] = {}
 
     @property
     def revision(self) -> int:
@@ -174,7 +183,14 @@ class Catalog(msgspec.Struct, frozen=True):
 
     def with_pattern(self, pattern: Pattern) -> Catalog:
         """The catalog after a decision."""
-        return Catalog({**self.patterns, pattern.id: pattern}, self.proposals)
+        return Catalog({**self.patterns, pattern.id: pattern}, self.proposals, self.retirements)
+
+    def retirement(self, name: str) -> Retirement | None:
+        """The proposal to retire a pattern in use; one about an older version has lapsed."""
+        found = self.retirements.get(name)
+        if found is None or self.status(name) not in LIVE:
+            return None
+        return found if self.patterns[name].current.number == found.version else None
 
 
 def check_id(name: str) -> None:

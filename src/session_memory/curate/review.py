@@ -163,7 +163,7 @@ def _last_decision(catalog: Catalog) -> tuple[Pattern, int]:
 def propose(catalog: Catalog, found: Iterable[Proposal], clean: Clean) -> Catalog:
     """The catalog with what detection found. A decision stands however much evidence arrives."""
     fresh = {proposal.id: clean_proposal(proposal, clean) for proposal in found}
-    return Catalog(catalog.patterns, {**catalog.proposals, **fresh})
+    return replace(catalog, proposals={**catalog.proposals, **fresh})
 
 
 def regate(catalog: Catalog, at: int, policy: Curate) -> tuple[Reviewed, ...]:
@@ -209,13 +209,13 @@ def grounds(catalog: Catalog, name: str, policy: Curate) -> Grounds:
 
 
 def awaits_decision(catalog: Catalog, name: str, policy: Curate) -> bool:
-    """Whether a person should look: a candidate, a text edited by hand, or evidence that grew."""
+    """Whether a person should look: a candidate, an edited text, evidence that grew, no effect."""
     pattern, status = catalog.patterns.get(name), catalog.status(name)
     if status == "candidate" or pattern is None:
         return True
-    return pattern.is_edited or (
-        status == "provisional" and grounds(catalog, name, policy).gate.distributes
-    )
+    if pattern.is_edited or catalog.retirement(name) is not None:
+        return True
+    return status == "provisional" and grounds(catalog, name, policy).gate.distributes
 
 
 def distributable(catalog: Catalog, policy: Curate) -> tuple[Pattern, ...]:

@@ -132,6 +132,14 @@ class SqlitePatterns:
         if not changed:
             raise NotFound(f"no pattern {pattern}", hint="run `session-memory detect` first")
 
+    def restore(self, decided: Iterable[tuple[str, str, str, PatternStatus]], now_ms: int) -> int:
+        """Take over decisions (id, kind, type, status) as files tell them; returns what changed.
+
+        A pattern without a row gets one, without words or figures: detection adds them.
+        """
+        with transaction(self._db):
+            return sum(len(rows(self._db, _RESTORE, (*one, now_ms))) for one in decided)
+
     def save_candidates(self, found: Iterable[Candidate], now_ms: int) -> None:
         """Renew the figures of every pattern found; undecided ones without evidence go."""
         kept = {one.id: one for one in found}
@@ -164,6 +172,13 @@ _RENEWED = [name for name in _COLUMNS.split(", ") if name not in _LASTING]
 _UPSERT = (
     f"INSERT INTO pattern ({_COLUMNS}) VALUES ({', '.join('?' * 18)}) ON CONFLICT (id) DO UPDATE"
     f" SET {', '.join(f'{name} = excluded.{name}' for name in _RENEWED)}"
+)
+
+
+_RESTORE = (
+    f"INSERT INTO pattern ({_COLUMNS}) VALUES (?1, ?2, ?3, '', '', ?4, 0, 0, 0, '{{}}', '{{}}',"
+    " NULL, 0, 0, NULL, NULL, ?5, ?5) ON CONFLICT (id) DO UPDATE SET status = excluded.status,"
+    " updated_at = excluded.updated_at WHERE status != excluded.status RETURNING 1"
 )
 
 

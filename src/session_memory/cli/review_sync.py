@@ -1,0 +1,48 @@
+"""`session-memory review sync`: the store follows the catalog's files."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json
+from session_memory.core.catalog import Status
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="Show the outcome, write nothing.")
+@json_option
+@pass_app
+def sync(app: App, dry_run: bool) -> None:
+    """Bring the store in step with the catalog's files, which are the truth.
+
+    After files were changed by git or by hand, or rows were lost: decisions are taken over from
+    the files, figures are counted anew, the index is written anew. Texts edited by hand are named;
+    they count once approved.
+    """
+    from session_memory.curate.catalog import changing, read_catalog, write_patterns
+    from session_memory.detect.run import Wanted, detect
+    from session_memory.store.sqlite.patterns import open_patterns
+
+    data = app.paths.data
+    with nullcontext(read_catalog(data)) if dry_run else changing(data) as catalog:
+        decided: list[tuple[str, str, str, Status]] = [
+            (name, one.kind, one.type, one.current.status)
+            for name, one in sorted(catalog.patterns.items())
+        ]
+        with open_patterns(str(data), app.clock()) as patterns:
+            noted = patterns.statuses()
+            changed = [name for name, _, _, status in decided if noted.get(name) != status]
+            if not dry_run:
+                patterns.restore(decided, app.clock())
+                detect(patterns, Wanted(), app.clock())
+                write_patterns(data, catalog, ())
+    edited = [name for name, one in sorted(catalog.patterns.items()) if one.is_edited]
+    if app.json:
+        emit_json({"dry_run": dry_run, "changed": changed, "edited_by_hand": edited})
+        return
+    click.echo(f"{len(decided)} patterns in files, {len(changed)} decisions taken over")
+    for name in edited:
+        click.echo(f"{name} was edited by hand: `session-memory review approve {name}` takes it in")
