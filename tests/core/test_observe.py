@@ -76,7 +76,9 @@ def test_nods_and_pasted_terminals_ask_little(text: str) -> None:
     )
 
 
-@pytest.mark.parametrize("text", ["Rename the reader", "重命名读取器", "fix tests in parser"])
+@pytest.mark.parametrize(
+    "text", ["Rename the line reader", "重命名读取器", "fix flaky tests in parser"]
+)
 def test_short_requests_still_ask(text: str) -> None:
     assert not asks_little(text)
 
@@ -93,6 +95,7 @@ def test_an_input_that_only_nods_is_of_low_value() -> None:
     "probe",
     [
         "Reply with WORKER_READY only.",
+        "Write FizzBuzz in Python. Return only one Python code block.",
         "Reply with the exact marker WORKER_READY. Do not add an explanation.",
         "Use the mem_open_work tool and respond exactly as: OPEN=<n>",
         "Call mem_search for sqlite",
@@ -261,7 +264,7 @@ def test_a_failure_behind_a_pipe_is_seen_and_a_denied_or_harmless_one_is_not() -
 
 
 def test_a_claim_needs_work_and_a_sentence_that_claims() -> None:
-    claim = "All three bugs are fixed and pushed."
+    claim = "All three bugs of the reader are fixed and pushed."
     assert texts("completion_claim", user(ASKED), edit(), agent(f"{claim} More.")) == [claim]
     assert texts("completion_claim", user(ASKED), agent(claim)) == []
     assert texts("completion_claim", user(ASKED), edit(), agent("It is not fixed yet.")) == []
@@ -290,11 +293,11 @@ def test_a_queued_prompt_that_arrives_later_counts_once() -> None:
     found = said(
         user(ASKED),
         agent("On it, one moment please."),
-        injected("Add a flag for it", "queued_prompt"),
-        user("Add a flag for it"),
+        injected("Add a verbose flag for it", "queued_prompt"),
+        user("Add a verbose flag for it"),
         agent(ANSWER),
     )
-    assert [text for _, text in found].count("Add a flag for it") == 1
+    assert [text for _, text in found].count("Add a verbose flag for it") == 1
 
 
 def test_a_task_from_another_agent_is_summed_up_but_is_no_request_of_the_user() -> None:

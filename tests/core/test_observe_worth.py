@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.core.observing import SESSION, agent, edit, in_order, said, texts, user
+from tests.core.observing import SESSION, agent, edit, in_order, said, shell, texts, user
 
 from session_memory.core.inputs import asks_little
 from session_memory.core.observe import observe
@@ -23,6 +23,8 @@ NEXT = "Rename the reader to LineReader"
         "but I'm on main here, I added it normally.",
         "Review your changes to find potential issues",
         "also ensure we have a ticket",
+        "ok, create a new theme for me",
+        "once done clean up and checkout latest main",
         "ok, let me try the light theme, then we are good to go for a release",
         "i've enabled the hook. please push to the pr and merge this.",
         "yes, and fixup in the right commit + force push with lease",
@@ -37,11 +39,11 @@ def test_what_only_points_at_the_screen_asks_little(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Rename the reader",
+        "Rename the line reader",
         "please fix the origin URL",
         "retry_and_push should be deprecated",
         "review this one: https://example.org/pull/7",
-        "Is it done? But first rename the reader module.",
+        "is it done? But first rename the reader module.",
         "Das Kommando soll leere Zeilen überspringen",
         "重命名读取器",
     ],
@@ -110,6 +112,15 @@ def test_what_the_history_of_the_code_tells_is_of_low_value(answer: str) -> None
     assert texts("session_summary", user("commit and push"), agent(answer)) == []
     asked = said(user("commit and push"), edit("a.py"), agent(answer))
     assert [kind for kind, _ in asked] == ["session_summary"]  # files changed: that is told
+
+
+def test_an_answer_that_names_nothing_is_of_low_value() -> None:
+    answer = (
+        "Everything should be working smoothly now. Ready for the new release whenever you are!"
+    )
+    look = shell("git status", "a")
+    assert texts("session_summary", user(ASKED), look, agent(answer)) == []
+    assert texts("session_summary", user(ASKED), look, agent(ANSWER)) == [f"{ASKED} → {ANSWER}"]
 
 
 def test_a_turn_that_was_broken_off_is_told_only_if_it_was_the_last() -> None:

@@ -27,6 +27,8 @@ _PROBE = re.compile(
     r"\bmem_[a-z_]{3,40}\b|\brespond exactly as\b"
     r"|\b(?:reply|respond|answer) (?:only )?with"
     r" (?:exactly\b|the exact (?:marker|word|text|string)\b|\S{1,80} only\b)"
+    r"|\b(?:return|output|print|with) only (?:one|the|an?|valid)\b[^.\n]{0,40}"
+    r"\b(?:code block|json|word|number|letter)\b"
 )
 _PROBE_WORDS = ("mem_", "respond exactly", "with exactly", "the exact ", " only")
 _PROBE_CHARS = 2000
@@ -113,10 +115,16 @@ def is_probe(text: str) -> bool:
 
 def asks_little(typed: str) -> bool:
     """True for inputs that only nod, ship, paste or point: "yes", "commit and push", "not that"."""
+    if nods(typed):
+        return True
+    own = typed.strip()
+    return not stands_alone(own) or not stands_alone(_unshipped(own))
+
+
+def nods(typed: str) -> bool:
+    """True for inputs without a word about the work itself."""
     own = typed.strip()
     if not is_request(own) or _NOT_ASKED.search(own[:_NOT_ASKED_CHARS]):
-        return True
-    if not stands_alone(own) or not stands_alone(_unshipped(own)):
         return True
     if len(own) > _NOD_CHARS:
         return False

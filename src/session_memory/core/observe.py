@@ -12,7 +12,14 @@ from hashlib import blake2b
 from msgspec.structs import replace
 
 from session_memory.core.failing import FailingCommand
-from session_memory.core.inputs import asks_little, is_probe, is_typed_command, request_of, rules_in
+from session_memory.core.inputs import (
+    asks_little,
+    is_probe,
+    is_typed_command,
+    nods,
+    request_of,
+    rules_in,
+)
 from session_memory.core.labels import labelled
 from session_memory.core.masks import excerpt
 from session_memory.core.own_text import without_own_text
@@ -140,6 +147,8 @@ class Observer:
         self._say("user_request", shown, ref, "low_value" if little else "active")
         if not little:
             self._turn.asked = self._turn.asked or shown
+        elif not nods(own):
+            self._turn.hint = self._turn.hint or shown
 
     def _injected(self, event: SessionEvent) -> None:
         """A task from another agent begins a turn; words typed behind a slash command ask."""

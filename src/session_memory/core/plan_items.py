@@ -18,7 +18,8 @@ _VAGUE = words(
     "implement create add update build write clean set up define setup finish complete basic"
     " core main functionality feature features frontend backend components files code project"
     " structure default boilerplate documentation docs tests all new and the for of user initial"
-    " changes types folder folders implementation suite cases unit"
+    " changes types folder folders implementation suite cases unit comprehensive essential"
+    " information with proper"
 )
 _FEW_WORDS = 5
 _MORE_WORDS = 7

@@ -8,25 +8,25 @@ from session_memory.core.commands import words
 
 SHORT_CHARS = 120  # a longer text says something, whatever its words
 _SAYS = 4
-_SAYS_BY_VERB = 2  # "rename the reader" needs no more words than it has
+_SAYS_BY_VERB = 3  # "rename the line reader" needs no more words than it has
 _LEADING = 60  # characters before which the verb stands that asks for work
 
 # Words that point at what is on the screen, link, colour or curse: none of them names a thing.
 _SMALL = words(
     "a an the and or but if so as at by for from in into of on onto out over to up via with"
-    " without than then too also just only even still yet very really quite maybe perhaps again"
-    " already now here there this that these those it its it's i i'm im i've i'd i'll me my mine"
-    " you your you're u ur he she they them their we we're we've we'll us our let's lets is isn't"
-    " are aren't am was wasn't were be been being do does did doesn't don't dont didn't done has"
-    " have had having will would can can't could should shall might may must not no nope yes yeah"
-    " yep ok okay please pls well oh ah hm hmm hey hi hello sorry thanks thank cool nice good"
-    " great perfect right wrong sure what what's whats which who where when why how any some all"
-    " every everything something anything nothing one ones thing things stuff way bit lot kind"
-    " type types like same other another more most much many few less such own etc get gets got"
-    " getting go goes going gonna come want wants wanna need needs try trying know think thinks"
-    " believe mean means meant say says said tell told see seem seems look looks looking sounds"
-    " feel feels guess wish ask asked dude man bro wtf wth omg omfg lol fuck fucking fucked shit"
-    " crap damn hell stupid idk aha ahh"
+    " without whenever actually than then too also just only even still yet very really quite"
+    " maybe perhaps again already now here there this that these those it its it's i i'm im i've"
+    " i'd i'll me my mine you your you're u ur he she they them their we we're we've we'll us our"
+    " let's lets is isn't are aren't am was wasn't were be been being do does did doesn't don't"
+    " dont didn't done has have had having will would can can't could should shall might may must"
+    " not no nope yes yeah yep ok okay please pls well oh ah hm hmm hey hi hello sorry thanks"
+    " thank cool nice good great perfect right wrong sure what what's whats which who where when"
+    " why how any some all every everything something anything nothing one ones thing things"
+    " stuff way bit lot kind type types like same other another more most much many few less such"
+    " own etc get gets got getting go goes going gonna come want wants wanna need needs try"
+    " trying know think thinks believe mean means meant say says said tell told see seem seems"
+    " look looks looking sounds feel feels guess wish ask asked dude man bro wtf wth omg omfg lol"
+    " fuck fucking fucked shit crap damn hell stupid idk aha ahh"
 )
 # A request made of these and small words could stand in any session.
 _ANYWHERE = words(
@@ -36,7 +36,8 @@ _ANYWHERE = words(
     " complete agent task step steps part option session correct correctly minor big old new"
     " successfully implementation completed fixed resolved updated added tests test pass passes"
     " passing commit commits push merge rebase amend squash fixup force lease pr prs branch main"
-    " master"
+    " master once checkout clean cleanup help proper feature features pushed committed merged"
+    " squashed explicit comprehensive essential information"
 )
 _VERBS = words(
     "add adjust align allow apply archive benchmark bring build bump cache catch center clean"
@@ -105,10 +106,9 @@ def stands_alone(text: str) -> bool:
         return True
     own = own_words(text)
     weight = sum(_weight(word) for word in own)
-    if asks_for_work(text):
-        return weight >= _SAYS_BY_VERB
-    asks = any(word.lower() in _VERBS for word in own)  # "but first rename the reader"
-    return weight >= _SAYS - asks
+    # A verb further in asks too: "but first rename the line reader".
+    asks = asks_for_work(text) or any(word.lower() in _VERBS for word in own)
+    return weight >= (_SAYS_BY_VERB if asks else _SAYS)
 
 
 def _weight(word: str) -> int:

@@ -20,15 +20,15 @@ _GIST_CHARS = 320
 _ANSWER_CHARS = 6000
 _CLAIM_CHARS = 240
 _MAX_FILES = 3
-_SHORT_ANSWER = (40, 80)
-_ANSWER_TELLS = 5
+_SHORT_ANSWER = (40, 200)
+_ANSWER_TELLS = 3
 _SHIPPED_CHARS = 600
 _CLAIM_ALONE = 25
 _CLAIM_START = 60  # further in, "completed" and "fixed" are about something else
 _CLAIM_TELLS = 3  # words that carry meaning
 _COMPANIONS = 4  # sentences after a bare "Done." among which is the one that says what
 _NO_COMPANION = re.compile(
-    r">|`[^`]+`(?::|\.?$)|.*[:?]$"
+    r"[>“\"]|`[^`]+`(?::|\.?$)|.*[:?]$"
     r"|(?:you(?:'re| were| can)?|this is|that'?s|if|let me|want|should"
     r"|i (?:left|did not|didn't))\b",
     re.S | re.I,
@@ -39,7 +39,7 @@ _SHIPPED = re.compile(
     r"(?:(?:it|this|that|everything|the changes?|`[^`\n]{1,80}`|(?:draft )?pr(?: #?\d+)?"
     r"|commit(?: `?\w{6,40}`?)?)(?:'s| is| are| (?:has|have) been)? (?:now )?)?"
     r"(?:successfully |squash[- ])?(?:committed|pushed|merged|amended|rebased|tagged|deployed"
-    r"|pulled|posted|resolved (?:the )?merge conflicts?|created successfully|succeeded"
+    r"|pulled|posted|saved|resolved (?:the )?merge conflicts?|created successfully|succeeded"
     r"|pr(?: created)?: https?|(?:the )?working (?:tree|directory) (?:is )?clean)\b",
     re.I,
 )
@@ -59,7 +59,8 @@ class Turn:
     """What happened since the user last spoke; keeps excerpts only."""
 
     def __init__(self) -> None:
-        self.asked = ""
+        self.asked = self.hint = ""
+        """What was asked; or what says too little alone, but goes with its answer."""
         self.probe = False
         self.texts = self.calls = self.edits = 0
         self.last: Ref | None = None
@@ -99,7 +100,7 @@ class Turn:
             told = f"broken off after {self.calls} tool calls"
         else:
             told = gist(untagged(self._answer), _GIST_CHARS)
-        asked = self.asked  # one line already
+        asked = self.asked or self.hint  # one line already
         if len(asked) > _ASKED_CHARS:
             asked = excerpt(asked, _ASKED_CHARS)
         files = self._edited()
@@ -115,7 +116,7 @@ class Turn:
         if self.edits:
             return False
         answer = self._answer.strip()
-        if _is_short(answer) or (not self.asked and not self.calls):
+        if _is_short(answer) or not (self.asked or self.calls):
             return True
         return len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None
 
@@ -164,7 +165,7 @@ def _is_short(answer: str) -> bool:
     least, enough = _SHORT_ANSWER
     if len(answer) >= enough:
         return False
-    return len(answer) < least or len(telling_words(answer)) < _ANSWER_TELLS
+    return len(answer) < least or len(own_words(answer)) < _ANSWER_TELLS
 
 
 def claims_little(claim: str) -> bool:
