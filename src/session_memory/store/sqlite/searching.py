@@ -21,7 +21,7 @@ MOST_SCORED = 10_000
 """Rows scored per index and question."""
 WITH_ALL_TERMS = 200
 """Rows that hold every term get a bonus; the newest this many are looked at."""
-ALL_TERMS_BONUS = 0.5
+ALL_TERMS_BONUS = 0.25
 """Of the best score: every word present outweighs one of them often, but not by far."""
 
 _Condition = tuple[str, list[Any]]
