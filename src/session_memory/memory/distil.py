@@ -44,8 +44,8 @@ _ELSEWHERE = re.compile(r"[/~]|[A-Za-z]:|\.\./")
 _STRONG = re.compile(r"\b(?:never|always|must|(?:don'?t|do not) want|prefer)\b", re.I)
 _ASKS = re.compile(
     r"^(?:(?:also|and|but|ok|okay|then|please|now)[, ]+)*"
-    r"(?:can|could|would|should|do|does|did|is|are|was|what|why|how|where|when|since|if|hmm|so|or"
-    r"|i think|i guess|maybe|perhaps)\b|\b(?:right|correct)\W*$|\?$",
+    r"(?:can|could|would|should|do|does|did|is|are|was|what|why|how|where|when|since|if|hmm?|so|or"
+    r"|i think|i guess|maybe|perhaps|wait|that means|needs)\b|\b(?:right|correct)\W*$|\?$",
     re.I,
 )
 

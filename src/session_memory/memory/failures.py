@@ -38,7 +38,9 @@ def name_of(command: str) -> str:
 
 
 _SETUP = re.compile(r"^(?:cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*(?:&&|;)\s*)+")
-_PAGED = re.compile(r"\s*(?:2>&1|2>/dev/null|\|\s*(?:tail|head)\b[^|;&]*)(?=\s*$|\s*\|)")
+_PAGED = re.compile(
+    r"\s*(?:2>&1|2>/dev/null|\|\s*(?:tail|head|grep|egrep|rg|less|cat|wc|sort)\b[^|;&]*)(?=\s*$|\s*\|)"
+)
 
 
 def typed(command: str) -> str:

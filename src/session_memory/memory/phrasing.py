@@ -11,9 +11,11 @@ from session_memory.core.sameness import untagged
 from session_memory.core.sentences import plain, sentences_of
 
 _PLEASANTRY = re.compile(
-    r"(?:done|all (?:clean|set|done|good|green)|great|perfect|good (?:question|catch|news)\b.*|sure"
-    r"|yes|no|ok(?:ay)?|here(?:'s| is| are)\b.*|now\b.*(?:let me|i'?ll)\b.*|let me\b.*|hi\b.*"
-    r"|summary|report|understood|fixed|got it|makes sense|i'?ll\b.*|want me to\b.*"
+    r"(?:done|thanks?(?: you)?|everything (?:is |now )?work\w*.*"
+    r"|it (?:builds|works|compiles)\b.{0,20}"
+    r"|all (?:clean|set|done|good|green)|great|perfect|good (?:question|catch|news)\b.*|sure"
+    r"|yes|no|ok(?:ay)?|here(?:'s| is| are)\b.*|now\b.*(?:let me|let'?s|i'?ll)\b.*|let me\b.*"
+    r"|hi\b.*|summary|report|understood|fixed|got it|makes sense|i'?ll\b.*|want me to\b.*"
     r"|(?:oh,? |ok(?:ay)?,? |yes,? )?(?:you'?re (?:absolutely |largely |totally )?right"
     r"|now i'?m excited).*|would you like\b.*|should i\b.*|let'?s\b.*"
     r"|(?:commit|changes?) (?:created|committed|pushed)\b.{0,20}"
@@ -23,6 +25,7 @@ _PLEASANTRY = re.compile(
 _EDITED = re.compile(r" \[edited [^\]]*\]$")
 _MARKUP = re.compile(r"^[#>*\-\s]+|(?<=\s)[#>*]{1,6}(?=\s)")
 _LEAST = 15
+_ASKED_CHARS = 112
 _HEADLINE_CHARS = 25  # a shorter first sentence does not say what a request is about
 
 
@@ -69,7 +72,7 @@ _PLAN = re.compile(
     r"^(?:please )?implement (?:the following|this) plan:?\s*|^#*\s*plan\s?:\s*|^#+\s*task:?\s*",
     re.I,
 )
-_NEXT_HEADING = re.compile(r"\s#{1,4}\s.*$", re.S)
+_NEXT_HEADING = re.compile(r"\s#{1,4}\s.*$|\s*[│┃┌└╭╰├].*$", re.S)
 
 
 def headline(text: str, limit: int) -> str:
@@ -90,8 +93,9 @@ def headline(text: str, limit: int) -> str:
 
 def answer_of(summary: str) -> str:
     """The answer out of a turn's summary, which is written `asked → answer [edited files]`."""
-    _, arrow, answer = summary.partition(" → ")
-    return _EDITED.sub("", answer if arrow else summary)
+    asked, arrow, answer = summary.partition(" → ")
+    # Further in, an arrow is part of an answer to nothing that was asked.
+    return _EDITED.sub("", answer if arrow and len(asked) <= _ASKED_CHARS else summary)
 
 
 def says_something(text: str) -> bool:
