@@ -18,7 +18,7 @@ Words = Callable[[str], str]
 """A text without what is to go from it."""
 _KEPT = frozenset({"id", "kind", "status", "action", "superseded_by"})
 """Names that other things are found by; none of them is said by a session."""
-_One = TypeVar("_One", Pattern, Proposal)
+_One = TypeVar("_One", bound=Pattern | Proposal)
 
 
 def without_sessions(catalog: Catalog, gone: Named) -> Catalog:
