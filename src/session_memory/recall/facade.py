@@ -30,8 +30,10 @@ from session_memory.recall.requests import (
 from session_memory.recall.resolve import ScopeResolveAnswer
 from session_memory.recall.scope import Scope, find_project, open_scope
 from session_memory.recall.sessions import SessionListAnswer, describe, overfetch, wanted
+from session_memory.recall.sync import plan_sync, write
 from session_memory.recall.work import OpenWorkAnswer, open_work
 from session_memory.store.port import Store
+from session_memory.store.scopes import ContextSync
 
 
 class Recall:
@@ -71,6 +73,16 @@ class Recall:
         """mem_context_pack."""
         scope = open_scope(self._store, request.project_key, request.session_id)
         return unless_known(self._pack(scope, request), request.known_pack_hash)
+
+    def sync(self, request: PackRequest, path: str, *, dry_run: bool = False) -> ContextSync:
+        """Write the pack between its lines in a file, or say why not; kept either way (DIS-04)."""
+        scope = open_scope(self._store, request.project_key, request.session_id)
+        plan = plan_sync(self._pack(scope, request), path)
+        record = plan.record(self._clock())
+        if not dry_run:
+            write(plan)
+            self._store.syncs.record(scope.project.id, record)
+        return record
 
     def project_brief(self, request: ScopeRequest) -> BriefAnswer:
         """mem_project_brief."""

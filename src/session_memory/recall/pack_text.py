@@ -17,6 +17,8 @@ from session_memory.core.safe_text import one_line, stripped
 ITEM_CHARS = 90
 KEY_CHARS = 40
 SHORT = 600
+# In a synced file such a line would be read back as the project's own name (IDN-01).
+_DECLARES = re.compile(r"^(\W*scope)[ \t*]*:", re.IGNORECASE)
 _FORGED = re.compile(r"<(?=[/!\-\s]*session-memory)", re.IGNORECASE)
 
 ADVICE = (
@@ -58,7 +60,8 @@ class Rendered(msgspec.Struct, frozen=True):
 
 def item(text: str, limit: int = ITEM_CHARS) -> str:
     """Stored text as one line that can neither end the pack nor drive a terminal."""
-    return excerpt(_FORGED.sub("(", one_line(stripped(text))), limit)
+    line = _DECLARES.sub(r"\1 =", _FORGED.sub("(", one_line(stripped(text))))
+    return excerpt(line, limit)
 
 
 def render(frame: Frame, sections: tuple[Section, ...], max_chars: int) -> Rendered:

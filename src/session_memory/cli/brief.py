@@ -1,0 +1,48 @@
+"""`session-memory brief`: a project or session at a glance."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, safe
+from session_memory.cli.recalling import (
+    echo_items,
+    project_option,
+    recalling,
+    scope_of,
+    session_option,
+)
+
+
+@click.command(name="brief")
+@project_option
+@session_option
+@json_option
+@pass_app
+def command(app: App, project: str | None, session: str | None) -> None:
+    """Show counts, open work, decisions and changes of a project (mem_project_brief).
+
+    \b
+    Examples:
+      session-memory brief
+      session-memory brief --project shop --json
+    """
+    with recalling(app) as (recall, store):
+        answer = recall.project_brief(scope_of(store, project, session))
+    if app.json:
+        emit_json(answer)
+        return
+    counts, check = answer.counts, answer.completion_check
+    click.echo(f"{safe(answer.project.project_key)}  {safe(answer.project.root_path or '-')}")
+    click.echo(
+        f"{counts.sessions} sessions, {counts.turns} turns, {counts.observations} observations,"
+        f" {counts.active_decisions} decisions"
+    )
+    click.echo(f"done: {'yes' if check.done else 'no'} ({check.primary_reason})")
+    state = answer.operational_state
+    echo_items("objective", [state.objective] if state.objective else [])
+    echo_items("pending", state.pending_items, state.pending_count)
+    echo_items("blockers", state.blockers, state.blocker_count)
+    echo_items("decisions", answer.recent_decisions, state.decision_count)
+    echo_items("new since last time", answer.recent_changes.new_pending_items)

@@ -1,0 +1,47 @@
+"""`session-memory changes`: what is new in a project since its pack was last written out."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json
+from session_memory.cli.recalling import (
+    echo_items,
+    project_option,
+    recalling,
+    scope_of,
+    session_option,
+)
+
+
+@click.command(name="changes")
+@project_option
+@session_option
+@json_option
+@pass_app
+def command(app: App, project: str | None, session: str | None) -> None:
+    """List what came and went since the last `pack --sync`, or ever (mem_recent_changes).
+
+    \b
+    Examples:
+      session-memory changes
+      session-memory changes --project shop --json
+    """
+    with recalling(app) as (recall, store):
+        answer = recall.recent_changes(scope_of(store, project, session))
+    if app.json:
+        emit_json(answer)
+        return
+    click.echo(f"since {answer.since or 'the beginning'} ({answer.baseline_source})")
+    if not answer.has_changes:
+        click.echo("nothing changed")
+    echo_items("new pending", answer.new_pending_items)
+    echo_items("resolved", answer.resolved_pending_items)
+    echo_items("new blockers", answer.new_blockers)
+    echo_items("cleared blockers", answer.cleared_blockers)
+    echo_items("new gaps", answer.new_dod_gaps)
+    echo_items("closed gaps", answer.cleared_dod_gaps)
+    echo_items("new rules", answer.new_constraints)
+    echo_items("dropped rules", answer.cleared_constraints)
+    echo_items("new decisions", answer.new_decisions)

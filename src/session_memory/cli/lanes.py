@@ -1,0 +1,42 @@
+"""`session-memory lanes`: the parts of a project in which sessions worked."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, table
+from session_memory.cli.recalling import key_of, project_option, recalling
+from session_memory.recall.requests import ScopeResolveRequest
+
+
+@click.command(name="lanes")
+@click.argument("hint", required=False)
+@project_option
+@json_option
+@pass_app
+def command(app: App, hint: str | None, project: str | None) -> None:
+    """List the lanes of a project, and which of them HINT means (mem_scope_resolve).
+
+    \b
+    Examples:
+      session-memory lanes
+      session-memory lanes "the checkout page" --project shop
+    """
+    with recalling(app) as (recall, store):
+        answer = recall.scope_resolve(ScopeResolveRequest(key_of(store, project), hint))
+    if app.json:
+        emit_json(answer)
+        return
+    rows = [
+        (
+            lane.inferred_sub_scope,
+            lane.session_count,
+            lane.latest_turn_at,
+            lane.top_score,
+            lane.confidence,
+        )
+        for lane in answer.candidate_lanes
+    ]
+    click.echo(table(rows, ("lane", "sessions", "latest turn", "score", "confidence")))
+    app.note(f"{answer.routing_decision}: {answer.next_action}")

@@ -1,0 +1,93 @@
+"""`pack --sync`: the pack written into a file agents read, unless it would not save anything."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+
+import msgspec
+
+from session_memory.core.context_block import with_pack
+from session_memory.errors import Refused
+from session_memory.recall.pack import ContextPack
+from session_memory.store.scopes import ContextSync
+
+OVERRIDE = "AGENTS.override.md"
+NOT_SMALLER = "context_pack_not_smaller_than_source"
+UNCHANGED = "unchanged"
+_LIMIT = 4 * 1024 * 1024
+
+
+class SyncPlan(msgspec.Struct, frozen=True):
+    """What would be written where; `after` is None where the file is left as it is.
+
+    A file that holds this very pack already is in step: that is a sync, not a skip.
+    """
+
+    path: str
+    before: bytes
+    after: bytes | None
+    pack_hash: str
+    reason: str | None = None
+
+    def record(self, now: int) -> ContextSync:
+        """What is kept of it."""
+        return ContextSync(now, self.path, self.pack_hash, self.reason == NOT_SMALLER, self.reason)
+
+
+def target(path: str) -> str:
+    """The file to write: an AGENTS.override.md beside AGENTS.md is what Codex reads instead."""
+    place = os.path.realpath(path)
+    override = os.path.join(os.path.dirname(place), OVERRIDE)
+    if os.path.basename(place) == "AGENTS.md" and os.path.isfile(override):
+        return os.path.realpath(override)
+    return place
+
+
+def plan_sync(pack: ContextPack, path: str) -> SyncPlan:
+    """Decide without writing (DIS-04)."""
+    place = target(path)
+    before = _read(place)
+    if pack.stats.approx_pack_tokens >= pack.stats.approx_source_tokens:
+        return SyncPlan(place, before, None, pack.pack_hash, NOT_SMALLER)
+    after = with_pack(before, pack.text)
+    if after == before:
+        return SyncPlan(place, before, None, pack.pack_hash, UNCHANGED)
+    return SyncPlan(place, before, after, pack.pack_hash)
+
+
+def write(plan: SyncPlan) -> None:
+    """Replace the file whole and at once; it keeps its mode, and a change by others is refused."""
+    if plan.after is None:
+        return
+    folder = os.path.dirname(plan.path)
+    mode = stat.S_IMODE(os.stat(plan.path).st_mode) if os.path.exists(plan.path) else 0o644
+    descriptor, temporary = tempfile.mkstemp(prefix=".session-memory-", dir=folder)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(plan.after)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, mode)
+        if _read(plan.path) != plan.before:
+            raise Refused(f"{plan.path} changed meanwhile", hint="run the command again")
+        os.replace(temporary, plan.path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LIMIT + 1)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise Refused(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > _LIMIT:
+        raise Refused(f"{path} is larger than 4 MiB", hint="name the file agents read")
+    return data
