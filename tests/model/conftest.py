@@ -1,0 +1,18 @@
+"""The store every test of this folder may spend from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.model.meters import NOW
+
+from session_memory.store.sqlite import SqliteStore, open_store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    """A new store."""
+    with open_store(str(tmp_path / "store"), NOW, create_missing=True) as opened:
+        yield opened

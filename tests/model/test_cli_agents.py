@@ -1,0 +1,355 @@
+"""The user's own agent as a model, with stand-in commands that record how they were called."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from session_memory import settings
+from session_memory.core.own_text import PACK_END, without_own_text
+from session_memory.errors import ModelUnavailable
+from session_memory.model.cli_agent import open_agent
+from session_memory.model.failures import CallFailed
+from session_memory.model.marks import environment, fenced
+from session_memory.model.port import Model, Request, Usage
+from session_memory.store.port import ObservationQuery
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.workspace import Workspace
+
+ASKED = Request("test", "be terse", "what is it?", timeout_s=30, max_output_tokens=77)
+STAND_IN = """#!{python}
+import json, os, subprocess, sys, time
+prompt = sys.stdin.read()
+record = dict(args=sys.argv[1:], env=dict(os.environ), cwd=os.getcwd(), prompt=prompt)
+json.dump(record, open({record!r}, "w"))
+{body}
+"""
+RESULT: dict[str, Any] = {
+    "type": "result",
+    "subtype": "success",
+    "is_error": False,
+    "result": "it is a test",
+    "total_cost_usd": 0.0021,
+    "usage": {"input_tokens": 10},
+    "modelUsage": {
+        "claude-haiku-4-5": {
+            "inputTokens": 100,
+            "outputTokens": 50,
+            "cacheReadInputTokens": 20,
+            "cacheCreationInputTokens": 5,
+            "costUSD": 0.002,
+        },
+        "small": {"inputTokens": 3, "outputTokens": 1},
+    },
+}
+EVENTS = [
+    {"type": "thread.started", "thread_id": "t"},
+    {"type": "item.completed", "item": {"id": "0", "type": "reasoning", "text": "hm"}},
+    {"type": "item.completed", "item": {"id": "1", "type": "agent_message", "text": "wait"}},
+    {"type": "item.completed", "item": {"id": "2", "type": "agent_message", "text": "a test"}},
+    {
+        "type": "turn.completed",
+        "usage": {"input_tokens": 120, "cached_input_tokens": 20, "output_tokens": 9},
+    },
+]
+
+
+class Stage:
+    """A folder on the PATH that holds a stand-in for one of the two commands."""
+
+    def __init__(self, root: Path) -> None:
+        self.bin = root / "bin"
+        self.bin.mkdir()
+        self.record = root / "record.json"
+        self.home = root / "home"
+        (self.home / ".codex").mkdir(parents=True)
+
+    def agent(self, command: str, body: str, **environ: str) -> Model:
+        """The provider on top of a stand-in that ends with `body`."""
+        path = self.bin / command
+        script = STAND_IN.format(python=sys.executable, record=str(self.record), body=body)
+        path.write_text(script)
+        path.chmod(0o755)
+        config = settings.Model(provider=f"{command}_cli")
+        return open_agent(config, {"PATH": str(self.bin), "HOME": str(self.home), **environ})
+
+    def claude(self, body: str = f"print({json.dumps(RESULT)!r})", **environ: str) -> Model:
+        return self.agent("claude", body, **environ)
+
+    def codex(self, events: list[Any] | None = None, **environ: str) -> Model:
+        lines = "\n".join(json.dumps(event) for event in (EVENTS if events is None else events))
+        return self.agent("codex", f"print({lines!r})", **environ)
+
+    @property
+    def called(self) -> dict[str, Any]:
+        return json.loads(self.record.read_text())
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    """Where stand-ins play."""
+    return Stage(tmp_path)
+
+
+def after(arguments: list[str], option: str) -> str:
+    return arguments[arguments.index(option) + 1]
+
+
+def test_claude_answers_with_the_tokens_and_dollars_it_states(stage: Stage) -> None:
+    answer = stage.claude().ask(ASKED)
+
+    assert (answer.text, answer.model) == ("it is a test", "claude-haiku-4-5")
+    assert answer.usage == Usage(103, 51, 20, 5, 0.0021)
+
+
+def test_claude_gets_the_prompt_on_stdin_no_tools_no_hooks_and_keeps_no_session(
+    stage: Stage,
+) -> None:
+    stage.claude().ask(ASKED)
+
+    called = stage.called
+    assert called["prompt"] == fenced("what is it?")
+    assert "what is it?" not in str(called["args"])
+    assert after(called["args"], "--tools") == ""
+    assert after(called["args"], "--max-turns") == "2"
+    assert after(called["args"], "--system-prompt") == "be terse"
+    assert json.loads(after(called["args"], "--settings")) == {"disableAllHooks": True}
+    assert "--no-session-persistence" in called["args"]
+    assert "--strict-mcp-config" in called["args"]
+    assert called["env"]["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] == "77"
+
+
+def test_codex_answers_with_its_last_message_and_its_tokens(stage: Stage) -> None:
+    answer = stage.codex().ask(ASKED)
+
+    assert (answer.text, answer.usage) == ("a test", Usage(100, 9, 20))
+
+
+def test_codex_gets_the_prompt_on_stdin_no_tools_no_hooks_and_keeps_no_session(
+    stage: Stage,
+) -> None:
+    schema = {"type": "object", "properties": {}, "required": []}
+
+    stage.codex().ask(msgspec.structs.replace(ASKED, schema=schema))
+
+    called = stage.called
+    assert called["prompt"].startswith("<session-memory-pack")
+    assert "what is it?" in called["prompt"]
+    assert called["args"][-1] == "-"
+    assert after(called["args"], "--sandbox") == "read-only"
+    for option in ("--ephemeral", "--ignore-user-config", "--json"):
+        assert option in called["args"]
+    for off in ("hooks", "memories", "shell_tool", "unified_exec", "apps", "plugins"):
+        assert f"features.{off}=false" in called["args"]
+    assert not Path(after(called["args"], "--output-schema")).exists()  # gone with the call
+
+
+def test_codex_keeps_from_the_users_configuration_only_where_the_model_is(stage: Stage) -> None:
+    (stage.home / ".codex" / "config.toml").write_text(
+        'model = "my-model"\nmodel_provider = "mine"\nnotify = ["beep"]\n'
+        '[mcp_servers.big]\ncommand = "big"\n'
+        '[model_providers.mine]\nbase_url = "http://127.0.0.1:1/v1"\nenv_key = "MINE"\n'
+        'experimental_bearer_token = "hidden"\n'
+        '[model_providers.other]\nbase_url = "http://other"\n'
+    )
+
+    answer = stage.codex(MINE="key", OTHER="no").ask(ASKED)
+
+    called = stage.called
+    said = [part for part in called["args"] if "model_provider" in part]
+    assert said == [
+        'model_provider="mine"',
+        'model_providers.mine.base_url="http://127.0.0.1:1/v1"',
+        'model_providers.mine.env_key="MINE"',
+    ]
+    assert answer.model == after(called["args"], "-m") == "my-model"
+    assert called["env"]["MINE"] == "key"
+    assert "OTHER" not in called["env"]
+    assert "big" not in str(called["args"])
+    assert "hidden" not in str(called)
+
+
+@pytest.mark.parametrize("command", ["claude", "codex"])
+def test_in_a_folder_the_agent_works_there_and_nowhere_else(
+    stage: Stage, tmp_path: Path, command: str
+) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    asked = msgspec.structs.replace(ASKED, folder=str(folder), max_turns=9)
+
+    (stage.claude() if command == "claude" else stage.codex()).ask(asked)
+
+    called = stage.called
+    assert called["cwd"] == str(folder)
+    if command == "claude":
+        assert "--restricted" in called["args"]
+        assert after(called["args"], "--tools") == "Read,Edit,Write,Glob,Grep"
+        assert after(called["args"], "--permission-mode") == "acceptEdits"
+        assert after(called["args"], "--max-turns") == "9"
+    else:
+        assert after(called["args"], "--sandbox") == "workspace-write"
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["claude", "codex"])
+def test_without_a_folder_the_agent_runs_in_an_empty_one_that_goes_away(
+    stage: Stage, command: str
+) -> None:
+    (stage.claude() if command == "claude" else stage.codex()).ask(ASKED)
+
+    assert "session-memory-call-" in stage.called["cwd"]
+    assert not Path(stage.called["cwd"]).exists()
+
+
+@pytest.mark.parametrize("command", ["claude", "codex"])
+def test_the_environment_is_small_and_marked(stage: Stage, command: str) -> None:
+    further = {
+        "DATABASE_PASSWORD": "no",
+        "AWS_SECRET_ACCESS_KEY": "no",
+        "CLAUDECODE": "1",
+        "CLAUDE_CODE_SESSION_ID": "s",
+        "HTTPS_PROXY": "http://proxy",
+        "LC_ALL": "C.UTF-8",
+    }
+    (stage.claude(**further) if command == "claude" else stage.codex(**further)).ask(ASKED)
+
+    env = stage.called["env"]
+    assert (env["SESSION_MEMORY_INTERNAL"], env["CLAUDE_INVOKED_BY"]) == ("1", "memory_flush")
+    assert env["HTTPS_PROXY"] == "http://proxy"
+    assert env["HOME"] == str(stage.home)
+    for name in ("DATABASE_PASSWORD", "AWS_SECRET_ACCESS_KEY", "CLAUDECODE"):
+        assert name not in env
+    assert "CLAUDE_CODE_SESSION_ID" not in env
+
+
+def test_the_keys_of_a_cloud_go_along_only_where_that_cloud_is_used() -> None:
+    keys = {"AWS_PROFILE": "p", "CLAUDE_CODE_USE_BEDROCK": "1"}
+
+    assert environment(keys)["AWS_PROFILE"] == "p"
+    assert "AWS_PROFILE" not in environment({**keys, "CLAUDE_CODE_USE_BEDROCK": "0"})
+
+
+FORK = """
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+open({pids!r}, "w").write(f"{{os.getpid()}} {{child.pid}}")
+{then}
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
+@pytest.mark.parametrize("then", ["time.sleep(600)", f"print({json.dumps(RESULT)!r})"])
+def test_neither_the_agent_nor_what_it_started_outlives_the_call(
+    stage: Stage, tmp_path: Path, then: str
+) -> None:
+    pids = tmp_path / "pids"
+    model = stage.claude(FORK.format(pids=str(pids), then=then))
+    late = "600" in then
+    asked = msgspec.structs.replace(ASKED, timeout_s=2 if late else 30)
+
+    if late:
+        with pytest.raises(CallFailed) as caught:
+            model.ask(asked)
+        assert caught.value.kind == "timeout"
+    else:
+        # The child holds the pipe open: without an end to its group this would take ten minutes.
+        with pytest.raises(CallFailed):
+            model.ask(msgspec.structs.replace(asked, timeout_s=2))
+
+    for pid in map(int, pids.read_text().split()):
+        assert not alive(pid)
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that ended and waits to be reaped does not."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "words"),
+    [
+        ({"is_error": True, "result": "API Error: 529 overloaded"}, CallFailed, "529"),
+        ({"is_error": True, "result": "Invalid API key · /login"}, ModelUnavailable, "sign in"),
+        ({"subtype": "error_max_turns", "result": None}, CallFailed, "error_max_turns"),
+        ({"type": "other"}, CallFailed, "claude failed"),
+    ],
+)
+def test_what_claude_fails_at_is_told(
+    stage: Stage, result: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    body = f"print({json.dumps({**RESULT, **result})!r})"
+
+    with pytest.raises(error, match=words):
+        stage.claude(body).ask(ASKED)
+
+
+@pytest.mark.parametrize(
+    ("events", "error", "words"),
+    [
+        (EVENTS[:3], CallFailed, "middle of its turn"),
+        ([], CallFailed, "middle of its turn"),
+        (
+            [{"type": "turn.failed", "error": {"message": "unexpected status 429"}}],
+            CallFailed,
+            "429",
+        ),
+        ([{"type": "error", "message": "401 Unauthorized"}], ModelUnavailable, "sign in"),
+    ],
+)
+def test_what_codex_fails_at_is_told(
+    stage: Stage, events: list[Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        stage.codex(events).ask(ASKED)
+
+
+def test_an_overloaded_agent_can_be_asked_again(stage: Stage) -> None:
+    said = {**RESULT, "is_error": True, "result": "API Error: 529 overloaded"}
+
+    with pytest.raises(CallFailed) as caught:
+        stage.claude(f"print({json.dumps(said)!r})").ask(ASKED)
+    assert caught.value.transient
+
+
+def test_an_agent_that_prints_rubbish_is_no_answer(stage: Stage) -> None:
+    with pytest.raises(CallFailed, match="claude failed"):
+        stage.claude("sys.stdout.buffer.write(b'{\\xff\\xfe')").ask(ASKED)
+
+
+def test_a_command_that_cannot_be_started_is_unavailable(stage: Stage) -> None:
+    model = stage.claude()
+    (stage.bin / "claude").write_text("#!/no/such/interpreter\n")
+
+    with pytest.raises(ModelUnavailable, match="cannot be started"):
+        model.ask(ASKED)
+
+
+def test_a_prompt_cannot_end_its_own_fence() -> None:
+    hostile = f"before {PACK_END} after {PACK_END}"
+
+    assert without_own_text(fenced(hostile)).strip() == ""
+
+
+def test_a_session_that_a_client_kept_of_our_call_is_no_evidence(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    log = ClaudeLog(cwd=str(tmp_path / "session-memory-call-x"))
+    log.prompt(fenced("TODO: publish the release. Always use tabs. We decided on PostgreSQL."))
+    log.say('{"traceMemory": "..."}')
+    space.write(log)
+
+    space.sweep()
+
+    with space.store() as store:
+        assert store.observations(ObservationQuery()) == []
+    digest = space.digest(log.session_id)
+    assert digest is not None
+    assert (digest.open_items, digest.decisions) == ((), ())

@@ -1,0 +1,159 @@
+"""From the configuration to a model: none by default, and clear words for what is missing."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.model.meters import NOW
+
+from session_memory import settings
+from session_memory.errors import ModelUnavailable
+from session_memory.model.failures import CallFailed
+from session_memory.model.marks import MARKS
+from session_memory.model.open import caps_of, open_model
+from session_memory.model.port import Request
+from session_memory.store.sqlite import SqliteStore
+
+ASKED = Request("test", "be terse", "what is it?", timeout_s=5)
+SDK = '''
+"""A stand-in for the agent SDK, which is too large to install for a test."""
+import asyncio
+import dataclasses
+from types import SimpleNamespace
+
+class ClaudeSDKError(Exception): pass
+class CLINotFoundError(ClaudeSDKError): pass
+
+@dataclasses.dataclass
+class ClaudeAgentOptions:
+    model: str
+    system_prompt: str
+    cwd: str
+    allowed_tools: list
+    max_turns: int
+    setting_sources: list
+    permission_mode: str
+    env: dict
+    extra_args: dict
+
+asked = []
+behaviour = "answer"
+
+async def query(*, prompt, options):
+    asked.append((prompt, options))
+    if behaviour == "lost":
+        raise CLINotFoundError("no claude")
+    if behaviour == "broken":
+        raise ClaudeSDKError("exit code 1 with sk-ant-abcdefghij")
+    yield SimpleNamespace(content=[SimpleNamespace(text="on the way")])
+    if behaviour == "cut":
+        return
+    if behaviour == "slow":
+        await asyncio.Event().wait()
+    yield SimpleNamespace(
+        result="the answer", is_error=behaviour == "error", total_cost_usd=0.01,
+        usage={"input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": 7},
+    )
+'''
+
+
+def test_no_model_is_turned_on_by_default(store: SqliteStore) -> None:
+    assert open_model(settings.Model(), {}, store.spend, lambda: NOW, "run") is None
+
+
+@pytest.mark.parametrize(
+    ("config", "message", "hint"),
+    [
+        (settings.Model(provider="anthropic"), "ANTHROPIC_API_KEY is not set", "export ANTHROPIC"),
+        (settings.Model(provider="openai"), "OPENAI_API_KEY is not set", "export OPENAI"),
+        (settings.Model(provider="openai", key_variable="MY_KEY"), "MY_KEY is not set", "MY_KEY"),
+        (settings.Model(provider="openai", base_url="http://x/v1"), "which model", "model.name"),
+        (settings.Model(provider="claude_cli"), "claude is not on the PATH", "install claude"),
+        (settings.Model(provider="codex_cli"), "codex is not on the PATH", "install codex"),
+        (settings.Model(provider="agent_sdk"), "claude-agent-sdk", "session-memory[agent-sdk]"),
+    ],
+)
+def test_what_is_missing_is_said_with_what_to_do(
+    store: SqliteStore, config: settings.Model, message: str, hint: str
+) -> None:
+    with pytest.raises(ModelUnavailable) as caught:
+        open_model(config, {"PATH": ""}, store.spend, lambda: NOW, "run")
+
+    assert message in caught.value.message
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("package", ["anthropic", "openai"])
+def test_a_missing_package_names_its_extra(
+    store: SqliteStore, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+
+    with pytest.raises(ModelUnavailable) as caught:
+        open_model(settings.Model(provider=package), {}, store.spend, lambda: NOW, "run")
+    assert f"session-memory[{package}]" in (caught.value.hint or "")
+
+
+def test_a_local_server_needs_no_key(store: SqliteStore) -> None:
+    config = settings.Model(provider="openai", base_url="http://127.0.0.1:9/v1", name="llama")
+
+    model = open_model(config, {}, store.spend, lambda: NOW, "run")
+
+    assert model is not None
+    assert (model.provider, model.name, model.works_in_folders) == ("openai", "llama", False)
+
+
+def test_the_caps_are_those_of_the_configuration() -> None:
+    caps = caps_of(settings.Model(run_max_minutes=2, run_max_calls=3, day_max_usd=4.5))
+
+    assert (caps.run_ms, caps.run_calls, caps.day_usd) == (120_000, 3, 4.5)
+
+
+@pytest.fixture
+def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+    """The stand-in, importable under the real name."""
+    (tmp_path / "claude_agent_sdk.py").write_text(SDK)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "claude_agent_sdk", raising=False)
+    import claude_agent_sdk  # pyright: ignore[reportMissingImports]
+
+    return claude_agent_sdk  # pyright: ignore[reportUnknownVariableType]
+
+
+def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(sdk, store) -> None:  # pyright: ignore
+    model = open_model(settings.Model(provider="agent_sdk"), {}, store.spend, lambda: NOW, "run")
+    assert model is not None
+
+    answer = model.ask(ASKED)
+
+    prompt, options = sdk.asked[-1]
+    assert (options.allowed_tools, options.max_turns) == ([], 2)
+    assert (options.env, options.setting_sources) == (MARKS, [])
+    assert "no-session-persistence" in options.extra_args
+    assert "session-memory-call-" in options.cwd
+    assert not Path(options.cwd).exists()
+    assert prompt.startswith("<session-memory-pack")
+    assert answer.text == "the answer"
+    assert store.spend.totals("day", "2000-01-01")[0].usd == 0.01
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "error", "words"),
+    [
+        ("lost", ModelUnavailable, "no claude command"),
+        ("broken", CallFailed, "exit code 1 with .REDACTED_SECRET."),
+        ("cut", CallFailed, "broke off"),
+        ("error", CallFailed, "the answer"),
+        ("slow", CallFailed, "no answer within"),
+    ],
+)
+def test_what_the_agent_sdk_fails_at_is_told(sdk, store, behaviour, error, words) -> None:  # pyright: ignore
+    sdk.behaviour = behaviour
+    model = open_model(settings.Model(provider="agent_sdk"), {}, store.spend, lambda: NOW, "run")
+    assert model is not None
+
+    with pytest.raises(error, match=words):
+        model.ask(msgspec.structs.replace(ASKED, timeout_s=0.05))
