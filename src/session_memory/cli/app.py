@@ -55,7 +55,7 @@ VERBS: dict[str, Verb] = {
     "pack": Verb("session_memory.cli.pack", "Where a project stands, in a few lines."),
     "brief": Verb("session_memory.cli.brief", "A project or session at a glance."),
     "open-work": Verb("session_memory.cli.open_work", "What is to do, and what is in the way."),
-    "completion-check": Verb("session_memory.cli.completion_check", "Is the work done, or why not."),
+    "completion-check": Verb("session_memory.cli.completion_check", "Whether the work is done."),
     "changes": Verb("session_memory.cli.changes", "What is new since the pack was written out."),
     "lanes": Verb("session_memory.cli.lanes", "The parts of a project sessions worked in."),
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),

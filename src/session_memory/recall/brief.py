@@ -14,6 +14,7 @@ from session_memory.recall.changes import ChangesAnswer, Compared, compare, rece
 from session_memory.recall.completion import CompletionAnswer, check
 from session_memory.recall.guard import ScopeGuardAnswer, scope_guard
 from session_memory.recall.items import (
+    STEPS,
     Item,
     ListLimits,
     SessionFilter,
@@ -113,7 +114,8 @@ def brief(material: Material, found: Breadth, kept: Kept, now: int) -> BriefAnsw
 def _brief(
     material: Material, found: Breadth, known: tuple[Kept, Compared, int], limits: ListLimits
 ) -> BriefAnswer:
-    """A part that stands inside another part is told once."""
+    """What is open is told in full once, in the state; the other parts have tools of their own."""
+    shortest = STEPS[-1]
     kept, compared, now = known
     scope, state, totals = material.scope, material.state, kept.totals
     newest = material.observations[: -LISTED - 1 : -1]
@@ -129,10 +131,10 @@ def _brief(
         recent_observations=items(newest, LISTED, limits),
         recent_decisions=items(state.decisions, LISTED, limits),
         operational_state=state_answer(state, limits),
-        open_work=open_work(material, limits, checked=False),
-        completion_check=check(material, limits),
+        open_work=open_work(material, shortest, checked=False),
+        completion_check=check(material, shortest),
         recent_changes=recent_changes(material, compared, limits),
-        scope_guard=scope_guard(material, _fewer(found), limits, now, checked=False),
+        scope_guard=scope_guard(material, _fewer(found), shortest, now, checked=False),
         context_metrics=_context(totals.chars, kept.syncs),
         closure_metrics=_closing(kept.closures),
     )
