@@ -20,7 +20,8 @@ class MemoryTree:
     def __init__(self, *paths: str, **texts: str) -> None:
         self.files = dict.fromkeys((fold(path) for path in paths if path[-1] not in "/\\"), "")
         self.files |= {fold(path): text for path, text in texts.items()}
-        self.dirs = {fold(path) for path in paths if path[-1] in "/\\"}
+        named = {fold(path) for path in paths if path[-1] in "/\\"}
+        self.dirs = named | {fold(d) for path in (*paths, *texts) for d in upward(path)[1:]}
 
     def is_dir(self, path: str) -> bool:
         return fold(path) in self.dirs

@@ -178,10 +178,14 @@ def _project(
 ) -> Resolution | None:
     """The project of the nearest level that shows one (IDN-05)."""
     home = options.home
-    repository = first_repository(levels, tree, home)
+    # A log may tell of another machine: where a directory is not here, no file in it is.
+    here = [level for level in levels if tree.is_dir(level)]
+    repository = first_repository(here, tree, home) if here else None
     below_home = True
     for level in levels:
         below_home = below_home and not (home and fold(level) == fold(home))
+        if level not in here:
+            continue
         sign: tuple[str | None, str, Confidence] | None = None
         if below_home and not never_root(level, home):
             sign = _declared(level, tree)

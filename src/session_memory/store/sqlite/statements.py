@@ -45,6 +45,19 @@ def fullness(table: str) -> str:
     return _FULLNESS.format(table)
 
 
+_ADD_USAGE = (
+    f"INSERT INTO usage ({_USAGE_COLUMNS}) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT (key, session_id) DO UPDATE SET at = excluded.at,"
+    " model = excluded.model, input = excluded.input, output = excluded.output,"
+    " cache_read = excluded.cache_read, cache_write_5m = excluded.cache_write_5m,"
+    " cache_write_1h = excluded.cache_write_1h, reasoning = excluded.reasoning,"
+    " stated_usd = excluded.stated_usd, usd = excluded.usd,"
+    " price_table = excluded.price_table, sidechain = excluded.sidechain"
+    # streaming writes a placeholder first: the fullest figures are the final ones
+    f" WHERE ({fullness('excluded')}) > ({fullness('usage')})"
+)
+
+
 def add_facts(db: Database, session_id: int, source_id: int, facts: list[Fact]) -> None:
     """Keep this file's winner of each name."""
     for fact in facts:
@@ -59,35 +72,26 @@ def add_facts(db: Database, session_id: int, source_id: int, facts: list[Fact]) 
 
 def add_usage(db: Database, session_id: int, usages: list[UsageDraft]) -> None:
     """Keep the fullest statement of each response, among equals the earliest."""
-    for usage in usages:
-        db.execute(
-            f"INSERT INTO usage ({_USAGE_COLUMNS})"
-            " VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-            " ON CONFLICT (key, session_id) DO UPDATE SET at = excluded.at,"
-            " model = excluded.model, input = excluded.input, output = excluded.output,"
-            " cache_read = excluded.cache_read, cache_write_5m = excluded.cache_write_5m,"
-            " cache_write_1h = excluded.cache_write_1h, reasoning = excluded.reasoning,"
-            " stated_usd = excluded.stated_usd, usd = excluded.usd,"
-            " price_table = excluded.price_table, sidechain = excluded.sidechain"
-            # streaming writes a placeholder first: the fullest figures are the final ones
-            f" WHERE ({fullness('excluded')}) > ({fullness('usage')})",
-            (
-                usage.key,
-                session_id,
-                usage.sidechain,
-                usage.at,
-                usage.model,
-                usage.input,
-                usage.output,
-                usage.cache_read,
-                usage.cache_write_5m,
-                usage.cache_write_1h,
-                usage.reasoning,
-                usage.stated_usd,
-                usage.usd,
-                usage.price_table,
-            ),
-        )
+    db.executemany(_ADD_USAGE, [_usage_row(session_id, usage) for usage in usages])
+
+
+def _usage_row(session_id: int, usage: UsageDraft) -> tuple[Any, ...]:
+    return (
+        usage.key,
+        session_id,
+        usage.sidechain,
+        usage.at,
+        usage.model,
+        usage.input,
+        usage.output,
+        usage.cache_read,
+        usage.cache_write_5m,
+        usage.cache_write_1h,
+        usage.reasoning,
+        usage.stated_usd,
+        usage.usd,
+        usage.price_table,
+    )
 
 
 def event_row(
