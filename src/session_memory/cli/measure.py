@@ -113,12 +113,13 @@ def start(app: App, pattern: str, dry_run: bool) -> None:
     from session_memory.measure.trial import start as begin
 
     catalog = read_catalog(app.paths.data)
-    name = _full_name(pattern, list(catalog.patterns))
-    current = catalog.patterns[name].current
-    if not current.distribution_ready:
-        hint = f"`session-memory review approve {name}` first"
-        raise Refused(f"{name} is {current.status}, and only what is approved is given", hint=hint)
-    _change(app, lambda known: begin(known, name, current.number, app.clock()), dry_run)
+    name = _full_name(pattern, [*catalog.patterns, *catalog.proposals])
+    known = catalog.patterns.get(name)
+    if known is None or not known.current.distribution_ready:
+        status, hint = catalog.status(name), f"`session-memory review approve {name}` first"
+        raise Refused(f"{name} is {status}, and only what is approved is given", hint=hint)
+    version = known.current.number
+    _change(app, lambda trials: begin(trials, name, version, app.clock()), dry_run)
     app.note("`session-memory distribute` takes it out of files; hooks give it from then on")
 
 
@@ -181,7 +182,7 @@ def _show(app: App, trials: tuple[Trial, ...], *, dry_run: bool) -> None:
 def _full_name(given: str, known: list[str]) -> str:
     """The pattern that was meant: as given, or the only one that starts so; `sm-` may be there."""
     plain = given.removeprefix("sm-")
-    near = [plain] if plain in known else sorted(name for name in known if name.startswith(plain))
+    near = [plain] if plain in known else sorted({name for name in known if name.startswith(plain)})
     if len(near) > 1:
         raise Ambiguous(f"{given} fits {len(near)} patterns: {', '.join(near[:5])}")
     if not near or not plain:

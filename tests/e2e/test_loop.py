@@ -1,0 +1,139 @@
+"""The whole loop as a person runs it: logs, detection, review, files, new sessions, verdicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.loop_scene import LoopDesk, tree
+
+from session_memory.measure.effect import LEVEL
+from session_memory.measure.stats import Share, contrast
+from session_memory.store.sqlite import open_store
+
+BOTH = {"deploy": 20, "plan": 20}
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[LoopDesk]:
+    before = os.umask(0o022)  # the program sets its umask; no other test may inherit that
+    yield LoopDesk(tmp_path, capsys, monkeypatch)
+    os.umask(before)
+
+
+def effects(desk: LoopDesk, *words: str) -> dict[str, Any]:
+    found = desk.json("--set", "measure.min_effect=0.5", "measure", *words)["effects"]
+    return {one["pattern_id"]: one for one in found}
+
+
+@pytest.mark.rows("MEA-01", "MEA-03")
+def test_what_helped_is_told_from_what_did_not_and_undo_restores_every_byte(
+    desk: LoopDesk, tmp_path: Path
+) -> None:
+    shop, control = desk.repository("shop"), desk.repository("control")
+    untouched = tree(shop, control)
+    for root in (shop, control):
+        desk.sessions(root, 40, BOTH, after=False)
+    names = desk.learn()
+    for name, text in (("deploy", "Log in before npm run deploy."), ("plan", "Unlock the state.")):
+        desk.run("review", "edit", names[name], "--text", text)
+        desk.run("review", "approve", names[name])
+    stages = {one["pattern_id"]: one["stage"] for one in desk.json("loop")["patterns"]}
+    assert {stages[name] for name in names.values()} == {"approved"}
+    assert desk.json("measure")["effects"] == []
+
+    desk.run("distribute", "--repo", str(shop))
+    given = tree(shop, control)
+    assert all(
+        f"sm-{name}".encode() in (shop / "CLAUDE.md").read_bytes() for name in names.values()
+    )
+    assert {path: given[path] for path in untouched if "control" in path} == tree(control)
+    early = effects(desk)
+    assert {one["verdict"] for one in early.values()} == {"insufficient_data"}
+
+    desk.sessions(shop, 40, {"deploy": 2, "plan": 20}, after=True)
+    desk.sessions(control, 40, BOTH, after=True)
+    desk.run("sweep")
+    found = effects(desk)
+    deploy, plan = found[names["deploy"]], found[names["plan"]]
+    counts = {name: (one["recurred"], one["sessions"]) for name, one in deploy["groups"].items()}
+    assert counts == {
+        "before": (20, 40),
+        "after": (2, 40),
+        "control_before": (20, 40),
+        "control_after": (20, 40),
+    }
+    expected = contrast([Share(2, 40), Share(20, 40)], [Share(20, 40), Share(20, 40)], LEVEL)
+    gap = deploy["difference"]
+    assert [gap["estimate"], gap["low"], gap["high"]] == pytest.approx(
+        [expected.estimate, expected.low, expected.high]
+    )
+    assert (deploy["verdict"], plan["verdict"]) == ("improved", "no_effect")
+    assert (deploy["version"], plan["version"]) == (2, 2)
+    with open_store(str(desk.data), desk.now) as store:
+        assert {(one.pattern_id, one.version) for one in store.effects.all()} == {
+            (name, 2) for name in names.values()
+        }
+
+    # A proposal, and nothing but a proposal, until a person decides.
+    rows = {row["id"]: row for row in desk.json("review", "list")["patterns"]}
+    assert names["deploy"] not in rows
+    assert rows[names["plan"]]["retirement"]["verdict"] == "no_effect"
+    assert f"review retire {names['plan']}" in desk.run("review", "list")
+    stages = {one["pattern_id"]: one for one in desk.json("loop")["patterns"]}
+    assert stages[names["plan"]]["stage"] == "retirement_proposed"
+    assert stages[names["deploy"]]["stage"] == "measured"
+    assert "retirement_proposed 1" in desk.run("loop")
+    assert tree(shop, control) == given
+    desk.run("review", "retire", names["plan"], "--reason", "no effect")
+    desk.run("distribute", "--repo", str(shop))
+    text = (shop / "CLAUDE.md").read_text()
+    assert names["plan"] not in text and names["deploy"] in text
+
+    page = tmp_path / "effects.html"
+    assert "improved (before and after" in desk.run("measure", "report", "--html", str(page))
+    assert "<svg" in page.read_text() and "<script" not in page.read_text()
+    desk.run("distribute", "undo", "--all")
+    assert tree(shop, control) == untouched
+
+
+def test_a_retirement_is_turned_down_by_approving_again(desk: LoopDesk) -> None:
+    shop = desk.repository("shop")
+    desk.sessions(shop, 20, {"deploy": 10, "plan": 10}, after=False)
+    name = desk.learn()["deploy"]
+    desk.run("review", "approve", name)
+    desk.run("distribute")
+    desk.sessions(shop, 20, {"deploy": 20}, after=True)
+    desk.run("sweep")
+    assert "regressed" in desk.run("measure")
+    assert desk.json("review", "show", name)["pattern"]["retirement"]["verdict"] == "regressed"
+    desk.run("review", "approve", name, "--reason", "the server was down")
+    assert desk.json("review", "show", name)["pattern"]["retirement"] is None
+
+
+def test_a_trial_takes_the_pattern_out_of_files_and_ends_when_told(desk: LoopDesk) -> None:
+    shop = desk.repository("shop")
+    before = tree(shop)
+    desk.sessions(shop, 6, {"deploy": 6}, after=False)
+    name = desk.learn()["deploy"]
+    desk.run("measure", "trial", "start", name, code=8)  # nobody approved it
+    desk.run("review", "approve", name)
+    desk.run("distribute")
+    assert desk.json("measure", "trial", "start", name, "--dry-run")["dry_run"] is True
+    assert desk.run("measure", "trial", "list") == "no trials\n"
+    desk.run("measure", "trial", "start", f"sm-{name[:6]}")
+    desk.run("measure", "trial", "start", name, code=8)
+    left = desk.json("distribute")["left_out"]
+    assert [row["why"] for row in left if row["pattern"] == name] == [
+        "it is under trial: half of the sessions are given it at their start"
+    ]
+    assert tree(shop) == before
+    assert desk.json("loop")["patterns"][0]["stage"] == "under_trial"
+    assert {one["method"] for one in desk.json("measure")["effects"]} == {"before_after", "trial"}
+    assert desk.json("measure", "trial", "stop", name)["trials"][0]["stopped_at"] > 0
+    desk.run("measure", "trial", "stop", name, code=1)
