@@ -97,48 +97,68 @@ def _drain(chosen: list[pending.Waiting], around: Around) -> dict[str, Outcome]:
     return outcomes
 
 
-def _flush_one(context: Path, session: str, around: Around, *, drained: bool = False) -> Outcome:
+class _Context(msgspec.Struct, frozen=True):
+    """A context as it was read."""
+
+    path: Path
+    session: str
+    text: str
+    content: str
+    """Hash of the text."""
+
+
+def _flush_one(path: Path, session: str, around: Around, *, drained: bool = False) -> Outcome:
     log, now = around.log, around.clock()
     try:
-        text = context.read_bytes().decode("utf-8", "replace")
+        text = path.read_bytes().decode("utf-8", "replace")
     except FileNotFoundError:
-        log.error(f"Context file not found: {context}")
+        log.error(f"Context file not found: {path}")
         return "missing"
     if not text.strip():
         log.info("Context file is empty, skipping")
-        _discard(context, around)
+        _discard(path, around)
         return "empty"
-    known = recent.read_recent(around.place, now, log.warning)
-    content = content_hash(text)
-    if recent.is_repeat(known, session, content, now):
+    context = _Context(path, session, text, content_hash(text))
+    if recent.is_repeat(_recent(around), session, context.content, now):
         log.info(f"Skipping duplicate flush for session {session}")
-        _discard(context, around)
+        _discard(path, around)
         return "duplicate"
     log.info(f"Flushing session {session}: {len(text)} chars")
-    key = _key(context, text, session, around.place)
-    entry = daily.find_entry(around.place, key)
-    if entry is not None:
-        log.info("Result: saved by an earlier run that was cut off")
-    else:
-        entry = _entry(text, session, key, around)
-        if entry is None:
-            failed = pending.Waiting(str(context.absolute()), session, around.clock())
-            pending.note_failure(around.place, failed, _waiting(around), drained=drained)
-            return "failed"
-        daily.append_entry(around.place, entry, around.clock())
-    flushed = recent.Flushed(session, content, around.clock() / 1000, around.upto(session))
-    recent.remember(around.place, flushed, known)
-    _discard(context, around)
+    entry = _save(context, around)
+    if entry is None:
+        failed = pending.Waiting(str(path.absolute()), session, around.clock())
+        pending.note_failure(around.place, failed, _waiting(around), drained=drained)
+        return "failed"
+    flushed = recent.Flushed(session, context.content, around.clock() / 1000, around.upto(session))
+    recent.remember(around.place, flushed, _recent(around))
+    _discard(path, around)
     return "nothing" if entry.section == daily.MAINTENANCE else "saved"
 
 
-def _entry(text: str, session: str, key: str, around: Around) -> daily.Entry | None:
-    """What goes into the log; None after a failure. The prefix test comes before all others."""
-    log = around.log
-    answer = respond(lambda: around.write(text, session), around.patience, around.sleep, log)
-    answer = around.clean(answer)
+def _save(context: _Context, around: Around) -> daily.Entry | None:
+    """Have an entry made and append it; None where none could be made.
+
+    A run that was cut off after its append has left the entry: it is not made again.
+    """
+    key = _key(context, around.place)
+    saved = daily.find_entry(around.place, key)
+    if saved is not None:
+        around.log.info("Result: saved by an earlier run that was cut off")
+        return saved
+    made = _entry(context, key, around)
+    if made is not None:
+        daily.append_entry(around.place, made, around.clock())
+    return made
+
+
+def _entry(context: _Context, key: str, around: Around) -> daily.Entry | None:
+    """What goes into the log; None after a failure, which is tested for before all else."""
+    log, session = around.log, context.session
+    answer = around.clean(
+        respond(lambda: around.write(context.text, session), around.patience, around.sleep, log)
+    )
     if answer.startswith(ERROR):
-        log.error(f"Flush failed for session {session}: {answer}")
+        log.error(f"Flush failed for session {session}, context kept: {context.path}: {answer}")
         return None
     if answer.strip() == OK:
         log.info(f"Result: {OK}")
@@ -147,16 +167,20 @@ def _entry(text: str, session: str, key: str, around: Around) -> daily.Entry | N
     return daily.Entry(session, key, answer)
 
 
-def _key(context: Path, text: str, session: str, place: Place) -> str:
+def _key(context: _Context, place: Place) -> str:
     """What the entry of this very context is known by, in whatever run it is written.
 
     Contexts of ours have a name of their own. Of any other file the name may be used again, so its
     time counts.
     """
-    ours = context.parent == place.contexts
-    instance = context.name if ours else str(context.stat().st_mtime_ns)
-    parts = "\0".join((session, content_hash(text), instance))
+    ours = context.path.parent == place.contexts
+    instance = context.path.name if ours else str(context.path.stat().st_mtime_ns)
+    parts = "\0".join((context.session, context.content, instance))
     return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:24]
+
+
+def _recent(around: Around) -> list[recent.Flushed]:
+    return recent.read_recent(around.place, around.clock(), around.log.warning)
 
 
 def _discard(context: Path, around: Around) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -54,6 +55,7 @@ def around(desk: Desk, place: Place, compile_with: Compile | None) -> Around:
         upto=lambda session: known_of(desk.store, session).upto,
         patience=Patience(settings.attempts, float(settings.retry_seconds)),
         interval_min=settings.compile_interval_minutes,
+        environ=os.environ,
     )
 
 

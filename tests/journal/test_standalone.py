@@ -1,0 +1,159 @@
+"""`python -m session_memory.journal.flush` as another program runs it: real processes, no output."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.hooks.hook_process import Ran, run_hook, spooled
+
+from session_memory.journal import daily
+from session_memory.journal.flush import GUARD, guard
+from session_memory.journal.place import Place, place_of
+from session_memory.model.marks import MARKS
+from session_memory.testing.claude_log import ClaudeLog, text_block
+from session_memory.testing.workspace import Workspace
+
+CONTEXT = (
+    "**User:** decide how to indent\n\n"
+    "**Assistant:** Decision: we indent with tabs, because the linter wants them.\n"
+)
+WATCHED = """
+import builtins, os, sys
+real = builtins.__import__
+def watching(name, *rest, **more):
+    if name.startswith(("session_memory.model.open", "subprocess", "claude_agent_sdk")):
+        sys.stderr.write(os.environ.get("CLAUDE_INVOKED_BY", "unset") + "\\n")
+    return real(name, *rest, **more)
+builtins.__import__ = watching
+sys.argv = ["flush", *sys.argv[1:]]
+import runpy
+runpy.run_module("session_memory.journal.flush", run_name="__main__")
+"""
+
+
+def project(home: Path) -> Path:
+    root = home / "code" / "shop"
+    (root / ".git").mkdir(parents=True)
+    return root
+
+
+def flush(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "session_memory.journal.flush", *arguments],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def place(root: Path) -> Place:
+    data = Path(os.environ["SESSION_MEMORY_HOME"]) / "data"
+    return place_of(data, os.path.realpath(root))
+
+
+def said(root: Path) -> list[daily.Entry]:
+    return [entry for path in daily.days(place(root)) for entry in daily.entries(path.read_text())]
+
+
+@pytest.mark.rows("FLU-01")
+def test_what_a_flush_starts_sees_the_marker_and_hooks_then_do_nothing(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = tmp_path / "context.md"
+    context.write_text(CONTEXT)
+    done = subprocess.run(
+        [sys.executable, "-c", WATCHED, str(context), "s1"],
+        cwd=project(home),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0
+    seen = set(done.stderr.split())
+    assert seen == {"memory_flush"}, "imported before the marker was set"
+    for name in GUARD:
+        monkeypatch.delenv(name, raising=False)
+    guard()
+    program = "import os; print(os.environ['CLAUDE_INVOKED_BY'])"
+    shown = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert shown.stdout.strip() == b"memory_flush"
+    for name in GUARD:
+        monkeypatch.delenv(name)
+    for event in ("SessionStart", "SessionEnd", "PreCompact", "Stop"):
+        payload = {"session_id": "s1", "hook_event_name": event, "cwd": str(tmp_path)}
+        assert run_hook(event, "claude", payload=payload, **GUARD) == Ran(0, b"", b"")
+    assert spooled() == []
+    assert MARKS == GUARD, "agents run by the model port see the same"
+
+
+@pytest.mark.rows("FLU-02")
+@pytest.mark.parametrize("arguments", [(), ("context.md",)])
+def test_too_few_arguments_are_an_error_in_the_log(home: Path, arguments: tuple[str, ...]) -> None:
+    root = project(home)
+    done = flush(root, *arguments)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
+    assert "ERROR Usage: " in place(root).flush_log.read_text()
+
+
+@pytest.mark.rows("FLU-03")
+def test_a_missing_context_ends_well(home: Path) -> None:
+    root = project(home)
+    done = flush(root, "gone.md", "s1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert not place(root).flushed.exists()
+
+
+@pytest.mark.rows("FLU-25")
+def test_only_the_log_speaks(home: Path, tmp_path: Path) -> None:
+    root = project(home)
+    context = tmp_path / "context.md"
+    context.write_text(CONTEXT)
+    done = flush(root, str(context), "s1")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    lines = [line[20:] for line in place(root).flush_log.read_text().splitlines()]
+    assert lines[0] == f"INFO flush started for session s1, context: {context}"
+    assert lines[1] == f"INFO Flushing session s1: {len(CONTEXT)} chars"
+    assert lines[2].startswith("INFO Result: saved to daily log (")
+    assert lines[-1] == "INFO Flush complete for session s1"
+    assert not context.exists()
+
+
+def test_without_store_and_model_the_context_itself_is_distilled(
+    home: Path, tmp_path: Path
+) -> None:
+    root = project(home)
+    context = tmp_path / "context.md"
+    context.write_text(CONTEXT)
+    flush(root, str(context), "s1")
+    (entry,) = said(root)
+    assert "**Decisions Made:**" in entry.content and "indent with tabs" in entry.content
+    context.write_text("**User:** hi\n\n**Assistant:** hello\n")
+    flush(root, str(context), "s2")
+    assert [entry.content for entry in said(root)][-1] == daily.NOTHING
+
+
+def test_with_a_store_the_entry_tells_what_it_knows(home: Path, tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "space", store="data")
+    root = project(home)
+    log = ClaudeLog(1, cwd=str(root))
+    log.prompt("make the parser faster")
+    log.reply(text_block("Decision: cache the tokens, since the lexer is slow.\nTODO: measure it"))
+    space.write(log)
+    space.store_directory = Path(os.environ["SESSION_MEMORY_HOME"]) / "data"
+    space.sweep()
+    context = tmp_path / "context.md"
+    context.write_text("**User:** make the parser faster\n")
+    assert flush(root, str(context), log.session_id).returncode == 0
+    (entry,) = said(root)
+    assert entry.content.startswith("**Context:** make the parser faster (outcome: ")
+    assert "cache the tokens" in entry.content
+    context.write_text("**User:** make the parser faster, again\n")
+    flush(root, str(context), log.session_id)
+    assert said(root)[-1].content == daily.NOTHING, "told before, so nothing new"
