@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Generator, Mapping
+from typing import IO
 
 import msgspec
 
@@ -93,32 +94,43 @@ def run(
     call: list[str], prompt: str, timeout_s: float, folder: str, env: Mapping[str, str]
 ) -> Printed:
     """Run one process to its end or to the time-out; its whole group is gone afterwards."""
-    try:
-        process = subprocess.Popen(
-            call,
-            cwd=folder,
-            env=dict(env),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,  # a group of its own, which can be ended as one
-        )
-    except OSError as error:
-        name = os.path.basename(call[0])
-        raise ModelUnavailable(f"{name} cannot be started: {error.strerror}") from None
-    try:
-        output, errors = process.communicate(prompt, timeout=timeout_s)
-    except subprocess.TimeoutExpired:
-        raise CallFailed(f"no answer within {timeout_s:g} seconds", "timeout") from None
-    finally:
-        _end(process)
-    return Printed(output, errors, process.returncode)
+    # Files instead of pipes: whoever the agent leaves behind with a pipe would keep us waiting.
+    with (
+        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as output,
+        tempfile.TemporaryFile() as errors,
+    ):
+        given.write(prompt.encode("utf-8", "replace"))
+        given.seek(0)
+        try:
+            process = subprocess.Popen(
+                call,
+                cwd=folder,
+                env=dict(env),
+                stdin=given,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,  # a group of its own, which can be ended as one
+            )
+        except OSError as error:
+            name = os.path.basename(call[0])
+            raise ModelUnavailable(f"{name} cannot be started: {error.strerror}") from None
+        try:
+            status = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            raise CallFailed(f"no answer within {timeout_s:g} seconds", "timeout") from None
+        finally:
+            _end(process)
+        return Printed(_text(output), _text(errors), status)
 
 
-def _end(process: subprocess.Popen[str]) -> None:
-    """Leave nothing behind: neither the process, nor what it started, nor our ends of its pipes."""
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Leave nothing behind: neither the process nor what it started."""
     if sys.platform == "win32":
         if process.poll() is None:
             tree = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
@@ -129,10 +141,6 @@ def _end(process: subprocess.Popen[str]) -> None:
             os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(REAP_SECONDS)
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        if pipe is not None:
-            with contextlib.suppress(OSError):
-                pipe.close()
 
 
 @contextlib.contextmanager
