@@ -363,3 +363,15 @@ def test_a_pass_killed_between_file_and_row_is_done_again_without_a_second_file(
     assert len(bench.traces()) == 1
     (path,) = bench.files()
     assert "Mended the parser" in path.read_text()
+
+
+def test_a_name_that_another_session_has_is_not_taken_from_it(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench.work(1)
+    bench.work(2)
+    bench.swept()
+    monkeypatch.setattr("session_memory.memory.traces.thread_id", lambda _session: "same")
+    report = bench.extract(ScriptedModel([answer(summary="first"), answer(summary="second")]))
+    assert len(report.written) == 1 and "another session" in report.dropped[0].reason
+    assert bench.traces()["same"].memory_summary == "first" and len(bench.files()) == 1

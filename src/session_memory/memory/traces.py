@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from session_memory.core.schema import Session
-from session_memory.errors import SessionMemoryError
+from session_memory.errors import Refused, SessionMemoryError
 from session_memory.memory.layout import TRACES, ensure_layout, memory_root
 from session_memory.memory.trace_text import slug, trace_page
 from session_memory.paths import write_private
@@ -18,13 +18,16 @@ from session_memory.store.memories import Memories, Trace
 Warn = Callable[[str, str], None]
 """Takes what went wrong and the path it concerns."""
 
-_FIT = re.compile(r"[A-Za-z0-9.-]{1,80}")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def thread_id(session: Session) -> str:
-    """The session's name in file names. It holds no `_`, as that ends it there (EXT-43)."""
+    """The session's name in file names. It holds no `_`, as that ends it there (EXT-43).
+
+    Ids that are no UUID are only unique within their agent, so that they get a mark.
+    """
     name = session.external_id
-    if _FIT.fullmatch(name) and not name.startswith("."):
+    if _UUID.fullmatch(name):
         return name
     mark = hashlib.sha256(f"{session.flavor}\0{name}".encode("utf-8", "replace")).hexdigest()[:12]
     letters = re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")[:60]
@@ -80,6 +83,8 @@ def save_trace(
     """
     session = draft.session
     thread = thread_id(session)
+    if memories.holder(thread) not in (None, session.id):
+        raise Refused(f"another session's trace is named {thread}")
     folder = ensure_layout(memory_root(data, draft.root))
     path = folder / file_name(thread, draft.title)
     trace, summary = texts

@@ -44,6 +44,10 @@ class Memories(Protocol):
         """Note that a session leaves nothing, so that it is not read again until it grows."""
         ...
 
+    def holder(self, thread_id: str) -> int | None:
+        """The session whose trace has that name."""
+        ...
+
     def of_root(self, root: str, limit: int | None = None) -> list[Trace]:
         """The traces of a place of work, newest first."""
         ...

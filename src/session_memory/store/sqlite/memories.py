@@ -45,6 +45,11 @@ class SqliteMemories:
             if not self._db.execute(_UPSERT, row).fetchall():
                 raise NotFound(f"session {row[0]} is gone: it was forgotten meanwhile")
 
+    def holder(self, thread_id: str) -> int | None:
+        """The session whose trace has that name."""
+        found = rows(self._db, "SELECT session_id FROM trace WHERE thread_id = ?", (thread_id,))
+        return int(found[0][0]) if found else None
+
     def of_root(self, root: str, limit: int | None = None) -> list[Trace]:
         """The traces of a place of work, newest first."""
         found = rows(
