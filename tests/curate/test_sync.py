@@ -1,0 +1,100 @@
+"""The catalog's files are the truth: the store follows them, also when it lost everything."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.loop_scene import LoopDesk
+
+from session_memory.curate.catalog import from_text, read_catalog, to_text
+from session_memory.store.sqlite.connection import connect, rows
+
+
+@pytest.fixture
+def desk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[LoopDesk]:
+    before = os.umask(0o022)
+    yield LoopDesk(tmp_path, capsys, monkeypatch)
+    os.umask(before)
+
+
+def stored(desk: LoopDesk, *statements: str) -> list[tuple[Any, ...]]:
+    """Every pattern of the store without the times of its own writing; statements run first."""
+    db = connect(str(desk.data / "store.db"))
+    for statement in statements:
+        db.execute(statement)
+    found = rows(
+        db,
+        "SELECT id, kind, type, locus, about, status, frequency, sessions, cross_flavor, flavors,"
+        " repos, usd, minutes, first_seen, last_seen FROM pattern ORDER BY id",
+    )
+    db.close()
+    return found
+
+
+def decided(desk: LoopDesk) -> dict[str, str]:
+    """A store with one pattern approved and edited, and one rejected."""
+    desk.sessions(desk.repository("shop"), 6, {"deploy": 6, "plan": 6}, after=False)
+    names = desk.learn()
+    desk.run("review", "approve", names["deploy"])
+    desk.run("review", "edit", names["deploy"], "--text", "Log in first.")
+    desk.run("review", "reject", names["plan"], "--reason", "no use")
+    return names
+
+
+def catalog_files(desk: LoopDesk) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in (desk.data / "catalog").iterdir()}
+
+
+@pytest.mark.rows("CUR-11")
+def test_a_store_that_lost_its_patterns_is_rebuilt_from_files(desk: LoopDesk) -> None:
+    decided(desk)
+    before, files = stored(desk), catalog_files(desk)
+    assert {row[5] for row in before} == {"approved", "rejected", "candidate"}
+    assert stored(desk, "DELETE FROM pattern") == []
+    assert len(desk.json("review", "sync", "--dry-run")["changed"]) == 2
+    assert stored(desk) == []
+    assert "2 decisions taken over" in desk.run("review", "sync")
+    assert stored(desk) == before
+    assert catalog_files(desk) == files
+    assert desk.json("review", "sync")["changed"] == []
+
+
+@pytest.mark.rows("CUR-11")
+def test_decisions_outlive_their_evidence_and_versions_their_text(desk: LoopDesk) -> None:
+    names = decided(desk)
+    stored(desk, "DELETE FROM mined", "DELETE FROM pattern", "DELETE FROM digest")
+    desk.run("review", "sync")
+    assert {row[0]: row[5] for row in stored(desk)} == {
+        names["deploy"]: "approved",
+        names["plan"]: "rejected",
+    }
+    pattern = read_catalog(desk.data).patterns[names["deploy"]]
+    assert [version.text for version in pattern.versions][-1] == "Log in first."
+    assert len({version.text for version in pattern.versions}) == 2
+    assert from_text(to_text(pattern)) == pattern
+
+
+@pytest.mark.rows("CUR-11")
+def test_a_file_changed_by_hand_or_by_git_is_taken_in(desk: LoopDesk) -> None:
+    names = decided(desk)
+    file = desk.data / "catalog" / f"{names['deploy']}.toml"
+    older = file.read_text()
+    file.write_text(older.replace('text = "Log in first."', 'text = "Log in, then deploy."', 1))
+    assert desk.json("review", "sync")["edited_by_hand"] == [names["deploy"]]
+    desk.run("review", "approve", names["deploy"])
+    assert desk.json("review", "show", names["deploy"])["versions"][-1]["text"] == (
+        "Log in, then deploy."
+    )
+    desk.run("review", "retire", names["deploy"])
+    file.write_text(older)  # as `git checkout` of an older commit would
+    assert desk.json("review", "sync")["changed"] == [names["deploy"]]
+    assert {row[0]: row[5] for row in stored(desk)}[names["deploy"]] == "approved"
+    (desk.data / "catalog" / "index.toml").unlink()
+    desk.run("review", "sync")
+    assert names["deploy"] in (desk.data / "catalog" / "index.toml").read_text()

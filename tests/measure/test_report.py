@@ -1,0 +1,116 @@
+"""Reports: plots that are to scale, words that are escaped, figures that are said."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from msgspec.structs import replace
+from tests.measure.seen import GIVEN, NOW, POLICY, SINCE, SUBJECT, row
+
+from session_memory.core.catalog import Catalog, Pattern, PatternVersion, Proposal
+from session_memory.core.effects import Effect, Interval
+from session_memory.core.givings import Given
+from session_memory.core.trials import Trial
+from session_memory.measure.effect import before_after
+from session_memory.measure.report import NOTHING, bar, html_page, report, verdict_sentence
+from session_memory.measure.stages import Facts, counts, stages
+
+EVIL = '<script>alert(1)</script>\x1b[31m & "quoted"'
+
+
+def effect(before: int, after: int, size: int = 40, later: int = 40) -> Effect:
+    timeline = row(size, before, after=False) + row(later, after, after=True)
+    return before_after(SUBJECT, timeline, GIVEN, POLICY, NOW)
+
+
+def test_the_text_says_verdict_groups_cost_and_caveats() -> None:
+    text = report([effect(20, 4)], {"p1": EVIL})
+    assert "p1 version 1  <script>" in text and "\x1b" not in text
+    assert "improved (before and after, fewer is better): rate changed by -40.0 points" in text
+    assert re.search(r"before +50% +20/40 \[ *\|-+o-+\| *\]", text)
+    assert re.search(r"after +10% +4/40 \[ *\|-+o-+\| *\]", text)
+    assert "dollars a session: +0.00 (median" in text and "success rate: +40.0 points" in text
+    assert "note: no untouched repositories" in text
+    assert report([], {}) == NOTHING
+
+
+def test_too_little_data_says_how_much_is_missing() -> None:
+    few = report([effect(100, 3, 200, 10)], {})
+    assert "insufficient_data" in few and "a verdict probably takes 630 more sessions" in few
+    assert "try a trial" in report([effect(10, 3, 19, 19)], {})
+    worse = report([effect(8, 28)], {})
+    assert "regressed" in worse and "`session-memory review retire p1`" in worse
+
+
+@pytest.mark.parametrize(
+    "interval,shown",
+    [
+        (Interval(0.5, 0.0, 1.0), "|----o----|"),
+        (Interval(0.0, 0.0, 0.2), "o-|        "),
+        (Interval(1.0, 1.0, 1.0), "          o"),
+    ],
+)
+def test_bars_are_to_scale(interval: Interval, shown: str) -> None:
+    assert bar(interval, 11) == shown
+
+
+def test_the_page_holds_no_script_and_escapes_every_word() -> None:
+    page = html_page([effect(20, 4)], {"p1": EVIL})
+    tags: list[str] = []
+
+    class Tags(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            tags.append(tag)
+            assert not any(name.startswith("on") or name == "src" for name, _ in attrs)
+
+    Tags().feed(page)
+    assert {"svg", "circle", "section"} <= set(tags) and "script" not in tags
+    assert "&lt;script&gt;" in page and "default-src 'none'" in page and "\x1b" not in page
+    assert NOTHING in html_page([], {})
+
+
+def pattern(name: str, status: str) -> Pattern:
+    version = PatternVersion(
+        number=1, revision=1, status=status, action="approve", who="ada", at=1, text="Words.",
+        distribution_ready=status == "approved",
+    )  # type: ignore[arg-type]  # fmt: skip
+    return Pattern(name, "problem", "failing_command", "npm test", "Words.", (version,))
+
+
+def test_every_stage_of_the_loop_is_told_with_its_next_command() -> None:
+    statuses = dict.fromkeys(("p1", "wait", "ready", "filed", "tried", "bad"), "approved")
+    statuses |= {"thin": "provisional", "gone": "retired"}
+    catalog = Catalog(
+        {name: pattern(name, status) for name, status in statuses.items()},
+        {"new": Proposal("new", "problem", "failing_command", "x", "Words.")},
+    )
+    good, bad, few = effect(20, 4), effect(8, 28), effect(100, 3, 200, 10)
+    facts = Facts(
+        catalog,
+        tuple(Given(name, 1, "shop", SINCE) for name in ("p1", "wait", "filed", "bad")),
+        (Trial("tried", 1, SINCE), Trial("p1", 1, 1, 2)),
+        (good, replace(bad, pattern_id="bad"), replace(few, pattern_id="wait")),
+    )
+    found = {one.pattern_id: one for one in stages(facts)}
+    assert {name: one.stage for name, one in found.items()} == {
+        "p1": "measured",
+        "wait": "distributed",
+        "ready": "approved",
+        "filed": "distributed",
+        "tried": "under_trial",
+        "bad": "retirement_proposed",
+        "thin": "provisional",
+        "gone": "closed",
+        "new": "candidate",
+    }
+    assert found["new"].next == "session-memory review approve new"
+    assert found["ready"].next == "session-memory distribute"
+    assert found["bad"].next == "session-memory review retire bad"
+    assert found["wait"].next == f"wait for {few.needs} more sessions, then session-memory measure"
+    assert (found["filed"].repos, found["filed"].since) == (("shop",), SINCE)
+    order = [one.pattern_id for one in stages(facts)]
+    assert (order[0], order[-1]) == ("bad", "gone")
+    assert counts(found.values())["distributed"] == 2
+    assert verdict_sentence(good) in report([good], {})
