@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-locks
 JOBS ?= auto
 
-.PHONY: run test torture check bench bench-redact bench-peers docs lock clean
+.PHONY: run test torture check bench bench-redact bench-peers docs lock clean model-clients
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(STAMP)
@@ -47,6 +47,10 @@ bench-redact: $(STAMP)
 # Tokens beside ccusage, CPU and size beside agentsview: both are put into .cache/peers (needs npm).
 bench-peers: $(STAMP)
 	$(BIN)/python -m tests.bench.peers
+
+# Genuine claude and codex as model providers, without a network (needs npm, unshare and ../shared).
+model-clients: $(STAMP)
+	$(BIN)/python -m tests.e2e_clients.model_clients
 
 # The generated pages of docs/.
 docs: $(STAMP)
