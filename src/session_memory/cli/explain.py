@@ -20,7 +20,6 @@ from session_memory.distribute.ledger import read_ledger
 from session_memory.errors import Ambiguous, NotFound
 from session_memory.redact import render
 from session_memory.store.port import ObservationQuery, Store
-from session_memory.store.sqlite.patterns import open_patterns
 from session_memory.worker.giving import read_trials
 
 SHOWN = 10
@@ -67,7 +66,7 @@ def explain(store: Store, data: Path, name: str, now: int) -> dict[str, Any]:
     """What is known behind an id: a pattern's first, then an observation's, then a session's."""
     plain = name.removeprefix("sm-")
     catalog = read_catalog(data)
-    witnesses = _witnesses(store, data, now)
+    witnesses = _witnesses(store)
     if pattern := _only({*catalog.patterns, *catalog.proposals, *witnesses}, plain, "patterns"):
         return _of_pattern(catalog, data, pattern, witnesses.get(pattern, []))
     notes = {one.hash: one for one in store.observations(ObservationQuery(excluded=True))}
@@ -91,18 +90,17 @@ def _only(names: set[str], given: str, what: str) -> str | None:
     return near[0] if near else None
 
 
-def _witnesses(store: Store, data: Path, now: int) -> dict[str, list[Witness]]:
+def _witnesses(store: Store) -> dict[str, list[Witness]]:
     """Pattern to the sessions whose signals speak for it; signals outlive raw text."""
     found: dict[str, list[Witness]] = {}
-    with open_patterns(str(data), now) as patterns:
-        for mined in patterns.evidence():
-            raw = store.session(mined.session).state != "raw_evicted"
-            for signal in mined.signals:
-                one = Witness(
-                    *(mined.flavor, mined.external_id, signal.seq, render(signal.quote)),
-                    *(signal.at or mined.at, signal.count, raw),
-                )
-                found.setdefault(signal.pattern, []).append(one)
+    for mined in store.patterns.evidence():
+        raw = store.session(mined.session).state != "raw_evicted"
+        for signal in mined.signals:
+            one = Witness(
+                *(mined.flavor, mined.external_id, signal.seq, render(signal.quote)),
+                *(signal.at or mined.at, signal.count, raw),
+            )
+            found.setdefault(signal.pattern, []).append(one)
     return found
 
 
@@ -153,7 +151,7 @@ def _of_pattern(
 def _of_observation(store: Store, note: Observation) -> dict[str, Any]:
     session = store.session(note.session)
     event = next(
-        (one for one in store.events(session.id, texts=True) if one.seq == note.event), None
+        (one for one in store.events(session.id, texts=True) if one.id == note.event), None
     )
     return {
         "what": "observation",

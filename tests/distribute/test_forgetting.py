@@ -1,0 +1,89 @@
+"""Words that must go leave the catalog and the ledger; files that still hold them are told of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.distribute.scenes import Desk, repository
+
+from session_memory.distribute.ledger import read_ledger
+from session_memory.redact.rule import fake
+
+TOKEN = fake("ghp_", 36)
+
+
+def holding(folder: Path, text: str) -> list[str]:
+    """Files of ours in which a text stands."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return [str(path) for path in found if text.encode() in path.read_bytes()]
+
+
+@pytest.mark.parametrize("text", ["make verify", "MAKE Verify"])
+def test_a_forgotten_text_leaves_catalog_proposals_and_ledger(
+    desk: Desk, tmp_path: Path, text: str
+) -> None:
+    shop = repository(tmp_path, "shop", CLAUDE="mine\n")
+    desk.corrected(shop)
+    desk.run("distribute")
+    file = shop / "CLAUDE.md"
+    file.write_text(file.read_text().replace("not pytest", "not pytest, says Zed"))
+    desk.run("distribute", "--force")
+    assert "says Zed" in read_ledger(desk.data).entries[1].replaced[0]
+    assert holding(desk.data / "catalog", "make verify") and "make verify" in file.read_text()
+    fold = () if text.islower() else ("--ignore-case",)
+    desk.run("forget", "--text", text, "--yes", *fold)
+    assert f"{file} still holds it" in desk.err
+    assert holding(desk.data, "make verify") == []
+    desk.run("forget", "--text", "make verify", "--verify")
+    desk.run("distribute")
+    assert "make verify" not in file.read_text()
+
+
+def test_a_text_that_only_the_catalog_holds_can_be_forgotten(desk: Desk, tmp_path: Path) -> None:
+    shop = repository(tmp_path, "shop")
+    name = desk.corrected(shop)
+    desk.run("review", "edit", name, "--text", "Ask Zelda before you deploy.", "--reason", "x")
+    desk.run("forget", "--text", "Zelda", "--dry-run")
+    desk.run("forget", "--text", "Zelda", "--yes")
+    assert holding(desk.data, "Zelda") == []
+    desk.run("forget", "--text", "Zelda", "--yes", code=8)
+
+
+def test_forgetting_all_sessions_of_a_pattern_tells_where_it_is_still_given(
+    desk: Desk, tmp_path: Path
+) -> None:
+    shop = repository(tmp_path, "shop")
+    name = desk.corrected(shop)
+    desk.run("distribute")
+    desk.run("forget", "--project", "shop", "--yes")
+    assert f"only forgotten sessions spoke for {name}" in desk.err
+    assert str(shop / "CLAUDE.md") in desk.err
+    assert holding(desk.data / "catalog", "claude:") == []
+
+
+def test_a_rescan_redacts_catalog_and_ledger_by_todays_rules(desk: Desk, tmp_path: Path) -> None:
+    shop = repository(tmp_path, "shop", CLAUDE="mine\n")
+    name = desk.corrected(shop)
+    rule = 'redact.rules=[{"id": "house", "pattern": "HOUSE-[0-9]{6}"}]'
+    desk.run("review", "edit", name, "--text", "Use HOUSE-123456 to log in.", "--reason", "x")
+    desk.run("distribute")
+    file = shop / "CLAUDE.md"
+    file.write_text(file.read_text().replace("to log in", "to log in, HOUSE-999999"))
+    desk.run("distribute", "--force")
+    assert holding(desk.data, "HOUSE-123456") and holding(desk.data, "HOUSE-999999")
+    desk.run("--set", rule, "secrets", "rescan")
+    assert f"{file} still holds it" in desk.err
+    assert holding(desk.data, "HOUSE-123456") == holding(desk.data, "HOUSE-999999") == []
+    desk.run("--set", rule, "distribute")
+    assert "HOUSE-" not in file.read_text() and "[REDACTED_SECRET]" in file.read_text()
+
+
+def test_a_secret_that_reached_the_catalog_never_reaches_a_file(desk: Desk, tmp_path: Path) -> None:
+    shop = repository(tmp_path, "shop")
+    name = desk.corrected(shop)
+    path = desk.data / "catalog" / f"{name}.toml"
+    path.write_text(path.read_text().replace("Run make verify, not pytest.", f"Use {TOKEN}."))
+    desk.run("distribute")
+    assert TOKEN not in (shop / "CLAUDE.md").read_text()
+    assert "[REDACTED_SECRET]" in (shop / "CLAUDE.md").read_text()
