@@ -9,7 +9,7 @@ from tests.memory.remembering import Bench, answer
 from tests.memory.test_duty import record
 
 from session_memory.memory.duty import enqueue
-from session_memory.memory.forgetting import forget_jobs, forget_sessions, reword
+from session_memory.memory.forgetting import forget_jobs, forget_sessions, is_said, reword
 from session_memory.memory.layout import MEMORY, REBUILD, SUMMARY, memory_root
 from session_memory.memory.yours import page_of, yours_in
 from session_memory.redact import Redactor
@@ -40,9 +40,8 @@ def test_a_session_leaves_no_file_and_no_line_and_the_rest_is_marked_to_be_made_
     remembered: tuple[Bench, ClaudeLog, ClaudeLog],
 ) -> None:
     bench, gone, stays = remembered
-    sessions = [bench.space.session(gone.session_id)]
     bench.space.forget(sessions=(gone.session_id,))
-    assert forget_sessions(bench.data, bench.logs, sessions) == 1
+    assert forget_sessions(bench.data, bench.logs, {("claude", gone.session_id)}) == 1
     left = everything(bench.data / "memories")
     assert gone.session_id not in left and stays.session_id in left
     assert not bench.logs.exists() or gone.session_id not in everything(bench.logs)
@@ -57,11 +56,10 @@ def test_a_memory_that_only_names_the_session_is_made_anew_too(
     remembered: tuple[Bench, ClaudeLog, ClaudeLog],
 ) -> None:
     bench, gone, _ = remembered
-    session = bench.space.session(gone.session_id)
     for path in bench.files():
         if path.name.startswith(gone.session_id):
             path.unlink()  # pruned long ago
-    assert forget_sessions(bench.data, bench.logs, [session]) == 0
+    assert forget_sessions(bench.data, bench.logs, {("claude", gone.session_id)}) == 0
     assert gone.session_id not in everything(bench.data / "memories")
 
 
@@ -78,11 +76,14 @@ def test_a_text_is_replaced_in_rows_and_files(
     remembered: tuple[Bench, ClaudeLog, ClaudeLog],
 ) -> None:
     bench, _, _ = remembered
+
+    def words(text: str) -> str:
+        return text.replace("parse.py", "[FORGOTTEN]")
+
     with bench.space.store() as store:
-        changed = reword(
-            store, bench.data, bench.logs, lambda text: text.replace("parse.py", "[FORGOTTEN]")
-        )
-        assert changed == 2
+        assert is_said(bench.data, words)
+        assert reword(store, bench.data, bench.logs, words) == 2
+        assert not is_said(bench.data, words)
         store.erase_traces()
         assert store.traces("- changed parse.py") == []
     assert "[FORGOTTEN]" in next(iter(bench.traces().values())).trace_summary
@@ -108,7 +109,7 @@ def test_background_work_that_names_a_forgotten_session_goes(bench: Bench) -> No
     bench.swept()
     with bench.space.store() as store:
         enqueue(store, [record("one"), record("two")], Config(), 1)
-        forget_jobs(store, {"claude:one"})
+        forget_jobs(store, {("claude", "one")})
         assert [job.key for job in store.jobs.all()] == ["start:claude:two"]
 
 

@@ -6,26 +6,27 @@ import contextlib
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from session_memory.core.schema import Session
 from session_memory.memory.layout import MEMORIES, TRACES, mark_for_rebuild, memory_root
 from session_memory.memory.log import NAME as LOG
-from session_memory.memory.traces import remove_files, thread_id, thread_of
+from session_memory.memory.traces import remove_files, thread_named, thread_of
 from session_memory.memory.yours import page_of, yours_in
 from session_memory.paths import write_private
 from session_memory.store.port import Store
 
 Words = Callable[[str], str]
+Named = Collection[tuple[str, str]]
+"""Sessions by flavour and id of their own."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
 _MADE_OF_TRACES = ("MEMORY.md", "memory_summary.md", "consolidated.md")
 
 
-def forget_sessions(data: Path, logs: Path, sessions: Collection[Session]) -> int:
+def forget_sessions(data: Path, logs: Path, gone: Named) -> int:
     """Remove the trace files of sessions, and mark what was made of them; returns how many went.
 
     The rows go with their sessions. Files are found by name, so that it does not matter whether a
     row is still there: a run that was cut off is finished by the next.
     """
-    threads = {thread_id(session) for session in sessions}
+    threads = {thread_named(flavor, name) for flavor, name in gone}
     removed = 0
     for folder in _folders(data):
         held = {thread_of(path.name) for path in (folder / TRACES).glob("*.md")} & threads
@@ -38,11 +39,23 @@ def forget_sessions(data: Path, logs: Path, sessions: Collection[Session]) -> in
     return removed
 
 
-def forget_jobs(store: Store, names: Collection[str]) -> None:
-    """Remove background work that names sessions, given as `flavor:id`."""
+def forget_jobs(store: Store, gone: Named) -> None:
+    """Remove background work that names sessions."""
+    names = {f"{flavor}:{name}" for flavor, name in gone}
     for job in store.jobs.all():
         if job.kind.startswith("memory.") and job.key.partition(":")[2] in names:
             store.jobs.drop(job.id)
+
+
+def is_said(data: Path, words: Words) -> bool:
+    """Whether a file of memory holds words that `words` would replace."""
+    for folder in _folders(data):
+        for path in folder.rglob("*"):
+            if _is_plain(path) and path.stat().st_size <= MAX_FILE_BYTES:
+                text = path.read_text(encoding="utf-8", errors="replace")
+                if words(text) != text:
+                    return True
+    return False
 
 
 def reword(store: Store, data: Path, logs: Path, words: Words) -> int:

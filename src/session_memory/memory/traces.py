@@ -22,14 +22,18 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
 def thread_id(session: Session) -> str:
-    """The session's name in file names. It holds no `_`, as that ends it there (EXT-43).
+    """The session's name in file names."""
+    return thread_named(session.flavor, session.external_id)
+
+
+def thread_named(flavor: str, name: str) -> str:
+    """A session's name in file names, from its own; without `_`, as that ends it (EXT-43).
 
     Ids that are no UUID are only unique within their agent, so that they get a mark.
     """
-    name = session.external_id
     if _UUID.fullmatch(name):
         return name
-    mark = hashlib.sha256(f"{session.flavor}\0{name}".encode("utf-8", "replace")).hexdigest()[:12]
+    mark = hashlib.sha256(f"{flavor}\0{name}".encode("utf-8", "replace")).hexdigest()[:12]
     letters = re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")[:60]
     return f"{letters or 'session'}-{mark}"
 
