@@ -1,4 +1,4 @@
-"""`python -m session_memory.journal.flush` as another program runs it: real processes, no output."""
+"""The flush as a program of its own: real processes, and no word but in the log."""
 
 from __future__ import annotations
 

@@ -1,0 +1,87 @@
+"""`session-memory journal` for people and programs."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from session_memory.__main__ import main
+from session_memory.testing.claude_log import ClaudeLog, text_block
+from session_memory.testing.workspace import Workspace
+
+
+@pytest.fixture
+def log(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClaudeLog:
+    """A swept session of the repository we stand in."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    root = home / "code" / "shop"
+    (root / ".git").mkdir(parents=True)
+    monkeypatch.chdir(root)
+    space = Workspace(tmp_path / "space")
+    space.store_directory = Path(os.environ["SESSION_MEMORY_HOME"]) / "data"
+    log = ClaudeLog(1, cwd=os.path.realpath(root))
+    log.prompt("make the parser faster")
+    log.reply(text_block("Decision: cache the tokens, since the lexer is slow."))
+    space.write(log)
+    space.sweep()
+    return log
+
+
+def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    capsys.readouterr()
+    assert main(["journal", *words]) == code
+    return capsys.readouterr().out
+
+
+def test_flush_writes_the_latest_session_here_and_today_shows_it(
+    log: ClaudeLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    context = told(capsys, "flush", "--dry-run")
+    assert "**User:** make the parser faster" in context
+    told(capsys, "today", code=1)
+    done = json.loads(told(capsys, "flush", "--json"))
+    assert (done["session"], done["outcome"]) == (log.session_id, "saved")
+    assert "cache the tokens" in told(capsys, "today")
+    told(capsys, "flush", log.session_id[:8])
+    shown = json.loads(told(capsys, "today", "--json"))
+    (entry,) = shown["entries"]
+    assert entry["session"] == log.session_id and "cache the tokens" in entry["content"]
+    assert "cache the tokens" in told(capsys, "show", shown["date"], "--project", "shop")
+
+
+def test_days_and_projects_that_are_not_there_are_errors(
+    log: ClaudeLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(capsys, "show", "2020-01-01", code=1)
+    told(capsys, "show", "../../secret", code=2)
+    told(capsys, "today", "--project", "nobody", code=1)
+    assert log.session_id
+
+
+def test_retry_failed_tells_what_waits(log: ClaudeLog, capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(told(capsys, "retry-failed", "--json"))["pending"] == 0
+    from session_memory.journal.context import write_context
+    from session_memory.journal.place import place_of
+
+    data = Path(os.environ["SESSION_MEMORY_HOME"]) / "data"
+    path = write_context(place_of(data, log.cwd), log.session_id, 1, "**User:** x\n")
+    shown = json.loads(told(capsys, "retry-failed", "--dry-run", "--json", code=3))
+    assert (shown["pending"], shown["permanent"], path.exists()) == (1, 0, True)
+    told(capsys, "retry-failed")
+    assert not path.exists()
+
+
+def test_a_journal_that_is_turned_off_writes_nothing(
+    log: ClaudeLog, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--set", "journal.enabled=false", "journal", "flush"]) == 8
+    told(capsys, "today", code=1)
+    assert log.session_id
+
+
+def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "Examples:" in told(capsys, "--help")
