@@ -16,7 +16,6 @@ if not __package__:  # run as a file: the repository is what `tests.bench` is fo
 from session_memory.core.schema import CommandRun, Cost, Digest, ErrorSeen
 from session_memory.detect.run import Wanted, detect
 from session_memory.store.sqlite import open_store
-from session_memory.store.sqlite.patterns import open_patterns
 from session_memory.testing.store_drafts import START, Said, capture, distilled, event
 
 PROGRAMS = ("git push", "npm run build", "pytest -q", "make test", "cargo build", "go test ./...")
@@ -81,7 +80,8 @@ def main(count: int) -> int:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         for name in ("first run", "second run"):
             started = time.process_time()
-            with open_patterns(directory, START) as patterns:
+            with open_store(directory, START) as opened:
+                patterns = opened.patterns
                 found = detect(patterns, Wanted(), START)
             print(f"{name}: {time.process_time() - started:.1f} CPU s, {len(found)} candidates")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

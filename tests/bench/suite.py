@@ -14,12 +14,16 @@ from typing import Any
 from tests.bench import corpora, ingest
 from tests.bench.child import Home, new_home
 from tests.bench.figures import Section, table
+from tests.bench.hook import hook
 from tests.bench.search import search
 from tests.bench.start import start
 from tests.bench.unchanged import unchanged
 
 RESULT = corpora.CACHE / "last.json"
-NAMES = ("genuine", "copies", "generated", "stages", "memory", "unchanged", "start", "search")
+NAMES = (
+    *("genuine", "copies", "generated", "stages", "memory", "unchanged", "hook", "start"),
+    "search",
+)
 CORPUS_BYTES, QUICK_BYTES = 300_000_000, 6_000_000
 
 
@@ -81,6 +85,8 @@ def _sections(wanted: set[str], total: int, *, quick: bool) -> Iterator[Section]
         if "unchanged" in wanted:
             for count in (1_000,) if quick else (10_000, 50_000):
                 yield unchanged(count)
+        if "hook" in wanted:
+            yield hook(homes.enter_context(new_home()), 5 if quick else 300)
         if biggest is not None and "start" in wanted:
             yield start(biggest, 3 if quick else 20)
         if biggest is not None and "search" in wanted:

@@ -12,7 +12,7 @@ from session_memory.core.patterns import Mined, Signal, SignalType, pattern_id
 from session_memory.curate.candidates import TOLD_APART, proposals_of
 from session_memory.curate.catalog import read_catalog
 from session_memory.detect.cluster import cluster
-from session_memory.store.sqlite.patterns import open_patterns
+from session_memory.store.sqlite import open_store
 from session_memory.testing.claude_log import START, ClaudeLog
 from session_memory.testing.workspace import Workspace
 
@@ -92,7 +92,8 @@ def run(space: Workspace, *words: str) -> str:
 
 
 def statuses(space: Workspace) -> dict[str, str]:
-    with open_patterns(str(space.store_directory), 0) as patterns:
+    with open_store(str(space.store_directory), 0) as opened:
+        patterns = opened.patterns
         return dict(patterns.statuses())
 
 

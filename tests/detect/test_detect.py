@@ -10,7 +10,7 @@ import pytest
 
 from session_memory.core.patterns import Candidate
 from session_memory.detect.run import Wanted, detect, fix, mine
-from session_memory.store.sqlite.patterns import open_patterns
+from session_memory.store.sqlite import open_store
 from session_memory.testing.claude_log import START, ClaudeLog
 from session_memory.testing.codex_log import CodexLog
 from session_memory.testing.store_drafts import evict
@@ -53,7 +53,8 @@ def space(tmp_path: Path) -> Workspace:
 
 
 def detected(space: Workspace, **wanted: Any) -> list[Candidate]:
-    with open_patterns(str(space.store_directory), space.now) as patterns:
+    with open_store(str(space.store_directory), space.now) as opened:
+        patterns = opened.patterns
         return detect(patterns, Wanted(**wanted), space.now)
 
 
@@ -112,7 +113,8 @@ def test_candidates_are_kept_and_a_decision_outlives_new_evidence(space: Workspa
     assert {name: ("candidate", one.frequency) for name, one in first.items()} == stored(space)
     assert {one.id for one in detected(space)} == set(stored(space)) == set(first)
     missing = next(one for one in first.values() if one.type == "missing_tool")
-    with open_patterns(str(space.store_directory), space.now) as patterns:
+    with open_store(str(space.store_directory), space.now) as opened:
+        patterns = opened.patterns
         patterns.decide(missing.id, "rejected", space.now)
     cured(claude(9)).write(space.claude)
     space.sweep()
@@ -122,14 +124,16 @@ def test_candidates_are_kept_and_a_decision_outlives_new_evidence(space: Workspa
 
 
 def test_only_new_and_changed_digests_are_mined(space: Workspace) -> None:
-    with open_patterns(str(space.store_directory), space.now) as patterns:
+    with open_store(str(space.store_directory), space.now) as opened:
+        patterns = opened.patterns
         assert (mine(patterns), mine(patterns)) == (4, 0)
     cured(claude(9)).write(space.claude)
     grown = lonely(4)
     grown.run("git push origin again", "fatal: refused by the remote", exit_code=1)
     grown.write(space.claude)
     space.sweep()
-    with open_patterns(str(space.store_directory), space.now) as patterns:
+    with open_store(str(space.store_directory), space.now) as opened:
+        patterns = opened.patterns
         assert mine(patterns) == 2
 
 
@@ -152,7 +156,8 @@ def test_fix_says_what_worked_in_how_many_sessions_and_with_whom(space: Workspac
 
 
 def test_fix_finds_an_error_in_other_words(space: Workspace) -> None:
-    with open_patterns(str(space.store_directory), space.now) as patterns:
+    with open_store(str(space.store_directory), space.now) as opened:
+        patterns = opened.patterns
         found = fix(patterns, "fatal: refused by the host")
     assert found is not None
     assert (found.problem, found.cures) == ("fatal: refused by the remote", ())
@@ -161,7 +166,8 @@ def test_fix_finds_an_error_in_other_words(space: Workspace) -> None:
 def test_forgetting_a_session_takes_its_words_and_keeps_the_decision(space: Workspace) -> None:
     found = detected(space, min_frequency=1)
     push = next(one for one in found if one.locus == "git push <args>")
-    with open_patterns(str(space.store_directory), space.now) as patterns:
+    with open_store(str(space.store_directory), space.now) as opened:
+        patterns = opened.patterns
         patterns.decide(push.id, "approved", space.now)
     space.forget(sessions=(ClaudeLog(4).session_id,))
     with space.store() as store:

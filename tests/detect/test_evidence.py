@@ -11,7 +11,6 @@ from session_memory.core.patterns import Candidate, Cure, Quote
 from session_memory.detect.report import cure_sentence, report
 from session_memory.detect.run import Wanted, detect, mine
 from session_memory.store.sqlite import open_store
-from session_memory.store.sqlite.patterns import open_patterns
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.store_drafts import START, Said, capture, event
 from session_memory.testing.workspace import Workspace
@@ -28,7 +27,8 @@ def pushing(seed: int) -> ClaudeLog:
 
 def pushes(directory: Path) -> list[tuple[int, int]]:
     """(frequency, sessions) of the failing push."""
-    with open_patterns(str(directory), START) as patterns:
+    with open_store(str(directory), START) as opened:
+        patterns = opened.patterns
         found = detect(patterns, Wanted(min_frequency=1), START)
     return [(one.frequency, one.sessions) for one in found if one.locus == PUSH]
 
@@ -75,7 +75,8 @@ def test_replaced_words_of_a_digest_are_mined_anew(tmp_path: Path) -> None:
     assert pushes(space.store_directory) == [(1, 1)]
     with space.store() as store:
         store.replace_words(lambda data: data.replace(b"git push", b"git pull"))
-    with open_patterns(str(space.store_directory), START) as patterns:
+    with open_store(str(space.store_directory), START) as opened:
+        patterns = opened.patterns
         assert mine(patterns) == 1
     assert pushes(space.store_directory) == []
 

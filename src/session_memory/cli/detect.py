@@ -12,7 +12,7 @@ from session_memory.clock import iso
 from session_memory.core.patterns import Candidate
 from session_memory.detect.report import report
 from session_memory.detect.run import MIN_FREQUENCY, Wanted, detect
-from session_memory.store.sqlite.patterns import open_patterns
+from session_memory.store.sqlite import open_store
 
 
 @click.command(name="detect")
@@ -41,8 +41,8 @@ def command(app: App, min_frequency: int, since: str | None, repo: str | None) -
     """
     now = app.clock()
     wanted = Wanted(min_frequency, to_ms(since, now), repo)
-    with open_patterns(str(app.paths.data), now) as patterns:
-        found = detect(patterns, wanted, now)
+    with open_store(str(app.paths.data), now) as store:
+        found = detect(store.patterns, wanted, now)
     if app.json:
         click.echo(f"[{','.join(to_json(_row(one)) for one in found)}]")
         return

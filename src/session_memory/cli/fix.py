@@ -10,7 +10,7 @@ from session_memory.cli.output import emit_json, one_line
 from session_memory.detect.report import cure_sentence
 from session_memory.detect.run import fix
 from session_memory.errors import NotFound
-from session_memory.store.sqlite.patterns import open_patterns
+from session_memory.store.sqlite import open_store
 
 
 @click.command(name="fix")
@@ -28,8 +28,8 @@ def command(app: App, error: str) -> None:
       session-memory fix "$(make 2>&1)"
     """
     now = app.clock()
-    with open_patterns(str(app.paths.data), now) as patterns:
-        found = fix(patterns, error)
+    with open_store(str(app.paths.data), now) as store:
+        found = fix(store.patterns, error)
     if found is None:
         raise NotFound("no session met an error like this one")
     if app.json:

@@ -234,9 +234,10 @@ def _detected(app: App) -> list[Proposal]:
     from session_memory.curate.candidates import proposals_of
     from session_memory.detect.cluster import cluster
     from session_memory.detect.run import MIN_FREQUENCY
-    from session_memory.store.sqlite.patterns import open_patterns
+    from session_memory.store.sqlite import open_store
 
-    with open_patterns(str(app.paths.data), app.clock()) as patterns:
+    with open_store(str(app.paths.data), app.clock()) as store:
+        patterns = store.patterns
         found = cluster(patterns.evidence, MIN_FREQUENCY, patterns.statuses())
         return proposals_of(found, patterns.evidence())
 
@@ -290,11 +291,12 @@ def _note_in_store(app: App, catalog: Catalog) -> None:
 
     A pattern whose file is lost keeps what the store knows of it: a rejection outlives the file.
     """
-    from session_memory.store.sqlite.patterns import open_patterns
+    from session_memory.store.sqlite import open_store
 
     if not app.paths.store_db.exists():
         return
-    with open_patterns(str(app.paths.data), app.clock()) as patterns:
+    with open_store(str(app.paths.data), app.clock()) as store:
+        patterns = store.patterns
         noted = patterns.statuses()
         for name in sorted(noted.keys() & catalog.patterns.keys()):
             if noted[name] != (status := catalog.status(name)):

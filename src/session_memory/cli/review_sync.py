@@ -24,7 +24,7 @@ def sync(app: App, dry_run: bool) -> None:
     """
     from session_memory.curate.catalog import changing, read_catalog, write_patterns
     from session_memory.detect.run import Wanted, detect
-    from session_memory.store.sqlite.patterns import open_patterns
+    from session_memory.store.sqlite import open_store
 
     data = app.paths.data
     with nullcontext(read_catalog(data)) if dry_run else changing(data) as catalog:
@@ -32,7 +32,8 @@ def sync(app: App, dry_run: bool) -> None:
             (name, one.kind, one.type, one.current.status)
             for name, one in sorted(catalog.patterns.items())
         ]
-        with open_patterns(str(data), app.clock()) as patterns:
+        with open_store(str(data), app.clock()) as store:
+            patterns = store.patterns
             noted = patterns.statuses()
             changed = [name for name, _, _, status in decided if noted.get(name) != status]
             if not dry_run:

@@ -11,7 +11,7 @@ from session_memory.detect.loci import error_locus
 from session_memory.detect.rank import cure_of, rank, surest
 from session_memory.detect.signals import Place, signals
 from session_memory.detect.templates import SIMILAR, similarity, tokens
-from session_memory.store.sqlite.patterns import SqlitePatterns
+from session_memory.store.patterns import Patterns
 
 MIN_FREQUENCY = 2
 
@@ -34,7 +34,7 @@ class Fix(msgspec.Struct, frozen=True):
     sessions: int = 0
 
 
-def mine(patterns: SqlitePatterns) -> int:
+def mine(patterns: Patterns) -> int:
     """Take the signals of every digest that is new or has changed; returns how many those were."""
     waiting = patterns.unmined()
     for chunk in patterns.minable(waiting):
@@ -44,7 +44,7 @@ def mine(patterns: SqlitePatterns) -> int:
     return len(waiting)
 
 
-def detect(patterns: SqlitePatterns, wanted: Wanted, now_ms: int) -> list[Candidate]:
+def detect(patterns: Patterns, wanted: Wanted, now_ms: int) -> list[Candidate]:
     """Ranked candidates. Only a look at everything is kept: a narrow one would shrink counts."""
     mine(patterns)
     whole = wanted.since is None and wanted.repo is None
@@ -59,7 +59,7 @@ def detect(patterns: SqlitePatterns, wanted: Wanted, now_ms: int) -> list[Candid
     return [one for one in ranked if reaches(one, wanted.min_frequency)]
 
 
-def fix(patterns: SqlitePatterns, text: str) -> Fix | None:
+def fix(patterns: Patterns, text: str) -> Fix | None:
     """What worked after this error, or after the one most like it; None for an unknown one."""
     mine(patterns)
     line = error_line(text) or text

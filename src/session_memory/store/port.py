@@ -27,6 +27,7 @@ from session_memory.core.schema import Digest, Observation, Project, Session, Se
 from session_memory.store.background import Jobs, Live, Spend
 from session_memory.store.effects import Effects
 from session_memory.store.memories import Memories
+from session_memory.store.patterns import Patterns
 from session_memory.store.scopes import Closures, Scopes, Syncs
 from session_memory.store.values import (
     EventDraft,
@@ -51,8 +52,6 @@ __all__ = [
     "EventDraft",
     "Finding",
     "Holder",
-    "Jobs",
-    "Live",
     "ObservationQuery",
     "Repaired",
     "SessionHandle",
@@ -189,6 +188,11 @@ class Store(Protocol):
     @property
     def effects(self) -> Effects:
         """What measuring found."""
+        ...
+
+    @property
+    def patterns(self) -> Patterns:
+        """Signals and patterns."""
         ...
 
     @property

@@ -15,7 +15,6 @@ from session_memory.measure.run import Material, measure, read_units
 from session_memory.settings import Measure
 from session_memory.store.given_files import read_given
 from session_memory.store.port import Store
-from session_memory.store.sqlite.patterns import open_patterns
 from session_memory.store.trial_files import read_trials
 
 
@@ -23,10 +22,10 @@ def measure_all(
     store: Store, data: Path, policy: Measure, now_ms: int, *, keep: bool = True
 ) -> list[Effect]:
     """The effect of all that was given; kept in the store unless asked not to."""
-    with open_patterns(str(data), now_ms) as patterns:
-        mine(patterns)
-        found = cluster(patterns.evidence, MIN_FREQUENCY, patterns.statuses())
-        sessions = read_units(store, patterns.evidence())
+    patterns = store.patterns
+    mine(patterns)
+    found = cluster(patterns.evidence, MIN_FREQUENCY, patterns.statuses())
+    sessions = read_units(store, patterns.evidence())
     material = Material(
         read_catalog(data).patterns,
         read_given(data),

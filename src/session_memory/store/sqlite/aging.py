@@ -14,7 +14,7 @@ from session_memory.core.retention import (
     estimate_raw_bytes,
 )
 from session_memory.store.segments import SegmentStore, pack, unpack
-from session_memory.store.sqlite import observations
+from session_memory.store.sqlite import observations, patterns
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 
@@ -68,7 +68,9 @@ def raw_usage(db: Database) -> StoreUsage:
     )
     return StoreUsage(
         raw_bytes=segment_bytes + int(estimate or 0),
-        distilled_bytes=int(value(db, _DISTILLED)) + observations.distilled_bytes(db),
+        distilled_bytes=int(value(db, _DISTILLED))
+        + observations.distilled_bytes(db)
+        + patterns.distilled_bytes(db),
     )
 
 

@@ -9,7 +9,7 @@ import apsw
 from session_memory.errors import StoreDamaged
 from session_memory.store.port import Finding
 from session_memory.store.segments import SegmentStore, digest_of, unpack
-from session_memory.store.sqlite import observations
+from session_memory.store.sqlite import observations, patterns
 from session_memory.store.sqlite.connection import Database, rows, value
 
 
@@ -21,6 +21,7 @@ def fsck(db: Database, segments: SegmentStore) -> list[Finding]:
         *_segments(db, segments),
         *_index(db),
         *_observations(db),
+        *_patterns(db),
     ]
 
 
@@ -74,6 +75,13 @@ def _observations(db: Database) -> Iterator[Finding]:
         yield from observations.check(db)
     except apsw.Error as error:
         yield Finding("observation", f"cannot be checked: {error}")
+
+
+def _patterns(db: Database) -> Iterator[Finding]:
+    try:
+        yield from patterns.check(db)
+    except apsw.Error as error:
+        yield Finding("pattern", f"cannot be checked: {error}")
 
 
 def _segments(db: Database, segments: SegmentStore) -> Iterator[Finding]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -17,40 +16,29 @@ from session_memory.core.patterns import (
 )
 from session_memory.core.schema import Digest
 from session_memory.errors import NotFound
-from session_memory.store.sqlite.connection import Database, connect, rows, transaction
-from session_memory.store.sqlite.store import DATABASE, open_store
+from session_memory.store.patterns import Minable
+from session_memory.store.port import Finding
+from session_memory.store.sqlite.connection import Database, rows, transaction, value
 
 _encode = msgspec.json.Encoder().encode
 _signals = msgspec.json.Decoder(tuple[Signal, ...]).decode
 _digest = msgspec.json.Decoder(Digest).decode
+_counts = msgspec.json.Decoder(dict[str, int]).decode
 
 # Sessions of our own and those in which nothing was asked for prove nothing.
 _WORTH = "s.source_kind != 'internal' AND s.low_value IS NULL"
 _CHUNK = 500
-
-
-class Minable(msgspec.Struct, frozen=True):
-    """A digest that was not mined yet, and where its session ran."""
-
-    session: int
-    digest: Digest
-    repo: str | None
-    roots: tuple[str, ...]
-
-
-@contextlib.contextmanager
-def open_patterns(directory: str, now_ms: int) -> Generator[SqlitePatterns]:
-    """The patterns of the store in a directory, brought up to date like the store itself."""
-    open_store(directory, now_ms).close()  # checks the place and migrates
-    db = connect(f"{directory}/{DATABASE}")
-    try:
-        yield SqlitePatterns(db)
-    finally:
-        db.close()
+_CURRENT = (MINER_VERSION,)
+_ROW_BYTES = 100  # figures and names of a pattern beside its words
+_BYTES = f"""
+SELECT coalesce((SELECT sum(octet_length(body)) FROM mined), 0) + coalesce((SELECT sum(
+  octet_length(locus) + octet_length(about) + octet_length(flavors) + octet_length(repos)
+  + {_ROW_BYTES}) FROM pattern), 0)
+"""
 
 
 class SqlitePatterns:
-    """What detection asks of a store: digests to mine, signals to fold, patterns to keep."""
+    """See store.patterns.Patterns."""
 
     def __init__(self, connection: Database) -> None:
         self._db = connection
@@ -150,6 +138,36 @@ class SqlitePatterns:
             self._db.executemany(
                 "UPDATE pattern SET frequency = 0, sessions = 0 WHERE id = ?", gone
             )
+
+
+def distilled_bytes(db: Database) -> int:
+    """What signals and patterns take of the cap on what is distilled."""
+    return int(value(db, _BYTES))
+
+
+def check(db: Database) -> Iterator[Finding]:
+    """Signals of a session without a digest, and bodies that cannot be read back."""
+    orphans = value(
+        db,
+        "SELECT count(*) FROM mined m WHERE NOT EXISTS"
+        " (SELECT 1 FROM digest d WHERE d.session_id = m.session_id)",
+    )
+    if orphans:
+        yield Finding("mined_without_digest", f"{orphans} found")
+    for number, body in rows(db, "SELECT session_id, body FROM mined WHERE version = ?", _CURRENT):
+        if not _reads(_signals, body):
+            yield Finding("mined", f"the signals of session {number} cannot be read")
+    for name, flavors, repos in rows(db, "SELECT id, flavors, repos FROM pattern"):
+        if not (_reads(_counts, flavors) and _reads(_counts, repos)):
+            yield Finding("pattern", f"the figures of pattern {name} cannot be read")
+
+
+def _reads(decode: Callable[[str], object], text: str) -> bool:
+    try:
+        decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, TypeError):
+        return False
+    return True
 
 
 def _owner(parents: Mapping[int, int], session: int) -> int:

@@ -54,6 +54,7 @@ from session_memory.store.sqlite.forget_face import ForgetFace
 from session_memory.store.sqlite.jobs import SqliteJobs
 from session_memory.store.sqlite.live import SqliteLive
 from session_memory.store.sqlite.memories import SqliteMemories
+from session_memory.store.sqlite.patterns import SqlitePatterns
 from session_memory.store.sqlite.scopes import SqliteScopes
 from session_memory.store.sqlite.spend import SqliteSpend
 
@@ -108,6 +109,7 @@ class SqliteStore(ForgetFace):
         self.closures = SqliteClosures(connection)
         self.syncs = SqliteSyncs(connection)
         self.memories = SqliteMemories(connection)
+        self.patterns = SqlitePatterns(connection)
         self.spend = SqliteSpend(connection, os.path.join(directory, DATABASE))
         self.fingerprint_key = self._key("fingerprint_key")
         self.tag_key = self._key("tag_key")

@@ -1,0 +1,56 @@
+"""What a store promises about signals mined from digests and the patterns they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+import msgspec
+
+from session_memory.core.patterns import Candidate, Mined, PatternStatus, Signal
+from session_memory.core.schema import Digest
+
+
+class Minable(msgspec.Struct, frozen=True):
+    """A digest that was not mined yet, and where its session ran."""
+
+    session: int
+    digest: Digest
+    repo: str | None
+    roots: tuple[str, ...]
+
+
+class Patterns(Protocol):
+    """Digests to mine, signals to fold, patterns to keep. Every writing method is a transaction."""
+
+    def unmined(self) -> list[int]:
+        """Sessions whose digest is new, has changed, or was mined by an older miner."""
+        ...
+
+    def minable(self, sessions: list[int]) -> Iterator[list[Minable]]:
+        """The digests of these sessions, some hundreds at a time."""
+        ...
+
+    def save_signals(self, found: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:
+        """Replace the signals of sessions; one that was forgotten meanwhile stays out."""
+        ...
+
+    def evidence(self, since: int | None = None, repo: str | None = None) -> Iterator[Mined]:
+        """Every mined session worth it, the one captured last first."""
+        ...
+
+    def statuses(self) -> dict[str, PatternStatus]:
+        """The patterns known, and what was decided on each."""
+        ...
+
+    def decide(self, pattern: str, status: PatternStatus, now_ms: int) -> None:
+        """Note a decision; detection never takes it back."""
+        ...
+
+    def restore(self, decided: Iterable[tuple[str, str, str, PatternStatus]], now_ms: int) -> int:
+        """Take over decisions (id, kind, type, status) as files tell them; returns what changed."""
+        ...
+
+    def save_candidates(self, found: Iterable[Candidate], now_ms: int) -> None:
+        """Renew the figures of every pattern found; undecided ones without evidence go."""
+        ...
