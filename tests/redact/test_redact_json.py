@@ -129,3 +129,20 @@ def shape(value: object) -> object:
 )
 def test_no_bytes_make_it_raise(noise: bytes, part: bytes) -> None:
     REDACTOR.redact_json(noise + part + noise)
+
+
+@pytest.mark.parametrize("others", [{"z": "x"}, {}], ids=["first", "alone"])
+def test_a_rule_that_looks_for_the_end_of_a_text_finds_it_in_every_string(
+    others: dict[str, str],
+) -> None:
+    text = "Server=db;Password=aB1!"
+    expected = f"Server=db;Password={PLAIN}"
+    assert shown({"a": text, **others}) == {"a": expected, **others}
+
+
+def test_words_are_looked_at_together_and_redacted_one_by_one() -> None:
+    secret = fake("sk-", 24)
+    changed = REDACTOR.redact_words(["toolu_01", secret, "call_2"])
+    assert changed == {secret: REDACTOR.redact_text(secret)}
+    assert secret not in changed[secret]
+    assert REDACTOR.redact_words(["toolu_01", "call_2"]) == {}

@@ -80,11 +80,8 @@ _SKIP_FILES = frozenset({"history.jsonl", "journal.jsonl"})
 def discover(root: str) -> Iterator[SourceFile]:
     """Every session log of a Claude home, or of any other folder the user points at."""
     projects = os.path.join(root, "projects")
-    for file in walk_files(
-        projects if os.path.isdir(projects) else root, ".jsonl", skip_dirs=_SKIP_DIRS
-    ):
-        if os.path.basename(file.path) not in _SKIP_FILES:
-            yield file
+    start = projects if os.path.isdir(projects) else root
+    return walk_files(start, ".jsonl", skip_dirs=_SKIP_DIRS, skip_files=_SKIP_FILES)
 
 
 def log_deletion(home: str) -> LogDeletion:

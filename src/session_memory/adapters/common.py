@@ -6,7 +6,7 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from datetime import datetime
 from typing import Any, BinaryIO, cast
 
@@ -363,7 +363,7 @@ def classify_tool(name: str | None) -> ToolClass:
 
 
 def walk_files(
-    root: str, suffix: str, *, skip_dirs: frozenset[str] = frozenset()
+    root: str, suffix: str, *, skip_dirs: Set[str] = frozenset(), skip_files: Set[str] = frozenset()
 ) -> Iterator[SourceFile]:
     """Every regular file below `root` whose name ends in `suffix`, not through linked directories.
 
@@ -380,10 +380,11 @@ def walk_files(
                 yield SourceFile(directory, -1, 0, 0, 0, 0)
             continue
         for entry in entries:
+            name = entry.name
             if entry.is_dir(follow_symlinks=False):
-                if entry.name not in skip_dirs:
+                if name not in skip_dirs:
                     stack.append(entry.path)
-            elif entry.name.endswith(suffix):
+            elif name.endswith(suffix) and name not in skip_files:
                 try:
                     info = entry.stat()
                 except OSError:
@@ -391,10 +392,5 @@ def walk_files(
                         yield SourceFile(entry.path, -1, 0, 0, 0, 0)
                     continue
                 if stat.S_ISREG(info.st_mode):  # opening a pipe of that name would wait for ever
-                    yield _source_file(entry.path, info)
-
-
-def _source_file(path: str, info: os.stat_result) -> SourceFile:
-    return SourceFile(
-        path, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_dev, info.st_ino
-    )
+                    times = (info.st_mtime_ns, info.st_ctime_ns)
+                    yield SourceFile(entry.path, info.st_size, *times, info.st_dev, info.st_ino)

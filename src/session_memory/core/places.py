@@ -11,22 +11,20 @@ MAX_LEVELS = 10
 """How far above a directory a project may start (IDN-05)."""
 
 _WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+# The three below are compiled at first use: an idle sweep never asks, and would pay 5 ms for them.
 _DRIVE = r"(?:[a-z]:|/mnt/[a-z]|/[a-z])"  # as Windows, WSL and Git Bash spell it
 _SYSTEM = r"(?:windows|program files(?: \(x86\))?|programdata)"
-_NEVER_ROOT = re.compile(
+_NEVER_ROOT = (
     r"(?:/private)?(?:/var)?/tmp|/dev/shm|(?:/private)?/var/folders/[^/]+/[^/]+/t"
-    rf"|[a-z]:/te?mp|{_DRIVE}/{_SYSTEM}|{_DRIVE}/windows/(?:system32|syswow64|temp)",
-    re.IGNORECASE,
+    rf"|[a-z]:/te?mp|{_DRIVE}/{_SYSTEM}|{_DRIVE}/windows/(?:system32|syswow64|temp)"
 )
-_TECHNICAL = re.compile(
+_TECHNICAL = (
     rf"{_DRIVE}/{_SYSTEM}(?:/.*)?"
-    r"|.*/(?:system32|syswow64|windows|te?mp|program files(?: \(x86\))?)",
-    re.IGNORECASE | re.DOTALL,
+    r"|.*/(?:system32|syswow64|windows|te?mp|program files(?: \(x86\))?)"
 )
-_SHARED_GROUND = re.compile(
+_SHARED_GROUND = (
     r"/(?:root|home|users|usr|etc|var|opt|mnt|media|volumes|proc|sys|dev|run|bin|sbin|lib|boot)"
-    rf"|(?:/home|/users|{_DRIVE}/users)(?:/[^/]+)?|/mnt/[a-z]",
-    re.IGNORECASE,
+    rf"|(?:/home|/users|{_DRIVE}/users)(?:/[^/]+)?|/mnt/[a-z]"
 )
 
 
@@ -115,14 +113,14 @@ def never_root(path: str, home: str | None) -> bool:
     """Places too broad to be one project even if something there looks like one."""
     if parent(path) == path or (home is not None and fold(path) == fold(home)):
         return True
-    return _NEVER_ROOT.fullmatch(fold(path)) is not None
+    return re.fullmatch(_NEVER_ROOT, fold(path), re.IGNORECASE) is not None
 
 
 def is_technical(path: str) -> bool:
     """Places programs are started in without anyone having chosen them (IDN-04)."""
-    return _TECHNICAL.fullmatch(fold(path)) is not None
+    return re.fullmatch(_TECHNICAL, fold(path), re.IGNORECASE | re.DOTALL) is not None
 
 
 def is_shared_ground(path: str) -> bool:
     """Places that hold many projects: homes by their shape, and the top of a system."""
-    return _SHARED_GROUND.fullmatch(fold(path)) is not None
+    return re.fullmatch(_SHARED_GROUND, fold(path), re.IGNORECASE) is not None

@@ -32,9 +32,10 @@ def make_plan(store: Store, policy: Policy, now_ms: int) -> EvictionPlan:
 def apply_plan(store: Store, plan: EvictionPlan, now_ms: int) -> RetentionLine:
     """Carry a plan out and measure what is left."""
     freed = store.evict(list(plan.evictions), now_ms) if plan.evictions else 0
+    usage = store.raw_usage() if plan.evictions else plan.usage_before
     return RetentionLine(
         freed=freed,
-        final_usage=store.raw_usage().raw_bytes,
+        final_usage=usage.raw_bytes,
         **plan.counts,
         data_loss=[eviction.external_id for eviction in plan.data_loss],
         data_loss_bytes=sum(eviction.bytes for eviction in plan.data_loss),

@@ -43,12 +43,20 @@ class Drafter:
         for raw in part.events:
             drafts.append(self._draft(flavor, part.external_id, raw, overflow))
         self._redact_across(part.events, drafts)
+        self._redact_call_ids(drafts)
         for draft in drafts:
             if is_turn(draft.kind) and draft.index_text:
                 draft.turn_text = window_text(draft.index_text, turns)
                 turns.append(draft.index_text)
                 del turns[:-BEFORE]
         return drafts
+
+    def _redact_call_ids(self, drafts: list[EventDraft]) -> None:
+        """Names of calls are many, and as good as never a secret: one look at all of a part."""
+        changed = self._redactor.redact_words({d.call_id for d in drafts if d.call_id})
+        for draft in drafts if changed else ():
+            if draft.call_id:
+                draft.call_id = changed.get(draft.call_id, draft.call_id)
 
     def _redact_across(self, events: list[RawEvent], drafts: list[EventDraft]) -> None:
         """A message that came in pieces may hold a secret across the seam of two of them."""
@@ -102,7 +110,7 @@ class Drafter:
             at=raw.at,
             tool=tool,
             tool_class=raw.tool_class,
-            call_id=redact.redact_text(raw.call_id) if raw.call_id else None,
+            call_id=raw.call_id or None,
             is_error=raw.is_error,
             exit_code=raw.exit_code,
             files=files,

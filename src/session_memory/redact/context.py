@@ -112,6 +112,11 @@ HEADERS = (
     ),
 )
 
+_SETTING = (
+    rb"(?i)[;'\"]\s*(?:password|pwd|accountkey|sharedaccesskey|sharedsecretvalue|"
+    rb"sharedaccesssignature|integrationsecret)\s*=\s*([^\s;'\"&<>\\]{4,})"
+)
+
 ADDRESSES = (
     Rule(
         id="url-password",
@@ -173,10 +178,10 @@ ADDRESSES = (
     ),
     Rule(
         id="connection-string",
-        pattern=rb"(?i)[;'\"]\s*(?:password|pwd|accountkey|sharedaccesskey|sharedsecretvalue|"
-        rb"sharedaccesssignature|integrationsecret)\s*=\s*([^\s;'\"&<>\\]{4,})(?:;|['\"]|$)",
+        pattern=_SETTING + rb"(?:;|['\"]|$)",
+        # Texts are first looked at many together, where only the last one ends.
+        sign=_SETTING,
         group=1,
-        everyday=True,
         keywords=(
             "password",
             "pwd",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -100,6 +100,14 @@ class Redactor:
         data = text.encode("utf-8", "surrogatepass")
         redacted = self.redact(data)
         return text if redacted is data else redacted.decode("utf-8", "surrogatepass")
+
+    def redact_words(self, words: Collection[str]) -> dict[str, str]:
+        """The words that change, each with what is left of it; one look at all of them together."""
+        together = "\n".join(words).encode("utf-8", "surrogatepass")
+        if not (self._has_extra or self._candidates(together)):
+            return {}
+        clean = {word: self.redact_text(word) for word in words}
+        return {word: text for word, text in clean.items() if text is not word}
 
     def redact_json(self, encoded: bytes) -> bytes:
         """A JSON document with every string redacted; the same object when there is no secret.
