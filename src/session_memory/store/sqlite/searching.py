@@ -2,7 +2,7 @@
 
 Measured on a million events: finding a row in an index costs 0.1 microseconds, scoring one 1.3. So
 words are counted first, up to a bound; the rarest are scored; and where even the rarest stands
-everywhere, only its newest rows are.
+everywhere, the newest rows are taken unscored.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.values import TextFilter
 
-MOST_SCORED = 10_000
+MOST_SCORED = 4_000
 """Rows scored per index and question."""
 WITH_ALL_TERMS = 200
 """Rows that hold every term get a bonus; the newest this many are looked at."""
@@ -36,67 +36,73 @@ def search(
         return []
     most = max(100, limit * 3)
     alone, in_context = (
-        _hits(db, table, terms, _condition(where or TextFilter(), table), most)
+        _hits(db, table, terms, where or TextFilter(), most)
         for table in ("event_text", "turn_text")
     )
     return fuse(alone, in_context)[:limit]
 
 
-def _hits(db: Database, table: str, terms: Terms, condition: _Condition, most: int) -> list[Scored]:
+def _hits(db: Database, table: str, terms: Terms, where: TextFilter, most: int) -> list[Scored]:
     """The best rows of one index: those that hold rare terms, and before them those with all."""
-    counts = {word: _count(db, table, word, condition) for word in terms.words}
+    # Counting looks at sessions only: reading each event to know whether it counts takes too long.
+    counts = {word: _count(db, table, word, _in_scope(where, table)) for word in terms.words}
+    condition = _condition(where, table)
     known = sorted((word for word in terms.words if counts[word]), key=lambda word: counts[word])
     if not known:
         return []
-    rare, total = known[:1], counts[known[0]]
-    for word in known[1:]:
+    whole = _holding_all(db, table, terms, condition) if len(terms.words) > 1 else []
+    if counts[known[0]] > MOST_SCORED:
+        # Words that stand everywhere say little: then what is newest is the better guess.
+        newest = whole or _newest(db, table, _quoted(known[0]), condition, most)
+        return [Scored(one, one >> SEQ_BITS, 1 - n / most) for n, one in enumerate(newest[:most])]
+    best = _scored(db, table, _rarest(known, counts), condition, most)
+    return _lifted(best, set(whole))
+
+
+def _rarest(known: list[str], counts: dict[str, int]) -> str:
+    """As many words as can be scored together, the rarest first; one at least."""
+    taken, total = list[str](), 0
+    for word in known:
         total += counts[word]
-        if total > MOST_SCORED:
+        if taken and total > MOST_SCORED:
             break
-        rare.append(word)
-    oldest = _oldest(db, table, rare[0], condition) if counts[rare[0]] > MOST_SCORED else 0
-    best = _scored(db, table, " OR ".join(map(_quoted, rare)), condition, oldest)[:most]
-    if len(known) == len(terms.words) > 1 or terms.names:
-        best = _with_all_first(db, table, terms, condition, best)
-    return best
+        taken.append(_quoted(word))
+    return " OR ".join(taken)
 
 
-def _with_all_first(
-    db: Database, table: str, terms: Terms, condition: _Condition, best: list[Scored]
-) -> list[Scored]:
+def _holding_all(db: Database, table: str, terms: Terms, condition: _Condition) -> list[int]:
+    """The newest rows that hold every term, a name as one."""
     in_names = {part for name in terms.names for part in name.split()}
     wanted = [*terms.names, *(word for word in terms.words if word not in in_names)]
-    joined, bindings = condition
-    found = rows(
-        db,
-        f"SELECT {table}.rowid FROM {table} {joined} AND {table} MATCH ?"
-        f" ORDER BY {table}.rowid DESC LIMIT {WITH_ALL_TERMS}",
-        (*bindings, " AND ".join(map(_quoted, wanted))),
-    )
-    whole = {row[0] for row in found}
+    expression = " AND ".join(map(_quoted, wanted))
+    return _newest(db, table, expression, condition, WITH_ALL_TERMS)
+
+
+def _lifted(best: list[Scored], whole: set[int]) -> list[Scored]:
+    """The same hits, those that hold every term lifted over the others."""
     bonus = best[0].score * ALL_TERMS_BONUS if best else 1.0
     least = best[-1].score if best else 0.0
-    seen = {hit.id for hit in best}
     lifted = [
         msgspec.structs.replace(hit, score=hit.score + bonus) if hit.id in whole else hit
         for hit in best
     ]
-    lifted += [Scored(one, one >> SEQ_BITS, least + bonus) for one in whole - seen]
+    missed = whole - {hit.id for hit in best}
+    lifted += [Scored(one, one >> SEQ_BITS, least + bonus) for one in missed]
     return sorted(lifted, key=lambda hit: (-hit.score, -hit.id))
 
 
 def _scored(
-    db: Database, table: str, expression: str, condition: _Condition, oldest: int
+    db: Database, table: str, expression: str, condition: _Condition, most: int
 ) -> list[Scored]:
     joined, bindings = condition
     found = rows(
         db,
-        f"SELECT {table}.rowid, -bm25({table}) FROM {table} {joined} AND {table} MATCH ?"
-        f" AND {table}.rowid >= ?",
-        (*bindings, expression, oldest),
+        # Unlike `rank`, the expression is computed for rows that pass the condition only.
+        f"SELECT {table}.rowid, -bm25({table}) AS score FROM {table} {joined} AND {table} MATCH ?"
+        f" ORDER BY score DESC, {table}.rowid DESC LIMIT ?",
+        (*bindings, expression, most),
     )
-    hits = [Scored(row[0], row[0] >> SEQ_BITS, row[1]) for row in found]
-    return sorted(hits, key=lambda hit: (-hit.score, -hit.id))
+    return [Scored(row[0], row[0] >> SEQ_BITS, row[1]) for row in found]
 
 
 def _count(db: Database, table: str, word: str, condition: _Condition) -> int:
@@ -111,15 +117,17 @@ def _count(db: Database, table: str, word: str, condition: _Condition) -> int:
     )
 
 
-def _oldest(db: Database, table: str, word: str, condition: _Condition) -> int:
+def _newest(
+    db: Database, table: str, expression: str, condition: _Condition, most: int
+) -> list[int]:
     joined, bindings = condition
     found = rows(
         db,
         f"SELECT {table}.rowid FROM {table} {joined} AND {table} MATCH ?"
-        f" ORDER BY {table}.rowid DESC LIMIT 1 OFFSET {MOST_SCORED}",
-        (*bindings, _quoted(word)),
+        f" ORDER BY {table}.rowid DESC LIMIT ?",
+        (*bindings, expression, most),
     )
-    return found[0][0] if found else 0
+    return [row[0] for row in found]
 
 
 def _quoted(words: str) -> str:
@@ -128,6 +136,15 @@ def _quoted(words: str) -> str:
 
 def _condition(where: TextFilter, table: str) -> _Condition:
     """The part of a statement between FROM and MATCH."""
+    scope, bindings = _in_scope(where, table)
+    if not where.of_events:
+        return scope, bindings
+    text, values = _event_condition(where)
+    inner = f"EXISTS (SELECT 1 FROM event e WHERE e.id = {table}.rowid AND {text})"
+    return f"{scope} AND {inner}", [*bindings, *values]
+
+
+def _in_scope(where: TextFilter, table: str) -> _Condition:
     parts, bindings = ["1"], list[Any]()
     if where.session is not None:
         parts.append(f"{table}.rowid BETWEEN ? AND ?")
@@ -141,10 +158,6 @@ def _condition(where: TextFilter, table: str) -> _Condition:
         names = " AND ".join(f"{column} = ?" for column, _ in sessions)
         parts.append(f"{table}.rowid >> {SEQ_BITS} IN (SELECT id FROM session WHERE {names})")
         bindings.extend(wanted for _, wanted in sessions)
-    if where.of_events:
-        text, values = _event_condition(where)
-        parts.append(f"EXISTS (SELECT 1 FROM event e WHERE e.id = {table}.rowid AND {text})")
-        bindings.extend(values)
     return "WHERE " + " AND ".join(parts), bindings
 
 
