@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -113,17 +115,17 @@ def test_the_caps_are_those_of_the_configuration() -> None:
 
 
 @pytest.fixture
-def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
+def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The stand-in, importable under the real name."""
     (tmp_path / "claude_agent_sdk.py").write_text(SDK)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "claude_agent_sdk", raising=False)
-    import claude_agent_sdk  # pyright: ignore[reportMissingImports]
-
-    return claude_agent_sdk  # pyright: ignore[reportUnknownVariableType]
+    return importlib.import_module("claude_agent_sdk")
 
 
-def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(sdk, store) -> None:  # pyright: ignore
+def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(
+    sdk: Any, store: SqliteStore
+) -> None:
     model = open_model(settings.Model(provider="agent_sdk"), {}, store.spend, lambda: NOW, "run")
     assert model is not None
 
@@ -150,7 +152,9 @@ def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(sdk, store) -> 
         ("slow", CallFailed, "no answer within"),
     ],
 )
-def test_what_the_agent_sdk_fails_at_is_told(sdk, store, behaviour, error, words) -> None:  # pyright: ignore
+def test_what_the_agent_sdk_fails_at_is_told(
+    sdk: Any, store: SqliteStore, behaviour: str, error: type[Exception], words: str
+) -> None:
     sdk.behaviour = behaviour
     model = open_model(settings.Model(provider="agent_sdk"), {}, store.spend, lambda: NOW, "run")
     assert model is not None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tests.model.meters import ASKED, metered
 
@@ -12,9 +14,9 @@ from session_memory.store.sqlite import SqliteStore
 from session_memory.testing.scripted_model import Line, ScriptedModel
 
 
-def tried(lines: list[Line], **how: object) -> tuple[ScriptedModel, list[float], Patience]:
+def tried(lines: list[Line], **how: Any) -> tuple[ScriptedModel, list[float], Patience]:
     slept: list[float] = []
-    return ScriptedModel(lines), slept, Patience(sleep=slept.append, **how)  # pyright: ignore
+    return ScriptedModel(lines), slept, Patience(sleep=slept.append, **how)
 
 
 @pytest.mark.parametrize("kind", sorted(TRANSIENT))
@@ -86,9 +88,13 @@ def test_no_patience_helps_without_a_key_or_money(error: Exception) -> None:
 
 def test_every_failed_attempt_is_told_with_its_number() -> None:
     told: list[tuple[int, str]] = []
+
+    def tell(number: int, error: ModelUnavailable) -> None:
+        told.append((number, error.message))
+
     model, _, patience = tried(
         [CallFailed("one", "server"), CallFailed("two", "server"), CallFailed("three", "server")],
-        failed=lambda number, error: told.append((number, error.message)),
+        failed=tell,
     )
 
     with pytest.raises(CallFailed):
