@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from session_memory.core.jobs import LEASE_MS, state_of
 from session_memory.core.spool import SpoolRecord
+from session_memory.errors import StoreError
 from session_memory.journal import daily, duty
 from session_memory.journal.context import make_context
 from session_memory.journal.place import Place, place_of
@@ -21,6 +22,7 @@ from session_memory.testing.claude_log import ClaudeLog, text_block
 from session_memory.testing.faults import Stopped
 from session_memory.testing.scripted_model import ScriptedModel
 from session_memory.testing.workspace import Workspace
+from session_memory.worker.run import Worker
 
 CWD = "/work/shop"
 
@@ -177,6 +179,31 @@ def test_a_second_flush_of_a_session_tells_only_what_is_new(tmp_path: Path) -> N
     first, second = shop.entries()
     assert "tabs" in first.content
     assert "blue" in second.content and "tabs" not in second.content
+
+
+def test_the_worker_does_the_job_beside_its_others(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    shop.enqueue(shop.record("session_end"))
+    directory = shop.space.store_directory
+    paths = Paths(directory / "c", directory, tmp_path / "state", directory / "cache")
+    paths.state.mkdir()
+    handlers = duty.handlers(paths, shop.config, lambda: shop.space.now, lambda _store: None)
+    report = Worker(shop.space.surroundings(), paths.state, "token", handlers).run()
+    assert (report.jobs_done, report.jobs_failed) == (1, 0)
+    assert len(shop.entries()) == 1
+
+
+def test_a_journal_that_cannot_be_written_fails_the_job_and_not_the_worker(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    shop.enqueue(shop.record("session_end"))
+    shop.place.root.parent.mkdir(parents=True)
+    shop.place.root.write_text("in the way")
+    with pytest.raises(StoreError, match="cannot be written"):
+        shop.work()
+    shop.place.root.unlink()
+    shop.space.now += LEASE_MS + 1
+    shop.work()
+    assert len(shop.entries()) == 1
 
 
 @pytest.mark.rows("HOK-10")
