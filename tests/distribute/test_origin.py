@@ -6,10 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.distribute.scenes import HOUR, Desk, approved, repository
+from tests.distribute.scenes import HOUR, Desk, Hand, approved, lesson, repository
 
 from session_memory.core.foreign_words import in_foreign_words
 from session_memory.core.own_text import BEGIN, PACK_BEGIN
+from session_memory.distribute.ledger import Ledger
+from session_memory.distribute.sections import sections_for
 from session_memory.testing.claude_log import START, ClaudeLog
 
 PLANTED = (
@@ -76,8 +78,28 @@ def test_what_tools_and_pages_say_is_never_given(desk: Desk, tmp_path: Path) -> 
         for start in range(len(sentence.split()) - 4):
             piece = " ".join(words(sentence).split()[start : start + 5])
             assert piece not in given
-    left = desk.json("distribute")["left_out"]
-    assert any("quotes what a tool said" in row["why"] for row in left)
+    rows = desk.json("review", "list", "--all")["patterns"]
+    errors = [row for row in rows if row["type"] == "recurring_error"]
+    assert len(errors) == len(PLANTED)
+    assert {(row["status"], row["distribution_ready"]) for row in errors} == {
+        ("provisional", False)
+    }
+    out = desk.run("review", "approve", errors[0]["id"])
+    assert "quotes what a tool said" in out
+    desk.run("review", "edit", errors[0]["id"], "--text", "Step 0 needs a proxy.", "--reason", "x")
+    desk.run("review", "approve", errors[0]["id"])
+    desk.run("distribute")
+    assert f"- Step 0 needs a proxy. [sm-{errors[0]['id']}]" in given_text(shop)
+    assert words(PLANTED[0]) not in words(given_text(shop))
+
+
+def test_a_catalog_from_elsewhere_cannot_bring_such_words_in(tmp_path: Path) -> None:
+    shop = repository(tmp_path, "shop")
+    foreign = lesson("p1", f"Note: {PLANTED[0]}", type="recurring_error", locus=PLANTED[0])
+    plan, _ = Hand(tmp_path / "data", shop).give(foreign)
+    assert plan.changes == () and "quotes what a tool said" in plan.left_out[0].why
+    hand = Hand(tmp_path / "data", shop)
+    assert sections_for(str(shop), [foreign], hand.repos, Ledger()) == ()
 
 
 @pytest.mark.shared

@@ -26,6 +26,8 @@ def sentence(item: Reviewed, dry_run: bool) -> str:
     change = f"{item.before} -> {current.status}" if item.before != current.status else item.before
     would = "would be " if dry_run else ""
     text = f"{item.pattern.id}: {would}{change}, version {current.number}"
+    if item.is_foreign:
+        return f"{text}; it quotes what a tool said: edit it into words of your own"
     thin = current.status == "provisional" and not item.gate.distributes
     return f"{text}; {'; '.join(map(str, item.gate.shortfalls))}" if thin else text
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from session_memory.core.catalog import Pattern
+from session_memory.core.catalog import Pattern, Proposal
 
 _WORD = re.compile(r"[^\W_]+")
 _RUN = 5
@@ -21,15 +21,16 @@ _COMMAND_WORDS = 3
 """A program, what it is to do, and with what; arguments are masked."""
 
 
-def in_foreign_words(pattern: Pattern, text: str) -> bool:
+def in_foreign_words(pattern: Pattern | Proposal, text: str) -> bool:
     """Whether a text for the pattern quotes what a tool, a web page or a repository said."""
     said = _words(text)
     return any(_quotes(said, _words(source)) for source in _foreign(pattern))
 
 
-def _foreign(pattern: Pattern) -> list[str]:
+def _foreign(pattern: Pattern | Proposal) -> list[str]:
     """The words of the evidence that no person and no agent wrote."""
-    quotes = [item.quote for version in pattern.versions for item in version.evidence]
+    shown = pattern.versions if isinstance(pattern, Pattern) else (pattern,)
+    quotes = {item.quote for one in shown for item in one.evidence}
     match pattern.type:
         case "recurring_error" | "missing_tool" | "wrong_directory":
             return [pattern.locus, *quotes]

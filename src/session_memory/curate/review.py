@@ -21,6 +21,7 @@ from session_memory.core.catalog import (
     Status,
     check_transition,
 )
+from session_memory.core.foreign_words import in_foreign_words
 from session_memory.curate.bloat import BloatWarning, bloat_warnings
 from session_memory.curate.gating import admit, examples, gate, hold, take_snapshot
 from session_memory.curate.wording import TEXT_LIMIT, Clean, clean_proposal
@@ -50,6 +51,8 @@ class Reviewed(msgspec.Struct, frozen=True):
     pattern: Pattern
     gate: GateResult
     warnings: tuple[BloatWarning, ...] = ()
+    is_foreign: bool = False
+    """Whether only the words, which are a tool's, keep it from agents."""
 
 
 class Grounds(msgspec.Struct, frozen=True):
@@ -64,9 +67,10 @@ def review(catalog: Catalog, ask: Ask, policy: Curate, clean: Clean) -> Reviewed
     """Decide on a pattern. Whether a yes means provisional or approved is up to the gate alone."""
     entry = find(catalog, ask.pattern)
     before, found = catalog.status(ask.pattern), grounds(catalog, ask.pattern, policy)
-    after = _status_after(catalog, ask, before, found.gate)
-    check_transition(before, after)
     text = _text_after(entry, ask, clean)
+    wished = _status_after(catalog, ask, before, found.gate)
+    after = _in_own_words(wished, entry, text)
+    check_transition(before, after)
     version = PatternVersion(
         number=0,  # both numbers are given by _append
         revision=0,
@@ -84,7 +88,7 @@ def review(catalog: Catalog, ask: Ask, policy: Curate, clean: Clean) -> Reviewed
     pattern = _append(catalog, entry, version)
     warns = ask.action in ("approve", "edit")
     warnings = bloat_warnings(catalog, pattern, policy.max_patterns) if warns else ()
-    return Reviewed(before, pattern, found.gate, warnings)
+    return Reviewed(before, pattern, found.gate, warnings, after != wished)
 
 
 def _status_after(catalog: Catalog, ask: Ask, before: Status, result: GateResult) -> Status:
@@ -104,6 +108,12 @@ def _status_after(catalog: Catalog, ask: Ask, before: Status, result: GateResult
             if before not in LIVE and before != "candidate":
                 raise UsageError(f"{ask.pattern} is {before}: approve it before editing it")
             return hold(before, result)
+
+
+def _in_own_words(status: Status, entry: Proposal | Pattern, text: str) -> Status:
+    """What a tool said is never ready for agents: a person says it in other words first."""
+    foreign = status == "approved" and in_foreign_words(entry, text)
+    return "provisional" if foreign else status
 
 
 def _text_after(entry: Proposal | Pattern, ask: Ask, clean: Clean) -> str:
@@ -180,6 +190,9 @@ def regate(catalog: Catalog, at: int, policy: Curate) -> tuple[Reviewed, ...]:
         if was_enough and not policy.auto_promote:
             continue  # listed for review already
         status = admit(name, found.gate) if policy.auto_promote else current.status
+        status = _in_own_words(status, pattern, current.text)
+        if status == current.status and was_enough:
+            continue  # what a tool said waits for a person's words
         version = replace(
             current,
             status=status,
