@@ -7,6 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+import apsw
 import msgspec
 
 from session_memory.core.identity import Resolution
@@ -101,22 +102,22 @@ class Memory:
         """Let a session's log name the program that wrote it."""
         self._db("UPDATE session SET client_version = ? WHERE id = ?", version, session)
 
+    def subagent(self, session: int) -> None:
+        """Make a session the sub-agent of another one."""
+        self._db("UPDATE session SET parent_external_id = 'parent' WHERE id = ?", session)
+
     def ended(self, session: int, at: int) -> None:
         """Move a session's last record."""
         self._db("UPDATE session SET ended_at = ? WHERE id = ?", START + at, session)
 
     def rows(self, sql: str, *bindings: object) -> list[tuple[Any, ...]]:
         """What a query gives, on a connection of its own."""
-        import apsw
-
         connection = apsw.Connection(str(self.directory / "store.db"))
         found = connection.execute(sql, bindings).fetchall()
         connection.close()
         return found
 
     def _db(self, sql: str, *bindings: object) -> None:
-        import apsw
-
         connection = apsw.Connection(str(self.directory / "store.db"))
         connection.execute(sql, bindings)
         connection.close()

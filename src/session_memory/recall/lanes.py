@@ -70,7 +70,8 @@ def lane_of(line: SessionLine, project: Project) -> Lane:
     if "/" in text or "\\" in text:
         found.extend((name, "path_mention", "medium") for name in _mentioned(text, line.cwd, root))
     found.extend((name, "text_mention", "low") for name in named(_TEXT.findall(text.lower())))
-    own = named([leaf(line.cwd)]) if line.cwd and not found else []
+    place = root if root and line.cwd and within(line.cwd, root) else line.cwd
+    own = named([leaf(place)]) if place and not found else []
     found.extend((name, "cwd_leaf", "low") for name in own)
     if not found:
         return Lane()
