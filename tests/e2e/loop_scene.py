@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.codex_log import CodexLog
 
 HOUR = 3_600_000
+Met = Callable[[str, str], list[str]]
+"""(flavour, session) to the troubles it meets."""
 TROUBLES = {"deploy": "npm run deploy", "plan": "terraform apply"}
 
 
@@ -58,9 +61,10 @@ class LoopDesk:
             self._seed += 1
             start = first + at * HOUR + self._seed * 1000  # equal words at equal times were a fork
             shown = [name for name, n in hits.items() if (at + 1) * n // count > at * n // count]
-            self._session(root, start, shown)
+            self.session(root, start, lambda _flavor, _name, shown=shown: shown)
 
-    def _session(self, root: Path, start: int, troubles: list[str]) -> None:
+    def session(self, root: Path, start: int, troubles: Met) -> None:
+        """One session; `troubles` says what fails in it, knowing which session it is."""
         place = str(root)
         log: Any
         if self._seed % 2:
@@ -68,11 +72,17 @@ class LoopDesk:
         else:
             log = CodexLog(self._seed, cwd=place, at=start).header().turn()
         log.prompt(f"ship release {self._seed}")
-        for name in troubles:
+        claude = isinstance(log, ClaudeLog)
+        for name in troubles(*(("claude", log.session_id) if claude else ("codex", log.thread))):
             for _ in range(2):
                 log.run(TROUBLES[name], f"{name}: refused by the server", exit_code=1)
         log.run("git log -1", "abc")
-        log.write(self.claude if isinstance(log, ClaudeLog) else self.codex)
+        log.write(self.claude if claude else self.codex)
+
+    def next_start(self) -> int:
+        """When another session of its own begins."""
+        self._seed += 1
+        return self.now + self._seed * HOUR
 
     def learn(self) -> dict[str, str]:
         """Sweep, detect, take in; the pattern of each trouble."""

@@ -7,12 +7,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
-from tests.e2e.loop_scene import LoopDesk, tree
+from tests.e2e.loop_scene import HOUR, LoopDesk, tree
 
+from session_memory.core.spool import SpoolRecord
+from session_memory.hooks import entry
 from session_memory.measure.effect import LEVEL
 from session_memory.measure.stats import Share, contrast
+from session_memory.settings import Config
 from session_memory.store.sqlite import open_store
+from session_memory.worker.giving import all_sections as sections
 
 BOTH = {"deploy": 20, "plan": 20}
 
@@ -137,3 +142,40 @@ def test_a_trial_takes_the_pattern_out_of_files_and_ends_when_told(desk: LoopDes
     assert {one["method"] for one in desk.json("measure")["effects"]} == {"before_after", "trial"}
     assert desk.json("measure", "trial", "stop", name)["trials"][0]["stopped_at"] > 0
     desk.run("measure", "trial", "stop", name, code=1)
+
+
+def test_a_trial_through_the_hook_tells_the_arms_apart(desk: LoopDesk) -> None:
+    shop = desk.repository("shop")
+    desk.sessions(shop, 6, {"deploy": 6}, after=False)
+    name = desk.learn()["deploy"]
+    desk.run("review", "approve", name)
+    desk.run("measure", "trial", "start", name)
+    desk.run("distribute")
+    with open_store(str(desk.data), desk.now) as store:
+        made = sections(store, desk.data, Config())[str(shop)]
+    page = {"sections": msgspec.json.decode(msgspec.json.encode(made))}
+    arms: list[bool] = []
+    records: list[SpoolRecord] = []
+
+    def meets(flavor: str, session: str) -> list[str]:
+        """With the pattern nothing fails, without it every second time."""
+        text, given, held = entry.compose(page, session)
+        arms.append(name in text)
+        record = {"id": session, "at": desk.now + HOUR, "flavor": flavor, "session": session}
+        told = {**record, "v": 1, "event": "session_start", "given": given, "held": held}
+        records.append(msgspec.convert(told, SpoolRecord))
+        return ["deploy"] if not arms[-1] and arms.count(False) % 2 == 0 else []
+
+    for _ in range(120):
+        desk.session(shop, desk.next_start(), meets)
+    desk.run("sweep")
+    with open_store(str(desk.data), desk.now) as store:
+        store.live.note(records)
+    found = {one["method"]: one for one in desk.json("measure")["effects"]}
+    trial = found["trial"]
+    assert (trial["verdict"], "before_after" in found) == ("improved", False)
+    assert trial["groups"]["given"]["sessions"] == sum(arms)
+    assert trial["groups"]["held"]["sessions"] == 120 - sum(arms)
+    assert trial["groups"]["given"]["recurred"] == 0
+    assert trial["groups"]["held"]["recurred"] == (120 - sum(arms)) // 2
+    assert desk.json("loop")["patterns"][0]["stage"] == "measured"

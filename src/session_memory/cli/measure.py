@@ -9,7 +9,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line, table
-from session_memory.errors import EXIT_OK, Ambiguous, NotFound, Refused
+from session_memory.errors import EXIT_OK, Ambiguous, NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,8 +72,10 @@ def _report(app: App, html: str | None, dry_run: bool) -> None:
         effects = measure_all(store, data, app.config.measure, app.clock(), keep=not dry_run)
     texts = {name: one.current.text for name, one in read_catalog(data).patterns.items()}
     if html and not dry_run:
-        # The user's file at the user's place: its mode and folder are theirs.
-        Path(html).write_text(html_page(effects, texts), encoding="utf-8")
+        try:  # the user's file at the user's place: its mode and folder are theirs
+            Path(html).write_text(html_page(effects, texts), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"cannot write {html}: {error.strerror}") from None
         app.note(f"wrote {html}")
     if app.json:
         emit_json({"dry_run": dry_run, "effects": [_row(one) for one in effects]})
