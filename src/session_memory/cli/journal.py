@@ -19,6 +19,7 @@ from session_memory.core.repository import resolve_repo
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
 from session_memory.journal import daily
+from session_memory.journal.cleaning import cleaner, make_redactor
 from session_memory.journal.context import make_context, turns_of_session
 from session_memory.journal.duty import flush_session
 from session_memory.journal.files import read_text
@@ -102,7 +103,7 @@ def flush(app: App, session: str | None, dry_run: bool) -> int:
     with _desk(app) as (desk, store):
         found = store.find_session(session) if session else _latest(app, store)
         if dry_run:
-            text = make_context(turns_of_session(store, found.id), desk.clean())
+            text = make_context(turns_of_session(store, found.id), desk.clean)
             if app.json:
                 emit_json({"session": found.external_id, "dry_run": True, "context": text})
             else:
@@ -155,7 +156,8 @@ def _desk(app: App) -> Generator[tuple[Desk, Store]]:
     with reading(app) as store:
         run = f"journal-{secrets.token_hex(4)}"
         model = open_model(app.config.model, app.environ, store.spend, app.clock, run)
-        yield Desk(app.paths.data, app.config, app.clock, store, model, store.tag_key), store
+        clean = cleaner(make_redactor(store.tag_key, app.config.redact))
+        yield Desk(app.paths.data, app.config, app.clock, store, model, clean), store
 
 
 def _here(app: App) -> str:

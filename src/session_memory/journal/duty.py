@@ -18,6 +18,7 @@ from session_memory.core.jobs import Job
 from session_memory.core.schema import Session
 from session_memory.core.spool import SpoolRecord
 from session_memory.errors import StoreError
+from session_memory.journal.cleaning import cleaner, make_redactor
 from session_memory.journal.context import make_context, turns_of_session, write_context
 from session_memory.journal.flush import Outcome, flush, guard
 from session_memory.journal.knowing import Desk, Opening, around, project_root, session_named
@@ -74,9 +75,9 @@ class _Duty(msgspec.Struct, frozen=True):
 def _flush_job(duty: _Duty, store: Store, job: Job, token: str) -> None:
     """Flush, then end the job: a failed flush has kept its context, which is tried again later."""
     if job.session_id is not None:
-        desk = Desk(
-            duty.data, duty.config, duty.clock, store, duty.open_model(store), store.tag_key
-        )
+        clean = cleaner(make_redactor(store.tag_key, duty.config.redact))
+        model = duty.open_model(store)
+        desk = Desk(duty.data, duty.config, duty.clock, store, model, clean)
         try:
             flush_session(desk, store.session(job.session_id), job.key.partition(" ")[0], job.input)
         except OSError as error:
@@ -97,9 +98,7 @@ def flush_session(desk: Desk, session: Session, trigger: str, watermark: int) ->
         return None
     root = project_root(store, session)
     place = desk.place(root)
-    context = write_context(
-        place, session.external_id, watermark, make_context(turns, desk.clean())
-    )
+    context = write_context(place, session.external_id, watermark, make_context(turns, desk.clean))
     return flush(context, session.external_id, around(desk, place, _compile_later(desk, root)))
 
 

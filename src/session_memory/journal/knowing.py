@@ -12,8 +12,8 @@ from session_memory.clock import Clock
 from session_memory.core.schema import Session
 from session_memory.errors import Ambiguous, NotFound
 from session_memory.journal.answer import Patience, Write, model_writer
-from session_memory.journal.cleaning import cleaner, make_redactor
-from session_memory.journal.context import Clean, turns_in
+from session_memory.journal.cleaning import Clean
+from session_memory.journal.context import turns_in
 from session_memory.journal.distil import Known, entry_text, known_from_turns
 from session_memory.journal.flush import Around, Compile
 from session_memory.journal.place import Place, model_lock, place_of
@@ -31,12 +31,8 @@ class Desk(msgspec.Struct, frozen=True):
     clock: Clock
     store: Store | None
     model: Model | None
-    key: bytes
-    """Of the redactor: the store's own, where there is one."""
-
-    def clean(self) -> Clean:
-        """Takes secrets out."""
-        return cleaner(make_redactor(self.key, self.config.redact))
+    clean: Clean
+    """Takes secrets out; made once, as the rules take a while to compile."""
 
     def place(self, project_root: str) -> Place:
         """The journal of a project."""
@@ -50,7 +46,7 @@ def around(desk: Desk, place: Place, compile_with: Compile | None) -> Around:
         place=place,
         clock=desk.clock,
         write=_writer(desk, place),
-        clean=desk.clean(),
+        clean=desk.clean,
         compile=compile_with,
         upto=lambda session: known_of(desk.store, session).upto,
         patience=Patience(settings.attempts, float(settings.retry_seconds)),

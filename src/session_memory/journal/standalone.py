@@ -13,6 +13,7 @@ from session_memory.config import load
 from session_memory.core.disk_tree import DiskTree
 from session_memory.core.repository import resolve_repo
 from session_memory.errors import SessionMemoryError, StoreError
+from session_memory.journal.cleaning import cleaner, make_redactor
 from session_memory.journal.flush import Around, flush
 from session_memory.journal.knowing import Desk, around
 from session_memory.journal.log import FlushLog
@@ -63,7 +64,8 @@ def desk(paths: Paths, config: Config) -> Generator[Desk]:
             run_name = f"flush-{secrets.token_hex(4)}"
             model = open_model(config.model, os.environ, store.spend, now_ms, run_name)
         key = store.tag_key if store is not None else secrets.token_bytes(32)
-        yield Desk(paths.data, config, now_ms, store, model, key)
+        clean = cleaner(make_redactor(key, config.redact))
+        yield Desk(paths.data, config, now_ms, store, model, clean)
     finally:
         if store is not None:
             store.close()
