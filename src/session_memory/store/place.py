@@ -59,7 +59,10 @@ def file_system(path: str, mounts: str = "/proc/self/mounts") -> str | None:
     return kind
 
 
-BESIDE = ("pauses.json", "catalog", "trials.json", "given.json")
+BESIDE = (
+    *("pauses.json", "catalog", "trials.json", "given.json"),
+    *("distribution.json", "audit.jsonl"),
+)
 """What belongs to a store but is not in its database: a backup takes it along."""
 
 

@@ -1,0 +1,45 @@
+"""What the worker asks for: patterns for the pages of session starts; and what a backup holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.distribute.scenes import NOON, Desk, repository
+
+from session_memory.core.own_text import without_own_text
+from session_memory.core.trials import Trial, encode_trials
+from session_memory.errors import Refused
+from session_memory.settings import Config
+from session_memory.store.sqlite import open_store
+from session_memory.worker.giving import all_sections
+from session_memory.worker.injection import write_pages
+
+
+def test_a_trial_moves_a_pattern_from_the_files_to_the_page(desk: Desk, tmp_path: Path) -> None:
+    shop = repository(tmp_path, "shop", CLAUDE="mine\n")
+    name = desk.corrected(shop)
+    with open_store(str(desk.data), NOON) as store:
+        (section,) = all_sections(store, desk.data, Config())[str(shop)]
+        assert (section.id, section.trial) == (f"pattern:{name}", None)
+        assert without_own_text(section.text) == ""
+        desk.run("distribute")
+        assert all_sections(store, desk.data, Config()) == {}  # the file gives it
+        trials = desk.data / "trials.json"
+        trials.write_bytes(encode_trials([Trial(name, 2, NOON)]))
+        desk.run("distribute")
+        assert (shop / "CLAUDE.md").read_text() == "mine\n" and not (shop / "AGENTS.md").exists()
+        pages = all_sections(store, desk.data, Config())
+        assert [one.trial for one in pages[str(shop)]] == [name]
+        assert write_pages(tmp_path / "state", pages, NOON) == 1
+        trials.write_text("{")
+        with pytest.raises(Refused, match="trials"):
+            all_sections(store, desk.data, Config())
+
+
+def test_a_backup_takes_ledger_and_audit_along(desk: Desk, tmp_path: Path) -> None:
+    desk.corrected(repository(tmp_path, "shop"))
+    desk.run("distribute")
+    desk.run("backup", str(tmp_path / "copy"))
+    for name in ("distribution.json", "audit.jsonl"):
+        assert (tmp_path / "copy" / name).read_bytes() == (desk.data / name).read_bytes()
