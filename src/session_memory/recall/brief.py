@@ -29,8 +29,8 @@ from session_memory.recall.work import OpenWorkAnswer, open_work
 from session_memory.store.scopes import Closure, ContextSync, ScopeTotals
 
 LISTED = 5
-_ALIASES = 8
-_FEW = 3
+_ALIASES = 4
+_FEW = 2
 
 
 class ProjectAnswer(msgspec.Struct, frozen=True):
@@ -116,6 +116,7 @@ def _brief(
 ) -> BriefAnswer:
     """What is open is told in full once, in the state; the other parts have tools of their own."""
     shortest = STEPS[-1]
+    listed = min(LISTED, limits.changes)
     kept, compared, now = known
     scope, state, totals = material.scope, material.state, kept.totals
     newest = material.observations[: -LISTED - 1 : -1]
@@ -128,8 +129,8 @@ def _brief(
             active_decisions=state.decision_count,
         ),
         session_filter=session_filter(scope),
-        recent_observations=items(newest, LISTED, limits),
-        recent_decisions=items(state.decisions, LISTED, limits),
+        recent_observations=items(newest, listed, limits),
+        recent_decisions=items(state.decisions, listed, limits),
         operational_state=state_answer(state, limits),
         open_work=open_work(material, shortest, checked=False),
         completion_check=check(material, shortest),

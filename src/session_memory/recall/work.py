@@ -68,7 +68,7 @@ def open_work(material: Material, limits: ListLimits, *, checked: bool = True) -
 
 def shown_guardrails(material: Material) -> tuple[str, ...]:
     """What to mind; the lines quote stored text."""
-    return tuple(item(line, 200) for line in guardrails(material.state))
+    return tuple(item(line, 140) for line in guardrails(material.state))
 
 
 def _dod(found: Sequence[Observation], limits: ListLimits) -> Dod:

@@ -1,0 +1,117 @@
+"""The verbs of recall print what the tools answer, for programs and for people."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from session_memory.cli.app import App, cli
+from session_memory.recall.facade import Recall
+from session_memory.recall.requests import PackRequest, ScopeRequest, ScopeResolveRequest
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.workspace import Workspace
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    """A swept project with open work."""
+    place = Workspace(tmp_path)
+    root = tmp_path / "shop"
+    (root / ".git").mkdir(parents=True)
+    for number, item in enumerate(("buy tiles", "buy paint"), 1):
+        log = ClaudeLog(number, cwd=str(root))
+        log.prompt(f"Please mend the house, part {number}, before winter comes.")
+        log.say(f"Pending: {item}\n\nDecision: use green colour {number}")
+        place.write(log)
+    place.sweep()
+    return place
+
+
+def run(space: Workspace, *arguments: str, code: int = 0) -> str:
+    app = App(space.environ(), clock=lambda: space.now)
+    config = ["--config", str(space.write_config())]
+    result = CliRunner().invoke(cli, [*config, *arguments], obj=app)
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+ANSWERS: dict[str, Any] = {
+    "pack": lambda recall: recall.context_pack(PackRequest("shop")),
+    "brief": lambda recall: recall.project_brief(ScopeRequest("shop")),
+    "open-work": lambda recall: recall.open_work(ScopeRequest("shop")),
+    "completion-check": lambda recall: recall.completion_check(ScopeRequest("shop")),
+    "changes": lambda recall: recall.recent_changes(ScopeRequest("shop")),
+    "lanes": lambda recall: recall.scope_resolve(ScopeResolveRequest("shop")),
+}
+
+
+@pytest.mark.parametrize("verb", ANSWERS)
+def test_json_is_the_answer_of_the_tool(space: Workspace, verb: str) -> None:
+    with space.store() as store:
+        answer = ANSWERS[verb](Recall(store, lambda: space.now, read_only=True))
+    printed = json.loads(run(space, verb, "--project", "shop", "--json"))
+    assert printed.pop("schema_version") == 1
+    assert printed == json.loads(msgspec.json.encode(answer))
+
+
+@pytest.mark.parametrize("verb", ["pack", "brief", "open-work", "completion-check", "changes"])
+def test_people_see_the_open_work(space: Workspace, verb: str) -> None:
+    assert "buy tiles" in run(space, verb, "--project", "shop")
+
+
+def test_the_working_directory_names_the_project(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(space.root / "shop")
+    assert "buy paint" in run(space, "open-work")
+    monkeypatch.chdir(space.home)
+    error = CliRunner().invoke(
+        cli,
+        ["--config", str(space.write_config()), "open-work"],
+        obj=App(space.environ(), clock=lambda: space.now),
+    )
+    assert "Project not found for this directory" in str(error.exception)
+
+
+def test_lanes_are_a_table(space: Workspace) -> None:
+    assert "shop" in run(space, "lanes", "--project", "shop")
+
+
+def test_one_session_by_its_number_or_its_name(space: Workspace) -> None:
+    with space.store() as store:
+        one = next(iter(store.scopes.lines(store.projects()[0].id)))
+    by_number = run(space, "pack", "--session", str(one.id), "--json")
+    by_name = run(space, "pack", "--session", one.external_id, "--json")
+    assert json.loads(by_number)["pack_hash"] == json.loads(by_name)["pack_hash"]
+    assert json.loads(by_number)["session_id"] == one.id
+
+
+def test_a_known_pack_is_not_printed_again(space: Workspace) -> None:
+    known = json.loads(run(space, "pack", "--project", "shop", "--json"))["pack_hash"]
+    assert run(space, "pack", "--project", "shop", "--known", known).startswith("The pack you have")
+
+
+def test_a_dry_check_is_not_recorded_and_a_plain_one_is(space: Workspace) -> None:
+    def checks() -> int:
+        with space.store() as store:
+            return len(store.closures.all(store.projects()[0].id))
+
+    before = checks()
+    run(space, "completion-check", "--project", "shop", "--dry-run")
+    assert checks() == before
+    run(space, "completion-check", "--project", "shop")
+    assert checks() == before + 1
+
+
+def test_a_sync_says_what_it_did(space: Workspace, tmp_path: Path) -> None:
+    file = tmp_path / "AGENTS.md"
+    said = run(space, "pack", "--project", "shop", "--sync", str(file))
+    assert "context_pack_not_smaller_than_source" in said
+    assert not file.exists()
+    told = json.loads(run(space, "pack", "--project", "shop", "--sync", str(file), "--json"))
+    assert told["skipped"] is True

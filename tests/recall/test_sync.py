@@ -1,0 +1,145 @@
+"""`pack --sync`: a pack between its lines in somebody's file, or a record of why not."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.recall.recalling import HOUR, Memory
+
+from session_memory.core.context_block import with_pack
+from session_memory.core.own_text import PACK_BEGIN, without_own_text
+from session_memory.errors import Refused
+from session_memory.recall import sync as syncing
+from session_memory.recall.pack import ContextPack
+from session_memory.recall.requests import PackRequest, ScopeRequest
+
+PACK = "<session-memory-pack>\nA line.\n</session-memory-pack>"
+
+
+def talkative(memory: Memory) -> None:
+    """A project with more to say than a pack holds."""
+    for number in range(8):
+        words = (("session_summary", f"Summary {number} " + "of much that was done " * 15),)
+        memory.session(f"s{number}", ("pending_item", f"item {number}"), *words, at=number * HOUR)
+
+
+@pytest.mark.rows("DIS-04")
+def test_a_pack_that_is_not_smaller_leaves_the_file_and_a_record(
+    memory: Memory, tmp_path: Path
+) -> None:
+    memory.session("a", ("pending_item", "buy tiles"))
+    file = tmp_path / "AGENTS.md"
+    file.write_text("# Ours\n")
+    before = (file.read_bytes(), file.stat().st_mtime_ns)
+    record = memory.recall.sync(PackRequest("shop"), str(file))
+    assert (record.skipped, record.reason) == (True, "context_pack_not_smaller_than_source")
+    assert (file.read_bytes(), file.stat().st_mtime_ns) == before
+    rows = memory.rows("SELECT path, skipped, reason FROM context_sync")
+    assert rows == [(str(file), 1, "context_pack_not_smaller_than_source")]
+    changes = memory.recall.recent_changes(ScopeRequest("shop"))
+    assert changes.baseline_source == "project_start"
+
+
+@pytest.mark.rows("DIS-04")
+def test_a_pack_that_saves_something_is_written_between_its_lines(
+    memory: Memory, tmp_path: Path
+) -> None:
+    talkative(memory)
+    file = tmp_path / "AGENTS.md"
+    file.write_bytes(b"# Ours\r\n\r\nKeep this.")
+    file.chmod(0o640)
+    record = memory.recall.sync(PackRequest("shop"), str(file))
+    pack = memory.recall.context_pack(PackRequest("shop"))
+    assert isinstance(pack, ContextPack)
+    assert (record.skipped, record.pack_hash) == (False, pack.pack_hash)
+    text = file.read_bytes()
+    assert text.startswith(b"# Ours\r\n\r\nKeep this.\r\n")
+    assert pack.text.replace("\n", "\r\n").encode() in text
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert without_own_text(text.decode()).strip() == "# Ours\r\n\r\nKeep this."
+    again = memory.recall.sync(PackRequest("shop"), str(file))
+    assert (again.skipped, again.reason) == (False, "unchanged")
+    assert file.read_bytes() == text
+    memory.session("new", ("blocker", "the crane is broken"), at=100 * HOUR)
+    memory.recall.sync(PackRequest("shop"), str(file))
+    assert file.read_bytes().count(PACK_BEGIN.encode()) == 1
+    assert b"the crane is broken" in file.read_bytes()
+
+
+def test_an_override_beside_the_file_is_written_instead(memory: Memory, tmp_path: Path) -> None:
+    talkative(memory)
+    (tmp_path / "AGENTS.md").write_text("base")
+    (tmp_path / "AGENTS.override.md").write_text("override")
+    record = memory.recall.sync(PackRequest("shop"), str(tmp_path / "AGENTS.md"))
+    assert record.path == str(tmp_path / "AGENTS.override.md")
+    assert (tmp_path / "AGENTS.md").read_text() == "base"
+    assert PACK_BEGIN in (tmp_path / "AGENTS.override.md").read_text()
+
+
+def test_a_dry_run_writes_neither_file_nor_record(memory: Memory, tmp_path: Path) -> None:
+    talkative(memory)
+    record = memory.recall.sync(PackRequest("shop"), str(tmp_path / "AGENTS.md"), dry_run=True)
+    assert record.reason is None
+    assert list(tmp_path.glob("AGENTS*")) == []
+    assert memory.rows("SELECT count(*) FROM context_sync") == [(0,)]
+
+
+def test_a_file_somebody_changed_meanwhile_is_left(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talkative(memory)
+    file = tmp_path / "AGENTS.md"
+    file.write_text("before")
+    real = os.chmod
+
+    def chmod(path: str, mode: int) -> None:
+        real(path, mode)
+        file.write_text("changed by somebody")
+
+    monkeypatch.setattr(syncing.os, "chmod", chmod)
+    with pytest.raises(Refused, match="changed meanwhile"):
+        memory.recall.sync(PackRequest("shop"), str(file))
+    assert file.read_text() == "changed by somebody"
+    assert [path.name for path in tmp_path.iterdir() if "session-memory" in path.name] == []
+    assert memory.rows("SELECT count(*) FROM context_sync") == [(0,)]
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talkative(memory)
+    file = tmp_path / "AGENTS.md"
+    file.write_text("before")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(syncing.os, "fsync", full)
+    with pytest.raises(OSError, match="No space"):
+        memory.recall.sync(PackRequest("shop"), str(file))
+    assert file.read_text() == "before"
+    assert [path.name for path in tmp_path.iterdir() if "session-memory" in path.name] == []
+
+
+@given(before=st.binary(max_size=200), behind=st.binary(max_size=200))
+def test_bytes_outside_the_lines_never_change(before: bytes, behind: bytes) -> None:
+    first = with_pack(before, PACK)
+    assert first.startswith(before)
+    whole = before + b"\n" + PACK.encode() + b"\n" + behind
+    changed = with_pack(whole, PACK.replace("A line", "Another line"))
+    assert changed.startswith(before + b"\n")
+    assert changed.endswith(b"\n" + behind)
+    assert b"Another line" in changed
+    assert b"A line" not in changed or b"A line" in before + behind
+
+
+@pytest.mark.parametrize(
+    "text", ["<session-memory-pack>\nopen", "</session-memory-pack>\n", f"{PACK}\n{PACK}\n"]
+)
+def test_lines_that_do_not_pair_up_are_refused(text: str) -> None:
+    with pytest.raises(Refused, match="pair up"):
+        with_pack(text.encode(), PACK)
