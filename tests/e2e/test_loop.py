@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,6 +19,7 @@ from session_memory.hooks import entry
 from session_memory.measure.effect import LEVEL
 from session_memory.measure.stats import Share, contrast
 from session_memory.settings import Config
+from session_memory.store.given_files import read_given
 from session_memory.store.sqlite import open_store
 from session_memory.worker.giving import all_sections as sections
 
@@ -179,3 +183,21 @@ def test_a_trial_through_the_hook_tells_the_arms_apart(desk: LoopDesk) -> None:
     assert trial["groups"]["given"]["recurred"] == 0
     assert trial["groups"]["held"]["recurred"] == (120 - sum(arms)) // 2
     assert desk.json("loop")["patterns"][0]["stage"] == "measured"
+
+
+def test_forgetting_a_project_takes_its_history_of_giving_along(desk: LoopDesk) -> None:
+    shop, other = desk.repository("shop"), desk.repository("other")
+    for root in (shop, other):
+        desk.sessions(root, 6, {"deploy": 6}, after=False)
+    desk.run("review", "approve", desk.learn()["deploy"])
+    desk.run("distribute")
+    assert {one.repo for one in read_given(desk.data)} == {"shop", "other"}
+    desk.run("forget", "--project", "other", "--yes")
+    assert {one.repo for one in read_given(desk.data)} == {"shop"}
+    assert b"other" not in (desk.data / "given.json").read_bytes()
+
+
+def test_the_module_is_the_verb(desk: LoopDesk) -> None:
+    words = [sys.executable, "-m", "session_memory.measure", "trial", "list", "--json"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout) == desk.json("measure", "trial", "list")

@@ -13,6 +13,7 @@ from session_memory.cli.stores import changing
 from session_memory.cli.times import Moment, to_ms
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
+from session_memory.store.given_files import forget_given
 from session_memory.worker.forgetting import forget_live
 from session_memory.worker.unsaying import is_said, unsay, unsay_sessions, without_text
 
@@ -59,6 +60,7 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
             names = {(store.session(i).flavor, name) for i, name in plan.sessions.items()}
             apply_forget(store, plan, wanted)
             _forget_beside(app, wanted, names)
+            forget_given(app.paths.data, {project.key for project in store.projects()})
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
             forget_live(app.paths.state, plan.sessions.values(), app.clock())
         left = store.traces(wanted.text) if wanted.text and not dry_run else []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 from session_memory.core.givings import (
@@ -37,3 +37,12 @@ def note_given(data: Path, held: Iterable[Pair], written: Mapping[Pair, int], no
     after = renewed(known, standing(known, held, written), now_ms)
     if after != known:
         write_private(private_dir(data) / GIVEN, encode_givings(after))
+
+
+def forget_given(data: Path, known: Collection[str]) -> int:
+    """Drop the history of repositories that no session is known of any more; returns how many."""
+    before = read_given(data)
+    left = tuple(one for one in before if one.repo in known)
+    if left != before:
+        write_private(private_dir(data) / GIVEN, encode_givings(left))
+    return len(before) - len(left)
