@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.core.identity import Options
-from session_memory.core.pricing import load_table
+from session_memory.core.pricing import load_table, price
 from session_memory.ingest.analyze import analyze
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.normalize import Drafter
@@ -24,7 +25,8 @@ def capture(
     """Read what changed, in one writer that commits as it goes."""
     redactor, warnings = make_redactor(store.tag_key, around.config.redact)
     report.warnings.extend(warnings)
-    drafter = Drafter(store.fingerprint_key, redactor, load_table())
+    prices = load_table()
+    drafter = Drafter(store.fingerprint_key, redactor, prices)
     identity = around.config.identity
     finder = ProjectFinder(
         around.tree,
@@ -42,6 +44,7 @@ def capture(
             writer.commit()
             report.analyzed += analyze(store, writer, open_sessions)
 
+        writer.reprice(partial(price, table=prices), prices.version)
         reader = SourceReader(store, writer, drafter, finder, report)
         reader.pauses = read_pauses(around.store_directory)
         reader.limits(around.config.ingest.line_cap_bytes, around.config.ingest.commit_bytes)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
-from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
+from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent, Usage
 from session_memory.store.background import Jobs, Live, Spend
 from session_memory.store.effects import Effects
 from session_memory.store.memories import Memories
@@ -119,6 +119,10 @@ class Writer(Protocol):
         """Merge API responses; the same response again keeps the larger figures."""
         ...
 
+    def reprice(self, price: Callable[[Usage], float | None], version: str) -> int:
+        """Price what no table before this version could; returns how many responses it helped."""
+        ...
+
     def restart_source(self, source_id: int) -> None:
         """Forget the facts of a source that is about to be read whole once more."""
         ...
@@ -142,10 +146,7 @@ class Writer(Protocol):
     def assign_project(
         self, session_id: int, cwd: str, resolution: Resolution | None, domain: str
     ) -> None:
-        """Put a session into the project its working directory belongs to.
-
-        A directory resolved before keeps its project, whatever `resolution` says now.
-        """
+        """Put a session into its directory's project; one resolved before keeps that project."""
         ...
 
     def whereabouts(self, session_id: int) -> tuple[str | None, str]:
@@ -159,8 +160,7 @@ class Writer(Protocol):
     def save_observations(self, session_id: int, observations: list[Observation]) -> None:
         """Replace what was observed of a session's raw text.
 
-        Notes stay, and so does what was observed of a part whose raw text has gone; the same thing
-        observed again then only becomes newer.
+        Notes and what was observed of text that has gone stay; seen again, it becomes newer.
         """
         ...
 

@@ -6,6 +6,7 @@ that is not on disk; a crash in between leaves files without rows, which `sweep_
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -15,12 +16,12 @@ from session_memory.core.facts import Fact
 from session_memory.core.fingerprint import path_name, session_name
 from session_memory.core.identity import Resolution
 from session_memory.core.retention import index_estimate
-from session_memory.core.schema import OBSERVER_VERSION, Digest, Observation
+from session_memory.core.schema import OBSERVER_VERSION, Digest, Observation, Usage
 from session_memory.core.worth import labels
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, SegmentStore, pack
-from session_memory.store.sqlite import copies, statements
+from session_memory.store.sqlite import copies, pricing, statements
 from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, value
@@ -113,13 +114,7 @@ class SqliteWriter:
                 self._db.execute(
                     "UPDATE session SET next_seq = ?, event_count = event_count + ?,"
                     " raw_events = raw_events + ?, index_bytes = index_bytes + ? WHERE id = ?",
-                    (
-                        state.next_seq,
-                        state.added,
-                        state.added,
-                        state.index_bytes,
-                        state.handle.id,
-                    ),
+                    (state.next_seq, state.added, state.added, state.index_bytes, state.handle.id),
                 )
                 state.added = state.index_bytes = 0
         try:
@@ -339,6 +334,10 @@ class SqliteWriter:
             usages = [usage for usage in usages if usage.key not in gone]
         self._usage_keys.update(usage.key for usage in usages)
         statements.add_usage(self._db, session.id, usages)
+
+    def reprice(self, price: Callable[[Usage], float | None], version: str) -> int:
+        """See store.port.Writer."""
+        return pricing.reprice(self._db, price, version)
 
     def settle(self, sessions: set[int]) -> set[int]:
         """See store.port.Writer."""
