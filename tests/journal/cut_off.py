@@ -81,6 +81,7 @@ def faults(bench: Bench, context: Path) -> list[str]:
     if context.exists():
         bench.now += 2 * MINUTE  # later than the minute in which repeats are dropped
         flush(context, "s1", bench.around(write))
+        found += [f"left behind: {path.name}" for path in bench.data.rglob("*.new")]
     if [entry.content for entry in bench.entries()] != [ENTRY] or context.exists():
         found.append(f"not one entry in the end: {bench.today()}")
     if bench.today().count("# Daily Log:") != 1:

@@ -79,6 +79,13 @@ def test_rows_that_make_no_sense_are_skipped(bench: Bench) -> None:
     assert [one.session_id for one in recent.read_recent(bench.place, NOON, print)] == ["s"]
 
 
+def test_only_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
+    for name in ("2026-03-02.md.17.new", "state.json.17.new", "mine.new", "2026-03-02.md"):
+        (tmp_path / name).write_text("x")
+    files.remove_leftovers(tmp_path, tmp_path / "absent")
+    assert sorted(path.name for path in tmp_path.glob("*.*")) == ["2026-03-02.md", "mine.new"]
+
+
 def test_a_file_of_the_users_keeps_its_mode(tmp_path: Path) -> None:
     path = tmp_path / "note.md"
     path.write_text("old")

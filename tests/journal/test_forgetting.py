@@ -35,6 +35,8 @@ def used(bench: Bench) -> Bench:
     waiting = write_context(bench.place, "gone-id", 9, "words of gone")
     bench.flush(waiting, "gone-id")
     bench.place.flushed.with_name("last-flush.json.corrupt-1").write_text("gone-id")
+    for folder in (bench.place.daily, bench.place.contexts):
+        (folder / "half.md.17.new").write_text("words of gone")
     return bench
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -9,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.journal.bench import MINUTE, Bench
+
+from session_memory.testing.faults import OPERATIONS, Counter, CountingOs
 
 
 @pytest.mark.rows("FLU-07", "FLU-23")
@@ -27,3 +31,34 @@ def test_a_flush_killed_at_any_step_ends_as_if_it_had_not_been(tmp_path: Path, k
     told = json.loads(done.stdout)
     assert told["faults"] == []
     assert told["kills"] > 15
+
+
+@pytest.mark.rows("FLU-23")
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EMFILE])
+def test_a_disk_that_fails_at_any_operation_loses_and_doubles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    nth, failing = 0, True
+    while failing:
+        nth += 1
+        (tmp_path / str(nth)).mkdir()
+        bench = Bench(tmp_path / str(nth) / "data")
+        context = bench.context("what was said")
+        counter = Counter(nth, OPERATIONS)
+        with monkeypatch.context() as patch:
+            for module in ("journal.files", "paths", "store.lock"):
+                patch.setattr(f"session_memory.{module}.os", CountingOs(counter, code))
+            bench.says("entry")
+            try:
+                bench.flush(context)
+            except OSError:
+                assert counter.failed
+        failing = counter.failed
+        assert context.exists() or len(bench.entries()) == 1
+        if context.exists():
+            bench.says("entry")
+            bench.now += 2 * MINUTE
+            bench.flush(context)
+        assert [entry.content for entry in bench.entries()] == ["entry"], nth
+        assert not context.exists()
+    assert nth > 10

@@ -139,6 +139,24 @@ def test_without_store_and_model_the_context_itself_is_distilled(
     assert [entry.content for entry in said(root)][-1] == daily.NOTHING
 
 
+@pytest.mark.rows("HOK-04")
+def test_a_transcript_is_read_and_left_as_it_is(home: Path, tmp_path: Path) -> None:
+    root = project(home)
+    log = ClaudeLog(1, cwd=str(root))
+    log.prompt("decide how to indent")
+    log.run("hidden-command", "hidden output")
+    log.reply(text_block("Decision: we indent with tabs, because the linter wants them."))
+    transcript = log.write(tmp_path / "claude")
+    before = transcript.read_bytes()
+    for _ in range(2):
+        done = flush(root, str(transcript), log.session_id)
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert transcript.read_bytes() == before
+    (entry,) = said(root)
+    assert "indent with tabs" in entry.content and "hidden" not in entry.content
+    assert list(place(root).contexts.iterdir()) == []
+
+
 def test_with_a_store_the_entry_tells_what_it_knows(home: Path, tmp_path: Path) -> None:
     space = Workspace(tmp_path / "space", store="data")
     root = project(home)

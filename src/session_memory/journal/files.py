@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Generator
@@ -19,6 +20,7 @@ from session_memory.store.lock import exclusive
 
 Warn = Callable[[str], None]
 BUSY_WAIT_S = 0.1
+_FRESH = re.compile(r"(?:\.md|\.json|\.corrupt-[0-9-]+)\.\d+\.new$")
 
 
 def atomic_write_text(path: Path, text: str) -> None:
@@ -37,6 +39,14 @@ def atomic_write_text(path: Path, text: str) -> None:
         fresh.chmod(stat.S_IMODE(path.stat().st_mode))
     fresh.replace(path)
     sync_directory(path.parent)
+
+
+def remove_leftovers(*folders: Path) -> None:
+    """Remove half-written files of killed writers; only while nobody else may write there."""
+    for folder in folders:
+        for path in folder.glob("*.new"):
+            if _FRESH.search(path.name):  # a vault may hold files of the user's that end so
+                path.unlink(missing_ok=True)
 
 
 def sync_directory(directory: Path) -> None:

@@ -21,7 +21,7 @@ from session_memory.clock import Clock
 from session_memory.journal import daily, gate, pending, recent
 from session_memory.journal.answer import ERROR, OK, Patience, Write, respond
 from session_memory.journal.context import content_hash
-from session_memory.journal.files import held, load_json_with_recovery
+from session_memory.journal.files import held, load_json_with_recovery, remove_leftovers
 from session_memory.journal.log import FlushLog
 from session_memory.journal.place import Place
 
@@ -65,6 +65,7 @@ def flush(context: Path, session: str, around: Around) -> Outcome:
     log = around.log
     log.info(f"flush started for session {session}, context: {context}")
     with held(around.place.lock("flush"), "a flush"):
+        remove_leftovers(around.place.daily, around.place.work)
         outcome = _flush_one(context, session, around)
         if outcome in ("saved", "nothing"):
             _drain(pending.due(_waiting(around), around.clock()), around)

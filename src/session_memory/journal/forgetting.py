@@ -10,7 +10,13 @@ import msgspec
 
 from session_memory.journal.context import file_name
 from session_memory.journal.daily import content_spans, days, without_sessions
-from session_memory.journal.files import atomic_write_text, held, read_text, save_json
+from session_memory.journal.files import (
+    atomic_write_text,
+    held,
+    read_text,
+    remove_leftovers,
+    save_json,
+)
 from session_memory.journal.pending import read_waiting
 from session_memory.journal.place import Place, all_places
 from session_memory.journal.recent import read_recent
@@ -40,6 +46,7 @@ def rewrite(data: Path, vault: str, edit: Edit) -> int:
     changed = 0
     for place in all_places(data, vault):
         with held(place.lock("flush"), "a flush"), held(place.lock("daily"), "a writer"):
+            remove_leftovers(place.daily, place.work, place.contexts)
             for path, after in _edits(place, edit):
                 atomic_write_text(path, after)
                 changed += 1
@@ -54,6 +61,7 @@ def count_edits(data: Path, vault: str, edit: Edit) -> int:
 def _forget_in(place: Place, gone: Collection[str], now: int) -> int:
     changed = 0
     with held(place.lock("flush"), "a flush"), held(place.lock("daily"), "a writer"):
+        remove_leftovers(place.daily, place.work, place.contexts)
         for path in days(place):
             text = read_text(path) or ""
             left = without_sessions(text, gone)

@@ -14,8 +14,10 @@ from session_memory.core.disk_tree import DiskTree
 from session_memory.core.repository import resolve_repo
 from session_memory.errors import SessionMemoryError, StoreError
 from session_memory.journal.cleaning import cleaner, make_redactor
+from session_memory.journal.context import make_context, turns_of_transcript, write_context
 from session_memory.journal.flush import Around, flush
-from session_memory.journal.knowing import Desk, around
+from session_memory.journal.knowing import Desk
+from session_memory.journal.knowing import around as around_of
 from session_memory.journal.log import FlushLog
 from session_memory.journal.place import place_of
 from session_memory.journal.spawn import compile_command, spawn
@@ -41,11 +43,22 @@ def run(arguments: list[str]) -> int:
         store_path = loaded.config.store.path
         paths = paths.with_store(Path(store_path)) if store_path else paths
         with desk(paths, loaded.config) as found:
-            flush(Path(arguments[0]), arguments[1], surroundings(found, root))
+            around = surroundings(found, root)
+            context = context_of(Path(arguments[0]), arguments[1], around)
+            flush(context, arguments[1], around)
     except (OSError, SessionMemoryError) as error:
         bare.error(f"Flush failed: {type(error).__name__}", cause=error)
         return 1
     return 0
+
+
+def context_of(path: Path, session: str, around: Around) -> Path:
+    """The context to flush. A transcript is an agent's own file: it is read, never taken away."""
+    if path.suffix != ".jsonl" or not path.is_file():
+        return path
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        text = make_context(turns_of_transcript(lines), around.clean)
+    return write_context(around.place, session, path.stat().st_mtime_ns, text)
 
 
 def project_here(environ: Mapping[str, str]) -> str:
@@ -79,7 +92,7 @@ def surroundings(desk: Desk, root: str) -> Around:
     def compile_logs(_files: tuple[str, ...]) -> None:
         spawn(command or [], place)
 
-    return around(desk, place, compile_logs if command else None)
+    return around_of(desk, place, compile_logs if command else None)
 
 
 def _store(paths: Paths) -> SqliteStore | None:
