@@ -15,7 +15,7 @@ from session_memory.core.givings import Given
 from session_memory.core.trials import Trial
 from session_memory.measure.effect import before_after
 from session_memory.measure.report import NOTHING, bar, html_page, report, verdict_sentence
-from session_memory.measure.stages import Facts, counts, stages
+from session_memory.measure.stages import Facts, counts, latest_effects, stages
 
 EVIL = '<script>alert(1)</script>\x1b[31m & "quoted"'
 
@@ -77,6 +77,14 @@ def pattern(name: str, status: str) -> Pattern:
         distribution_ready=status == "approved",
     )  # type: ignore[arg-type]  # fmt: skip
     return Pattern(name, "problem", "failing_command", "npm test", "Words.", (version,))
+
+
+def test_a_decided_effect_speaks_before_an_open_one_and_a_trial_before_the_rest() -> None:
+    good, few = effect(20, 4), effect(100, 3, 200, 10)
+    open_trial, worse_trial = replace(few, method="trial"), replace(effect(8, 28), method="trial")
+    assert latest_effects([good, open_trial])["p1"] == good
+    assert latest_effects([worse_trial, good])["p1"] == worse_trial
+    assert latest_effects([good, replace(few, version=2)])["p1"].version == 2
 
 
 def test_every_stage_of_the_loop_is_told_with_its_next_command() -> None:

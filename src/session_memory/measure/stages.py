@@ -52,11 +52,15 @@ class Facts(msgspec.Struct, frozen=True):
 
 
 def latest_effects(effects: Iterable[Effect]) -> dict[str, Effect]:
-    """The effect that speaks for each pattern: of the newest version; a trial before the rest."""
+    """The effect that speaks for each pattern: of the newest version, decided, by trial first."""
     found: dict[str, Effect] = {}
-    for one in sorted(effects, key=lambda one: (one.version, one.method == "trial")):
+    for one in sorted(effects, key=_weight):
         found[one.pattern_id] = one
     return found
+
+
+def _weight(effect: Effect) -> tuple[int, bool, bool]:
+    return effect.version, effect.verdict != "insufficient_data", effect.method == "trial"
 
 
 def stages(facts: Facts) -> list[Stage]:
