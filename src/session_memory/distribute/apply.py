@@ -38,6 +38,10 @@ def apply(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> D
         write_ledger(data, before)
     changed: list[Change] = []
     refused: list[Refusal] = []
+    for change in _all(plan):  # what a run that was killed left behind
+        files.sweep_left_overs(change.place.root, change.real)
+        if change.before is None and change.after is None:
+            files.remove_folders(change.place.root, entries[change.place].folders)
     for change in plan.changes:
         try:
             _carry_out(data, change, entries[change.place], now)
@@ -82,7 +86,6 @@ def _is_users(change: Change) -> bool:
 
 def _carry_out(data: Path, change: Change, entry: Entry, now: int) -> None:
     root, real = change.place.root, change.real
-    files.sweep_left_overs(root, real)
     hashes = audit.sha256(change.before), audit.sha256(change.after)
     # Before the write: a line too many tells of an attempt, a line too few would hide a write.
     audit.append(data, audit.Written(now, BY, real, change.why, *hashes))

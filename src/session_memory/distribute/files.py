@@ -123,9 +123,14 @@ def remove(root: str, real: str, before: bytes | None, folders: tuple[str, ...])
         _check(folder, real, before)
         os.unlink(_name(folder, real), dir_fd=_at(folder))
         _sync(folder)
+    remove_folders(root, folders)
+
+
+def remove_folders(root: str, folders: tuple[str, ...]) -> None:
+    """Remove directories that were made for a file and hold nothing else."""
     for made in reversed(folders):
         with contextlib.suppress(OSError):  # it holds something else by now
-            os.rmdir(os.path.join(base, made))
+            os.rmdir(os.path.join(os.path.realpath(root), made))
 
 
 def sweep_left_overs(root: str, real: str) -> None:
