@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -53,6 +52,8 @@ def emit_json(value: Mapping[str, object] | msgspec.Struct) -> None:
 
 def table(rows: Sequence[Sequence[object]], headers: Sequence[str]) -> str:
     """Rows as aligned text; numbers to the right, cut to the terminal's width if there is one."""
+    import shutil  # 2 ms that a sweep does not need
+
     cells = [[_cell(value) for value in row] for row in rows]
     lines = [list(headers), *cells]
     widths = [max(_width(line[column]) for line in lines) for column in range(len(headers))]

@@ -28,7 +28,7 @@ FROM session s LEFT JOIN (SELECT session_id, sum(bytes) AS bytes FROM segment GR
 WHERE s.raw_events > 0
 """
 _DISTILLED = """
-SELECT coalesce((SELECT sum(length(body)) FROM digest), 0)
+SELECT coalesce((SELECT sum(octet_length(body)) FROM digest), 0)
 """
 
 
