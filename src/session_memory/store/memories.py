@@ -1,11 +1,14 @@
-"""What a store promises about memory: the trace each session left, and which were worth none."""
+"""What a store promises about memory: the trace each session left, and who consolidates them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 import msgspec
+
+from session_memory.core.jobs import Job
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -27,6 +30,24 @@ class Passed(msgspec.Struct, frozen=True):
     session_id: int
     reason: str
     updated_at: int
+
+
+class Held(msgspec.Struct, frozen=True):
+    """A place whose memory somebody consolidates."""
+
+    root: str
+    owner: str
+    """The session that runs the pipeline, or `manual:` and a token."""
+    updated_at: int
+
+
+class Claim(msgspec.Struct, frozen=True):
+    """What a consolidation must still hold when it is done."""
+
+    root: str
+    owner: str
+    job: Job | None = None
+    token: str = ""
 
 
 class Memories(Protocol):
@@ -74,4 +95,31 @@ class Memories(Protocol):
 
     def files(self, sessions: Collection[int]) -> dict[int, list[str]]:
         """The log files that tell of each session, the newest last."""
+        ...
+
+    def acquire(self, root: str, owner: str, now_ms: int, lease_ms: int) -> bool:
+        """Lock a place, in one statement: if free, if ours already, or if its lease ran out."""
+        ...
+
+    def renew(self, root: str, owner: str, now_ms: int) -> bool:
+        """Say that the owner is at work; False when the place is somebody else's by now."""
+        ...
+
+    def release(self, root: str, owner: str) -> bool:
+        """Give a place back; False when it was not this owner's."""
+        ...
+
+    def held(self) -> list[Held]:
+        """Every lock, newest first."""
+        ...
+
+    def drop_locks(self, roots: Collection[str]) -> None:
+        """Remove the locks of places that nobody works in any more."""
+        ...
+
+    def swapping(self, claim: Claim) -> AbstractContextManager[None]:
+        """A transaction that begins only while lock and job are both the claim's, and ends the job.
+
+        Nobody can take either over inside it: files may be put in place there.
+        """
         ...

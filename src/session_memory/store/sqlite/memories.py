@@ -1,13 +1,18 @@
-"""The traces of sessions, in one table: a row without text is a session that left nothing."""
+"""The traces of sessions, in one table: a row without text is a session that left nothing.
+
+Beside it stands who consolidates which place; whoever swaps files holds lock, job and transaction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Generator
+from contextlib import contextmanager
 
 import msgspec
 
-from session_memory.errors import Ambiguous, NotFound
-from session_memory.store.memories import Passed, Trace
+from session_memory.core.jobs import RETRIES
+from session_memory.errors import Ambiguous, NotFound, Refused
+from session_memory.store.memories import Claim, Held, Passed, Trace
 from session_memory.store.sqlite.connection import Database, rows, transaction
 from session_memory.store.sqlite.rewriting import note_erasing
 
@@ -144,3 +149,77 @@ class SqliteMemories:
         ):
             found[session_id].append(path)
         return found
+
+    def acquire(self, root: str, owner: str, now_ms: int, lease_ms: int) -> bool:
+        """Lock a place, in one statement: if free, if ours already, or if its lease ran out."""
+        with transaction(self._db):
+            got = self._db.execute(
+                "INSERT INTO memory_consolidation_locks (cwd, working_thread_id, updated_at)"
+                " VALUES (?1, ?2, ?3) ON CONFLICT (cwd) DO UPDATE SET"
+                " working_thread_id = excluded.working_thread_id, updated_at = excluded.updated_at"
+                " WHERE working_thread_id = excluded.working_thread_id"
+                " OR updated_at <= excluded.updated_at - ?4 RETURNING 1",
+                (root, owner, now_ms, max(lease_ms, 0)),
+            ).fetchall()
+        return bool(got)
+
+    def renew(self, root: str, owner: str, now_ms: int) -> bool:
+        """Say that the owner is at work; False when the place is somebody else's by now."""
+        with transaction(self._db):
+            kept = self._db.execute(
+                "UPDATE memory_consolidation_locks SET updated_at = ?"
+                " WHERE cwd = ? AND working_thread_id = ? RETURNING 1",
+                (now_ms, root, owner),
+            ).fetchall()
+        return bool(kept)
+
+    def release(self, root: str, owner: str) -> bool:
+        """Give a place back; False when it was not this owner's."""
+        with transaction(self._db):
+            gone = self._db.execute(
+                "DELETE FROM memory_consolidation_locks WHERE cwd = ? AND working_thread_id = ?"
+                " RETURNING 1",
+                (root, owner),
+            ).fetchall()
+        return bool(gone)
+
+    def held(self) -> list[Held]:
+        """Every lock, newest first."""
+        found = rows(
+            self._db,
+            "SELECT cwd, working_thread_id, updated_at FROM memory_consolidation_locks"
+            " ORDER BY updated_at DESC, cwd",
+        )
+        return [Held(*row) for row in found]
+
+    def drop_locks(self, roots: Collection[str]) -> None:
+        """Remove the locks of places that nobody works in any more."""
+        with transaction(self._db):
+            self._db.executemany(
+                "DELETE FROM memory_consolidation_locks WHERE cwd = ?", [(root,) for root in roots]
+            )
+
+    @contextmanager
+    def swapping(self, claim: Claim) -> Generator[None]:
+        """A transaction that begins only while lock and job are both the claim's."""
+        job = claim.job
+        with transaction(self._db):
+            if not rows(
+                self._db,
+                "SELECT 1 FROM memory_consolidation_locks WHERE cwd = ? AND working_thread_id = ?",
+                (claim.root, claim.owner),
+            ):
+                raise Refused("another run took this memory over")
+            if job is not None and not rows(
+                self._db, "SELECT 1 FROM job WHERE id = ? AND owner = ?", (job.id, claim.token)
+            ):
+                raise Refused(f"job {job.kind} was taken over by another worker")
+            yield
+            if job is not None:
+                # It names a place, and nothing of it is needed any more, unless more was asked.
+                self._db.execute("DELETE FROM job WHERE id = ? AND input <= ?", (job.id, job.input))
+                self._db.execute(
+                    "UPDATE job SET success = ?, owner = NULL, lease_until = NULL, retry_at = NULL,"
+                    " last_error = NULL, retries_left = ? WHERE id = ?",
+                    (job.input, RETRIES, job.id),
+                )

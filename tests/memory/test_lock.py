@@ -1,0 +1,136 @@
+"""One consolidator at a time for each place, fenced by a lease that is renewed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.memory.remembering import Bench
+
+from session_memory.core.jobs import LEASE_MS
+from session_memory.errors import Refused
+from session_memory.memory.lock import (
+    CONSOLIDATION_LOCK_LEASE_SECONDS,
+    acquire,
+    manual_owner,
+    release,
+    renew,
+)
+from session_memory.store.memories import Claim, Held
+
+HERE = "/work/shop"
+T = 1_000_000_000
+
+
+@pytest.mark.rows("LCK-02")
+def test_a_lease_lasts_ten_minutes_to_the_second(bench: Bench) -> None:
+    assert CONSOLIDATION_LOCK_LEASE_SECONDS == 600
+    with bench.swept().space.store() as store:
+        assert acquire(store.memories, HERE, "A", T)
+        assert not acquire(store.memories, HERE, "B", T + 599_000)
+        assert acquire(store.memories, HERE, "B", T + 600_000)
+        assert store.memories.held() == [Held(HERE, "B", T + 600_000)]
+
+
+@pytest.mark.rows("LCK-03")
+def test_a_lock_is_taken_if_free_and_renewed_by_its_owner_only(bench: Bench) -> None:
+    with bench.swept().space.store() as store:
+        assert acquire(store.memories, HERE, "A", T)
+        assert not acquire(store.memories, HERE, "B", T + 1)
+        assert acquire(store.memories, HERE, "A", T + 2)
+        assert store.memories.held() == [Held(HERE, "A", T + 2)]
+        assert acquire(store.memories, "/work/other", "B", T)  # another place is nobody's
+
+
+@pytest.mark.rows("LCK-04")
+@pytest.mark.parametrize("lease", [0, -5])
+def test_without_a_lease_another_owner_takes_over_at_once(bench: Bench, lease: int) -> None:
+    with bench.swept().space.store() as store:
+        assert acquire(store.memories, HERE, "A", T)
+        assert acquire(store.memories, HERE, "B", T, lease)
+        assert store.memories.held()[0].owner == "B"
+
+
+@pytest.mark.rows("LCK-05")
+def test_only_the_owner_releases(bench: Bench) -> None:
+    with bench.swept().space.store() as store:
+        acquire(store.memories, HERE, "A", T)
+        assert not release(store.memories, HERE, "B")
+        assert not release(store.memories, "/work/other", "A")
+        assert not acquire(store.memories, HERE, "B", T)
+        assert release(store.memories, HERE, "A")
+        assert acquire(store.memories, HERE, "B", T)
+
+
+@pytest.mark.rows("LCK-06")
+def test_a_late_release_leaves_the_new_owner_alone(bench: Bench) -> None:
+    with bench.swept().space.store() as store:
+        acquire(store.memories, HERE, "A", T)
+        acquire(store.memories, HERE, "B", T + 600_000)
+        assert not release(store.memories, HERE, "A")
+        assert store.memories.held() == [Held(HERE, "B", T + 600_000)]
+
+
+def test_a_lost_lock_cannot_be_renewed(bench: Bench) -> None:
+    with bench.swept().space.store() as store:
+        acquire(store.memories, HERE, "A", T)
+        assert renew(store.memories, HERE, "A", T + 500_000)
+        assert not acquire(store.memories, HERE, "B", T + 700_000)
+        assert acquire(store.memories, HERE, "B", T + 1_100_000)
+        assert not renew(store.memories, HERE, "A", T + 1_200_000)
+
+
+@pytest.mark.rows("EXT-49")
+def test_a_lock_through_a_link_blocks_the_real_place(bench: Bench, tmp_path: Path) -> None:
+    real = tmp_path / "real"
+    real.mkdir()
+    (tmp_path / "link").symlink_to(real)
+    with bench.swept().space.store() as store:
+        assert acquire(store.memories, str(tmp_path / "link"), "A", T)
+        assert not acquire(store.memories, str(real), "B", T)
+        assert renew(store.memories, str(real), "A", T)
+        assert release(store.memories, str(tmp_path / "link"), "A")
+
+
+@pytest.mark.rows("LCK-01")
+def test_a_swap_by_a_former_owner_is_refused(bench: Bench) -> None:
+    with bench.swept().space.store() as store:
+        acquire(store.memories, HERE, "A", T)
+        acquire(store.memories, HERE, "B", T + 600_000)
+        with pytest.raises(Refused), store.memories.swapping(Claim(HERE, "A")):
+            raise AssertionError("a former owner got into the swap")
+        with store.memories.swapping(Claim(HERE, "B")):
+            pass
+
+
+@pytest.mark.rows("LCK-01")
+def test_a_swap_needs_the_job_too_and_ends_it(bench: Bench) -> None:
+    with bench.swept().space.store() as store:
+        store.jobs.enqueue("memory.consolidate", HERE, 1, T)
+        job = store.jobs.claim(("memory.consolidate",), "one", T)
+        assert job is not None
+        acquire(store.memories, HERE, "A", T)
+        later = T + LEASE_MS + 1
+        again = store.jobs.claim(("memory.consolidate",), "two", later)
+        assert again is not None  # its first worker fell silent
+        with pytest.raises(Refused), store.memories.swapping(Claim(HERE, "A", job, "one")):
+            raise AssertionError("a worker that lost its job got into the swap")
+        with store.memories.swapping(Claim(HERE, "A", again, "two")):
+            pass
+        assert store.jobs.all() == []
+
+
+def test_work_asked_for_during_a_swap_stays(bench: Bench) -> None:
+    with bench.swept().space.store() as store:
+        store.jobs.enqueue("memory.consolidate", HERE, 1, T)
+        job = store.jobs.claim(("memory.consolidate",), "one", T)
+        acquire(store.memories, HERE, "A", T)
+        store.jobs.enqueue("memory.consolidate", HERE, 2, T)
+        with store.memories.swapping(Claim(HERE, "A", job, "one")):
+            pass
+        (left,) = store.jobs.all()
+        assert (left.success, left.input, left.owner) == (1, 2, None)
+
+
+def test_a_run_by_hand_owns_by_its_token() -> None:
+    assert manual_owner("abc") == "manual:abc"
