@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-locks
 JOBS ?= auto
 
-.PHONY: run test torture check bench bench-redact bench-peers docs lock clean model-clients
+.PHONY: run test torture check bench bench-redact bench-recall bench-peers docs lock clean model-clients
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(STAMP)
@@ -43,6 +43,10 @@ endif
 endif
 bench-redact: $(STAMP)
 	@$(BIN)/python -m tests.bench.bench_redact $(LABELLED) $(ARGS)
+
+# Does search find what was said? Dialogues with questions, through our own store; no model.
+bench-recall: $(STAMP)
+	@$(BIN)/python -m tests.bench.recall $(ARGS)
 
 # Tokens beside ccusage, CPU and size beside agentsview: both are put into .cache/peers (needs npm).
 bench-peers: $(STAMP)

@@ -39,6 +39,7 @@ VERBS: dict[str, Verb] = {
     "observations": Verb(
         "session_memory.cli.observations", "What was asked, ruled, decided, planned and done."
     ),
+    "search": Verb("session_memory.cli.search", "Find what was said or run, by its words."),
     "usage": Verb("session_memory.cli.usage", "Tokens and cost by day, project or model."),
     "spend": Verb("session_memory.cli.spend", "What our own calls of models cost."),
     "review": Verb("session_memory.cli.review", "Decide which patterns enter the catalog."),

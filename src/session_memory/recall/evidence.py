@@ -6,6 +6,7 @@ import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.safe_text import one_line, safe
+from session_memory.core.sameness import untagged
 from session_memory.core.schema import Observation, SessionEvent
 from session_memory.errors import NotFound
 from session_memory.recall.sessions import capture_version
@@ -102,7 +103,7 @@ def provenance(store: Store, observation_id: str) -> ProvenanceAnswer:
         source_turn=None
         if event is None
         else SourceTurn(event.id, event.seq, event.kind, iso(event.at), event.tool),
-        source_span=safe(text[:SPAN_CHARS]) if text is not None else None,
+        source_span=safe(untagged(text[:SPAN_CHARS])) if text is not None else None,
         turn_hash=f"{event.fingerprint & (2**64 - 1):016x}" if event is not None else None,
         model_name=one_line(models[-1]) if models else None,
     )

@@ -10,6 +10,7 @@ import msgspec
 
 from session_memory.clock import Clock
 from session_memory.recall import bootstrap, evidence, resolve
+from session_memory.recall import search as searching
 from session_memory.recall.bootstrap import BootstrapAnswer
 from session_memory.recall.breadth import Breadth, breadth, source_ids
 from session_memory.recall.brief import BriefAnswer, Kept, brief
@@ -25,10 +26,12 @@ from session_memory.recall.requests import (
     PackRequest,
     ScopeRequest,
     ScopeResolveRequest,
+    SearchRequest,
     SessionListRequest,
 )
 from session_memory.recall.resolve import ScopeResolveAnswer
 from session_memory.recall.scope import Scope, find_project, open_scope
+from session_memory.recall.search import SearchAnswer
 from session_memory.recall.sessions import SessionListAnswer, describe, overfetch, wanted
 from session_memory.recall.sync import plan_sync, write
 from session_memory.recall.work import OpenWorkAnswer, open_work
@@ -121,6 +124,14 @@ class Recall:
         material = self._material(request)
         compared = compare(material, self._store.syncs.all(material.scope.project.id))
         return fitted(lambda limits: recent_changes(material, compared, limits))
+
+    def search(self, request: SearchRequest) -> SearchAnswer:
+        """mem_search."""
+        return searching.search(self._store, request)
+
+    def recent(self, request: SearchRequest) -> SearchAnswer:
+        """mem_recent."""
+        return searching.recent(self._store, request)
 
     def get(self, observation_id: str) -> ObservationAnswer:
         """mem_get."""

@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.core.schema import EventKind
+
 Budget = Literal["auto", "micro", "normal", "full"]
 MAX_FILES = 20
 HINT_CHARS = 400
@@ -92,3 +94,24 @@ class ScopeRequest(msgspec.Struct, frozen=True):
 
     project_key: str | None = None
     session_id: int | None = None
+
+
+class SearchRequest(msgspec.Struct, frozen=True):
+    """mem_search and mem_recent; the tools offer the first four, the command line all."""
+
+    query: str = ""
+    project_key: str | None = None
+    session_id: int | None = None
+    limit: int = 10
+    flavor: str | None = None
+    kinds: tuple[EventKind, ...] = ()
+    tool: str | None = None
+    file: str | None = None
+    since: int | None = None
+    until: int | None = None
+    errors_only: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many of each to give, 1 to 50."""
+        return clamped(self.limit, 1, 50)

@@ -11,6 +11,7 @@ from msgspec import UNSET, UnsetType
 from session_memory.clock import iso
 from session_memory.core.masks import excerpt
 from session_memory.core.safe_text import one_line
+from session_memory.core.sameness import untagged
 from session_memory.core.schema import Project
 from session_memory.recall.lanes import Lane, LaneConfidence, LaneSource, lane_of
 from session_memory.recall.requests import SessionListRequest
@@ -90,7 +91,7 @@ def display_label(line: SessionLine, lane: Lane) -> str:
 
 def shown(text: str, limit: int) -> str:
     """Stored text on one line, harmless to whoever reads it."""
-    return one_line(excerpt(text, limit))[:limit]
+    return one_line(excerpt(untagged(text), limit))[:limit]
 
 
 def describe(line: SessionLine, project: Project, counts: SessionCounts | None) -> SessionItem:

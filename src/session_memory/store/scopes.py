@@ -6,7 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from session_memory.core.schema import Observation, ObservationType
+from session_memory.core.schema import Observation, ObservationType, SessionEvent
 
 
 class SessionLine(msgspec.Struct, frozen=True):
@@ -102,6 +102,10 @@ class Scopes(Protocol):
 
     def observation(self, name: str) -> Observation | None:
         """One observation by its hash, whatever its status."""
+        ...
+
+    def events(self, ids: list[int]) -> list[SessionEvent]:
+        """Events by id, in the order asked for, without texts; those that went are left out."""
         ...
 
     def revision(self) -> str:

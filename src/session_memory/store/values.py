@@ -106,6 +106,8 @@ class ObservationQuery(msgspec.Struct, frozen=True):
     limit: int | None = None
     """The latest so many."""
     excluded: bool = False
+    holding: tuple[str, ...] = ()
+    """Only those in whose text any of these stands, in whatever case."""
 
 
 UsageGroup = Literal["day", "project", "model", "flavor", "session"]

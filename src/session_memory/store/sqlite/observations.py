@@ -95,6 +95,9 @@ def _conditions(query: ObservationQuery) -> tuple[str, list[Any]]:
     if query.types:
         parts.append("o.type IN (SELECT value FROM json_each(?))")
         bindings.append(msgspec.json.encode(query.types).decode())
+    if query.holding:
+        parts.append("(" + " OR ".join(["instr(lower(o.text), ?)"] * len(query.holding)) + ")")
+        bindings.extend(word.lower() for word in query.holding)
     return "WHERE " + " AND ".join(parts), bindings
 
 

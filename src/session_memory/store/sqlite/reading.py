@@ -166,6 +166,17 @@ def events(
         yield _event(row, row[8] in both, tokens.pop(row[13], None), text)
 
 
+def events_by_id(db: Database, ids: list[int]) -> Iterator[SessionEvent]:
+    """Single live events, in no particular order; tokens and pairing belong to whole sessions."""
+    for row in rows(
+        db,
+        f"SELECT {_EVENT_COLUMNS} FROM event e"
+        " WHERE e.id IN (SELECT value FROM json_each(?)) AND NOT e.superseded",
+        (msgspec.json.encode(ids).decode(),),
+    ):
+        yield _event(row, False, None, None)
+
+
 def _text_of(db: Database, reader: SegmentReader, row: Row) -> str:
     """The text of a row read a while ago: compaction may have moved it, eviction taken it away."""
     try:

@@ -6,9 +6,15 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.schema import EXCLUDED_STATUSES, Observation, ObservationType
+from session_memory.core.schema import (
+    EXCLUDED_STATUSES,
+    Observation,
+    ObservationType,
+    SessionEvent,
+)
 from session_memory.store.scopes import ScopeTotals, SessionCounts, SessionLine
 from session_memory.store.sqlite.connection import Database, Row, rows
+from session_memory.store.sqlite.reading import events_by_id
 
 _LINE = """
 SELECT s.id, s.flavor, s.external_id, s.project_id, s.started_at, s.ended_at, s.cwd, s.title,
@@ -96,6 +102,11 @@ class SqliteScopes:
             self._db, f"SELECT {_COLUMNS} FROM observation WHERE hash = ? LIMIT 1", (name,)
         )
         return Observation(*found[0]) if found else None
+
+    def events(self, ids: list[int]) -> list[SessionEvent]:
+        """See store.scopes.Scopes."""
+        found = {event.id: event for event in events_by_id(self._db, ids)}
+        return [found[one] for one in ids if one in found]
 
     def revision(self) -> str:
         """What others committed, and what this connection wrote itself."""

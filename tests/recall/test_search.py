@@ -1,0 +1,189 @@
+"""Search: what a question finds, in which order, and what it never finds."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.recall.recalling import DAY, HOUR, SHOP, Memory, plain
+
+from session_memory.core.identity import Resolution
+from session_memory.core.schema import ObservationType
+from session_memory.core.search_terms import terms_of
+from session_memory.errors import NotFound, ScopeMismatch
+from session_memory.recall.hits import snippet
+from session_memory.recall.requests import SearchRequest
+from session_memory.testing.store_drafts import Said, capture, event, turn
+
+BLOG = Resolution(key="blog", root="/work/blog", source="cwd:.git", confidence="high")
+HOSTILE = (
+    "re-run", "don't", "key: value", "(open", "*", "AND", "a NOT", 'say "', "C:\\Users\\x",
+    "NEAR(a b)", "^first", "{col}: x - y",
+)  # fmt: skip
+
+
+@pytest.mark.rows("SRC-01")
+def test_a_search_in_a_session_finds_nothing_of_another(memory: Memory) -> None:
+    first = memory.session("a", ("decision", "Use zstd for segments"))
+    memory.session("b", ("decision", "Use porcelain output for parsing"))
+    answer = plain(memory.recall.search(SearchRequest("porcelain", "shop", first)))
+    assert answer == {"items": [], "count": 0, "events": [], "event_count": 0}
+    assert memory.recall.search(SearchRequest("porcelain", "shop")).count == 1
+
+
+@pytest.mark.rows("SRC-02")
+def test_an_item_says_where_it_comes_from(memory: Memory) -> None:
+    session = memory.session("a", ("decision", "Use zstd for segments"), at=HOUR)
+    (item,) = plain(memory.recall.search(SearchRequest("zstd")))["items"]
+    assert item["project_key"] == "shop" and item["session_id"] == session
+    assert item["external_session_id"] == "a" and item["cwd"] == "/work/shop"
+    assert item["retrieval_scope"] == "project" and item["memory_kind"] == "observation"
+    assert item["project_id"] is not None and item["last_captured_turn_at"] is not None
+    (scoped,) = plain(memory.recall.search(SearchRequest("zstd", None, session)))["items"]
+    assert scoped["retrieval_scope"] == "session" and scoped["session_filter_applied"] is True
+
+
+@pytest.mark.rows("SRC-03", "SRC-04")
+def test_repeats_are_one_item_that_names_them_all(memory: Memory) -> None:
+    for number in range(20):
+        memory.session(f"same{number}", ("decision", "Cache the parser"), at=number * HOUR)
+    for number in range(4):
+        memory.session(f"own{number}", ("decision", f"Cache level {number} in parser"), at=DAY)
+    answer = memory.recall.search(SearchRequest("cache parser", "shop", limit=5))
+    assert answer.count == 5
+    (same,) = [item for item in answer.items if item.summary == "Cache the parser"]
+    assert same.duplicate_count == 20 and same.dedupe_applied is True
+    assert same.duplicate_latest_updated_at == "2026-03-03T04:00:00.000Z"
+    assert set(same.duplicate_external_session_ids or ()) == {f"same{n}" for n in range(20)}
+
+
+@pytest.mark.rows("SRC-04")
+def test_two_duplicates_are_both_named_and_the_newest_time_is_told(memory: Memory) -> None:
+    memory.session("one", ("decision", "Pin the compiler"), at=HOUR)
+    memory.session("two", ("decision", "Pin the  COMPILER"), at=2 * HOUR)
+    (item,) = memory.recall.search(SearchRequest("compiler", "shop")).items
+    assert item.duplicate_count == 2
+    assert set(item.duplicate_external_session_ids or ()) == {"one", "two"}
+    assert str(item.duplicate_latest_captured_turn_at).startswith("2026-03-02T11:00:00")
+
+
+@pytest.mark.rows("SRC-05")
+@pytest.mark.parametrize("query", HOSTILE)
+def test_no_query_is_an_error(memory: Memory, query: str) -> None:
+    memory.session("a", ("decision", "Use zstd, don't re-run (open) C:\\Users\\x key: value"))
+    answer = memory.recall.search(SearchRequest(query, "shop"))
+    assert answer.count == len(answer.items)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(query=st.text(max_size=60))
+def test_no_text_at_all_is_an_error(memory: Memory, query: str) -> None:
+    if not memory.store.projects():
+        memory.session("a", ("decision", "Use zstd for segments"))
+    memory.recall.search(SearchRequest(query, "shop"))
+
+
+@pytest.mark.rows("SRC-06")
+def test_a_blank_query_is_answered_with_what_is_newest(memory: Memory) -> None:
+    memory.session("a", ("decision", "Old choice"), at=HOUR)
+    memory.session("b", ("decision", "New choice"), at=2 * HOUR)
+    blank = memory.recall.search(SearchRequest("  ", "shop"))
+    assert blank == memory.recall.recent(SearchRequest(project_key="shop"))
+    assert [item.summary for item in blank.items] == ["New choice", "Old choice"]
+
+
+@pytest.mark.rows("SRC-07")
+def test_what_is_open_comes_before_what_was_said(memory: Memory) -> None:
+    order: list[ObservationType] = [
+        "pending_item",
+        "blocker",
+        "project_dod",
+        "objective",
+        "decision",
+        "completed_item",
+        "completion_claim",
+        "session_summary",
+    ]
+    for number, kind in enumerate(reversed(order)):
+        memory.session(f"s{number}", (kind, "Migrate the billing tables"), at=number)
+    answer = memory.recall.search(SearchRequest("billing tables", "shop", limit=20))
+    assert [item.type for item in answer.items] == order
+
+
+def test_more_of_the_words_outweighs_the_type(memory: Memory) -> None:
+    memory.session("a", ("pending_item", "Look at tables"), ("decision", "Split billing tables"))
+    first, *_ = memory.recall.search(SearchRequest("billing tables", "shop")).items
+    assert first.type == "decision"
+
+
+def test_other_forms_of_a_word_are_found(memory: Memory) -> None:
+    memory.session("a", ("decision", "Caching responses was rejected"))
+    assert memory.recall.search(SearchRequest("cached response", "shop")).count == 1
+
+
+@pytest.mark.rows("SRC-08")
+def test_a_limit_out_of_range_is_brought_inside(memory: Memory) -> None:
+    said = [("decision", f"Choice number {number} about parsing") for number in range(60)]
+    memory.session("a", *said)  # pyright: ignore[reportArgumentType]
+    assert memory.recall.search(SearchRequest("choice", "shop")).count == 10
+    assert memory.recall.search(SearchRequest("choice", "shop", limit=0)).count == 1
+    assert memory.recall.search(SearchRequest("choice", "shop", limit=999)).count == 50
+
+
+@pytest.mark.rows("SRC-09")
+def test_recent_keeps_to_its_session_and_refuses_a_wrong_pair(memory: Memory) -> None:
+    first = memory.session("a", ("decision", "Of the first"))
+    memory.session("b", ("decision", "Of the second"))
+    other = memory.session("c", ("decision", "Elsewhere"), cwd="/work/blog", project=BLOG)
+    found = memory.recall.recent(SearchRequest(project_key="shop", session_id=first))
+    assert [item.summary for item in found.items] == ["Of the first"]
+    with pytest.raises(ScopeMismatch):
+        memory.recall.recent(SearchRequest(project_key="shop", session_id=other))
+    with pytest.raises(ScopeMismatch):
+        memory.recall.search(SearchRequest("elsewhere", "shop", other))
+    with pytest.raises(NotFound):
+        memory.recall.search(SearchRequest("elsewhere", "shopp"))
+
+
+def test_events_are_found_beside_observations_and_the_same_text_once(memory: Memory) -> None:
+    said = Said("e", "/logs/e", tuple(turn(n, "the pelican build broke") for n in range(3)))
+    (session,) = capture(memory.store, said)
+    with memory.store.writing() as writer:
+        writer.assign_project(session, "/work/shop", SHOP, "general")
+    answer = memory.recall.search(SearchRequest("pelican", "shop"))
+    (hit,) = answer.events
+    assert hit.duplicate_count == 3 and "pelican" in hit.snippet and answer.event_count == 1
+
+
+def test_filters_leave_out_what_does_not_fit(memory: Memory) -> None:
+    failed = event(
+        1, "heron failed", kind="tool_result", origin="tool", tool="Bash", is_error=True,
+        index_text="heron failed", files=("src/app.py",),
+    )  # fmt: skip
+    said = Said("f", "/logs/f", (turn(0, "run heron"), failed))
+    capture(memory.store, said)
+    recall = memory.recall
+
+    def kinds(**wanted: object) -> list[str]:
+        found = recall.search(SearchRequest("heron", **wanted))  # pyright: ignore[reportArgumentType]
+        return sorted(hit.kind for hit in found.events)
+
+    assert kinds() == ["tool_result", "user_prompt"]
+    assert kinds(errors_only=True) == kinds(tool="Bash") == kinds(file="app.py") == ["tool_result"]
+    assert kinds(kinds=("user_prompt",)) == ["user_prompt"]
+    assert kinds(flavor="codex") == kinds(until=1) == []
+    assert kinds(flavor="claude", since=1) == ["tool_result", "user_prompt"]
+
+
+def test_question_words_do_not_count_where_there_are_others() -> None:
+    assert terms_of("what did we decide about src/app.py?").words == ("decide", "src", "app", "py")
+    assert terms_of("what did we decide about src/app.py?").names == ("src app py",)
+    assert terms_of("who is it").words == ("who", "is", "it")
+    assert not terms_of(" *?! ")
+
+
+def test_a_snippet_stands_around_the_word_and_obeys_nobody() -> None:
+    text = "x" * 500 + " needle \x1b[31m " + "y" * 500
+    shown = snippet(text, ["needle"])
+    assert "needle" in shown and shown.startswith("...") and shown.endswith("...")
+    assert "\x1b" not in shown and len(shown) < 300
