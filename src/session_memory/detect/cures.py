@@ -13,7 +13,7 @@ from session_memory.detect.loci import command_locus, error_locus
 _REACH = 12  # commands between a failure and the next try; more is another story
 
 
-class Attempt(msgspec.Struct, frozen=True):
+class Attempt(msgspec.Struct, frozen=True, gc=False):
     """A command run after a problem, and whether what had failed then worked."""
 
     problem: str

@@ -23,6 +23,7 @@ _MAX_CORRECTIONS = 5
 _QUOTE_CHARS = 160
 _ACTIVE_S = 30.0  # an event stands for at most this long: a night between two prompts is no work
 
+_OURS = "session-memory"  # in both marks: one look is enough for nearly every text
 _SHELLS = frozenset(("bash", "shell", "exec_command", "run_shell_command", "run_terminal_cmd"))
 _ASKING = ("git status", "git diff", "git log", "git show", "git branch")  # how state is looked at
 
@@ -35,7 +36,7 @@ class Place(msgspec.Struct, frozen=True):
     roots: tuple[str, ...] = ()
 
 
-class Found(msgspec.Struct, frozen=True):
+class Found(msgspec.Struct, frozen=True, gc=False):
     """What an extractor saw, before it is named and costed."""
 
     type: SignalType
@@ -57,7 +58,7 @@ def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
     """Everything a digest shows, one signal per type and locus, costed by its share of calls."""
     joined: dict[str, Signal] = {}
     calls = max(1, sum(digest.tools.values()), digest.turns)
-    minutes = _active_minutes(digest)
+    minutes, usd = _active_minutes(digest), digest.cost.usd
     for extract in EXTRACTORS:
         for found in extract(digest, place):
             if not found.locus or _is_own(found.quote) or _is_own(found.locus):
@@ -65,17 +66,10 @@ def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
             name = pattern_id(found.type, found.locus, found.about)
             share = min(1.0, found.calls / calls)
             signal = Signal(
-                pattern=name,
-                type=found.type,
-                locus=found.locus,
-                count=found.count,
-                usd=None if digest.cost.usd is None else digest.cost.usd * share,
-                minutes=minutes * share,
-                quote=_quote(found.quote),
-                seq=found.seq,
-                at=found.at or digest.last_at,
-                about=found.about,
-                tried=found.tried,
+                *(name, found.type, found.locus, found.count),
+                *(None if usd is None else usd * share, minutes * share),
+                *(_quote(found.quote), found.seq, found.at or digest.last_at),
+                *(found.about, found.tried),
             )
             known = joined.get(name)
             joined[name] = signal if known is None else _sum(known, signal)
@@ -104,7 +98,7 @@ def _active_minutes(digest: Digest) -> float:
 
 def _is_own(text: str) -> bool:
     """Text that we put before the agent ourselves proves nothing but that we did."""
-    return BEGIN in text or PACK_BEGIN in text
+    return _OURS in text and (BEGIN in text or PACK_BEGIN in text)
 
 
 def failing_commands(digest: Digest, _place: Place) -> Iterator[Found]:

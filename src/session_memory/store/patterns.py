@@ -11,7 +11,7 @@ from session_memory.core.patterns import Candidate, Mined, PatternStatus, Signal
 from session_memory.core.schema import Digest
 
 
-class Minable(msgspec.Struct, frozen=True):
+class Minable(msgspec.Struct, frozen=True, gc=False):
     """A digest that was not mined yet, and where its session ran."""
 
     session: int
