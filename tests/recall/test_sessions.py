@@ -7,7 +7,11 @@ from tests.recall.recalling import DAY, HOUR, ROOT, START, Memory, plain
 
 from session_memory.core.identity import Resolution
 from session_memory.errors import NotFound
-from session_memory.recall.requests import PackRequest, ScopeRequest, SessionListRequest
+from session_memory.recall.requests import (
+    PackRequest,
+    ScopeRequest,
+    SessionListRequest,
+)
 
 
 @pytest.mark.rows("SES-01")
@@ -106,12 +110,13 @@ def test_an_empty_project_has_unknown_freshness(memory: Memory) -> None:
 
 @pytest.mark.rows("IDN-11")
 def test_the_version_of_the_agent_is_known_from_the_session_or_unknown(memory: Memory) -> None:
-    known = memory.session("known", ("user_request", "a"))
-    memory.session("unknown", ("user_request", "b"), at=HOUR)
+    known = memory.session("known", ("decision", "Use slate tiles"))
+    memory.session("unknown", ("decision", "Use green tiles"), at=HOUR)
     memory.version(known, "2.1.0")
     listed = plain(memory.recall.session_list(SessionListRequest("shop")))["items"]
     packed = plain(memory.recall.context_pack(PackRequest("shop")))["stats"]["source_sessions"]
     for found in (listed, packed):
+        assert len(found) == 2
         by_name = {item["external_session_id"]: item for item in found}
         assert by_name["known"]["capture_version_status"] == "known_session_metadata"
         assert by_name["known"]["capture_version_scope"] == "session"

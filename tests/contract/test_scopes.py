@@ -1,0 +1,101 @@
+"""What any store promises to recall: lines, counts, observations, closures and syncs."""
+
+from __future__ import annotations
+
+from session_memory.core.identity import Resolution
+from session_memory.core.schema import Observation, ObservationStatus, ObservationType
+from session_memory.store.port import Store
+from session_memory.store.scopes import Closure, ContextSync
+from session_memory.testing.store_drafts import START, Said, capture, distilled, lived, turn
+
+SHOP = Resolution(key="shop", root="/work/shop", source="cwd:.git", confidence="high")
+
+
+def told(
+    session: int,
+    kind: ObservationType,
+    text: str,
+    at: int,
+    status: ObservationStatus = "active",
+) -> Observation:
+    name = f"{session} {kind} {text}"
+    return Observation(kind, status, text, 3, session, None, "user", name, START + at)
+
+
+def filled(store: Store) -> tuple[int, int]:
+    """Two sessions of a project; the second is the later one."""
+    first, second = capture(
+        store,
+        Said("one", "/logs/one", (turn(0, "first"),), lived(0, 10)),
+        Said("two", "/logs/two", (turn(50, "second"),), lived(50, 60)),
+    )
+    with store.writing() as writer:
+        for session, turns in ((first, 2), (second, 3)):
+            writer.assign_project(session, "/work/shop", SHOP, "general")
+            writer.save_digest(session, distilled("mend it", turns=turns), None)
+        writer.save_observations(
+            first,
+            [
+                told(first, "user_request", "Mend the roof", 1),
+                told(first, "pending_item", "buy tiles", 2),
+                told(first, "decision", "never shown", 3, "retired"),
+            ],
+        )
+        writer.save_observations(second, [told(second, "pending_item", "buy paint", 51)])
+    return first, second
+
+
+def test_lines_come_latest_first_with_what_they_say_of_themselves(store: Store) -> None:
+    first, second = filled(store)
+    (project,) = store.projects()
+    lines = store.scopes.lines(project.id)
+    assert [line.id for line in lines] == [second, first]
+    assert lines[1] == store.scopes.line(first)
+    assert (lines[1].label, lines[1].resolved_by, lines[1].parent) == ("mend it", "cwd:.git", None)
+    assert lines[1].observed_bytes > lines[0].observed_bytes > 0
+    assert store.scopes.line(second + 99) is None
+
+
+def test_counts_and_totals_leave_excluded_statuses_out(store: Store) -> None:
+    first, second = filled(store)
+    counts = store.scopes.counts([first, second])
+    assert (counts[first].turns, counts[first].observations) == (2, 2)
+    assert counts[first].first_request == "Mend the roof"
+    assert counts[second].first_request is None
+    totals = store.scopes.totals([first, second])
+    assert (totals.observations, totals.last_at) == (3, START + 51)
+    assert totals.chars == len("Mend the roofbuy tilesbuy paint")
+    assert store.scopes.turns([first, second]) == 5
+    assert store.scopes.totals([]).observations == 0
+
+
+def test_what_was_observed_comes_oldest_first_and_the_latest_of_it(store: Store) -> None:
+    both = list(filled(store))
+    kinds: tuple[ObservationType, ...] = ("pending_item", "decision")
+    texts = [one.text for one in store.scopes.observed(both, kinds)]
+    assert texts == ["buy tiles", "buy paint"]
+    assert [one.text for one in store.scopes.observed(both, kinds, 1)] == ["buy paint"]
+    retired = store.scopes.observation(f"{both[0]} decision never shown")
+    assert retired is not None
+    assert retired.status == "retired"
+    assert store.scopes.observation("unknown") is None
+
+
+def test_closures_and_syncs_come_back_as_they_went_in(store: Store) -> None:
+    first, _ = filled(store)
+    (project,) = store.projects()
+    asked = Closure(START + 5, "check", False, "pending_items_open")
+    of_one = Closure(START + 6, "check", True, "ready_to_close", first)
+    revision = store.scopes.revision()
+    store.closures.record(project.id, of_one)
+    store.closures.record(project.id, asked)
+    assert store.closures.all(project.id) == [asked, of_one]
+    assert store.closures.all(project.id, first) == [of_one]
+    syncs = [
+        ContextSync(START + 1, "/work/shop/AGENTS.md", "0" * 64),
+        ContextSync(START + 2, "/work/shop/AGENTS.md", "1" * 64, True, "why"),
+    ]
+    for sync in reversed(syncs):
+        store.syncs.record(project.id, sync)
+    assert store.syncs.all(project.id) == syncs
+    assert store.scopes.revision() != revision
