@@ -13,9 +13,9 @@ from session_memory.cli.stores import changing
 from session_memory.cli.times import Moment, to_ms
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
-from session_memory.store.given_files import forget_given
-from session_memory.worker.forgetting import forget_live
-from session_memory.worker.unsaying import is_said, unsay, unsay_sessions, without_text
+from session_memory.store.port import Store
+from session_memory.worker import beside
+from session_memory.worker.unsaying import without_text
 
 SHOWN = 20
 
@@ -59,29 +59,29 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
                 _ask(plan)
             names = {(store.session(i).flavor, name) for i, name in plan.sessions.items()}
             apply_forget(store, plan, wanted)
-            _forget_beside(app, wanted, names)
-            forget_given(app.paths.data, {project.key for project in store.projects()})
+            _forget_beside(app, store, wanted, names)
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
-            forget_live(app.paths.state, plan.sessions.values(), app.clock())
         left = store.traces(wanted.text) if wanted.text and not dry_run else []
     _tell(app, plan, dry_run)
     return 1 if left else EXIT_OK
 
 
 def _is_said_beside(app: App, wanted: Wanted) -> bool:
-    """Whether a text that no session holds still stands in the catalog or the ledger."""
+    """Whether a text that no session holds still stands in something made of sessions."""
     if wanted != Wanted(text=wanted.text, ignore_case=wanted.ignore_case) or wanted.text is None:
         return False  # what narrows to sessions says nothing about what is beside them
     words = without_text(wanted.text, ignore_case=wanted.ignore_case)
-    return is_said(app.paths.data, words)
+    return beside.is_said(app.paths, app.config.journal.vault, words)
 
 
-def _forget_beside(app: App, wanted: Wanted, names: set[tuple[str, str]]) -> None:
-    """Catalog, proposals and ledger; files of the user are only told of."""
-    warnings = unsay_sessions(app.paths.data, names)
+def _forget_beside(app: App, store: Store, wanted: Wanted, names: set[tuple[str, str]]) -> None:
+    """Catalog, memories, journals, spool; files of the user are only told of."""
+    vault = app.config.journal.vault
+    warnings = beside.forget_sessions(store, app.paths, vault, names, app.clock())
     if wanted.text is not None:
         words = without_text(wanted.text, ignore_case=wanted.ignore_case)
-        warnings += unsay(app.paths.data, words)
+        warnings += beside.reword(store, app.paths, vault, words)
+        store.erase_traces()  # traces of sessions are rows too
     for text in warnings:
         app.warn(text)
 

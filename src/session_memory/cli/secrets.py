@@ -11,7 +11,8 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.ingest import rescan as scanning
 from session_memory.ingest.redaction import make_redactor
 from session_memory.redact import Redactor
-from session_memory.worker.unsaying import unsay, without_secrets
+from session_memory.worker import beside
+from session_memory.worker.unsaying import without_secrets
 
 
 @click.group(name="secrets")
@@ -40,11 +41,12 @@ def scan(app: App) -> int:
 @json_option
 @pass_app
 def rescan(app: App) -> None:
-    """Redact what is stored again: texts, index, digests, titles, the catalog."""
+    """Redact what is stored again: everything in and beside the store."""
     with changing(app, "a sweep") as store:
         redactor = _redactor(app, store.tag_key)
         report = scanning.rescan(store, redactor)
-        warnings = unsay(app.paths.data, without_secrets(redactor))
+        vault = app.config.journal.vault
+        warnings = beside.reword(store, app.paths, vault, without_secrets(redactor))
     for text in warnings:
         app.warn(text)
     _tell(app, report, "redacted")

@@ -14,6 +14,7 @@ from session_memory.cli.stores import surroundings
 from session_memory.errors import StoreLocked
 from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
+from session_memory.worker.duties import Duties
 from session_memory.worker.run import Worker
 from session_memory.worker.spool_files import SpoolFiles
 
@@ -42,7 +43,9 @@ def run(app: App) -> None:
     watchdog.daemon = True
     watchdog.start()
     os.environ["SESSION_MEMORY_INTERNAL"] = "1"  # hooks of agents that we run stay silent
-    report = Worker(surroundings(app), app.paths.state, secrets.token_hex(8)).run()
+    token = secrets.token_hex(8)
+    duties = Duties(app.paths, app.config, app.environ, app.clock, token)
+    report = Worker(surroundings(app), app.paths.state, token, duties=duties).run()
     watchdog.cancel()
     if app.json:
         emit_json(report)

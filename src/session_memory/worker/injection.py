@@ -52,3 +52,10 @@ def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: i
                 continue
         write_private(path, msgspec.json.encode(page))
     return len(wanted)
+
+
+def drop_pages(state: Path) -> None:
+    """Remove every page: it may hold words that must go, and the worker writes it anew."""
+    for page in (state / "inject").glob("*.json"):
+        with contextlib.suppress(FileNotFoundError):
+            page.unlink()

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
 from session_memory.core.jobs import Job
-from session_memory.core.spool import ImportRequest, SpoolPlan, plan_imports
+from session_memory.core.spool import ImportRequest, SpoolPlan, SpoolRecord, plan_imports
 from session_memory.errors import SessionMemoryError, StoreLocked
 from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import Surroundings, sweep
@@ -34,6 +35,22 @@ Handler = Callable[[Store, Job, str], None]
 """Does a job; commits through `store.jobs.completing(job, token)`."""
 
 
+class Duties(Protocol):
+    """What is done beside importing; worker/duties.py has all of it."""
+
+    def handlers(self) -> Mapping[str, Handler]:
+        """Who does which kind of job."""
+        ...
+
+    def enqueue(self, store: Store, records: Sequence[SpoolRecord], now_ms: int) -> int:
+        """Ask for what these records give reason to."""
+        ...
+
+    def refresh(self, store: Store, now_ms: int) -> int:
+        """Write what sessions are given; returns how many pages there are."""
+        ...
+
+
 class WorkerReport(msgspec.Struct):
     """What a run did."""
 
@@ -47,6 +64,7 @@ class WorkerReport(msgspec.Struct):
     jobs_done: int = 0
     jobs_failed: int = 0
     sweeps: int = 0
+    pages: int = 0
 
 
 class Worker:
@@ -58,11 +76,13 @@ class Worker:
         state: Path,
         token: str,
         handlers: Mapping[str, Handler] | None = None,
+        duties: Duties | None = None,
     ) -> None:
         self._around = around
         self._state = state
         self._token = token
-        self._handlers = handlers or {}
+        self._duties = duties
+        self._handlers = {**(duties.handlers() if duties else {}), **(handlers or {})}
         self._spool = SpoolFiles(str(state / "spool"))
         self._log = WorkerLog(state / "logs")
         self._began = time.monotonic()
@@ -105,6 +125,19 @@ class Worker:
                 break
             self._take(ready, plan, report)
         self._do_jobs(report)
+        self._give(report)
+
+    def _give(self, report: WorkerReport) -> None:
+        """Refresh what sessions are given at their start."""
+        if self._duties is None or not os.path.exists(self._around.store_directory):
+            return
+        store = self._around.open_store()
+        try:
+            report.pages = self._duties.refresh(store, self._around.clock())
+        except SessionMemoryError as error:  # a broken catalog must not stop capture
+            self._log.write(self._around.clock(), "pages_failed", reason=error.message)
+        finally:
+            store.close()
 
     def _is_too_early(self, request: ImportRequest, now: int) -> bool:
         """Its transcript is not there yet, and its record is still young."""
@@ -122,6 +155,8 @@ class Worker:
         store = self._around.open_store()
         try:
             report.new_turns += store.live.note([*records, *plan.notes])
+            if self._duties is not None:
+                self._duties.enqueue(store, [*records, *plan.notes], self._around.clock())
         finally:
             store.close()
         now = self._around.clock()
