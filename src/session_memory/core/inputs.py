@@ -118,7 +118,7 @@ def asks_little(typed: str) -> bool:
     if nods(typed):
         return True
     own = typed.strip()
-    return not stands_alone(own) or not stands_alone(_unshipped(own))
+    return not stands_alone(_unshipped(own))
 
 
 def nods(typed: str) -> bool:

@@ -54,7 +54,7 @@ _VERBS = words(
     " tune turn unify update upgrade use validate verify wire wrap write"
 )
 _UNSPACED = re.compile(r"[\u2e80-\ud7ff\u0e00-\u0e7f]")  # written without blanks: not to be counted
-_TOKEN = re.compile(r"[^\W_](?:[\w'’./:#@+-]*\w)?")
+_TOKEN = re.compile(r"[^\W_](?:[\w'./:#@+-]*\w)?")
 _NAME = re.compile(r"\w[./#:@-]\w|\d")
 _IDENTIFIER = re.compile(r"\w_\w|[a-z][A-Z]")
 _HEAD_CHARS = 600  # marks further in are part of what was pasted
@@ -87,12 +87,9 @@ def typed(text: str) -> str:
 
 
 def telling_words(text: str) -> list[str]:
-    """The words of a text that carry meaning, in lower case."""
-    return [
-        word
-        for word in (match[0].replace("’", "'") for match in _TOKEN.finditer(text))
-        if (lowered := word.lower()) not in _SMALL and len(lowered) > 1
-    ]
+    """The words of a text that carry meaning, as they are written."""
+    found = _TOKEN.findall(text.replace("’", "'"))
+    return [word for word in found if len(word) > 1 and word.lower() not in _SMALL]
 
 
 def own_words(text: str) -> list[str]:
@@ -129,8 +126,8 @@ def is_question(text: str) -> bool:
 
 def asks_for_work(text: str) -> bool:
     """The first word that is not small is a verb that asks for work."""
-    for match in _TOKEN.finditer(text[:_LEADING]):
-        word = match[0].lower().replace("’", "'")
+    for match in _TOKEN.finditer(text[:_LEADING].replace("’", "'")):
+        word = match[0].lower()
         if word not in _SMALL:
             return word in _VERBS
     return False
