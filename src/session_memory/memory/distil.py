@@ -13,7 +13,7 @@ import msgspec
 
 from session_memory.core.sameness import PhraseIndex, phrase
 from session_memory.core.schema import Observation
-from session_memory.memory.failures import Failure, failures_in, name_of
+from session_memory.memory.failures import Failure, failures_in, name_of, place_of
 from session_memory.memory.phrasing import (
     answer_of,
     cite,
@@ -48,6 +48,9 @@ _ASKS = re.compile(
     r"|i think|i guess|maybe|perhaps|wait|that means|needs)\b|\b(?:right|correct)\W*$|\?$",
     re.I,
 )
+
+_WONDERS = re.compile(r"^(?:(?:also|and|but|ok|okay)[, ]+)*(?:hmm?|wait|i think|i guess)\b", re.I)
+"""Words of somebody who looks at something: even with a "must" they are no rule."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -208,7 +211,9 @@ def _knowledge(ran: Sequence[Ran], seen: _Seen) -> tuple[Line, ...]:
         times = sum(one.run.count for one in runs)
         ended = f"exit {runs[-1].run.exit}" if runs[-1].run.exit is not None else "by its output"
         often = f", {times} times" if times > 1 else ""
-        lines.append(Line(f"{code(name)} passes here ({ended}{often})", (runs[-1].event,)))
+        where = next(filter(None, (place_of(one.run.command) for one in runs)), "")
+        here = f"passes here in {code(where)}" if where else "passes here"
+        lines.append(Line(f"{code(name)} {here} ({ended}{often})", (runs[-1].event,)))
     return tuple(lines[-MAX_LINES:])
 
 
@@ -240,6 +245,8 @@ def _preferences(source: Source) -> list[Line]:
         if one.type != "constraint" or one.origin != "user" or one.status != "active":
             continue
         text = told(one.text, _RULE_CHARS)
+        if text.endswith("…") or _WONDERS.match(text):
+            continue
         if _ASKS.search(text) and not _STRONG.search(text):
             continue
         if says_something(text) and seen.is_new(text):

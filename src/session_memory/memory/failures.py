@@ -20,6 +20,10 @@ _LOOKS = words(
 """Programs that end with an error because they found nothing."""
 
 
+_OF_THE_HARNESS = re.compile(r"sibling tool call errored|user doesn't want to proceed", re.I)
+"""What a client says of a call that it never finished: no command failed."""
+
+
 class Failure(msgspec.Struct, frozen=True):
     """A command that failed, its error, and what was there when it worked."""
 
@@ -39,8 +43,18 @@ def name_of(command: str) -> str:
 
 _SETUP = re.compile(r"^(?:cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*(?:&&|;)\s*)+")
 _PAGED = re.compile(
-    r"\s*(?:2>&1|2>/dev/null|\|\s*(?:tail|head|grep|egrep|rg|less|cat|wc|sort)\b[^|;&]*)(?=\s*$|\s*\|)"
+    r"\s*(?:2>&1|2>/dev/null|\|\s*(?:tail|head|grep|egrep|rg|less|cat|wc|sort)\b"
+    r"(?:'[^']*'|\"[^\"]*\"|[^|;&'\"])*)(?=\s*$|\s*\|)"
 )
+
+
+_INSIDE = re.compile(r"^cd\s+(?P<place>[\w.-]+(?:/[\w.-]+)*)/?\s*(?:&&|;)")
+
+
+def place_of(command: str) -> str:
+    """The directory below the session's own that a command goes to first, if it does."""
+    match = _INSIDE.match(command.strip())
+    return match["place"] if match is not None and ".." not in match["place"] else ""
 
 
 def typed(command: str) -> str:
@@ -72,6 +86,8 @@ def _tells(one: Ran, name: str) -> bool:
     if not 0 < len(name) <= _COMMAND_CHARS or "\n" in one.run.command.strip():
         return False
     looks = any(step.program in _LOOKS for step in steps(one.run.command))
+    if one.error is not None and _OF_THE_HARNESS.search(one.error.sample):
+        return False
     return one.error is not None and (one.run.verifies or not looks)
 
 

@@ -1,0 +1,94 @@
+"""Statements that name what is no longer there are marked: looked up in a tree, never executed."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from session_memory.core.commands import Step, steps
+
+GONE = " (gone?)"
+RUNNERS = frozenset(("npm", "pnpm", "yarn", "bun", "make", "just"))
+_SPAN = re.compile(r"(?P<tick>``? ?)(?P<inside>[^`\n]{1,200}?)(?: ?``|`)")
+_PATH = re.compile(r"(?:[\w.@+~-]+/)+[\w.@+~-]+|[\w@+-][\w.@+-]*\.[A-Za-z][A-Za-z0-9]{0,5}")
+_FAILED = re.compile(r"\bfailed\b|\bfails\b|not found|no such", re.I)
+
+
+class Lookup(Protocol):
+    """What is known of a working tree; None means that nobody can tell."""
+
+    def has_path(self, path: str) -> bool | None:
+        """Whether a file or directory, seen from the project, is there."""
+        ...
+
+    def has_program(self, program: str) -> bool | None:
+        """Whether a program could be started from the project."""
+        ...
+
+    def has_script(self, runner: str, script: str) -> bool | None:
+        """Whether a runner such as `npm` or `make` knows a script or target of that name."""
+        ...
+
+
+class Unknown:
+    """A tree that cannot be seen: nothing is said to be gone."""
+
+    def has_path(self, path: str) -> bool | None:
+        """Nobody can tell."""
+        return None
+
+    def has_program(self, program: str) -> bool | None:
+        """Nobody can tell."""
+        return None
+
+    def has_script(self, runner: str, script: str) -> bool | None:
+        """Nobody can tell."""
+        return None
+
+
+def mark_gone(statement: str, lookup: Lookup) -> str:
+    """The statement with `(gone?)` behind each path or command that is not there any more.
+
+    In a sentence on a failure the first span is what failed: that it is not there is no news.
+    """
+    failed = _FAILED.search(statement) is not None
+    first = True
+
+    def marked(match: re.Match[str]) -> str:
+        nonlocal first
+        skipped, first = failed and first, False
+        whole = match[0]
+        if skipped or statement[match.end() :].startswith(GONE):
+            return whole
+        return whole + GONE if is_gone(match["inside"], lookup) else whole
+
+    return _SPAN.sub(marked, statement)
+
+
+def is_gone(span: str, lookup: Lookup) -> bool:
+    """Whether a piece of code names something that is certainly not there."""
+    text = span.strip()
+    if " " not in text and _PATH.fullmatch(text):
+        return lookup.has_path(text) is False
+    typed = text.split()
+    for step in steps(text):
+        if step.program in RUNNERS and _script_of(step) is not None:
+            if lookup.has_script(step.program, _script_of(step) or "") is False:
+                return True
+        elif f"./{step.program}" in {word[-len(step.program) - 2 :] for word in typed}:
+            wanted = next(word for word in typed if word.endswith(step.program))
+            return lookup.has_path(wanted.removeprefix("./")) is False
+        # Behind a wrapper such as `uv run` a program need not be on any path.
+        elif typed and typed[0] == step.program and lookup.has_program(step.program) is False:
+            return True
+    return False
+
+
+def _script_of(step: Step) -> str | None:
+    """The script or target a runner is asked for; flags and paths are none."""
+    rest = [word for word in step.words if not word.startswith("-")]
+    if step.program in ("make", "just"):
+        return rest[0] if len(rest) == 1 and "=" not in rest[0] else None
+    if len(rest) >= 2 and rest[0] == "run" and "/" not in rest[1] and "." not in rest[1]:
+        return rest[1]
+    return None
