@@ -187,3 +187,34 @@ def test_a_snippet_stands_around_the_word_and_obeys_nobody() -> None:
     shown = snippet(text, ["needle"])
     assert "needle" in shown and shown.startswith("...") and shown.endswith("...")
     assert "\x1b" not in shown and len(shown) < 300
+
+
+@pytest.mark.rows("IDN-11")
+def test_an_item_tells_the_version_of_its_session_or_that_none_is_known(memory: Memory) -> None:
+    known = memory.session("a", ("decision", "Use zstd"))
+    memory.session("b", ("decision", "Use zstd twice"))
+    memory.version(known, "2.1.98")
+    found = plain(memory.recall.search(SearchRequest("zstd", "shop")))["items"]
+    told = {
+        item["external_session_id"]: (
+            item["producer_version"],
+            item["capture_version_status"],
+            item["capture_version_scope"],
+            item["capture_version_inferred"],
+        )
+        for item in found
+    }
+    assert told["a"] == ("2.1.98", "known_session_metadata", "session", False)
+    assert told["b"] == (None, "unknown", "none", False)
+
+
+@pytest.mark.rows("IDN-12")
+def test_what_was_captured_elsewhere_is_found_by_its_session_alone(memory: Memory) -> None:
+    memory.session("a", ("decision", "Use zstd here"))
+    named = Resolution(key="shop", root="/work/shop", source="payload", confidence="high")
+    other = memory.session("b", ("decision", "Use zstd there"), cwd="/elsewhere", project=named)
+    found = memory.recall.search(SearchRequest("zstd", "shop"))
+    assert [item.summary for item in found.items] == ["Use zstd here"]
+    assert {hit.external_session_id for hit in found.events} <= {"a"}
+    (item,) = memory.recall.search(SearchRequest("zstd", "shop", other)).items
+    assert item.summary == "Use zstd there"

@@ -14,7 +14,7 @@ from session_memory.core.search_terms import terms_of
 from session_memory.errors import NotFound
 from session_memory.recall.found import stem
 from session_memory.recall.requests import SearchRequest
-from session_memory.recall.scope import Scope, is_program
+from session_memory.recall.scope import Scope, is_outside, is_program
 from session_memory.recall.sessions import overfetch
 from session_memory.store.port import Store, TextFilter
 from session_memory.store.scopes import SessionLine
@@ -63,7 +63,7 @@ def event_hits(store: Store, request: SearchRequest, scope: Scope | None) -> tup
     for event in store.scopes.events([event for event, _ in found]):
         line = store.scopes.line(event.session_id)
         text = _text(store, event)
-        if line is None or text is None or is_program(line):
+        if line is None or text is None or not speaks(line, scope):
             continue
         told = _SPACE.sub(" ", text)
         known = hits.get(told)
@@ -73,6 +73,16 @@ def event_hits(store: Store, request: SearchRequest, scope: Scope | None) -> tup
         elif len(hits) < request.count:
             hits[told] = _hit(event, line, snippet(told, stems), scores[event.id])
     return tuple(hits.values())
+
+
+def speaks(line: SessionLine | None, scope: Scope | None) -> bool:
+    """Whether a session counts: not a program's own, and in its project not only by name (IDN-12).
+
+    Who asks for one session gets that session, wherever it ran.
+    """
+    if line is None or is_program(line):
+        return False
+    return scope is None or scope.session is not None or not is_outside(scope.project, line)
 
 
 def _hit(event: SessionEvent, line: SessionLine, told: str, score: float) -> EventHit:

@@ -17,9 +17,9 @@ from session_memory.core.safe_text import one_line
 from session_memory.core.schema import Observation, Project
 from session_memory.core.search_terms import terms_of
 from session_memory.recall.found import Ranked, collapse, fingerprint, rank, stem
-from session_memory.recall.hits import EventHit, event_hits
+from session_memory.recall.hits import EventHit, event_hits, speaks
 from session_memory.recall.requests import SearchRequest
-from session_memory.recall.scope import Scope, is_outside, is_program, open_scope
+from session_memory.recall.scope import Scope, is_outside, open_scope
 from session_memory.recall.sessions import capture_version, overfetch, shown
 from session_memory.store.port import ObservationQuery, Store
 from session_memory.store.scopes import SessionLine
@@ -60,6 +60,8 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     session_filter_applied: bool
     producer_version: str | None
     capture_version_status: str
+    capture_version_scope: str
+    capture_version_inferred: bool
     memory_fingerprint: str
     dedupe_applied: bool | UnsetType = UNSET
     duplicate_count: int | UnsetType = UNSET
@@ -92,7 +94,7 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
         return recent(store, request)
     place = _place(store, request)
     query = _query(place, request, tuple(stem(word) for word in terms.words))
-    ranked = rank(_allowed(store, store.observations(query)), terms.words)
+    ranked = rank(_allowed(store, place.scope, store.observations(query)), terms.words)
     groups = collapse(ranked)[: request.count]
     events = event_hits(store, request, place.scope)
     return SearchAnswer(
@@ -108,7 +110,8 @@ def recent(store: Store, request: SearchRequest) -> SearchAnswer:
     place = _place(store, request)
     query = _query(place, request, ())
     query = msgspec.structs.replace(query, limit=overfetch(request.count))
-    newest = _allowed(store, store.observations(query))[::-1][: request.count]
+    found = _allowed(store, place.scope, store.observations(query))
+    newest = found[::-1][: request.count]
     items = tuple(_item(store, place, Ranked(one, 0.0, (one,)), None) for one in newest)
     return SearchAnswer(items, len(items))
 
@@ -131,11 +134,11 @@ def _query(place: _Place, request: SearchRequest, stems: tuple[str, ...]) -> Obs
     )
 
 
-def _allowed(store: Store, found: Sequence[Observation]) -> list[Observation]:
-    """Without what only programs said to each other."""
+def _allowed(store: Store, scope: Scope | None, found: Sequence[Observation]) -> list[Observation]:
+    """Without what only programs said to each other, or what was captured elsewhere."""
     lines = {one.session: store.scopes.line(one.session) for one in found}
-    programs = {number for number, line in lines.items() if line is None or is_program(line)}
-    return [one for one in found if one.session not in programs]
+    speaking = {number for number, line in lines.items() if speaks(line, scope)}
+    return [one for one in found if one.session in speaking]
 
 
 def _item(store: Store, place: _Place, group: Ranked, at: int | None) -> FoundItem:
@@ -167,6 +170,8 @@ def _item(store: Store, place: _Place, group: Ranked, at: int | None) -> FoundIt
         session_filter_applied=bool(place.scope and place.scope.session),
         producer_version=version.producer_version,
         capture_version_status=version.capture_version_status,
+        capture_version_scope=version.capture_version_scope,
+        capture_version_inferred=version.capture_version_inferred,
         memory_fingerprint=fingerprint(one),
     )
     return fields if at is None else _with_duplicates(store, fields, group, at)
