@@ -50,6 +50,7 @@ from session_memory.store.sqlite.connection import (
     value,
 )
 from session_memory.store.sqlite.effects import SqliteEffects
+from session_memory.store.sqlite.exchange import SqliteExchange
 from session_memory.store.sqlite.forget_face import ForgetFace
 from session_memory.store.sqlite.jobs import SqliteJobs
 from session_memory.store.sqlite.live import SqliteLive
@@ -105,6 +106,7 @@ class SqliteStore(ForgetFace):
         self.jobs = SqliteJobs(connection)
         self.live = SqliteLive(connection)
         self.effects = SqliteEffects(connection)
+        self.exchange = SqliteExchange(connection)
         self.scopes = SqliteScopes(connection)
         self.closures = SqliteClosures(connection)
         self.syncs = SqliteSyncs(connection)

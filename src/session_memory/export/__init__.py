@@ -1,0 +1,1 @@
+"""Taking what a store holds out of it, and into another."""

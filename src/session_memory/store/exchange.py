@@ -1,0 +1,86 @@
+"""What a store tells of a session so that another store can take it over, and the way back in."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import msgspec
+
+from session_memory.core.facts import Fact
+from session_memory.core.schema import Digest
+from session_memory.store.port import Store
+from session_memory.store.values import UsageDraft
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A small fact that a hook told of a session."""
+
+    name: str
+    value: str
+    at: int
+
+
+class Origins(msgspec.Struct, frozen=True):
+    """Where everything known of a session came from."""
+
+    paths: dict[int, str]
+    """Source id to the path of the log."""
+    facts: tuple[tuple[int, Fact], ...]
+    """(source id, what it states)."""
+    notes: tuple[Note, ...]
+    usages: tuple[UsageDraft, ...]
+    responses: dict[int, int]
+    """Event id to the key of the response it belongs to."""
+    lasting: frozenset[str]
+    """Hashes of the observations that stay although what they were read from has gone."""
+
+
+class Gone(msgspec.Struct, frozen=True):
+    """What is left of the evicted part of a session."""
+
+    events: int
+    """How many events it had."""
+    digest: Digest | None
+    """The digest of that part, where later events must be added to it."""
+    lasting: tuple[str, ...]
+    """Hashes of the observations that were made of it."""
+
+
+class Exchange(Protocol):
+    """Beside the questions of `Store`: those that only a move to another store asks."""
+
+    def origins(self, session_id: int) -> Origins:
+        """Where everything known of a session came from."""
+        ...
+
+    def forgotten(self) -> frozenset[int]:
+        """Fingerprints of all single events that the user forgot."""
+        ...
+
+    def is_blank(self) -> bool:
+        """Whether nothing was ever captured or forgotten here."""
+        ...
+
+    def adopt(self, fingerprint_key: bytes) -> None:
+        """Know events by another store's fingerprints from the next opening on.
+
+        Only for a blank store: every number in it was made with the old key.
+        """
+        ...
+
+    def add_notes(self, flavor: str, external_id: str, notes: tuple[Note, ...]) -> None:
+        """Inside a `writing()` block: what hooks told elsewhere, where nothing newer is known."""
+        ...
+
+    def restore_gone(self, session_id: int, gone: Gone) -> None:
+        """Inside a `writing()` block: count evicted events and keep what was made of them."""
+        ...
+
+
+class ExchangingStore(Store, Protocol):
+    """A store that can hand its sessions to another."""
+
+    @property
+    def exchange(self) -> Exchange:
+        """The questions of a move."""
+        ...

@@ -1,0 +1,126 @@
+"""A session as another store can take it over, and the evicted part of one that came from there."""
+
+from __future__ import annotations
+
+import msgspec
+
+from session_memory.core.facts import Fact
+from session_memory.errors import Refused
+from session_memory.store.exchange import Gone, Note, Origins
+from session_memory.store.sqlite.connection import Database, rows, transaction
+from session_memory.store.sqlite.ids import event_range
+from session_memory.store.values import UsageDraft
+
+_USAGE = (
+    "key, model, at, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning,"
+    " stated_usd, usd, price_table, sidechain"
+)
+_USED = ("session", "source", "tombstone", "forgotten_session", "forgotten_source")
+_encode = msgspec.json.Encoder().encode
+
+
+class SqliteExchange:
+    """See store.exchange.Exchange."""
+
+    def __init__(self, connection: Database) -> None:
+        self._db = connection
+
+    def origins(self, session_id: int) -> Origins:
+        """See store.exchange.Exchange."""
+        db = self._db
+        paths = rows(
+            db,
+            "SELECT s.id, s.path FROM session_source l JOIN source s ON s.id = l.source_id"
+            " WHERE l.session_id = ? ORDER BY s.path",
+            (session_id,),
+        )
+        facts = rows(
+            db,
+            "SELECT f.source_id, f.name, f.value, f.pos FROM fact f JOIN source s"
+            " ON s.id = f.source_id WHERE f.session_id = ? ORDER BY s.path, f.pos, f.name, f.slot",
+            (session_id,),
+        )
+        responses = rows(
+            db,
+            "SELECT id, usage_key FROM event WHERE id BETWEEN ? AND ? AND usage_key IS NOT NULL",
+            event_range(session_id),
+        )
+        return Origins(
+            paths=dict(paths),
+            facts=tuple((r[0], Fact(r[1], msgspec.json.decode(r[2]), r[3])) for r in facts),
+            notes=self._notes(session_id),
+            usages=self._usages(session_id),
+            responses=dict(responses),
+            lasting=frozenset(
+                row[0]
+                for row in rows(
+                    db,
+                    "SELECT hash FROM observation WHERE session_id = ?"
+                    " AND (evicted = 1 OR source = 'manual_note')",
+                    (session_id,),
+                )
+            ),
+        )
+
+    def _notes(self, session_id: int) -> tuple[Note, ...]:
+        found = rows(
+            self._db,
+            "SELECT n.name, n.value, n.at FROM session_note n JOIN session s"
+            " ON s.flavor = n.flavor AND s.external_id = n.external_id WHERE s.id = ?"
+            " ORDER BY n.name",
+            (session_id,),
+        )
+        return tuple(Note(*row) for row in found)
+
+    def _usages(self, session_id: int) -> tuple[UsageDraft, ...]:
+        found = rows(
+            self._db,
+            f"SELECT {_USAGE} FROM usage WHERE session_id = ? ORDER BY at, key",
+            (session_id,),
+        )
+        return tuple(UsageDraft(*row[:12], sidechain=bool(row[12])) for row in found)
+
+    def forgotten(self) -> frozenset[int]:
+        """See store.exchange.Exchange."""
+        return frozenset(row[0] for row in rows(self._db, "SELECT fingerprint FROM tombstone"))
+
+    def is_blank(self) -> bool:
+        """See store.exchange.Exchange."""
+        found = " UNION ALL ".join(f"SELECT EXISTS (SELECT 1 FROM {table})" for table in _USED)
+        return not any(row[0] for row in rows(self._db, found))
+
+    def adopt(self, fingerprint_key: bytes) -> None:
+        """See store.exchange.Exchange."""
+        with transaction(self._db):
+            if not self.is_blank():
+                raise Refused("a store that holds sessions cannot change its key")
+            self._db.execute(
+                "UPDATE meta SET value = ? WHERE name = 'fingerprint_key'", (fingerprint_key,)
+            )
+
+    def add_notes(self, flavor: str, external_id: str, notes: tuple[Note, ...]) -> None:
+        """See store.exchange.Exchange."""
+        self._db.executemany(
+            "INSERT INTO session_note VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE"
+            " SET value = excluded.value, at = excluded.at WHERE excluded.at > at",
+            [(flavor, external_id, note.name, note.value, note.at) for note in notes],
+        )
+
+    def restore_gone(self, session_id: int, gone: Gone) -> None:
+        """See store.exchange.Exchange."""
+        db = self._db
+        db.execute(
+            "UPDATE observation SET evicted = 1 WHERE session_id = ? AND source = 'turn_extract'"
+            " AND hash IN (SELECT value FROM json_each(?))",
+            (session_id, _encode(gone.lasting).decode()),
+        )
+        db.execute(
+            "UPDATE session SET event_count = event_count + ?, state = CASE WHEN raw_events = 0"
+            " THEN 'raw_evicted' ELSE state END WHERE id = ?",
+            (gone.events, session_id),
+        )
+        if gone.digest is not None:
+            db.execute(
+                "INSERT OR REPLACE INTO evicted_digest VALUES (?, ?)",
+                (session_id, _encode(gone.digest).decode()),
+            )
