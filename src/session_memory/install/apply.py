@@ -1,0 +1,115 @@
+"""Carrying a plan out: the ledger first, then each file in one step, with backup and audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from session_memory import audit
+from session_memory.errors import Refused
+from session_memory.install import files
+from session_memory.install.ledger import Entry, Ledger, write_ledger
+from session_memory.install.plan import FileChange, Plan, Problem
+
+
+class Done(msgspec.Struct, frozen=True):
+    """What was carried out, and what could not be."""
+
+    changed: tuple[FileChange, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def apply_init(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> Done:
+    """Write what the plan says, while the caller holds the ledger's lock.
+
+    The ledger names every file before the first of them is written: whatever a crash leaves can be
+    taken out again, and the next run ends where this one would have.
+    """
+    now = clock()
+    entries = [_entry(change, ledger, now) for change in plan.changes]
+    write_ledger(data, ledger.with_entries(entries))
+    changed: list[FileChange] = []
+    problems: list[Problem] = []
+    for change, entry in zip(plan.changes, entries, strict=True):
+        try:
+            files.sweep_left_overs(change.real)
+            if entry.backup and change.before is not None:
+                files.back_up(change.real, change.before)
+            _note(data, change, "init", now)
+            files.put(change.real, change.before, change.after or b"")
+        except (OSError, Refused) as error:
+            problems.append(_problem(change, error))
+            continue
+        changed.append(change)
+    failed = {problem.path for problem in problems}
+    untouched = [e.path for e in entries if e.path in failed and ledger.of(e.path) is None]
+    for path in untouched:
+        entry = next(entry for entry in entries if entry.path == path)
+        files.remove_backup(entry.backup)
+        files.remove_empty(entry.folders)
+    kept = [entry for entry in entries if entry.path not in failed]
+    write_ledger(data, ledger.with_entries(kept))
+    return Done(tuple(changed), tuple(problems))
+
+
+def apply_uninstall(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> Done:
+    """Take out what the plan says; a file that cannot be changed stays in the ledger."""
+    now = clock()
+    changed: list[FileChange] = []
+    problems: list[Problem] = list(plan.problems)
+    gone: list[str] = []
+    for change in (*plan.changes, *plan.unchanged):
+        entry = ledger.of(change.path)
+        try:
+            files.sweep_left_overs(change.real)
+            if change.before != change.after:
+                _note(data, change, "uninstall", now)
+                if change.after is None:
+                    files.remove(change.real, change.before)
+                else:
+                    files.put(change.real, change.before, change.after)
+                changed.append(change)
+        except (OSError, Refused) as error:
+            problems.append(_problem(change, error))
+            continue
+        if entry is not None:
+            files.remove_backup(entry.backup)
+            files.remove_empty(entry.folders)
+            gone.append(change.path)
+    write_ledger(data, ledger.with_entries((), gone))
+    return Done(tuple(changed), tuple(problems))
+
+
+def _entry(change: FileChange, ledger: Ledger, now: int) -> Entry:
+    """What the ledger says of a file while it is written."""
+    known = ledger.of(change.path)
+    made = files.missing_folders(change.real)
+    backup = change.real + files.BACKUP if change.before is not None else None
+    if known is None:
+        created = change.before is None
+        return Entry(
+            *(change.path, change.agent, now, created, made, backup),
+            traces=change.traces,
+            project=change.project,
+        )
+    folders = tuple(dict.fromkeys((*known.folders, *made)))
+    created = known.created or change.before is None
+    return replace(
+        known, at=now, created=created, folders=folders, backup=backup, traces=change.traces
+    )
+
+
+def _note(data: Path, change: FileChange, by: str, now: int) -> None:
+    hashes = audit.sha256(change.before), audit.sha256(change.after)
+    # Before the write: a line too many tells of an attempt, a line too few would hide a write.
+    audit.append(data, audit.Written(now, by, change.real, change.why, *hashes))
+
+
+def _problem(change: FileChange, error: OSError | Refused) -> Problem:
+    if isinstance(error, Refused):
+        return Problem(change.path, change.agent, error.message, error.hint)
+    told = f"it cannot be written: {error.strerror or error}"
+    return Problem(change.path, change.agent, told, "cure that, then run the command again")

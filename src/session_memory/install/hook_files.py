@@ -1,0 +1,121 @@
+"""Our own files that agents run or that the hook reads: its copy, its launcher, its settings."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from session_memory.install.json_text import as_object
+from session_memory.install.ours import Ours
+from session_memory.paths import open_private, private_dir, write_private
+
+EXECUTABLE = 0o700
+
+
+def source() -> bytes:
+    """The hook of this version of the package."""
+    from session_memory.hooks import entry
+
+    return Path(entry.__file__).read_bytes()
+
+
+def launcher_text(ours: Ours) -> str:
+    """What starts the hook, and leaves quietly where it cannot."""
+    if ours.windows:
+        home = f'set "SESSION_MEMORY_HOME={ours.hook_home}"\r\n' if ours.hook_home else ""
+        return (
+            "@echo off\r\nrem Written by `session-memory init`.\r\n"
+            f'if not exist "{ours.python}" exit /b 0\r\n'
+            f'if not exist "{ours.hook_file}" exit /b 0\r\n{home}'
+            f'"{ours.python}" -I -S "{ours.hook_file}" %*\r\nexit /b 0\r\n'
+        )
+    python, file = shlex.quote(ours.python), shlex.quote(str(ours.hook_file))
+    home = ""
+    if ours.hook_home:
+        home = f"SESSION_MEMORY_HOME={shlex.quote(ours.hook_home)}; export SESSION_MEMORY_HOME\n"
+    return (
+        "#!/bin/sh\n# Written by `session-memory init`.\n"
+        f"[ -x {python} ] && [ -r {file} ] || exit 0\n{home}"
+        f'exec {python} -I -S {file} "$@"\n'
+    )
+
+
+def settings(ours: Ours, known: bytes | None) -> bytes:
+    """What the hook reads: the worker's command, and whether to inject, which the user may set."""
+    try:
+        old: dict[str, Any] = as_object(msgspec.json.decode(known or b"{}"))
+    except msgspec.DecodeError:
+        old = {}
+    inject = old.get("inject") is not False
+    wanted = {**old, "inject": inject, "worker": ours.program("worker", "run")}
+    return msgspec.json.encode(wanted) + b"\n"
+
+
+def wanted_files(ours: Ours) -> dict[Path, tuple[bytes, int]]:
+    """Every file of ours with its content and mode."""
+    place = ours.state / "hook.json"
+    return {
+        ours.hook_file: (source(), 0o600),
+        ours.launcher: (launcher_text(ours).encode(), EXECUTABLE),
+        place: (settings(ours, _read(place)), 0o600),
+    }
+
+
+State = Literal["current", "outdated", "missing"]
+
+
+def states(ours: Ours) -> dict[Path, State]:
+    """How each file of ours compares with what this version would write."""
+    found: dict[Path, State] = {}
+    for path, (data, mode) in wanted_files(ours).items():
+        known = _read(path)
+        same = known == data and (os.name != "posix" or path.stat().st_mode & 0o777 == mode)
+        found[path] = "missing" if known is None else "current" if same else "outdated"
+    return found
+
+
+def write(ours: Ours) -> list[Path]:
+    """Bring our files up to date; returns those that were not.
+
+    The hook's copy comes before the launcher that runs it: an agent may run it at any moment.
+    """
+    stale = [path for path, state in states(ours).items() if state != "current"]
+    for path, (data, mode) in wanted_files(ours).items():
+        if path in stale:
+            private_dir(path.parent)
+            if mode == EXECUTABLE:
+                _write_executable(path, data)
+            else:
+                write_private(path, data)
+    return stale
+
+
+def remove(ours: Ours) -> list[Path]:
+    """Remove our files; returns those that were there."""
+    gone = [path for path in wanted_files(ours) if path.exists()]
+    for path in gone:
+        path.unlink()
+    shutil.rmtree(ours.folder, ignore_errors=True)
+    return gone
+
+
+def _write_executable(path: Path, data: bytes) -> None:
+    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
+    with open_private(fresh, "wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    fresh.chmod(EXECUTABLE)
+    fresh.replace(path)
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None

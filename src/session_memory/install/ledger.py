@@ -1,0 +1,81 @@
+"""What was written into which file of which agent, so that it can be taken out to the byte."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from session_memory.errors import Refused
+from session_memory.install.parts import Traces
+from session_memory.paths import private_dir, write_private
+from session_memory.store.lock import exclusive
+
+FILE = "install.json"
+
+
+class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
+    """One file that holds something of ours."""
+
+    path: str
+    """As the client names it; it may be a link."""
+    agent: str
+    at: int
+    created: bool = False
+    """Whether it was not there before."""
+    folders: tuple[str, ...] = ()
+    """Directories made for it, outermost first, absolute."""
+    backup: str | None = None
+    traces: Traces = Traces()
+    project: str | None = None
+
+
+class Ledger(msgspec.Struct, frozen=True):
+    """Every file that holds something of ours."""
+
+    entries: tuple[Entry, ...] = ()
+    version: int = 1
+
+    def of(self, path: str) -> Entry | None:
+        """What is known of a file."""
+        return next((entry for entry in self.entries if entry.path == path), None)
+
+    def with_entries(self, changed: Iterable[Entry], gone: Iterable[str] = ()) -> Ledger:
+        """The ledger with these entries new or renewed and those gone."""
+        known = {entry.path: entry for entry in self.entries}
+        known |= {entry.path: entry for entry in changed}
+        for path in gone:
+            known.pop(path, None)
+        return Ledger(tuple(sorted(known.values(), key=lambda entry: entry.path)))
+
+
+def read_ledger(data: Path) -> Ledger:
+    """The ledger; an empty one before the first init."""
+    try:
+        return msgspec.json.decode((data / FILE).read_bytes(), type=Ledger)
+    except FileNotFoundError:
+        return Ledger()
+    except msgspec.DecodeError as error:
+        raise Refused(
+            f"{data / FILE} is damaged: {error}",
+            hint="move it away; what is wired is found again by its name",
+        ) from None
+
+
+def write_ledger(data: Path, ledger: Ledger) -> None:
+    """Replace the ledger in one step; an empty one leaves no file."""
+    if not ledger.entries:
+        (data / FILE).unlink(missing_ok=True)
+        return
+    private_dir(data)
+    write_private(data / FILE, msgspec.json.format(msgspec.json.encode(ledger), indent=2))
+
+
+@contextmanager
+def installing(data: Path) -> Generator[Ledger]:
+    """The ledger while nobody else installs or uninstalls."""
+    private_dir(data)
+    with exclusive(str(data / "install.lock"), "another init or uninstall", wait=True):
+        yield read_ledger(data)

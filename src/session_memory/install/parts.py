@@ -1,0 +1,356 @@
+"""What is put into one file of an agent: put in, looked for and taken out again. Pure.
+
+Every entry of ours names itself (the launcher's file name, the package's name), so that it is found
+wherever the user or the agent has moved it, and nothing else is touched.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from session_memory.errors import Refused
+from session_memory.install import json_edit, toml_edit
+from session_memory.install.json_text import Path, as_list, as_object, is_blank
+
+LAUNCHER = "session-memory-hook"
+"""Part of every hook command of ours, in every version."""
+SERVER = "session-memory"
+"""Our name among an agent's MCP servers."""
+PLACE_VARIABLES = (
+    "SESSION_MEMORY_HOME",
+    "SESSION_MEMORY_CONFIG",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_STATE_HOME",
+    "XDG_CACHE_HOME",
+    "CODEX_HOME",
+)
+"""Variables of a server entry that are ours to set and to take away; others are the user's."""
+State = Literal["wired", "outdated", "absent"]
+
+
+class Traces(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What has to be known to take everything out without a trace."""
+
+    made: tuple[Path, ...] = ()
+    """Containers that were not there before."""
+    empty: dict[str, str] = {}
+    """What was inside containers that were empty, by their joined names."""
+    joint: str | None = None
+    """What stands between a TOML text and our table."""
+    blank: str | None = None
+    """The file's whole text, where that was nothing but blanks."""
+
+
+class Handler(msgspec.Struct, frozen=True):
+    """One hook of an event: the whole entry, and where in it the command stands."""
+
+    event: str
+    group: dict[str, Any]
+    """What is appended to the event's list."""
+    nested: bool = True
+    """Whether the command stands in a list `hooks` of the group, as in Claude Code."""
+    vital: tuple[str, ...] = ("command",)
+    """Members that must be as they are here; the others are the user's once they are written."""
+
+
+class JsonHooks(msgspec.Struct, frozen=True):
+    """Commands under `hooks` of a JSON file."""
+
+    handlers: tuple[Handler, ...]
+    seed: str = "{}"
+    """What the file holds where it is made for us."""
+
+
+class JsonServer(msgspec.Struct, frozen=True):
+    """An MCP server in a JSON file."""
+
+    place: Path
+    entry: dict[str, Any]
+    vital: tuple[str, ...]
+    seed: str = "{}"
+
+
+class TomlServer(msgspec.Struct, frozen=True):
+    """An MCP server in a TOML file."""
+
+    entry: dict[str, Any]
+    vital: tuple[str, ...] = ("command", "args", "env")
+    name: toml_edit.Name = ("mcp_servers", SERVER)
+
+
+class TomlNotify(msgspec.Struct, frozen=True):
+    """Codex's one slot for a program to run after each turn; taken only where it is free."""
+
+    command: tuple[str, ...]
+    key: str = "notify"
+
+
+class TomlTables(msgspec.Struct, frozen=True):
+    """Tables that a client writes itself when its user approves something of ours."""
+
+    tables: tuple[tuple[toml_edit.Name, dict[str, Any]], ...]
+
+
+class WholeFile(msgspec.Struct, frozen=True):
+    """A file that is ours alone, such as a plug-in."""
+
+    text: str
+
+
+Part = JsonHooks | JsonServer | TomlServer | TomlNotify | TomlTables | WholeFile
+
+
+def wire(part: Part, text: str | None, traces: Traces) -> tuple[str, Traces]:
+    """The text with this part in it, as this version wants it; the same text where it is."""
+    match part:
+        case WholeFile():
+            return part.text, traces
+        case JsonHooks():
+            text, traces = _started(part.seed, text, traces)
+            return _wire_hooks(part, text, traces)
+        case JsonServer():
+            text, traces = _started(part.seed, text, traces)
+            return _wire_server(part, text, traces)
+        case TomlServer():
+            return _wire_table(part, text or "", traces)
+        case TomlNotify():
+            return _wire_notify(part, text or ""), traces
+        case TomlTables():
+            for name, content in part.tables:
+                known = toml_edit.get(text or "", name)
+                if known is None:
+                    text = toml_edit.add_table(text or "", name, content)[0]
+                elif known != {**known, **content}:
+                    text = toml_edit.change_table(text or "", name, content)
+            return text or "", traces
+
+
+def unwire(part: Part, text: str, traces: Traces) -> str | None:
+    """The text as it would be without us; None where there would be no file."""
+    match part:
+        case WholeFile():
+            return None
+        case JsonHooks():
+            if is_blank(text):
+                return text
+            for path, _ in reversed(our_handlers(text)):
+                text = _delete_handler(text, path, traces)
+            return _swept(text, ("hooks",), traces, part.seed)
+        case JsonServer():
+            if is_blank(text) or not _is_our_server(
+                json_edit.value_at(text, (*part.place, SERVER))
+            ):
+                return text
+            text = json_edit.delete(text, (*part.place, SERVER), _empty(traces, part.place))
+            return _swept(text, part.place, traces, part.seed)
+        case TomlServer():
+            if not _is_our_server(toml_edit.get(text, part.name)):
+                return text
+            return toml_edit.remove_tables(text, part.name, traces.joint)
+        case TomlTables():
+            for name, _ in reversed(part.tables):
+                text = toml_edit.remove_tables(text, name)
+            return text
+        case TomlNotify():
+            ours = _is_our_notify(toml_edit.get(text, (part.key,)))
+            return toml_edit.remove_line(text, part.key) if ours else text
+
+
+def state(part: Part, text: str | None) -> State:
+    """Whether this part is in a text, and as this version wants it."""
+    if text is None:
+        return "absent"
+    match part:
+        case WholeFile():
+            return "wired" if text == part.text else "outdated"
+        case JsonHooks():
+            found = our_handlers(text) if not is_blank(text) else []
+        case JsonServer():
+            found = not is_blank(text) and json_edit.value_at(text, (*part.place, SERVER))
+        case TomlServer():
+            found = toml_edit.get(text, part.name)
+        case TomlTables():
+            found = any(toml_edit.get(text, name) for name, _ in part.tables)
+        case TomlNotify():
+            found = _is_our_notify(toml_edit.get(text, (part.key,)))
+    if not found:
+        return "absent"
+    return "wired" if wire(part, text, Traces())[0] == text else "outdated"
+
+
+def our_handlers(text: str) -> list[tuple[Path, dict[str, Any]]]:
+    """Every hook of ours in a JSON text, with where it stands."""
+    found: list[tuple[Path, dict[str, Any]]] = []
+    for event, groups in as_object(json_edit.value_at(text, ("hooks",))).items():
+        for index, group in enumerate(as_list(groups)):
+            path: Path = ("hooks", event, index)
+            for place, handler in enumerate(as_list(as_object(group).get("hooks"))):
+                if _is_our_handler(handler):
+                    found.append(((*path, "hooks", place), handler))
+            if _is_our_handler(group):
+                found.append((path, group))
+    return found
+
+
+def _started(seed: str, text: str | None, traces: Traces) -> tuple[str, Traces]:
+    """The text to begin with; a file of blanks gets what a new one would hold."""
+    if text is not None and not is_blank(text):
+        return text, traces
+    mark = "\ufeff" if text and text.startswith("\ufeff") else ""
+    return f"{mark}{seed}\n", msgspec.structs.replace(traces, blank=text)
+
+
+def _wire_notify(part: TomlNotify, text: str) -> str:
+    known, wanted = toml_edit.get(text, (part.key,)), list(part.command)
+    if known == wanted or (known is not None and not _is_our_notify(known)):
+        return text
+    return toml_edit.add_line(toml_edit.remove_line(text, part.key), part.key, wanted)
+
+
+def _wire_hooks(part: JsonHooks, text: str, traces: Traces) -> tuple[str, Traces]:
+    wanted = {handler.event: handler for handler in part.handlers}
+    for path, known in reversed(our_handlers(text)):
+        first = next(p for p, _ in our_handlers(text) if p[1] == path[1])
+        if path[1] not in wanted or path != first:
+            text = _delete_handler(text, path, traces)
+            continue
+        target = _command_of(wanted[str(path[1])])
+        for key in wanted[str(path[1])].vital:
+            if known.get(key) != target[key]:
+                text = _put(text, path, key, target[key])
+    present = {path[1] for path, _ in our_handlers(text)}
+    for handler in part.handlers:
+        if handler.event not in present:
+            text, traces = _container(text, ("hooks",), {}, traces)
+            text, traces = _container(text, ("hooks", handler.event), [], traces)
+            text, traces = _add(text, ("hooks", handler.event), None, handler.group, traces)
+    return text, traces
+
+
+def _wire_server(part: JsonServer, text: str, traces: Traces) -> tuple[str, Traces]:
+    path = (*part.place, SERVER)
+    known = json_edit.value_at(text, path)
+    if known is None:
+        for depth in range(len(part.place)):
+            text, traces = _container(text, part.place[: depth + 1], {}, traces)
+        return _add(text, part.place, SERVER, part.entry, traces)
+    _check_server(known)
+    for key, value in _needed(known, part.entry, part.vital).items():
+        if known.get(key) != value:
+            text = _put(text, path, key, value)
+    return text, traces
+
+
+def _wire_table(part: TomlServer, text: str, traces: Traces) -> tuple[str, Traces]:
+    known = toml_edit.get(text, part.name)
+    if known is None:
+        text, joint = toml_edit.add_table(text, part.name, part.entry)
+        return text, msgspec.structs.replace(traces, joint=joint)
+    _check_server(known)
+    needed = _needed(known, part.entry, part.vital)
+    if known != {**known, **needed}:
+        text = toml_edit.change_table(text, part.name, needed)
+    return text, traces
+
+
+def _needed(known: Any, entry: dict[str, Any], vital: tuple[str, ...]) -> dict[str, Any]:
+    """The members an entry must have; variables that its user added to it stay."""
+    needed: dict[str, Any] = {}
+    for key in vital:
+        if key in ("env", "environment"):
+            old = as_object(known.get(key)).items()
+            kept = {name: value for name, value in old if name not in PLACE_VARIABLES}
+            merged = {**kept, **entry.get(key, {})}
+            if merged or key in known:
+                needed[key] = merged
+        else:
+            needed[key] = entry[key]
+    return needed
+
+
+def _put(text: str, path: Path, key: str, value: Any) -> str:
+    if json_edit.value_at(text, (*path, key)) is None:
+        return json_edit.insert(text, path, key, value)
+    return json_edit.replace(text, (*path, key), value)
+
+
+def _container(text: str, path: Path, kind: Any, traces: Traces) -> tuple[str, Traces]:
+    """The text with a container at that path, and whether it had to be made."""
+    known = json_edit.value_at(text, path)
+    if isinstance(known, type(kind)):
+        return text, traces
+    if known is not None:
+        raise Refused(
+            f"`{'.'.join(map(str, path))}` is not what this program expects there",
+            hint="mend the file first; nothing was written",
+        )
+    text, traces = _add(text, path[:-1], str(path[-1]), kind, traces)
+    made = tuple(dict.fromkeys((*traces.made, path)))
+    return text, msgspec.structs.replace(traces, made=made)
+
+
+def _add(text: str, path: Path, key: str | None, value: Any, traces: Traces) -> tuple[str, Traces]:
+    inside = json_edit.inside(text, path)
+    if inside is not None and path not in traces.made:
+        traces = msgspec.structs.replace(traces, empty={**traces.empty, _joined(path): inside})
+    return json_edit.insert(text, path, key, value), traces
+
+
+def _delete_handler(text: str, path: Path, traces: Traces) -> str:
+    """Take out a handler, the group that held nothing else, and a list that was made for it."""
+    text = json_edit.delete(text, path, _empty(traces, path[:-1]))
+    if len(path) > 3 and json_edit.value_at(text, path[:-1]) == []:
+        text = json_edit.delete(text, path[:-2], _empty(traces, path[:-3]))
+    event = path[:2]
+    if event in traces.made and json_edit.value_at(text, event) == []:
+        text = json_edit.delete(text, event, _empty(traces, ("hooks",)))
+    return text
+
+
+def _swept(text: str, place: Path, traces: Traces, seed: str) -> str | None:
+    """The text without containers that were made for us and hold nothing any more."""
+    for depth in range(len(place), 0, -1):
+        path = place[:depth]
+        if path in traces.made and json_edit.value_at(text, path) == {}:
+            text = json_edit.delete(text, path, _empty(traces, path[:-1]))
+    if traces.blank is not None and json_edit.value_at(text, ()) == json_edit.value_at(seed, ()):
+        return traces.blank
+    return text
+
+
+def _empty(traces: Traces, path: Path) -> str | None:
+    return traces.empty.get(_joined(path))
+
+
+def _joined(path: Path) -> str:
+    return "\x1f".join(map(str, path))
+
+
+def _command_of(handler: Handler) -> dict[str, Any]:
+    return handler.group["hooks"][0] if handler.nested else handler.group
+
+
+def _is_our_handler(value: Any) -> bool:
+    words = (as_object(value).get(key) for key in ("command", "bash", "powershell"))
+    return any(isinstance(word, str) and LAUNCHER in word for word in words)
+
+
+def _is_our_server(value: Any) -> bool:
+    entry = as_object(value)
+    words = [entry.get("command"), *as_list(entry.get("command")), *as_list(entry.get("args"))]
+    return any("session_memory" in str(word) or "session-memory" in str(word) for word in words)
+
+
+def _is_our_notify(value: Any) -> bool:
+    return any(LAUNCHER in str(word) for word in as_list(value))
+
+
+def _check_server(known: Any) -> None:
+    if not _is_our_server(known):
+        raise Refused(
+            f"it has an MCP server called {SERVER!r} that is not ours",
+            hint="rename that server, then run this again",
+        )

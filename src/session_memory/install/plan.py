@@ -1,0 +1,267 @@
+"""What would change in which file, to wire agents or to take everything out again. Pure.
+
+Files come in through `look`; nothing is written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
+
+import msgspec
+
+from session_memory.errors import Refused
+from session_memory.install import codex, json_edit, json_text, parts, toml_edit
+from session_memory.install.client import Client, Files, Place
+from session_memory.install.ledger import Ledger
+from session_memory.install.ours import Ours
+from session_memory.install.parts import JsonHooks, JsonServer, Part, TomlNotify, Traces, WholeFile
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """A file as it is now, or why it is not to be touched."""
+
+    real: str
+    """Where it is, behind any link."""
+    data: bytes | None = None
+    problem: str | None = None
+    hint: str | None = None
+
+
+Look = Callable[[str], Seen]
+
+
+class FileChange(msgspec.Struct, frozen=True):
+    """One file before and after."""
+
+    path: str
+    real: str
+    agent: str
+    before: bytes | None
+    after: bytes | None
+    why: str
+    traces: Traces = Traces()
+    project: str | None = None
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """A file that cannot be changed, and why."""
+
+    path: str
+    agent: str
+    message: str
+    hint: str | None = None
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """Everything that would be done."""
+
+    changes: tuple[FileChange, ...] = ()
+    unchanged: tuple[FileChange, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What is to be planned for."""
+
+    clients: tuple[Client, ...]
+    place: Place
+    ours: Ours
+    trust_codex: bool = False
+
+
+def plan_init(wish: Wish, look: Look, ledger: Ledger) -> Plan:
+    """Wire these clients."""
+    done: list[FileChange] = []
+    problems: list[Problem] = []
+    notes: list[str] = []
+    for client in wish.clients:
+        for path, wanted in client.files(wish.place, wish.ours).items():
+            known = ledger.of(path)
+            traces = known.traces if known else Traces()
+            try:
+                extra = _trust(client, path, done) if wish.trust_codex else ()
+                done.append(_wired(look(path), (path, client.name), (*wanted, *extra), traces))
+            except Refused as error:
+                problems.append(Problem(path, client.name, error.message, error.hint))
+                continue
+            notes += _taken_notify(wanted, done[-1])
+        notes += client.notes
+    done = [msgspec.structs.replace(change, project=wish.place.project) for change in done]
+    return Plan(*_split(done), tuple(problems), tuple(notes))
+
+
+def plan_uninstall(wish: Wish, look: Look, ledger: Ledger) -> Plan:
+    """Take out everything of ours: from the usual files, and from all that the ledger names."""
+    done: list[FileChange] = []
+    problems: list[Problem] = []
+    for client, path, wanted in _places(wish, ledger):
+        entry = ledger.of(path)
+        traces = entry.traces if entry else Traces()
+        try:
+            extra = _untrust(client, path, look)
+            change = _unwired(look(path), (path, client.name), (*wanted, *extra), traces)
+        except Refused as error:
+            problems.append(Problem(path, client.name, error.message, error.hint))
+            continue
+        if change.after is not None and entry and entry.created and _is_seed(wanted, change.after):
+            change = msgspec.structs.replace(change, after=None)
+        done.append(change)
+    return Plan(*_split(done), tuple(problems))
+
+
+State = Literal["wired", "outdated", "absent", "refused"]
+
+
+class Wiring(msgspec.Struct, frozen=True):
+    """How one client is wired; None for what it cannot have."""
+
+    agent: str
+    hooks: State | None
+    mcp: State | None
+    files: tuple[str, ...]
+
+
+def wiring(client: Client, place: Place, ours: Ours, look: Look) -> Wiring:
+    """Whether hooks and server of a client are in its files, as this version wants them."""
+    states: dict[str, list[State]] = {"hooks": [], "mcp": []}
+    files = client.files(place, ours)
+    for path, wanted in files.items():
+        for part in wanted:
+            if isinstance(part, TomlNotify):
+                continue
+            hooks = isinstance(part, JsonHooks | WholeFile)
+            states["hooks" if hooks else "mcp"].append(_state(part, look(path)))
+    hooks, mcp = _worst(states["hooks"]), _worst(states["mcp"])
+    return Wiring(client.name, hooks, mcp, tuple(files))
+
+
+def _state(part: Part, seen: Seen) -> State:
+    try:
+        return parts.state(part, _text(seen))
+    except Refused:
+        return "refused"
+
+
+def _worst(states: list[State]) -> State | None:
+    order: tuple[State, ...] = ("refused", "absent", "outdated", "wired")
+    return next((state for state in order if state in states), None)
+
+
+def _wired(
+    seen: Seen, named: tuple[str, str], wanted: tuple[Part, ...], traces: Traces
+) -> FileChange:
+    before = _text(seen)
+    text, known = before, traces
+    for part in wanted:
+        text, known = parts.wire(part, text, known)
+    if before is not None and _users(wanted, before, traces) != _users(wanted, text, known):
+        raise Refused("the edit would change more than entries of ours", hint="report this file")
+    path, agent = named
+    why = "make it, for our entries" if before is None else "add or renew our entries"
+    return FileChange(path, seen.real, agent, seen.data, _data(text), why, traces=known)
+
+
+def _users(wanted: tuple[Part, ...], text: str | None, traces: Traces) -> Any:
+    """What a text says without us."""
+    for part in reversed(wanted):
+        text = None if text is None else parts.unwire(part, text, traces)
+    if text is None or json_text.is_blank(text):
+        return None
+    is_json = any(isinstance(part, JsonHooks | JsonServer) for part in wanted)
+    return json_edit.value_at(text, ()) if is_json else toml_edit.values(text)
+
+
+def _unwired(
+    seen: Seen, named: tuple[str, str], wanted: tuple[Part, ...], traces: Traces
+) -> FileChange:
+    text = _text(seen)
+    for part in reversed(wanted):
+        text = None if text is None else parts.unwire(part, text, traces)
+    return FileChange(named[0], seen.real, named[1], seen.data, _data(text), "take out our entries")
+
+
+def _text(seen: Seen) -> str | None:
+    if seen.problem:
+        raise Refused(seen.problem, hint=seen.hint)
+    try:
+        return None if seen.data is None else seen.data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise Refused("it is not UTF-8", hint="mend the file first; nothing was written") from None
+
+
+def _data(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8")
+
+
+def _split(
+    done: Iterable[FileChange],
+) -> tuple[tuple[FileChange, ...], tuple[FileChange, ...]]:
+    known = list(done)
+    return (
+        tuple(change for change in known if change.before != change.after),
+        tuple(change for change in known if change.before == change.after),
+    )
+
+
+def _trust(client: Client, path: str, done: list[FileChange]) -> tuple[Part, ...]:
+    """The approval of our hooks as they will be, for the configuration of Codex's user."""
+    if client.name != "codex" or not path.endswith("config.toml") or not done:
+        return ()
+    hooks = done[-1]
+    text = (hooks.after or b"").decode("utf-8")
+    return (codex.trust(hooks.path, text),)
+
+
+def _untrust(client: Client, path: str, look: Look) -> tuple[Part, ...]:
+    if client.name != "codex" or not path.endswith("config.toml"):
+        return ()
+    hooks = path.removesuffix("config.toml") + "hooks.json"
+    text = _text(look(hooks))
+    return (codex.trust(hooks, text),) if text else ()
+
+
+def _taken_notify(wanted: tuple[Part, ...], change: FileChange) -> list[str]:
+    """Tell when somebody else has the slot."""
+    for part in wanted:
+        if isinstance(part, TomlNotify):
+            text = (change.after or b"").decode("utf-8")
+            if toml_edit.get(text, (part.key,)) != list(part.command):
+                return ["Codex's notify slot is taken and stays as it is"]
+    return []
+
+
+def _places(wish: Wish, ledger: Ledger) -> list[tuple[Client, str, tuple[Part, ...]]]:
+    """Every file that may hold something of ours, with what would be in it."""
+    found: dict[str, tuple[Client, str, tuple[Part, ...]]] = {}
+    names = {client.name for client in wish.clients}
+    projects = {e.project for e in ledger.entries if e.agent in names} | {wish.place.project}
+    for client in wish.clients:
+        for project in projects:
+            place = msgspec.structs.replace(wish.place, project=project)
+            files: Files = client.files(place, wish.ours)
+            for path, wanted in files.items():
+                found.setdefault(path, (client, path, wanted))
+        for entry in ledger.entries:  # an agent's home may have been another one then
+            if entry.agent == client.name and entry.path not in found:
+                found[entry.path] = (client, entry.path, _like(entry.path, client, wish))
+    return list(found.values())
+
+
+def _like(path: str, client: Client, wish: Wish) -> tuple[Part, ...]:
+    """What we put into files of that name."""
+    name = path.replace("\\", "/").rpartition("/")[2]
+    for known, wanted in client.files(wish.place, wish.ours).items():
+        if known.replace("\\", "/").rpartition("/")[2] == name:
+            return wanted
+    return ()
+
+
+def _is_seed(wanted: tuple[Part, ...], after: bytes) -> bool:
+    """Whether a file that was made for us holds nothing else by now."""
+    text = after.decode("utf-8")
+    seeds = [part.seed for part in wanted if isinstance(part, JsonHooks | JsonServer)]
+    if not seeds:
+        return not text.strip()
+    return any(json_edit.value_at(text, ()) == json_edit.value_at(seed, ()) for seed in seeds)
