@@ -245,6 +245,15 @@ def test_our_own_model_calls_are_not_noted(value: str) -> None:
     assert noted("SessionEnd", payload=payload, SESSION_MEMORY_INTERNAL="0") is not None
 
 
+@pytest.mark.rows("FLU-01")
+@pytest.mark.parametrize("event", ["SessionStart", "SessionEnd", "PreCompact", "Stop"])
+def test_hooks_of_an_agent_that_a_flush_runs_do_nothing(event: str) -> None:
+    payload = {**CLAUDE, "hook_event_name": event}
+    ran = run_hook(event, payload=payload, CLAUDE_INVOKED_BY="memory_flush")
+    assert (ran.code, ran.out) == (0, b"")
+    assert not state().exists()
+
+
 def test_records_have_a_version_a_time_and_an_id_that_rises() -> None:
     for _ in range(3):
         assert run_hook("Stop", payload={**CLAUDE, "hook_event_name": "Stop"}).code == 0

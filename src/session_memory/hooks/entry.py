@@ -470,7 +470,8 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
 
 def main(arguments: list[str], environ: "Mapping[str, str]") -> None:
     """Run, and say what went wrong in our own log alone."""
-    if environ.get("SESSION_MEMORY_INTERNAL", "0") not in ("", "0"):
+    own_call = environ.get("CLAUDE_INVOKED_BY") == "memory_flush"
+    if own_call or environ.get("SESSION_MEMORY_INTERNAL", "0") not in ("", "0"):
         return  # a model call of our own: noting it would make the worker call again
     os.umask(0o077)
     home = state_dir(environ, sys.platform)
