@@ -59,6 +59,7 @@ VERBS: dict[str, Verb] = {
     "completion-check": Verb("session_memory.cli.completion_check", "Whether the work is done."),
     "changes": Verb("session_memory.cli.changes", "What is new since the pack was written out."),
     "lanes": Verb("session_memory.cli.lanes", "The parts of a project sessions worked in."),
+    "mcp": Verb("session_memory.cli.mcp", "Serve memory to an agent that starts this command."),
     "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
     "pause": Verb("session_memory.cli.pause", "Do not capture what happens from now on."),
     "resume": Verb("session_memory.cli.resume", "Capture again."),

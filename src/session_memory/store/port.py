@@ -220,14 +220,6 @@ class Store(Protocol):
         """Files a project's pack was written into."""
         ...
 
-    def check_current(self) -> None:
-        """Raises StoreTooNew once a newer program has upgraded the store under this one."""
-        ...
-
-    def snapshot(self) -> AbstractContextManager[None]:
-        """A block of questions that all see one moment; nothing may be written in it."""
-        ...
-
     def info(self) -> StoreInfo:
         """Counts and sizes."""
         ...

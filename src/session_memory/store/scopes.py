@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import Literal, Protocol
 
 import msgspec
@@ -110,6 +111,14 @@ class Scopes(Protocol):
 
     def revision(self) -> str:
         """Differs whenever anything stored may differ."""
+        ...
+
+    def check_current(self) -> None:
+        """Raises StoreTooNew once a newer program has upgraded the store under this one."""
+        ...
+
+    def snapshot(self) -> AbstractContextManager[None]:
+        """A block of questions that all see one moment; nothing may be written in it."""
         ...
 
 

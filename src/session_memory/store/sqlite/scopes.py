@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
@@ -13,7 +15,7 @@ from session_memory.core.schema import (
     SessionEvent,
 )
 from session_memory.store.scopes import ScopeTotals, SessionCounts, SessionLine
-from session_memory.store.sqlite.connection import Database, Row, rows
+from session_memory.store.sqlite.connection import Database, Row, check_version, rows
 from session_memory.store.sqlite.reading import events_by_id
 
 _LINE = """
@@ -113,6 +115,19 @@ class SqliteScopes:
         ((other,),) = rows(self._db, "PRAGMA data_version")
         ((own,),) = rows(self._db, "SELECT total_changes()")
         return f"{other}.{own}"
+
+    def check_current(self) -> None:
+        """See store.scopes.Scopes."""
+        check_version(self._db)
+
+    @contextmanager
+    def snapshot(self) -> Generator[None]:
+        """See store.scopes.Scopes."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.execute("ROLLBACK")  # nothing was written: only the view is let go of
 
 
 def _line(row: Row) -> SessionLine:

@@ -129,19 +129,6 @@ class SqliteStore(ForgetFace):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def check_current(self) -> None:
-        """See store.port.Store."""
-        check_version(self._db)
-
-    @contextlib.contextmanager
-    def snapshot(self) -> Generator[None]:
-        """See store.port.Store."""
-        self._db.execute("BEGIN")
-        try:
-            yield
-        finally:
-            self._db.execute("ROLLBACK")  # nothing was written: only the view is let go of
-
     # writing
 
     @contextlib.contextmanager

@@ -1,0 +1,67 @@
+"""Brings an answer under the size beyond which clients cut it in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import msgspec
+
+from session_memory.recall.items import ANSWER_BYTES
+
+Json = dict[str, Any]
+
+
+def fit(answer: Json, room: int = ANSWER_BYTES) -> Json:
+    """The same answer, or one whose longest lists end earlier and which says by how much.
+
+    Lists stand in order of worth, so what goes is what matters least; `left_out` counts it.
+    """
+    if _size(answer) <= room:
+        return answer
+    # First what says nothing: a field that is null or an empty list in one of many items.
+    shrunk = cast("Json", _without_nothing(answer, 0))
+    left_out: dict[str, int] = {}
+    while _size(shrunk) > room:
+        name, longest = max(
+            _lists(shrunk, ""), key=lambda one: _size(one[1]), default=("", list[object]())
+        )
+        if not longest:
+            break
+        longest.pop()
+        left_out[name] = left_out.get(name, 0) + 1
+        shrunk["left_out"] = left_out
+        if "count" in shrunk and name == "items":
+            shrunk["count"] = len(longest)
+        if "event_count" in shrunk and name == "events":
+            shrunk["event_count"] = len(longest)
+    return shrunk
+
+
+def _size(value: object) -> int:
+    return len(msgspec.json.encode(value))
+
+
+def _without_nothing(value: object, depth: int) -> object:
+    """A copy; the answer's own fields stay, whatever they hold."""
+    if isinstance(value, dict):
+        pairs = cast("Json", value).items()
+        return {
+            name: _without_nothing(one, depth + 1)
+            for name, one in pairs
+            if depth < 2 or (one is not None and one != [])
+        }
+    if isinstance(value, list):
+        return [_without_nothing(one, depth + 1) for one in cast("list[object]", value)]
+    return value
+
+
+def _lists(value: object, path: str) -> Iterator[tuple[str, list[object]]]:
+    """Every list that is not inside another, by its path."""
+    if isinstance(value, list):
+        if value:
+            yield path, cast("list[object]", value)
+    elif isinstance(value, dict):
+        for name, one in cast("Json", value).items():
+            if name != "left_out":
+                yield from _lists(one, f"{path}.{name}" if path else name)

@@ -1,0 +1,150 @@
+"""The server on standard input and output: lines in, lines out, in order, until somebody leaves."""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+
+from session_memory.mcp import wire
+from session_memory.mcp.runtime import Runtime
+from session_memory.mcp.server import Server
+from session_memory.mcp.wire import Bad, Id, Incoming, Notice, Request
+
+_CHUNK = 65_536
+_WAITING = 1_024
+"""Messages that may wait; then the client waits."""
+_SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
+
+
+class Stopped(BaseException):
+    """A signal asked the server to end; not an error, so no handler of errors may catch it."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def lines(read: Callable[[], bytes]) -> Iterator[bytes]:
+    """Whole lines of a stream; of one that is too long only as much as shows that it is."""
+    held = b""
+    dropping = False
+    while chunk := read():
+        *whole, rest = (held + chunk).split(b"\n")
+        for line in whole:
+            if not dropping:
+                yield line
+            dropping = False
+        held = b"" if dropping else rest
+        if len(held) > wire.MAX_LINE:
+            yield held
+            held, dropping = b"", True
+    if held:
+        yield held
+
+
+class Inbox:
+    """Messages that wait for their turn, read ahead so that a cancellation is seen in time."""
+
+    def __init__(self, read: Callable[[], bytes]) -> None:
+        self._read = read
+        self._waiting: queue.Queue[Incoming | None] = queue.Queue(_WAITING)
+        self._cancelled: set[Id] = set()
+
+    def fill(self) -> None:
+        """Read until the end of input; runs in a thread of its own."""
+        try:
+            for line in lines(self._read):
+                message = wire.read_line(line)
+                if isinstance(message, Notice) and message.method == "notifications/cancelled":
+                    self._cancel(message)
+                else:
+                    self._waiting.put(message)
+        finally:
+            self._waiting.put(None)
+
+    def next(self, idle_seconds: int) -> Incoming | None:
+        """The next message, None at the end of input; raises queue.Empty after the idle time."""
+        return self._waiting.get(timeout=idle_seconds or None)
+
+    def cancelled(self, number: Id) -> bool:
+        """Whether nobody waits for this answer any more."""
+        return number in self._cancelled
+
+    def done(self, number: Id) -> None:
+        """Forget a cancellation once its request has had its turn: ids may be used again."""
+        self._cancelled.discard(number)
+
+    def _cancel(self, message: Notice) -> None:
+        number = message.params.get("requestId")
+        if isinstance(number, str | int) and len(self._cancelled) < _WAITING:
+            self._cancelled.add(number)
+
+
+def converse(server: Server, runtime: Runtime, inbox: Inbox, write: Callable[[bytes], None]) -> str:
+    """Answer messages in the order they came; returns why it ended."""
+    while True:
+        try:
+            message = inbox.next(runtime.options.idle_seconds)
+        except queue.Empty:
+            return "idle_timeout"
+        if message is None:
+            return "stdin_eof"
+        if isinstance(message, Bad):
+            write(wire.to_line(wire.failure(message.id, message.code, message.message)))
+        elif isinstance(message, Request):
+            _serve(server, inbox, message, write)
+            if message.method == "tools/list":  # first the answer, then what costs time
+                runtime.enter()
+
+
+def _serve(server: Server, inbox: Inbox, request: Request, write: Callable[[bytes], None]) -> None:
+    told = None if inbox.cancelled(request.id) else server.handle(request)
+    if told is not None and not inbox.cancelled(request.id):
+        write(wire.to_line(told))
+    inbox.done(request.id)
+
+
+@contextmanager
+def _signals() -> Generator[None]:
+    def stop(number: int, _frame: object) -> None:
+        raise Stopped(f"signal_{signal.Signals(number).name.lower()}")
+
+    known = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    before = {number: signal.signal(number, stop) for number in known}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def serve(server: Server, runtime: Runtime) -> str:
+    """Serve this process's standard streams; returns the reason it ended.
+
+    The descriptors are used as they are: a thread inside a buffered reader cannot be ended, and
+    nothing but the protocol may reach standard output.
+    """
+    out = os.dup(1)
+    os.dup2(2, 1)  # whatever a library prints goes to the log
+
+    def write(line: bytes) -> None:
+        while line:
+            line = line[os.write(out, line) :]
+
+    inbox = Inbox(lambda: os.read(0, _CHUNK))
+    reader = threading.Thread(target=inbox.fill, name="stdin", daemon=True)
+    try:
+        with _signals():
+            reader.start()
+            return converse(server, runtime, inbox, write)
+    except Stopped as stopped:
+        return stopped.reason
+    except BrokenPipeError:
+        return "stdout_closed"
+    finally:
+        runtime.close()
+        os.close(out)
