@@ -10,18 +10,23 @@ import msgspec
 from session_memory.clock import Clock
 from session_memory.core.jobs import Job
 from session_memory.core.spool import SpoolRecord
-from session_memory.errors import SessionMemoryError
+from session_memory.errors import Ambiguous, NotFound, Refused, SessionMemoryError, StoreLocked
+from session_memory.memory.consolidate import Done, Stage, consolidate
 from session_memory.memory.extract import Around, Report, extract
+from session_memory.memory.layout import REBUILD, memory_root
 from session_memory.memory.loading import Wanted
+from session_memory.memory.lock import manual_owner
 from session_memory.memory.log import MemoryLog
 from session_memory.model.port import Model
 from session_memory.narrowing import is_excluded, read_project_rules
 from session_memory.paths import Paths
 from session_memory.redact import Redactor, load_user_rules
 from session_memory.settings import Config
+from session_memory.store.memories import Claim
 from session_memory.store.port import Store
 
 KIND = "memory.extract"
+CONSOLIDATE = "memory.consolidate"
 Handler = Callable[[Store, Job, str], None]
 OpenModel = Callable[[Store], Model | None]
 Touched = Callable[[Store, Collection[str]], None]
@@ -86,6 +91,11 @@ def surroundings(paths: Paths, config: Config, clock: Clock, open_model: OpenMod
     )
 
 
+def staged(around: Around, config: Config, clock: Clock, *, force: bool = False) -> Stage:
+    """What a consolidation needs, around what a pass needs."""
+    return Stage(around, clock, config.memory.max_traces, force=force)
+
+
 def handlers(
     paths: Paths,
     config: Config,
@@ -93,21 +103,72 @@ def handlers(
     open_model: OpenModel,
     touched: Touched | None = None,
 ) -> dict[str, Handler]:
-    """What the worker calls for the jobs of this package."""
+    """What the worker calls for the jobs of this package.
+
+    Without `touched` the places whose traces changed are queued to be consolidated.
+    """
     around = surroundings(paths, config, clock, open_model)
 
-    def run(store: Store, job: Job, token: str) -> None:
+    def extracting(store: Store, job: Job, token: str) -> None:
         def beat() -> None:
             store.jobs.heartbeat(job, token, clock())
 
         report = _extract_for(store, job, msgspec.structs.replace(around, alive=beat), config)
-        if touched is not None and report.touched:
+        if touched is not None:
             touched(store, sorted(report.touched))
+        else:
+            due = report.touched | rebuilds(store, paths.data)
+            enqueue_consolidation(store, due, clock(), _session_of(store, job))
         with store.jobs.completing(job, token):
             pass  # every trace was committed with its file: only the end of the job is left
         store.jobs.drop(job.id)  # it names a session, and nothing of it is needed any more
 
-    return {KIND: run}
+    def consolidating(store: Store, job: Job, token: str) -> None:
+        if not config.memory.enabled:
+            store.jobs.drop(job.id)
+            return
+        claim = Claim(job.key, _owner(store, job, token), job, token)
+        (done,) = consolidate(store, staged(around, config, clock), [claim])
+        _raise_for(done)
+
+    return {KIND: extracting, CONSOLIDATE: consolidating}
+
+
+def enqueue_consolidation(
+    store: Store, roots: Collection[str], now_ms: int, session_id: int | None = None
+) -> int:
+    """Ask for the memory of places to be made; returns for how many that was new."""
+    return sum(
+        store.jobs.enqueue(CONSOLIDATE, root, now_ms, now_ms, session_id) for root in sorted(roots)
+    )
+
+
+def rebuilds(store: Store, data: Path) -> set[str]:
+    """Places whose MEMORY.md lost something it was made of."""
+    return {root for root in store.memories.roots() if (memory_root(data, root) / REBUILD).exists()}
+
+
+def _session_of(store: Store, job: Job) -> int | None:
+    """The session on whose behalf a pass ran, if it was captured."""
+    try:
+        return store.find_session(job.key.split(":", 2)[2]).id
+    except (NotFound, Ambiguous):
+        return None
+
+
+def _owner(store: Store, job: Job, token: str) -> str:
+    """Who holds the lock: the session that asked for it, not the run that does the work."""
+    if job.session_id is None:
+        return manual_owner(token)
+    return store.session(job.session_id).external_id
+
+
+def _raise_for(done: Done) -> None:
+    """A place that was not consolidated goes back into the queue, with the reason."""
+    if done.status == "locked":
+        raise StoreLocked(done.reason)
+    if done.status in ("failed", "lost"):
+        raise Refused(done.reason)
 
 
 def _extract_for(store: Store, job: Job, around: Around, config: Config) -> Report:

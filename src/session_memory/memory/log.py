@@ -28,6 +28,10 @@ class MemoryLog:
         """One thing that went wrong, with the path or directory it concerns."""
         self._write("warning", event, fields)
 
+    def debug(self, event: str, **fields: str | int | None) -> None:
+        """One thing that only matters to whoever looks for a fault."""
+        self._write("debug", event, fields)
+
     def _write(self, level: str, event: str, fields: dict[str, str | int | None]) -> None:
         private_dir(self._path.parent)
         if self._path.exists() and self._path.stat().st_size > MAX_BYTES:
