@@ -12,6 +12,7 @@ from session_memory.adapters.registry import plugin_warnings
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line, table
 from session_memory.cli.stores import surroundings
+from session_memory.cli.wiring import wirings
 from session_memory.core.schema import Session
 from session_memory.ingest.discover import Places, discover, places
 from session_memory.store.port import SessionQuery
@@ -39,9 +40,9 @@ class Agent(msgspec.Struct):
     deletion: LogDeletion | None = None
     unread: dict[str, int] = {}
     """Records of unknown type that the last sweep met, as "version: type"."""
-    hooks: bool | None = None
-    """Whether our hooks are wired; None as long as nothing can tell."""
-    mcp: bool | None = None
+    hooks: str | None = None
+    """wired, outdated, absent, or refused (its file cannot be read); None where it has none."""
+    mcp: str | None = None
 
     @property
     def is_here(self) -> bool:
@@ -65,15 +66,14 @@ def command(app: App) -> None:
     """
     for warning in plugin_warnings():
         app.warn(warning)
-    found = _agents(app)
+    found = find_agents(app)
     here = [agent for agent in found if agent.is_here]
     missing = [agent for agent in found if not agent.is_here]
     if app.json:
         emit_json({"agents": here, "not_found": {a.flavor: a.looked_in for a in missing}})
         return
-    now = app.clock()
     if here:
-        click.echo(table([_row(agent, now) for agent in here], _HEADERS))
+        click.echo(told_agents(found, app.clock()))
     for agent in here:
         for what, count in agent.unread.items():
             click.echo(f"{agent.flavor} {one_line(what)}: {count} records not understood")
@@ -81,7 +81,13 @@ def command(app: App) -> None:
         app.note(f"not found: {', '.join(agent.flavor for agent in missing)}")
 
 
-def _agents(app: App) -> list[Agent]:
+def told_agents(found: list[Agent], now: int) -> str:
+    """Those that are here, as a table."""
+    here = [agent for agent in found if agent.is_here]
+    return table([_row(agent, now) for agent in here], _HEADERS) if here else "no agents found"
+
+
+def find_agents(app: App) -> list[Agent]:
     """Every flavour that is not switched off, in the order of the registry."""
     around = surroundings(app)
     sources = app.config.sources
@@ -89,11 +95,13 @@ def _agents(app: App) -> list[Agent]:
         _on_disk(place, sources.exclude_paths)
         for place in places(around.adapters, sources, around.environ, around.home)
     ]
-    unread = _unread(app)
+    unread, wired = _unread(app), wirings(app)
     store = around.peek_store()
     try:
         for agent in found:
             prefix = f"{agent.flavor} "
+            if agent.flavor in wired:
+                agent.hooks, agent.mcp = wired[agent.flavor].hooks, wired[agent.flavor].mcp
             agent.unread = {
                 key.removeprefix(prefix): count
                 for key, count in unread.items()
@@ -150,10 +158,6 @@ def _row(agent: Agent, now: int) -> tuple[object, ...]:
         human_time(agent.last_activity, now),
         f"{agent.deletion.days} days ({agent.deletion.where})" if agent.deletion else None,
         sum(agent.unread.values()) or None,
-        _wired(agent.hooks),
-        _wired(agent.mcp),
+        agent.hooks,
+        agent.mcp,
     )
-
-
-def _wired(state: bool | None) -> str | None:
-    return None if state is None else ("yes" if state else "no")

@@ -28,6 +28,9 @@ class Verb(NamedTuple):
 
 
 VERBS: dict[str, Verb] = {
+    "init": Verb("session_memory.cli.init", "Wire the agents of this machine: hooks and tools."),
+    "uninstall": Verb("session_memory.cli.uninstall", "Take out what init put in, to the byte."),
+    "schedule": Verb("session_memory.cli.schedule", "Have the system sweep by its clock."),
     "sweep": Verb("session_memory.cli.sweep", "Capture new sessions from the agents' logs."),
     "status": Verb("session_memory.cli.status", "What is stored, how much, and the last sweep."),
     "agents": Verb(
@@ -74,6 +77,8 @@ VERBS: dict[str, Verb] = {
     "jobs": Verb("session_memory.cli.jobs", "Background work: what waits, runs, failed."),
     "quarantine": Verb("session_memory.cli.quarantine", "Damaged lines of logs, and where."),
     "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
+    "export": Verb("session_memory.cli.export", "Write sessions to files, for programs or people."),
+    "import": Verb("session_memory.cli.import_", "Take an export in; what is here stays as it is."),
     "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),
     "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),
     "config": Verb("session_memory.cli.config", "Show, locate or create the configuration."),

@@ -42,9 +42,10 @@ def apply_init(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int])
             files.put(change.real, change.before, change.after or b"")
         except (OSError, Refused) as error:
             problems.append(_problem(change, error))
-            continue
+            if files.look(change.real).data != change.after:
+                continue
         changed.append(change)
-    failed = {problem.path for problem in problems}
+    failed = {problem.path for problem in problems} - {change.path for change in changed}
     untouched = [e.path for e in entries if e.path in failed and ledger.of(e.path) is None]
     for path in untouched:
         entry = next(entry for entry in entries if entry.path == path)

@@ -17,8 +17,9 @@ from session_memory.install.plan import Seen
 LARGEST = 64 * 1024 * 1024
 BACKUP = ".session-memory-backup"
 _LEFT_OVER = ".session-memory-"
-_MAKE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-_MAKE |= getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_MAKE = (
+    os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+)
 
 
 def look(path: str, project: str | None = None) -> Seen:

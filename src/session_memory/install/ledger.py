@@ -36,6 +36,8 @@ class Ledger(msgspec.Struct, frozen=True):
     """Every file that holds something of ours."""
 
     entries: tuple[Entry, ...] = ()
+    schedule: str | None = None
+    """The kind of scheduler that we gave work."""
     version: int = 1
 
     def of(self, path: str) -> Entry | None:
@@ -48,7 +50,8 @@ class Ledger(msgspec.Struct, frozen=True):
         known |= {entry.path: entry for entry in changed}
         for path in gone:
             known.pop(path, None)
-        return Ledger(tuple(sorted(known.values(), key=lambda entry: entry.path)))
+        order = sorted(known.values(), key=lambda entry: entry.path)
+        return msgspec.structs.replace(self, entries=tuple(order))
 
 
 def read_ledger(data: Path) -> Ledger:
@@ -66,7 +69,7 @@ def read_ledger(data: Path) -> Ledger:
 
 def write_ledger(data: Path, ledger: Ledger) -> None:
     """Replace the ledger in one step; an empty one leaves no file."""
-    if not ledger.entries:
+    if not ledger.entries and not ledger.schedule:
         (data / FILE).unlink(missing_ok=True)
         return
     private_dir(data)
@@ -79,3 +82,10 @@ def installing(data: Path) -> Generator[Ledger]:
     private_dir(data)
     with exclusive(str(data / "install.lock"), "another init or uninstall", wait=True):
         yield read_ledger(data)
+
+
+def note_schedule(data: Path, kind: str | None) -> None:
+    """Keep in mind which scheduler has work of ours."""
+    with installing(data) as ledger:
+        if ledger.schedule != kind:
+            write_ledger(data, msgspec.structs.replace(ledger, schedule=kind))

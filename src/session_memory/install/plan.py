@@ -13,6 +13,7 @@ import msgspec
 from session_memory.errors import Refused
 from session_memory.install import codex, json_edit, json_text, parts, toml_edit
 from session_memory.install.client import Client, Files, Place
+from session_memory.install.json_text import as_object
 from session_memory.install.ledger import Ledger
 from session_memory.install.ours import Ours
 from session_memory.install.parts import JsonHooks, JsonServer, Part, TomlNotify, Traces, WholeFile
@@ -87,9 +88,24 @@ def plan_init(wish: Wish, look: Look, ledger: Ledger) -> Plan:
                 problems.append(Problem(path, client.name, error.message, error.hint))
                 continue
             notes += _taken_notify(wanted, done[-1])
-        notes += client.notes
+        if client.name != "codex" or not is_trusted(done):
+            notes += client.notes
     done = [msgspec.structs.replace(change, project=wish.place.project) for change in done]
     return Plan(*_split(done), tuple(problems), tuple(notes))
+
+
+def is_trusted(done: Iterable[FileChange]) -> bool:
+    """Whether Codex will run every hook of ours, once these changes are made."""
+    texts = {c.path: (c.after or b"").decode("utf-8") for c in done if c.agent == "codex"}
+    hooks = next((path for path in texts if path.endswith("hooks.json")), None)
+    config = next((path for path in texts if path.endswith("config.toml")), None)
+    if hooks is None or config is None:
+        return False
+    wanted = codex.trust(hooks, texts[hooks]).tables
+    return bool(wanted) and all(
+        as_object(toml_edit.get(texts[config], name)).get("trusted_hash") == value["trusted_hash"]
+        for name, value in wanted
+    )
 
 
 def plan_uninstall(wish: Wish, look: Look, ledger: Ledger) -> Plan:

@@ -1,0 +1,162 @@
+"""`session-memory init`: give every agent on this machine its memory, and show how first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from session_memory.cli import wiring
+from session_memory.cli.agents import find_agents, told_agents
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, one_line
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
+from session_memory.install import hook_files
+from session_memory.install.apply import Done, apply_init
+from session_memory.install.client import Place
+from session_memory.install.ledger import installing, read_ledger
+from session_memory.install.ours import Ours, is_passing
+from session_memory.install.plan import Plan, Wish, plan_init
+
+
+@click.command(name="init")
+@click.option("--agent", "agents", metavar="NAMES", multiple=True, help="Only these; repeatable.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, write nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--project", is_flag=True, help="Wire this repository only, not your whole account.")
+@click.option(
+    "--trust-codex-hooks", "trust", is_flag=True, help="Also approve our hooks in Codex for you."
+)
+@click.option("--schedule", is_flag=True, help="Also sweep by the clock; see `schedule`.")
+@click.option("--no-sweep", is_flag=True, help="Do not capture what is there already.")
+@json_option
+@pass_app
+def command(app: App, agents: tuple[str, ...], dry_run: bool, **asked: Any) -> int:
+    """Wire the agents of this machine: hooks, MCP server, and a first sweep.
+
+    Shows every file it would touch as a diff and asks once. Run it again after an upgrade or a
+    move: entries of ours are renewed in place, nothing is added twice. `uninstall` takes all of it
+    out again.
+
+    \b
+    Examples:
+      session-memory init --dry-run
+      session-memory init
+      session-memory init --agent claude,codex --yes
+      session-memory init --project
+    """
+    where, mine = wiring.place(app, project=asked["project"]), wiring.ours(app)
+    found = wiring.clients(where, agents)
+    wish = Wish(tuple(found), where, mine, asked["trust"])
+    plan = plan_init(wish, wiring.look(where), read_ledger(mine.data))
+    _show(app, plan, wish, dry_run=dry_run)
+    if plan.problems:
+        wiring.tell_problems(app, plan.problems)
+        names = ", ".join(sorted({problem.agent for problem in plan.problems}))
+        raise Refused(
+            f"nothing was written: files of {names} cannot be changed",
+            hint="mend them, or leave the agent out with --agent",
+        )
+    if dry_run:
+        return EXIT_OK
+    stale = [path for path, state in hook_files.states(mine).items() if state != "current"]
+    if (plan.changes or stale) and not asked["yes"]:
+        wiring.ask("Wire them?", f"{len(plan.changes)} files of agents would change")
+    done = _carry_out(app, plan, wish)
+    return _finish(app, done, plan, asked)
+
+
+def _carry_out(app: App, plan: Plan, wish: Wish) -> Done:
+    """Our own files come first: no agent may be told to run what is not there."""
+    with installing(wish.ours.data) as ledger:
+        hook_files.write(wish.ours)
+        return apply_init(wish.ours.data, plan, ledger, app.clock)
+
+
+def _finish(app: App, done: Done, plan: Plan, asked: dict[str, Any]) -> int:
+    for change in done.changed:
+        app.note(f"wired {one_line(change.path)}")
+    wiring.tell_problems(app, done.problems)
+    code = EXIT_WARNINGS if done.problems else EXIT_OK
+    if asked["schedule"]:
+        from session_memory.cli.schedule import install_schedule
+
+        install_schedule(app, None)
+    if not asked["no_sweep"]:
+        from session_memory.cli.sweep import command as sweep
+
+        app.note("first sweep: what the agents have logged so far")
+        told = app.json
+        app.json = False
+        code = max(code, _run_sweep(app, sweep, quiet=told))
+        app.json = told
+    if app.json:
+        emit_json(
+            {
+                "wired": [change.path for change in done.changed],
+                "unchanged": [change.path for change in plan.unchanged],
+                "problems": done.problems,
+                "notes": plan.notes,
+            }
+        )
+    for note in plan.notes:
+        app.note(f"note: {note}")
+    app.note("see `session-memory doctor`; take it out again with `session-memory uninstall`")
+    return code
+
+
+def _run_sweep(app: App, sweep: click.Command, *, quiet: bool) -> int:
+    from session_memory.cli.stores import surroundings
+    from session_memory.ingest.sweep import sweep as capture
+
+    if quiet:
+        capture(surroundings(app))
+        return EXIT_OK
+    result = click.get_current_context().invoke(sweep, dry_run=False)
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _show(app: App, plan: Plan, wish: Wish, *, dry_run: bool) -> None:
+    if app.json:
+        if dry_run:
+            emit_json(_json(plan, wish))
+        return
+    click.echo(told_agents(find_agents(app), app.clock()))
+    click.echo("")
+    for change in plan.changes:
+        click.echo(wiring.diff(change))
+    _tell_own(app, wish.ours, wish.place)
+    if plan.unchanged:
+        app.note(f"{len(plan.unchanged)} files of agents are as they should be")
+    if dry_run:
+        for note in plan.notes:
+            app.note(f"note: {note}")
+        app.note(f"dry run: {len(plan.changes)} files of agents would change, nothing was written")
+
+
+def _tell_own(app: App, mine: Ours, where: Place) -> None:
+    for path, state in hook_files.states(mine).items():
+        if state != "current":
+            click.echo(f"{'write' if state == 'missing' else 'renew'} {one_line(str(path))}")
+    if is_passing(mine.python):
+        app.warn(
+            f"{mine.python} is in a cache that may be emptied at any time:"
+            " install session-memory for keeps (`uv tool install`, `pipx install`), then run init"
+        )
+    if where.project:
+        app.note("these files name paths of this machine: do not commit them")
+
+
+def _json(plan: Plan, wish: Wish) -> dict[str, object]:
+    states = hook_files.states(wish.ours)
+    return {
+        "dry_run": True,
+        "changes": [
+            {"path": c.path, "agent": c.agent, "why": c.why, "diff": wiring.diff(c)}
+            for c in plan.changes
+        ],
+        "unchanged": [change.path for change in plan.unchanged],
+        "problems": plan.problems,
+        "notes": plan.notes,
+        "own_files": {str(path): state for path, state in states.items()},
+    }

@@ -1,0 +1,108 @@
+"""`session-memory uninstall`: take every entry of ours out of every file, to the byte."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory.cli import wiring
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, one_line
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
+from session_memory.install import hook_files, purge
+from session_memory.install.apply import apply_uninstall
+from session_memory.install.clients import CLIENTS, chosen
+from session_memory.install.ledger import FILE, installing, read_ledger
+from session_memory.install.plan import Plan, Wish, plan_uninstall
+
+
+@click.command(name="uninstall")
+@click.option("--agent", "agents", metavar="NAMES", multiple=True, help="Only these; repeatable.")
+@click.option("--purge", "purging", is_flag=True, help="Also remove everything that was captured.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, write nothing.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@json_option
+@pass_app
+def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, yes: bool) -> int:
+    """Take out what `init` put in: every file is as it would be without us.
+
+    What was captured stays, unless you add --purge.
+
+    \b
+    Examples:
+      session-memory uninstall --dry-run
+      session-memory uninstall
+      session-memory uninstall --purge --yes
+    """
+    where, mine = wiring.place(app), wiring.ours(app)
+    if purging and agents:
+        raise Refused("--purge is for all agents", hint="leave --agent out")
+    wish = Wish(tuple(chosen(agents) if agents else CLIENTS.values()), where, mine)
+    ledger = read_ledger(mine.data)
+    plan = plan_uninstall(wish, wiring.look(where), ledger)
+    doomed = purge.find_doomed(app.paths, app.environ) if purging else purge.Doomed()
+    _show(app, plan, list(map(str, doomed.whole)), dry_run=dry_run)
+    _tell_distributed(app, purging=purging)
+    wiring.tell_problems(app, plan.problems)
+    if dry_run:
+        return EXIT_WARNINGS if plan.problems else EXIT_OK
+    if purging and plan.problems:
+        raise Refused("entries of ours would stay behind", hint="mend the files named above first")
+    if (plan.changes or ledger.entries or doomed.whole) and not yes:
+        wiring.ask("Take it out?", f"{len(plan.changes)} files of agents would change")
+    with installing(mine.data) as held:
+        done = apply_uninstall(mine.data, plan, held, app.clock)
+        left = read_ledger(mine.data).entries
+        if not agents and not left:
+            hook_files.remove(mine)
+    if held.schedule and not agents:
+        _remove_schedule(app)
+    (mine.data / "install.lock").unlink(missing_ok=True)
+    purge.remove(doomed)
+    if app.json:
+        restored = [change.path for change in done.changed]
+        gone = list(map(str, doomed.whole))
+        emit_json({"restored": restored, "problems": done.problems, "purged": gone})
+    for change in done.changed:
+        app.note(f"{'removed' if change.after is None else 'restored'} {one_line(change.path)}")
+    app.note("nothing of session-memory is left" if purging else "what was captured is still there")
+    return EXIT_WARNINGS if done.problems else EXIT_OK
+
+
+def _remove_schedule(app: App) -> None:
+    from session_memory.cli.schedule import remove_schedule
+
+    remove_schedule(app)
+
+
+def _tell_distributed(app: App, *, purging: bool) -> None:
+    """Blocks in repositories are taken out by the verb that put them there."""
+    if (app.paths.data / "distribution.json").exists():
+        app.warn("lessons stand in files of repositories: `session-memory distribute undo --all`")
+        if purging:
+            raise Refused(
+                "without the store they could not be taken out any more",
+                hint="run `session-memory distribute undo --all` first",
+            )
+
+
+def _show(app: App, plan: Plan, doomed: list[str], *, dry_run: bool) -> None:
+    if app.json:
+        if dry_run:
+            changes = [{"path": c.path, "diff": wiring.diff(c)} for c in plan.changes]
+            emit_json(
+                {
+                    "dry_run": True,
+                    "changes": changes,
+                    "problems": plan.problems,
+                    "would_purge": doomed,
+                }
+            )
+        return
+    for change in plan.changes:
+        click.echo(wiring.diff(change))
+    for path in doomed:
+        click.echo(f"purge {one_line(path)}")
+    if not plan.changes:
+        app.note(f"no file of an agent holds anything of ours ({FILE} names none)")
+    if dry_run:
+        app.note(f"dry run: {len(plan.changes)} files would change, nothing was written")

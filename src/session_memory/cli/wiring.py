@@ -1,0 +1,93 @@
+"""What the verbs that wire agents share: our commands, the place, diffs and the question."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import sys
+from collections.abc import Iterable
+from functools import partial
+from pathlib import Path
+
+import click
+
+from session_memory.cli.app import App
+from session_memory.cli.output import one_line, safe
+from session_memory.errors import Refused
+from session_memory.install import files
+from session_memory.install.client import Client, Place
+from session_memory.install.clients import CLIENTS, chosen
+from session_memory.install.ours import Ours, find_ours
+from session_memory.install.plan import FileChange, Look, Problem, Wiring, wiring
+from session_memory.install.survey import present, project_root
+
+LONGEST = 300
+"""Characters of a line that are shown; some clients keep everything on one."""
+
+
+def ours(app: App) -> Ours:
+    """Our commands on this machine."""
+    return find_ours(app.environ, app.paths, app.config_path)
+
+
+def place(app: App, *, project: bool = False) -> Place:
+    """The user's home, or the project this was started in."""
+    home = str(Path.home())
+    root = project_root(os.getcwd(), home) if project else None
+    return Place(home, dict(app.environ), root)
+
+
+def look(where: Place) -> Look:
+    """How files are read there."""
+    return partial(files.look, project=None)
+
+
+def clients(where: Place, names: tuple[str, ...]) -> list[Client]:
+    """Those that were named, else all that are here."""
+    return chosen(names) if names else present(where)
+
+
+def wirings(app: App) -> dict[str, Wiring]:
+    """How each client of this user is wired."""
+    where, mine = place(app), ours(app)
+    return {name: wiring(one, where, mine, look(where)) for name, one in CLIENTS.items()}
+
+
+def diff(change: FileChange) -> str:
+    """A change as a unified diff, without secrets and without anything a terminal would obey."""
+    from session_memory.redact import Redactor
+
+    name = one_line(change.path)
+    before = name if change.before is not None else "/dev/null"
+    after = name if change.after is not None else "/dev/null"
+    lines = difflib.unified_diff(
+        *(_lines(change.before), _lines(change.after), before, after), n=2, lineterm=""
+    )
+    hide = Redactor(b"not stored").redact_text
+    return "\n".join(safe(_cut(hide(line))) for line in lines)
+
+
+def tell_problems(app: App, problems: Iterable[Problem]) -> None:
+    """Warn of files that cannot be changed."""
+    for problem in problems:
+        hint = f" ({problem.hint})" if problem.hint else ""
+        app.warn(f"{one_line(problem.path)}: {problem.message}{hint}")
+
+
+def ask(question: str, what: str) -> None:
+    """One question at a terminal; without one `--yes` is needed."""
+    if not sys.stdin.isatty():
+        raise Refused(f"{what}, and nobody is here to be asked", hint="add --yes to do it")
+    click.confirm(question, abort=True, err=True)
+
+
+def _lines(data: bytes | None) -> list[str]:
+    if data is None:
+        return []
+    text = data.decode("utf-8", "replace")
+    lines = [line.removesuffix("\r") for line in text.split("\n")]
+    return lines[:-1] if lines[-1] == "" else [*lines[:-1], f"{lines[-1]}\\ no newline at the end"]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}… ({len(line)} characters)"

@@ -1,0 +1,179 @@
+"""Putting a schedule in place, looking at it and taking it away, through the system's own tools."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from session_memory.errors import NotFound, SessionMemoryError
+from session_memory.install import schedule
+from session_memory.install.schedule import Job, Kind
+
+TIMEOUT_S = 30
+
+
+class Ran(msgspec.Struct, frozen=True):
+    """How a command ended."""
+
+    code: int
+    out: str = ""
+    err: str = ""
+
+
+Run = Callable[[Sequence[str], str | None], Ran]
+
+
+class System(msgspec.Struct, frozen=True):
+    """Where schedules are kept on this machine, and how its tools are run."""
+
+    home: str
+    environ: Mapping[str, str]
+    platform: str = sys.platform
+
+    def run(self, argv: Sequence[str], text: str | None = None) -> Ran:
+        """Run one of the system's tools to its end."""
+        try:
+            done = subprocess.run(
+                list(argv),
+                input=text,
+                env=dict(self.environ),
+                capture_output=True,
+                text=True,
+                encoding="utf-8",
+                errors="replace",
+                timeout=TIMEOUT_S,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            return Ran(127, err=str(error))
+        return Ran(done.returncode, done.stdout, done.stderr)
+
+    def has(self, program: str) -> bool:
+        """Whether a tool is there."""
+        return shutil.which(program, path=self.environ.get("PATH")) is not None
+
+    def units(self) -> Path:
+        """Of the user's systemd."""
+        named = self.environ.get("XDG_CONFIG_HOME", "")
+        base = Path(named) if os.path.isabs(named) else Path(self.home, ".config")
+        return base / "systemd" / "user"
+
+    def plist(self) -> Path:
+        """Of the user's launch agents."""
+        return Path(self.home, "Library", "LaunchAgents", f"{schedule.LABEL}.plist")
+
+
+def kind_here(system: System) -> Kind:
+    """Which scheduler this system has."""
+    if system.platform == "darwin":
+        return "launchd"
+    if system.platform == "win32":
+        return "tasks"
+    # A container may have the program without a running manager behind it.
+    if (
+        system.has("systemctl")
+        and system.run(["systemctl", "--user", "show-environment"]).code == 0
+    ):
+        return "systemd"
+    if system.has("crontab"):
+        return "cron"
+    raise NotFound(
+        "neither a systemd of yours nor crontab is here",
+        hint="agents with hooks need no schedule; else run `session-memory sweep` yourself",
+    )
+
+
+def install(system: System, kind: Kind, job: Job) -> list[str]:
+    """Put it in place; returns what was written or run."""
+    match kind:
+        case "systemd":
+            for name, text in schedule.systemd_units(job).items():
+                _write(system.units() / name, text)
+            _must(system, ["systemctl", "--user", "daemon-reload"])
+            _must(system, ["systemctl", "--user", "enable", "--now", f"{schedule.NAME}.timer"])
+            return [str(system.units() / name) for name in schedule.systemd_units(job)]
+        case "launchd":
+            if system.plist().exists():
+                system.run(["launchctl", "unload", str(system.plist())])
+            _write(system.plist(), schedule.launchd_plist(job))
+            _must(system, ["launchctl", "load", "-w", str(system.plist())])
+            return [str(system.plist())]
+        case "cron":
+            known = _crontab(system)
+            wanted = schedule.with_cron(known, job)
+            if wanted != known:
+                _must(system, ["crontab", "-"], wanted)
+            return ["crontab"]
+        case "tasks":
+            _must(system, schedule.task_argv(job))
+            return [f"task {schedule.NAME}"]
+
+
+def show(system: System, kind: Kind) -> str | None:
+    """What is in place; None for nothing."""
+    match kind:
+        case "systemd":
+            return _read(system.units() / f"{schedule.NAME}.timer")
+        case "launchd":
+            return _read(system.plist())
+        case "cron":
+            lines = _crontab(system).splitlines()
+            at = lines.index(schedule.MARK) if schedule.MARK in lines else None
+            return None if at is None else "\n".join(lines[at : at + 2])
+        case "tasks":
+            done = system.run(["schtasks", "/Query", "/TN", schedule.NAME, "/V", "/FO", "LIST"])
+            return done.out if done.code == 0 else None
+
+
+def remove(system: System, kind: Kind) -> bool:
+    """Take it away; whether there was one."""
+    if show(system, kind) is None:
+        return False
+    match kind:
+        case "systemd":
+            system.run(["systemctl", "--user", "disable", "--now", f"{schedule.NAME}.timer"])
+            for name in (f"{schedule.NAME}.service", f"{schedule.NAME}.timer"):
+                (system.units() / name).unlink(missing_ok=True)
+            system.run(["systemctl", "--user", "daemon-reload"])
+        case "launchd":
+            system.run(["launchctl", "unload", "-w", str(system.plist())])
+            system.plist().unlink(missing_ok=True)
+        case "cron":
+            left = schedule.without_cron(_crontab(system))
+            _must(system, ["crontab", "-"] if left else ["crontab", "-r"], left or None)
+        case "tasks":
+            _must(system, ["schtasks", "/Delete", "/F", "/TN", schedule.NAME])
+    return True
+
+
+def _crontab(system: System) -> str:
+    """What is there; no crontab is an empty one."""
+    done = system.run(["crontab", "-l"])
+    return done.out if done.code == 0 else ""
+
+
+def _must(system: System, argv: Sequence[str], text: str | None = None) -> None:
+    done = system.run(argv, text)
+    if done.code != 0:
+        told = " ".join(done.err.split())[:200] or f"it ended with {done.code}"
+        raise SessionMemoryError(f"{' '.join(argv[:3])}: {told}", hint="see `schedule --help`")
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    fresh.write_text(text, encoding="utf-8")
+    fresh.replace(path)
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError:
+        return None

@@ -1,0 +1,35 @@
+"""Which clients are on this machine, and which project a command was started in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from session_memory.errors import Refused
+from session_memory.install.client import Client, Place
+from session_memory.install.clients import CLIENTS
+
+
+def present(place: Place) -> list[Client]:
+    """Clients that were used here, or that are installed."""
+    path = place.environ.get("PATH")
+    return [
+        client
+        for client in CLIENTS.values()
+        if os.path.isdir(client.root(place))
+        or any(shutil.which(program, path=path) for program in client.programs)
+    ]
+
+
+def project_root(start: str, home: str) -> str:
+    """The repository a directory is in, or the directory; a whole home is no project."""
+    here = os.path.realpath(start)
+    homes = (os.path.realpath(home), os.path.dirname(here) if here == os.sep else os.sep)
+    while here not in homes:
+        if os.path.lexists(os.path.join(here, ".git")):
+            return here
+        here = os.path.dirname(here)
+    place = os.path.realpath(start)
+    if place in homes:
+        raise Refused(f"{place} is no project", hint="change into one, or leave --project out")
+    return place
