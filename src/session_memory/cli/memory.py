@@ -12,6 +12,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.memory_output import (
+    tell_consolidated,
     tell_evidence,
     tell_memory,
     tell_plan,
@@ -21,18 +22,22 @@ from session_memory.cli.memory_output import (
 from session_memory.cli.output import emit_json
 from session_memory.cli.stores import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
-from session_memory.memory.duty import surroundings
+from session_memory.memory.consolidate import Done, consolidate
+from session_memory.memory.duty import staged, surroundings
 from session_memory.memory.evidence import evidence_for
 from session_memory.memory.extract import Around, Report, pipeline
 from session_memory.memory.forgetting import drop_made
 from session_memory.memory.layout import MEMORY, TRACES, memory_root, normalised
 from session_memory.memory.loading import Wanted, choose
+from session_memory.memory.lock import manual_owner
+from session_memory.memory.swap import is_current, stamp_of
 from session_memory.memory.traces import remove_files, trace_file
 from session_memory.memory.yours import keep_edits, page_of
 from session_memory.model.open import open_model
 from session_memory.model.port import Model
 from session_memory.paths import private_dir, write_private
 from session_memory.redact import render
+from session_memory.store.memories import Claim
 from session_memory.store.port import Store
 from session_memory.store.sqlite import open_store
 
@@ -50,6 +55,7 @@ def command() -> None:
     \b
     Examples:
       session-memory memory extract --now
+      session-memory memory consolidate --all
       session-memory memory show
       session-memory memory why "bun run test"
       session-memory memory status --json
@@ -96,6 +102,58 @@ def _exit(report: Report) -> int:
     return EXIT_WARNINGS if any(not one.final for one in report.dropped) else EXIT_OK
 
 
+@command.command(name="consolidate")
+@project_option
+@click.option("--all", "everything", is_flag=True, help="Every project that has traces.")
+@click.option("--force", is_flag=True, help="Make it again although its traces did not change.")
+@click.option("--dry-run", is_flag=True, help="Show what would be made anew; change nothing.")
+@json_option
+@pass_app
+def consolidate_command(
+    app: App, project: str | None, everything: bool, force: bool, dry_run: bool
+) -> int:
+    """Make MEMORY.md and skills from a project's newest traces, as the worker does by itself.
+
+    What you wrote between the marks of MEMORY.md stays. Whatever goes wrong, the last good memory
+    stays in place.
+
+    \b
+    Examples:
+      session-memory memory consolidate
+      session-memory memory consolidate --all --dry-run
+      session-memory memory consolidate --project shop --force
+    """
+    if not app.config.memory.enabled:
+        raise Refused("memory is turned off", hint="set `memory.enabled = true`")
+    with reading(app) as store:
+        roots = sorted(store.memories.roots()) if everything else [_root(store, project)]
+        if dry_run:
+            due = [root for root in roots if force or not _is_current(app, store, root)]
+            tell_consolidated(app, [Done(root, "unchanged", "due") for root in due], dry_run=True)
+            return EXIT_OK
+        if not everything and not _has_memory(app, store, roots[0]):
+            app.note(f"nothing is remembered of {roots[0]} yet")
+            return EXIT_OK
+        done = _consolidate(app, store, roots, force=force)
+    tell_consolidated(app, done)
+    return EXIT_WARNINGS if any(one.reason for one in done) else EXIT_OK
+
+
+def _consolidate(app: App, store: Store, roots: list[str], *, force: bool = False) -> list[Done]:
+    owner = manual_owner(secrets.token_hex(6))
+    stage = staged(_around(app), app.config, app.clock, force=force)
+    return consolidate(store, stage, [Claim(root, owner) for root in roots])
+
+
+def _has_memory(app: App, store: Store, root: str) -> bool:
+    return root in store.memories.roots() or memory_root(app.paths.data, root).is_dir()
+
+
+def _is_current(app: App, store: Store, root: str) -> bool:
+    traces = store.memories.of_root(root, app.config.memory.max_traces)
+    return is_current(memory_root(app.paths.data, root), stamp_of(traces))
+
+
 def _wanted(
     app: App, store: Store, session: str | None, project: str | None, everything: bool
 ) -> Wanted:
@@ -129,6 +187,8 @@ def _root(store: Store, project: str | None) -> str:
     for one in known:
         if project is not None and one.key == project:
             return normalised(one.root or project)
+    if project in store.memories.roots():  # of a place that is not on this machine, for instance
+        return project
     here = normalised(project or os.getcwd())
     if project is not None and os.sep not in project and not os.path.isdir(project):
         raise NotFound(f"no project {project!r}", hint="`session-memory sessions` names projects")
@@ -215,7 +275,7 @@ def why(app: App, what: str) -> None:
       session-memory memory why 1111
     """
     with reading(app) as store:
-        tell_evidence(app, evidence_for(store, what))
+        tell_evidence(app, evidence_for(store, what, app.paths.data))
 
 
 @command.command()
@@ -224,9 +284,10 @@ def why(app: App, what: str) -> None:
 @json_option
 @pass_app
 def forget(app: App, trace: str, dry_run: bool) -> None:
-    """Remove what one session left; it comes back only if the session goes on.
+    """Remove what one session left and make MEMORY.md again without it.
 
-    The session itself stays: `session-memory forget --session` removes that too.
+    It comes back only if the session goes on. The session itself stays: `session-memory forget
+    --session` removes that too.
 
     \b
     Examples:
@@ -242,6 +303,9 @@ def forget(app: App, trace: str, dry_run: bool) -> None:
             remove_files(folder / TRACES, found.thread_id, lambda text, _: app.warn(text))
             drop_made(folder)
             store.erase_traces()
+            for one in _consolidate(app, store, [found.root]):
+                if one.reason:
+                    app.warn(f"what was made of it is gone, a new one is not: {one.reason}")
     if app.json:
         emit_json({"trace": found.thread_id, "file": file and str(file), "dry_run": dry_run})
     else:

@@ -11,6 +11,8 @@ import click
 from session_memory.cli.app import App
 from session_memory.cli.output import emit_json, one_line, safe
 from session_memory.clock import iso
+from session_memory.core.jobs import state_of
+from session_memory.memory.consolidate import Done
 from session_memory.memory.evidence import Evidence
 from session_memory.memory.extract import Report
 from session_memory.memory.layout import MEMORY, SUMMARY
@@ -62,6 +64,21 @@ def tell_report(app: App, report: Report) -> None:
     )
 
 
+def tell_consolidated(app: App, found: Sequence[Done], *, dry_run: bool = False) -> None:
+    """What became of each place."""
+    if app.json:
+        emit_json({"dry_run": dry_run, "consolidated": list(found)})
+        return
+    if dry_run:
+        for one in found:
+            click.echo(one_line(one.root))
+        click.echo(f"{len(found)} memories would be made; dry run: nothing was changed")
+        return
+    for one in found:
+        why = f": {one_line(one.reason)}" if one.reason else ""
+        click.echo(f"{one.status:<9}  {one_line(one.root)}{why}")
+
+
 def tell_memory(
     app: App, folder: Path, root: str, traces: Sequence[Trace], *, whole: bool = True
 ) -> None:
@@ -104,6 +121,7 @@ def tell_status(app: App, store: Store, due: Sequence[Candidate]) -> None:
                 "due": [_candidate(one) for one in due],
                 "worth_none": dict(passed),
                 "jobs": jobs,
+                "locks": store.memories.held(),
                 "warnings": warnings[-SHOWN:],
             }
         )
@@ -122,9 +140,13 @@ def tell_status(app: App, store: Store, due: Sequence[Candidate]) -> None:
         click.echo(f"  {one_line(one.session.external_id)[:13]:<13}  {why}  {one_line(one.root)}")
     for reason, count in passed.most_common():
         click.echo(f"{count} sessions left nothing: {one_line(reason)}")
+    for held in store.memories.held():
+        since = iso(held.updated_at) or "-"
+        click.echo(f"locked by {one_line(held.owner)} since {since}: {one_line(held.root)}")
     for job in jobs:
-        if job.last_error:
-            click.echo(f"job {one_line(job.key)}: {one_line(job.last_error)}")
+        state = state_of(job, app.clock())
+        why = f": {one_line(job.last_error)}" if job.last_error else ""
+        click.echo(f"{job.kind} {one_line(job.key)} is {state}{why}")
     for line in warnings[-SHOWN:]:
         told = "  ".join(f"{name}={value}" for name, value in line.items() if name != "level")
         click.echo(f"warning: {one_line(told)}")

@@ -204,7 +204,7 @@ class Running:
             for one in tuple(self._begun):  # something unforeseen: no lock stays behind
                 self._finished(one, "failed", "broken off")
             self._pool.shutdown(wait=False, cancel_futures=True)
-        return self._done
+        return sorted(self._done, key=lambda one: one.root)
 
     def _beat(self, one: _Begun) -> None:
         """Say that we are at work; a place that was taken over is found out at the swap."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import msgspec
 
@@ -11,6 +12,7 @@ from session_memory.core.masks import error_line, excerpt
 from session_memory.core.safe_text import one_line
 from session_memory.core.schema import SessionEvent
 from session_memory.errors import NotFound
+from session_memory.memory.layout import MEMORY, memory_root
 from session_memory.redact import render
 from session_memory.store.memories import Trace
 from session_memory.store.port import Store
@@ -40,20 +42,43 @@ class Evidence(msgspec.Struct, frozen=True):
     quotes: tuple[Quote, ...]
 
 
-def evidence_for(store: Store, wanted: str) -> list[Evidence]:
-    """Evidence for a trace (by its id), an event (`[e:ID]`) or words that stand in a line."""
-    found = [
-        (trace, line)
-        for trace in _traces(store, wanted)
-        for line in trace.trace_summary.splitlines()
-        if CITED.search(line) and _fits(trace, line, wanted)
-    ]
+def evidence_for(store: Store, wanted: str, data: Path | None = None) -> list[Evidence]:
+    """Evidence for a trace (by its id), an event (`[e:ID]`) or words that stand in a line.
+
+    Words of a MEMORY.md, which lies in `data`, lead to the lines of the traces they were made of.
+    """
+    found = _lines(store, wanted)
+    if not found and data is not None:
+        cited = _cited_in_memory(store, wanted, data)
+        found = _lines(store, " ".join(f"[e:{event}]" for event in cited)) if cited else []
     if not found:
         raise NotFound(
             f"nothing in memory says {one_line(wanted[:80])!r}",
             hint="name a trace, an [e:ID], or some words of a line; `memory show` has them",
         )
     return [_evidence(store, trace, line) for trace, line in found[:_MAX_LINES]]
+
+
+def _lines(store: Store, wanted: str) -> list[tuple[Trace, str]]:
+    return [
+        (trace, line)
+        for trace in _traces(store, wanted)
+        for line in trace.trace_summary.splitlines()
+        if CITED.search(line) and _fits(trace, line, wanted)
+    ]
+
+
+def _cited_in_memory(store: Store, wanted: str, data: Path) -> list[int]:
+    """The events behind the lines of any MEMORY.md that say so."""
+    words, found = _bare(wanted), list[int]()
+    for root in store.memories.roots():
+        page = memory_root(data, root) / MEMORY
+        if not words or page.is_symlink() or not page.is_file():
+            continue
+        for line in page.read_text("utf-8", "replace").splitlines():
+            if words in _bare(line):
+                found += [int(number) for number in CITED.findall(line)]
+    return list(dict.fromkeys(found))
 
 
 def _traces(store: Store, wanted: str) -> list[Trace]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from session_memory.memory.layout import MEMORIES, TRACES, mark_for_rebuild, memory_root
 from session_memory.memory.log import NAME as LOG
+from session_memory.memory.staging import discard, leftovers
 from session_memory.memory.traces import remove_files, thread_named, thread_of
 from session_memory.memory.yours import page_of, yours_in
 from session_memory.paths import write_private
@@ -27,30 +28,44 @@ def forget_sessions(data: Path, logs: Path, gone: Named) -> int:
     row is still there: a run that was cut off is finished by the next.
     """
     threads = {thread_named(flavor, name) for flavor, name in gone}
+    if not threads:
+        return 0
     removed = 0
     for folder in _folders(data):
+        _drop_leftovers(folder)
         held = {thread_of(path.name) for path in (folder / TRACES).glob("*.md")} & threads
         for thread in sorted(filter(None, held)):
             removed += remove_files(folder / TRACES, thread, _silent)
         if held or _names(folder, threads):
             drop_made(folder)
-    if threads:
-        _drop_logs(logs)
+    _drop_logs(logs)
     return removed
 
 
+def _drop_leftovers(folder: Path) -> None:
+    """Copies that a run made, or is making: whoever still works there is refused at its end."""
+    for path in leftovers(folder):
+        discard(path, _silent)
+
+
 def forget_jobs(store: Store, gone: Named) -> None:
-    """Remove background work that names sessions."""
+    """Remove background work and locks that name sessions, or places none is left in."""
     names = {f"{flavor}:{name}" for flavor, name in gone}
+    places = store.memories.roots()
     for job in store.jobs.all():
-        if job.kind.startswith("memory.") and job.key.partition(":")[2] in names:
+        of_session = job.kind == "memory.extract" and job.key.partition(":")[2] in names
+        of_place = job.kind == "memory.consolidate" and job.key not in places
+        if of_session or of_place:
             store.jobs.drop(job.id)
+    store.memories.drop_locks(
+        [held.root for held in store.memories.held() if held.root not in places]
+    )
 
 
 def is_said(data: Path, words: Words) -> bool:
     """Whether a file of memory holds words that `words` would replace."""
     for folder in _folders(data):
-        for path in folder.rglob("*"):
+        for path in folder.parent.rglob("*"):
             if _is_plain(path) and path.stat().st_size <= MAX_FILE_BYTES:
                 text = path.read_text(encoding="utf-8", errors="replace")
                 if words(text) != text:
@@ -64,6 +79,7 @@ def reword(store: Store, data: Path, logs: Path, words: Words) -> int:
         mark_for_rebuild(memory_root(data, root))
     changed = 0
     for folder in _folders(data):
+        _drop_leftovers(folder)
         for path in sorted(folder.rglob("*")):
             if _is_plain(path) and _reworded(path, words):
                 changed += 1
