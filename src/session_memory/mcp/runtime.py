@@ -10,6 +10,7 @@ import msgspec
 
 from session_memory import __version__
 from session_memory.clock import Clock, iso
+from session_memory.core.safe_text import one_line
 from session_memory.errors import NotFound, StoreTooNew
 from session_memory.mcp.arguments import Asked
 from session_memory.mcp.callers import Caller
@@ -185,7 +186,11 @@ class Runtime:
             "uptime_seconds": max(0, now - self._started) // 1000,
             "idle_timeout_seconds": self.options.idle_seconds,
             "exit_reason": None,
-            "caller": msgspec.to_builtins(caller),
+            "caller": {
+                "client": caller.client,
+                "external_session_id": caller.external_session_id,
+                "directory": one_line(caller.directory),
+            },
         }
 
 

@@ -57,7 +57,6 @@ class Server:
         self._runtime = runtime
         self._place = place
         self._log = log
-        self._all = {tool.name: tool for tool in tools}
         self._offered = {tool.name: tool for tool in offered(runtime.options.profile, tools)}
         self._client: str | None = None
 
@@ -119,13 +118,13 @@ class Server:
         caller = callers.caller(self._client, params, place.environ, place.cwd)
         try:
             answer = self._runtime.answer(asked(tool, given), caller)
+            return render.result(name, answer, mode, secrets.token_hex(8))
         except SessionMemoryError as error:
             return render.refusal(error.message, error.hint, mode)
         except Exception as error:  # noqa: BLE001 - one call that fails must not end the server
             self._log(f"{name} failed: {type(error).__name__}: {error}")
             told = f"unexpected {type(error).__name__} in {name}"
             return render.refusal(told, "the server's log has more; try again", mode)
-        return render.result(name, answer, mode, secrets.token_hex(8))
 
 
 def _mode(given: Json) -> ResponseMode | None:

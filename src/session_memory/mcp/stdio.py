@@ -104,8 +104,17 @@ def converse(server: Server, runtime: Runtime, inbox: Inbox, write: Callable[[by
 def _serve(server: Server, inbox: Inbox, request: Request, write: Callable[[bytes], None]) -> None:
     told = None if inbox.cancelled(request.id) else server.handle(request)
     if told is not None and not inbox.cancelled(request.id):
-        write(wire.to_line(told))
+        write(_line(request, told))
     inbox.done(request.id)
+
+
+def _line(request: Request, told: wire.Json) -> bytes:
+    try:
+        return wire.to_line(told)
+    except ValueError:  # half a letter that got past every check of text
+        return wire.to_line(
+            wire.failure(request.id, wire.INTERNAL_ERROR, "the answer cannot be written")
+        )
 
 
 @contextmanager

@@ -1,0 +1,65 @@
+"""Two projects with known words in the store that a server of this test would open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from tests.mcp.talking import Desk
+from tests.recall.recalling import HOUR, ROOT, Memory
+
+from session_memory.core.identity import Resolution
+
+OTHER = Resolution(key="other", root="/work/other", source="cwd:.git", confidence="high")
+
+
+class Known(NamedTuple):
+    """Sessions of the store below: two of `shop`, one of `other`."""
+
+    memory: Memory
+    cart: int
+    mail: int
+    foreign: int
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    made = Memory(tmp_path / "memory" / "data")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def known(memory: Memory) -> Known:
+    cart = memory.session(
+        "ext-cart",
+        ("user_request", "Fix the discount"),
+        ("pending_item", "cart: round totals"),
+        ("decision", "cart: money is whole cents"),
+        cwd=f"{ROOT}/cart",
+    )
+    mail = memory.session(
+        "ext-mail",
+        ("user_request", "Send receipts"),
+        ("pending_item", "mail: add a footer"),
+        cwd=f"{ROOT}/mailer",
+        at=HOUR,
+    )
+    foreign = memory.session(
+        "ext-foreign",
+        ("user_request", "Paint the hangar"),
+        ("pending_item", "hangar: buy green paint"),
+        cwd="/work/other",
+        project=OTHER,
+        at=2 * HOUR,
+    )
+    return Known(memory, cart, mail, foreign)
+
+
+@pytest.fixture
+def desk(known: Known) -> Iterator[Desk]:
+    made = Desk(clock=lambda: known.memory.now)
+    yield made
+    made.close()
