@@ -40,6 +40,8 @@ class Gone(msgspec.Struct, frozen=True):
 
     events: int
     """How many events it had."""
+    whole: bool
+    """Whether no event of the session is left."""
     digest: Digest | None
     """The digest of that part, where later events must be added to it."""
     lasting: tuple[str, ...]
@@ -48,6 +50,10 @@ class Gone(msgspec.Struct, frozen=True):
 
 class Exchange(Protocol):
     """Beside the questions of `Store`: those that only a move to another store asks."""
+
+    def find(self, flavor: str, external_id: str) -> int | None:
+        """Our number of the session of exactly that name."""
+        ...
 
     def origins(self, session_id: int) -> Origins:
         """Where everything known of a session came from."""

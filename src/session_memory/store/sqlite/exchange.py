@@ -7,7 +7,7 @@ import msgspec
 from session_memory.core.facts import Fact
 from session_memory.errors import Refused
 from session_memory.store.exchange import Gone, Note, Origins
-from session_memory.store.sqlite.connection import Database, rows, transaction
+from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import UsageDraft
 
@@ -24,6 +24,14 @@ class SqliteExchange:
 
     def __init__(self, connection: Database) -> None:
         self._db = connection
+
+    def find(self, flavor: str, external_id: str) -> int | None:
+        """See store.exchange.Exchange."""
+        return value(
+            self._db,
+            "SELECT id FROM session WHERE flavor = ? AND external_id = ?",
+            (flavor, external_id),
+        )
 
     def origins(self, session_id: int) -> Origins:
         """See store.exchange.Exchange."""
@@ -115,9 +123,9 @@ class SqliteExchange:
             (session_id, _encode(gone.lasting).decode()),
         )
         db.execute(
-            "UPDATE session SET event_count = event_count + ?, state = CASE WHEN raw_events = 0"
+            "UPDATE session SET event_count = event_count + ?, state = CASE WHEN ?"
             " THEN 'raw_evicted' ELSE state END WHERE id = ?",
-            (gone.events, session_id),
+            (gone.events, gone.whole, session_id),
         )
         if gone.digest is not None:
             db.execute(

@@ -1,0 +1,111 @@
+"""`session-memory import`: an export back into a store, or into another one."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import byte_progress, emit_json, safe
+from session_memory.errors import Refused
+from session_memory.export.checking import open_export, read_lines
+from session_memory.export.records import Manifest
+from session_memory.export.take import Receiver, Taken, take
+from session_memory.ingest.analyze import analyze
+from session_memory.ingest.redaction import make_redactor
+from session_memory.ingest.unfinished import marked
+from session_memory.paths import private_dir
+from session_memory.store.lock import exclusive
+from session_memory.store.sqlite import SqliteStore, open_store
+
+
+@click.command(name="import")
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option(
+    "--dry-run", is_flag=True, help="Check the export and say what is new; write nothing."
+)
+@json_option
+@pass_app
+def command(app: App, source: Path, dry_run: bool) -> None:
+    """Take in what `export` wrote: SOURCE is its directory or .jsonl file.
+
+    Every byte is checked first. Sessions that are here already stay as they are and get only the
+    events they lack; what you forgot stays forgotten; everything is redacted again.
+
+    \b
+    Examples:
+      session-memory import --dry-run ~/memory-2026-11
+      session-memory import ~/memory-2026-11
+      session-memory import shop.jsonl --json
+    """
+    manifest, lines = open_export(source.absolute())
+    with _opened(app, manifest, dry_run=dry_run) as store:
+        if store is None:
+            taken = Taken(new=manifest.counts["sessions"], events=manifest.counts["events"])
+        else:
+            taken = _take(app, store, (manifest, lines), dry_run=dry_run)
+    _tell(app, taken, dry_run=dry_run)
+
+
+@contextmanager
+def _opened(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[SqliteStore | None]:
+    """The store, made if new; None where a dry run finds none."""
+    directory = str(app.paths.data)
+    if dry_run and not app.paths.store_db.exists():
+        yield None
+        return
+    private_dir(directory)
+    with (
+        exclusive(str(app.paths.data / "sweep.lock"), "a sweep"),
+        nullcontext() if dry_run else marked(directory),
+    ):
+        if not dry_run:
+            _take_key(app, manifest)
+        with open_store(directory, app.clock(), create_missing=True) as store:
+            yield store
+
+
+def _take_key(app: App, manifest: Manifest) -> None:
+    """A blank store takes over the key, so that it knows these events again in their logs."""
+    try:
+        key = bytes.fromhex(manifest.fingerprint_key)
+    except ValueError:
+        key = b""
+    if not 16 <= len(key) <= 64:
+        raise Refused("the manifest of this export is damaged: its key is none")
+    with open_store(str(app.paths.data), app.clock(), create_missing=True) as store:
+        if store.exchange.is_blank():
+            store.exchange.adopt(key)
+
+
+def _take(app: App, store: SqliteStore, export: tuple[Manifest, Path], *, dry_run: bool) -> Taken:
+    manifest, lines = export
+    redactor, warnings = make_redactor(store.tag_key, app.config.redact)
+    for text in warnings:
+        app.warn(text)
+    receiver = Receiver(
+        store, redactor, lambda writer: analyze(store, writer, set()), dry_run=dry_run
+    )
+    with byte_progress(shown=app.shows_progress) as advance:
+        return take(receiver, manifest, read_lines(lines, advance))
+
+
+def _tell(app: App, taken: Taken, *, dry_run: bool) -> None:
+    if app.json:
+        emit_json({**msgspec.to_builtins(taken), "dry_run": dry_run})
+        return
+    click.echo(
+        f"{'would take' if dry_run else 'took'} in {taken.new} new sessions and"
+        f" {taken.events} events; {taken.grown} sessions grew, {taken.known} were here already"
+    )
+    if taken.forgotten or taken.forgotten_events:
+        click.echo(
+            f"left out {taken.forgotten} forgotten sessions and"
+            f" {taken.forgotten_events} forgotten events"
+        )
+    for rule, count in sorted(taken.redactions.items()):
+        click.echo(f"redacted {count} by {safe(rule)}")

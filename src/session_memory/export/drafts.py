@@ -1,0 +1,106 @@
+"""An event of an export as this store takes it: redacted again, indexed, known by its content."""
+
+from __future__ import annotations
+
+from collections import Counter
+from hashlib import blake2b
+
+from session_memory.core.fingerprint import event_fingerprint, repeated, usage_fingerprint
+from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
+from session_memory.core.schema import SessionEvent
+from session_memory.export.records import EventLine, from_hex
+from session_memory.redact.engine import Redactor
+from session_memory.redact.placeholder import MARK, PLAIN
+from session_memory.store.values import EventDraft
+
+_PLAIN = PLAIN.encode()
+Likeness = tuple[str, int | None, str | None, bytes]
+"""What an event says, whatever store redacted it."""
+
+
+def likeness(kind: str, at: int | None, call_id: str | None, text: str) -> Likeness:
+    """Tags of redacted secrets differ from store to store: they are left out."""
+    body = MARK.sub(_PLAIN, text.encode("utf-8", "replace"))
+    return kind, at, call_id, blake2b(body, digest_size=16).digest()
+
+
+def likeness_of(event: SessionEvent) -> Likeness:
+    """The likeness of a stored event."""
+    return likeness(event.kind, event.at, event.call_id, event.text or "")
+
+
+class Drafting:
+    """The events of one session on their way in; equal ones are numbered in their order."""
+
+    def __init__(self, flavor: str, redactor: Redactor, key: bytes, *, same_keys: bool) -> None:
+        self._flavor = flavor
+        self._redactor = redactor
+        self._key = key
+        self._same_keys = same_keys
+        self._numbers: Counter[int] = Counter()
+        self._turns: list[str] = []
+
+    def draft(self, line: EventLine) -> EventDraft:
+        """The event with every text of it clean."""
+        clean = self._redactor.redact_text
+        body = line.text.encode("utf-8", "replace")
+        tool = clean(line.tool) if line.tool else None
+        label = clean(line.label) if line.label else None
+        command = clean(line.command) if line.command else None
+        files = tuple(clean(file) for file in line.files)
+        redacted = (
+            self._redactor.redact_json(body)
+            if line.kind == "tool_call"
+            else self._redactor.redact(body)
+        )
+        return EventDraft(
+            pos=line.pos,
+            kind=line.kind,
+            origin=line.origin,
+            fingerprint=self._fingerprint(line, body),
+            body=redacted,
+            at=line.at,
+            tool=tool,
+            tool_class=line.tool_class,
+            call_id=clean(line.call_id) if line.call_id else None,
+            is_error=line.is_error,
+            exit_code=line.exit_code,
+            files=files,
+            command=command,
+            usage_key=None if line.response is None else self.response_key(line.response),
+            label=label,
+            index_text=index_text(
+                line.kind,
+                redacted.decode("utf-8", "replace"),
+                is_error=line.is_error,
+                tool=tool,
+                tool_class=line.tool_class,
+                command=command,
+                files=files,
+                label=label,
+            ),
+        )
+
+    def add_window(self, draft: EventDraft) -> None:
+        """Index a turn together with those before it."""
+        if is_turn(draft.kind) and draft.index_text:
+            draft.turn_text = window_text(draft.index_text, self._turns)
+            self._turns.append(draft.index_text)
+            del self._turns[:-BEFORE]
+
+    def response_key(self, told: str) -> int:
+        """The number of a response here; the same as in the logs where both stores share a key."""
+        if self._same_keys:
+            return from_hex(told)
+        return usage_fingerprint(self._key, "imported response", told)
+
+    def _fingerprint(self, line: EventLine, body: bytes) -> int:
+        """What reading the log would give, unless a secret or the time is missing."""
+        if line.at is None or MARK.search(body):
+            return usage_fingerprint(self._key, "imported event", line.mark)
+        base = event_fingerprint(
+            self._key, kind=line.kind, at=line.at, body=body, call_id=line.call_id, place=""
+        )
+        number = self._numbers[base]
+        self._numbers[base] += 1
+        return repeated(self._key, base, number)

@@ -1,0 +1,171 @@
+"""Writing an export: one line after the other, so that no session has to fit into memory."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from session_memory import __version__
+from session_memory.core.schema import Digest, Project, Session
+from session_memory.export.records import (
+    FORMAT,
+    KIND,
+    MANIFEST,
+    SESSIONS,
+    EventLine,
+    FactLine,
+    FileEntry,
+    Line,
+    Manifest,
+    SessionLine,
+    event_mark,
+    store_mark,
+    to_hex,
+    usage_line,
+)
+from session_memory.paths import open_private, write_private
+from session_memory.store.exchange import ExchangingStore, Origins
+from session_memory.store.values import ObservationQuery
+
+Progress = Callable[[int, int, str], None]
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """What to export, and when that is."""
+
+    sessions: tuple[Session, ...]
+    asked: dict[str, Any]
+    """The filter, as the user gave it."""
+    now_ms: int
+
+
+class Target(msgspec.Struct, frozen=True):
+    """The two files of an export."""
+
+    lines: Path
+    manifest: Path
+
+
+def target_of(path: Path) -> Target:
+    """A path that ends in .jsonl is the file of lines itself; any other is a directory."""
+    if path.suffix == ".jsonl":
+        return Target(path, path.with_name(f"{path.stem}.{MANIFEST}"))
+    return Target(path / SESSIONS, path / MANIFEST)
+
+
+def write_jsonl(store: ExchangingStore, target: Target, wish: Wish, progress: Progress) -> Manifest:
+    """Write the lines, then the manifest; what is cut off in between is no export."""
+    fresh = target.lines.with_name(f"{target.lines.name}.{os.getpid()}.new")
+    try:
+        with open_private(fresh, "xb") as stream:
+            written = _Written(stream)
+            for line in lines_of(store, wish.sessions, progress):
+                written.add(line)
+            stream.flush()
+            os.fsync(stream.fileno())
+        fresh.replace(target.lines)
+    finally:
+        fresh.unlink(missing_ok=True)
+    manifest = Manifest(
+        kind=KIND,
+        format=FORMAT,
+        version=__version__,
+        made_at=wish.now_ms,
+        store=store_mark(store.tag_key),
+        fingerprint_key=store.fingerprint_key.hex(),
+        files=(FileEntry(target.lines.name, written.size, written.hash.hexdigest()),),
+        counts=dict(written.counts),
+        asked=wish.asked,
+    )
+    write_private(target.manifest, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+    return manifest
+
+
+class _Written:
+    """A stream that knows what went into it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self.hash = hashlib.sha256()
+        self.size = 0
+        self.counts: Counter[str] = Counter(sessions=0, events=0, usages=0, observations=0)
+
+    def add(self, line: Line) -> None:
+        data = msgspec.json.encode(line) + b"\n"
+        self._stream.write(data)
+        self.hash.update(data)
+        self.size += len(data)
+        match line:
+            case SessionLine():
+                self.counts["sessions"] += 1
+                self.counts["usages"] += len(line.usages)
+                self.counts["observations"] += len(line.observations)
+            case EventLine():
+                self.counts["events"] += 1
+
+
+def lines_of(
+    store: ExchangingStore, sessions: tuple[Session, ...], progress: Progress
+) -> Iterator[Line]:
+    """Every session with its events behind it."""
+    projects = {project.id: project for project in store.projects()}
+    for number, session in enumerate(sessions):
+        progress(number, len(sessions), session.external_id)
+        yield from _session_lines(store, session, projects)
+
+
+def _session_lines(
+    store: ExchangingStore, session: Session, projects: dict[int, Project]
+) -> Iterator[Line]:
+    origins = store.exchange.origins(session.id)
+    order = {source: number for number, source in enumerate(origins.paths)}
+    asked = ObservationQuery(session=session.id, excluded=True)
+    yield SessionLine(
+        session=session,
+        project=None if session.project_id is None else projects.get(session.project_id),
+        logs=tuple(origins.paths.values()),
+        facts=tuple(FactLine(order[s], f.name, f.value, f.pos) for s, f in origins.facts),
+        notes=origins.notes,
+        usages=tuple(usage_line(usage) for usage in origins.usages),
+        digest=_unmarked(store.digest(session.id)),
+        evicted_digest=_unmarked(store.evicted_digest(session.id)),
+        observations=tuple(store.observations(asked)),
+        lasting=tuple(sorted(origins.lasting)),
+    )
+    yield from _event_lines(store, session, origins, order)
+
+
+def _event_lines(
+    store: ExchangingStore, session: Session, origins: Origins, order: dict[int, int]
+) -> Iterator[EventLine]:
+    for event in store.events(session.id, texts=True):
+        source, pos = event.source_ref or (0, 0)
+        response = origins.responses.get(event.id)
+        yield EventLine(
+            log=order[source],
+            pos=pos,
+            mark=event_mark(store.tag_key, event.fingerprint),
+            kind=event.kind,
+            origin=event.origin,
+            at=event.at,
+            tool=event.tool,
+            tool_class=event.tool_class,
+            call_id=event.call_id,
+            is_error=event.is_error,
+            exit_code=event.exit_code,
+            files=event.files,
+            command=event.command,
+            response=None if response is None else to_hex(response),
+            label=event.label,
+            text=event.text or "",
+        )
+
+
+def _unmarked(digest: Digest | None) -> Digest | None:
+    return None if digest is None else msgspec.structs.replace(digest, source_fingerprint="")

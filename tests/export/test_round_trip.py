@@ -1,0 +1,203 @@
+"""What was exported and imported is the same store, whatever agents wrote the logs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from tests.export.moving import bring, export, told
+from tests.invariants.broken import difference
+from tests.invariants.sessions import write_flavors
+from tests.invariants.test_any_way_in import BUILT
+
+from session_memory.core.spool import SpoolRecord
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.samples import write_samples
+from session_memory.testing.workspace import Workspace
+
+
+@pytest.mark.parametrize("flavor", sorted(BUILT))
+def test_an_empty_store_that_imports_everything_has_the_same_canonical_content(
+    here: Workspace, there: Workspace, flavor: str
+) -> None:
+    BUILT[flavor](here.flavor_home(flavor))
+    here.sweep()
+    taken = bring(there, export(here))
+    assert taken["new"] == len(here.dump()) > 0
+    assert difference(there.dump(), here.dump()) == []
+    assert there.findings() == []
+
+
+def test_importing_again_changes_nothing(here: Workspace, there: Workspace) -> None:
+    write_flavors(here)
+    here.sweep()
+    path = export(here)
+    first = bring(there, path)
+    before = there.dump()
+    again = bring(there, path)
+    assert (again["new"], again["grown"], again["events"]) == (0, 0, 0)
+    assert (again["known"], again["known_events"]) == (first["new"], first["events"])
+    assert there.dump() == before
+
+
+def test_importing_into_the_store_it_came_from_changes_nothing(here: Workspace) -> None:
+    write_samples(here.claude)
+    here.sweep()
+    before = here.dump()
+    taken = bring(here, export(here))
+    assert (taken["new"], taken["grown"], taken["events"]) == (0, 0, 0)
+    assert here.dump() == before
+
+
+def test_a_store_that_read_the_same_logs_itself_gains_nothing(
+    here: Workspace, there: Workspace
+) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    log = ClaudeLog(7)
+    log.prompt(f"use {secret} to fetch it")
+    log.run("curl", f"token {secret} refused", exit_code=1)
+    log.say("refused")
+    here.write(log)
+    there.write(log)
+    here.sweep()
+    there.sweep()
+    before = there.dump()
+    taken = bring(there, export(here))
+    assert (taken["known"], taken["new"], taken["grown"]) == (1, 0, 0)
+    assert there.dump() == before
+
+
+def test_logs_read_after_an_import_double_neither_events_nor_cost(
+    here: Workspace, there: Workspace
+) -> None:
+    write_samples(here.claude)
+    here.sweep()
+    bring(there, export(here))
+    write_samples(there.claude)  # the same logs in another home
+    there.sweep()
+    costs = {name: session.cost for name, session in here.sessions().items()}
+    assert {name: session.cost for name, session in there.sessions().items()} == costs
+    assert difference(there.dump(), here.dump()) == []
+
+
+def test_a_session_that_went_on_gets_only_what_is_new(here: Workspace, there: Workspace) -> None:
+    log = ClaudeLog(3)
+    log.prompt("first question")
+    log.say("first answer")
+    here.write(log)
+    here.sweep()
+    bring(there, export(here, "early"))
+    log.prompt("second question")
+    log.say("second answer")
+    here.write(log)
+    here.sweep()
+    taken = bring(there, export(here, "late"))
+    assert (taken["new"], taken["grown"], taken["events"]) == (0, 1, 2)
+    assert difference(there.dump(), here.dump()) == []
+    assert there.findings() == []
+
+
+def test_an_older_export_takes_nothing_away_from_a_session_that_went_on(
+    here: Workspace, there: Workspace
+) -> None:
+    log = ClaudeLog(3)
+    log.prompt("first question")
+    here.write(log)
+    here.sweep()
+    early = export(here)
+    log.say("the answer")
+    log.title("A better title")
+    there.write(log)
+    there.sweep()
+    before = there.dump()
+    assert bring(there, early)["known"] == 1
+    assert there.dump() == before
+
+
+def test_what_hooks_told_and_what_was_evicted_moves_along(
+    here: Workspace, there: Workspace
+) -> None:
+    write_samples(here.claude)
+    here.sweep()
+    with here.store() as store:
+        known = store.sessions_named() if hasattr(store, "sessions_named") else here.sessions()
+        name = sorted(known)[0]
+        store.live.note([SpoolRecord(id="1", at=5, kind="start", flavor="claude", session=name)])
+    here.set_retention(raw_soft_cap_bytes=1)
+    here.sweep()
+    states = {session.state for session in here.sessions().values()}
+    assert states == {"raw_evicted"}
+    bring(there, export(here))
+    assert difference(there.dump(), here.dump()) == []
+    assert there.findings() == []
+
+
+def test_a_session_whose_beginning_was_evicted_moves_along(
+    here: Workspace, there: Workspace
+) -> None:
+    log = ClaudeLog(9)
+    log.prompt("Decision: we keep the façade. Pending: write the test")
+    log.run("pytest -q", "1 failed", exit_code=1)
+    here.write(log)
+    here.set_retention(raw_soft_cap_bytes=1)
+    here.sweep()
+    assert here.session(log.session_id).state == "raw_evicted"
+    log.prompt("and now?")
+    log.say("Done: write the test")
+    here.write(log)
+    here.set_retention(raw_soft_cap_bytes=None)
+    here.sweep()
+    assert here.events(log.session_id) != []
+    assert here.session(log.session_id).event_count > len(here.events(log.session_id))
+    bring(there, export(here))
+    assert difference(there.dump(), here.dump()) == []
+    assert there.findings() == []
+
+
+def test_imported_text_is_found_by_search(here: Workspace, there: Workspace) -> None:
+    log = ClaudeLog(4)
+    log.prompt("why does the zebrawood planer stall?")
+    here.write(log)
+    here.sweep()
+    bring(there, export(here))
+    with there.store() as store:
+        assert len(store.search("zebrawood")) == 1
+
+
+def test_only_what_was_asked_for_is_exported(here: Workspace) -> None:
+    write_flavors(here, count=1)
+    here.sweep()
+    parent = next(s.external_id for s in here.sessions().values() if s.parent_external_id is None)
+    whole = told(here, "export", str(here.root / "all"))
+    part = told(here, "export", str(here.root / "one.jsonl"), "--session", parent)
+    assert 0 < part["sessions"] < whole["sessions"]
+    none = told(here, "export", str(here.root / "dry"), "--dry-run")
+    assert none["sessions"] == whole["sessions"]
+    assert not (here.root / "dry").exists()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_every_file_of_an_export_is_private(here: Workspace) -> None:
+    write_samples(here.claude)
+    here.sweep()
+    pages = export(here, "pages", "--format", "markdown")
+    for root in (export(here), pages):
+        assert stat.S_IMODE(root.stat().st_mode) == 0o700
+        assert {stat.S_IMODE(path.stat().st_mode) for path in root.iterdir()} == {0o600}
+
+
+def test_markdown_is_one_readable_file_for_each_session(here: Workspace, tmp_path: Path) -> None:
+    log = ClaudeLog(4)
+    log.prompt("show me ```\n# not a heading\n``` and \x1b[31mred")
+    log.title("A *bold* [title](x)")
+    here.write(log)
+    write_samples(here.claude)
+    here.sweep()
+    pages = export(here, "pages", "--format", "markdown")
+    assert len(list(pages.iterdir())) == len(here.sessions())
+    page = next(p for p in pages.iterdir() if log.session_id in p.name).read_text("utf-8")
+    assert "\n````text\nshow me ```\n# not a heading\n```" in page
+    assert page.startswith("# A \\*bold\\* \\[title\\](x)\n")
+    assert "\x1b" not in page
