@@ -12,10 +12,12 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.doctor_wiring import fix_all, wiring_checks
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
 from session_memory.cli.stores import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
 from session_memory.ingest.unfinished import is_marked
+from session_memory.install.check import Check
 from session_memory.store.place import check_place, file_system
 from session_memory.store.sqlite import SqliteStore
 
@@ -24,29 +26,30 @@ STALE_DAYS = 7
 DAY_MS = 86_400_000
 
 
-class Check(msgspec.Struct, frozen=True):
-    """One thing looked at."""
-
-    name: str
-    result: Literal["pass", "warn", "fail"]
-    detail: str
-    cure: str | None = None
-
-
 @click.command(name="doctor")
+@click.option("--fix", is_flag=True, help="Do what can be done without asking, then look again.")
+@click.option("--quick", is_flag=True, help="Start no hook, worker or server to try them.")
 @json_option
 @pass_app
-def command(app: App) -> int:
-    """Look at the store and its surroundings. Exit 0: all well, 3: warnings, 1: failures.
+def command(app: App, fix: bool, quick: bool) -> int:
+    """Look at the store, how agents are wired and what they run.
+
+    Exit 0: all well, 3: warnings, 1: failures. A made-up session is sent through hook, worker and search in a place that is thrown away, and
+    the MCP server is started once.
 
     \b
-    Example:
-      session-memory doctor --json
+    Examples:
+      session-memory doctor
+      session-memory doctor --fix
+      session-memory doctor --quick --json
     """
-    checks = list(_checks(app))
+    fixed = fix_all(app) if fix else []
+    checks = [*_checks(app), *wiring_checks(app, quick=quick)]
     if app.json:
-        emit_json({"checks": checks})
+        emit_json({"checks": checks, "fixed": fixed})
     else:
+        for text in fixed:
+            click.echo(f"fixed {one_line(text)}")
         for check in checks:
             click.echo(f"{check.result:<5} {check.name:<12} {one_line(check.detail)}")
             if check.cure and check.result != "pass":

@@ -1,0 +1,193 @@
+"""Trying the real thing in a place that is thrown away: an event noted, captured, found; and MCP.
+
+Nothing made up may enter the user's own store, so hook, worker and server run with a home of their
+own, as the processes agents would start.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import subprocess
+import tempfile
+import threading
+import time
+import uuid
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.install.check import Check
+from session_memory.install.ours import Ours
+from session_memory.store.sqlite import open_store
+
+TIMEOUT_S = 60
+SLOW_MS = 2000
+"""Claude Code's first question to a server is given up after 2.8 s."""
+KEPT = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP", "TMP")
+
+
+class StepError(Exception):
+    """A step that did not go well; the message says which."""
+
+
+def round_trip(ours: Ours, now: int) -> Check:
+    """Hook, spool, worker, search: one made-up session on the whole way."""
+    started = time.monotonic()
+    if not ours.hook_file.exists():
+        return Check("round trip", "warn", "there is no hook file to try", "session-memory init")
+    try:
+        with tempfile.TemporaryDirectory(prefix="session-memory-doctor-") as folder:
+            _travel(ours, Path(folder), now)
+    except (StepError, OSError, subprocess.SubprocessError) as error:
+        return Check("round trip", "fail", str(error), "session-memory init --yes")
+    spent = (time.monotonic() - started) * 1000
+    told = f"an event was noted, captured and found in {spent:.0f} ms"
+    return Check("round trip", "pass", told)
+
+
+def _travel(ours: Ours, folder: Path, now: int) -> None:
+    environ = _environ(folder)
+    word = f"roundtrip{uuid.uuid4().hex[:12]}"
+    session, transcript = _write_session(folder, word, now)
+    payload = {
+        "session_id": session,
+        "transcript_path": str(transcript),
+        "cwd": str(folder),
+        "hook_event_name": "SessionEnd",
+    }
+    hook = [ours.python, "-I", "-S", str(ours.hook_file), "SessionEnd", "claude"]
+    if _run(hook, environ, msgspec.json.encode(payload)) != 0:
+        raise StepError("the hook did not end well")
+    if not list((folder / "memory" / "state" / "spool").glob("*.json")):
+        raise StepError("the hook noted nothing")
+    worker = [ours.python, ours.isolation, "-m", "session_memory", "worker", "run"]
+    if _run(worker, environ) != 0:
+        raise StepError("the worker did not end well")
+    store = open_store(str(folder / "memory" / "data"), now, read_only=True)
+    try:
+        if not store.search(word, 1):
+            raise StepError("what was captured cannot be found")
+    finally:
+        store.close()
+
+
+def _write_session(folder: Path, word: str, now: int) -> tuple[str, Path]:
+    """A session of two lines, as Claude Code writes them."""
+    from session_memory.clock import iso
+
+    session = str(uuid.uuid4())
+    path = folder / "claude" / "projects" / "-doctor" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True)
+    common = {
+        "sessionId": session,
+        "timestamp": iso(now),
+        "cwd": str(folder),
+        "version": "2.1.325",
+        "isSidechain": False,
+        "userType": "external",
+    }
+    first, second = str(uuid.uuid4()), str(uuid.uuid4())
+    prompt = {"role": "user", "content": f"please remember {word}"}
+    reply = {
+        "id": f"msg_{second}",
+        "type": "message",
+        "role": "assistant",
+        "model": "doctor",
+        "content": [{"type": "text", "text": "I will."}],
+        "usage": {"input_tokens": 1, "output_tokens": 1},
+    }
+    rows: list[dict[str, Any]] = [
+        {**common, "type": "user", "uuid": first, "parentUuid": None, "message": prompt},
+        {**common, "type": "assistant", "uuid": second, "parentUuid": first, "message": reply},
+    ]
+    path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
+    return session, path
+
+
+def handshake(ours: Ours) -> Check:
+    """How long the server takes until an agent knows its tools."""
+    with tempfile.TemporaryDirectory(prefix="session-memory-doctor-") as folder:
+        command = [ours.python, ours.isolation, "-m", "session_memory", "mcp"]
+        started = time.monotonic()
+        try:
+            tools = _talk(command, Path(folder))
+        except (StepError, OSError) as error:
+            return Check("mcp", "fail", str(error), "session-memory mcp, to see why")
+        spent = (time.monotonic() - started) * 1000
+    told = f"{tools} tools listed {spent:.0f} ms after the start"
+    if spent > SLOW_MS:
+        return Check("mcp", "warn", told, "agents may start without our tools on a slow machine")
+    return Check("mcp", "pass", told)
+
+
+def _talk(command: list[str], folder: Path) -> int:
+    client = {"name": "session-memory-doctor", "version": "1"}
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}
+    lines: list[dict[str, Any]] = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    ]
+    process = subprocess.Popen(
+        command,
+        env=_environ(folder),
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert process.stdin is not None
+        process.stdin.write(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
+        process.stdin.flush()
+        return _tools(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _tools(process: subprocess.Popen[bytes]) -> int:
+    """The number of tools in the second answer."""
+    answers: queue.Queue[bytes] = queue.Queue()
+    stream = process.stdout
+    assert stream is not None
+    threading.Thread(
+        target=lambda: [answers.put(line) for line in iter(stream.readline, b"")], daemon=True
+    ).start()
+    deadline = time.monotonic() + TIMEOUT_S / 2
+    while time.monotonic() < deadline:
+        try:
+            line = answers.get(timeout=0.2)
+        except queue.Empty:
+            if process.poll() is not None:
+                raise StepError("the server ended before it answered") from None
+            continue
+        try:
+            answer = msgspec.json.decode(line, type=dict[str, Any])
+        except msgspec.DecodeError:
+            raise StepError("the server wrote something that is no answer") from None
+        if answer.get("id") == 2:
+            return len(answer.get("result", {}).get("tools", []))
+    raise StepError("the server did not answer in time")
+
+
+def _environ(folder: Path) -> dict[str, str]:
+    """A home that holds nothing, so that no log and no setting of the user comes in."""
+    home = folder / "home"
+    home.mkdir(exist_ok=True)
+    return {
+        **{name: os.environ[name] for name in KEPT if name in os.environ},
+        "HOME": str(home),
+        "USERPROFILE": str(home),
+        "SESSION_MEMORY_HOME": str(folder / "memory"),
+        "CLAUDE_CONFIG_DIR": str(folder / "claude"),
+    }
+
+
+def _run(command: list[str], environ: dict[str, str], data: bytes = b"") -> int:
+    done = subprocess.run(
+        command, env=environ, input=data, capture_output=True, timeout=TIMEOUT_S, check=False
+    )
+    return done.returncode
