@@ -71,7 +71,9 @@ def _object(answer: Json, name: str) -> Json:
 
 
 def _facts(seen: Json, names: tuple[str, ...]) -> str:
-    return "".join(f" {name}={_word(seen[name])}" for name in names if name in seen)
+    return "".join(
+        f" {name}={_word(seen[name])}" for name in names if seen.get(name) != {} and name in seen
+    )
 
 
 def _word(value: object) -> str:

@@ -15,12 +15,12 @@ Json = dict[str, Any]
 def fit(answer: Json, room: int = ANSWER_BYTES) -> Json:
     """The same answer, or one whose longest lists end earlier and which says by how much.
 
-    Lists stand in order of worth, so what goes is what matters least; `left_out` counts it.
+    First goes what costs no fact: fields of items that say nothing, or the same in all of them.
+    Lists stand in order of worth, so what goes then is what matters least; `left_out` counts it.
     """
     if _size(answer) <= room:
         return answer
-    # First what says nothing: a field that is null or an empty list in one of many items.
-    shrunk = cast("Json", _without_nothing(answer, 0))
+    shrunk = _shared(cast("Json", _without_nothing(answer, 0)))
     left_out: dict[str, int] = {}
     while _size(shrunk) > room:
         name, longest = max(
@@ -54,6 +54,21 @@ def _without_nothing(value: object, depth: int) -> object:
     if isinstance(value, list):
         return [_without_nothing(one, depth + 1) for one in cast("list[object]", value)]
     return value
+
+
+def _shared(answer: Json) -> Json:
+    """What all items say alike is said once, in `items_share`."""
+    items = cast("list[Json]", answer.get("items") or [])
+    if len(items) < 2 or not all(isinstance(item, dict) for item in items):
+        return answer
+    first, *others = items
+    alike = {
+        name: value
+        for name, value in first.items()
+        if all(name in other and other[name] == value for other in others)
+    }
+    short = [{name: one for name, one in item.items() if name not in alike} for item in items]
+    return {**answer, "items": short, "items_share": alike}
 
 
 def _lists(value: object, path: str) -> Iterator[tuple[str, list[object]]]:

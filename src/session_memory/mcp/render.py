@@ -23,10 +23,10 @@ PRODUCT = "session-memory"
 
 def structured(answer: object) -> Json:
     """An object at the root, whatever the answer is (DIE-02)."""
-    plain: object = msgspec.to_builtins(answer, str_keys=True)
+    plain: object = msgspec.json.decode(msgspec.json.encode(answer))
     if isinstance(plain, dict):
         return fit(cast("Json", plain))
-    if isinstance(plain, list | tuple):
+    if isinstance(plain, list):
         items = list(cast("list[object]", plain))
         return fit({"items": items, "count": len(items)})
     return {"value": plain}
