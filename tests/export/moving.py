@@ -25,7 +25,7 @@ def run(space: Workspace, *arguments: str) -> tuple[int, str, str]:
 def told(space: Workspace, *arguments: str) -> dict[str, Any]:
     """What a command that must succeed says as JSON."""
     code, out, err = run(space, *arguments, "--json")
-    assert (code, err) == (0, "")
+    assert (err, code) == ("", 0)
     return json.loads(out)
 
 

@@ -122,9 +122,10 @@ def test_what_hooks_told_and_what_was_evicted_moves_along(
     write_samples(here.claude)
     here.sweep()
     with here.store() as store:
-        known = store.sessions_named() if hasattr(store, "sessions_named") else here.sessions()
-        name = sorted(known)[0]
-        store.live.note([SpoolRecord(id="1", at=5, kind="start", flavor="claude", session=name)])
+        name = sorted(here.sessions())[0]
+        told_by_hook = SpoolRecord("1", 5, "claude", "SessionStart", session=name, model="m")
+        store.live.note([told_by_hook])
+    assert here.session(name).metadata["hook_model"] == "m"
     here.set_retention(raw_soft_cap_bytes=1)
     here.sweep()
     states = {session.state for session in here.sessions().values()}
@@ -147,7 +148,7 @@ def test_a_session_whose_beginning_was_evicted_moves_along(
     log.prompt("and now?")
     log.say("Done: write the test")
     here.write(log)
-    here.set_retention(raw_soft_cap_bytes=None)
+    here.set_retention(raw_soft_cap_bytes=1 << 30)
     here.sweep()
     assert here.events(log.session_id) != []
     assert here.session(log.session_id).event_count > len(here.events(log.session_id))

@@ -233,7 +233,8 @@ class _Taking:
         handle = self._written(open_)
         self._writer.note_shared(shared)
         for log, group in new.items():
-            source = self._writer.source(open_.line.session.flavor, open_.line.logs[log])
+            path = self._clean(open_.line.logs[log])
+            source = self._writer.source(open_.line.session.flavor, path)
             self._writer.append(handle, source, group)
         if self._bytes >= COMMIT_BYTES:  # a long session: what is here so far is sound by itself
             self._settle()
@@ -257,7 +258,7 @@ class _Taking:
             return handle
         open_.handle = handle
         self._touched[handle.id] = line
-        sources = [self._writer.source(told.flavor, path) for path in line.logs]
+        sources = [self._writer.source(told.flavor, self._clean(path)) for path in line.logs]
         for source in sources:
             self._writer.link(handle, source)
         for fact in line.facts:
