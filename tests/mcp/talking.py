@@ -6,8 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from session_memory.mcp.runtime import Options, Runtime
@@ -34,19 +33,12 @@ def hello(name: str = "codex-mcp-client", version: str = "2025-06-18") -> Json:
 class Talk:
     """A conversation with a real server process over its pipes."""
 
-    def __init__(
-        self,
-        *options: str,
-        cwd: Path | None = None,
-        environ: Mapping[str, str] | None = None,
-    ) -> None:
+    def __init__(self, *options: str, command: Sequence[str] = COMMAND) -> None:
         self.process = subprocess.Popen(
-            [*COMMAND, *options],
+            [*command, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            cwd=cwd,
-            env={**os.environ, **(environ or {})},
         )
         self.heard: list[bytes] = []
         self._number = 0
