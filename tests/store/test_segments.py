@@ -264,3 +264,27 @@ def test_deleting_says_how_many_there_were(folder: DirectorySegments) -> None:
     assert sorted(folder.names()) == sorted(names)
     assert folder.delete([names[0], names[0], names[2]]) == 2
     assert list(folder.names()) == [names[1]]
+
+
+def test_what_was_just_written_is_read_without_its_file(folder: DirectorySegments) -> None:
+    reader = SegmentReader(folder)
+    packed = pack(1, b"a text just written")
+    reader.keep(packed.name, b"a text just written")
+    assert reader.text(packed.name, 2, 4) == b"text"  # it was never put
+    with pytest.raises(StoreDamaged):
+        reader.text(packed.name, 2, 400)
+    reader.let_go()
+    with pytest.raises(StoreDamaged):
+        reader.text(packed.name, 2, 4)
+
+
+def test_only_so_much_is_kept_at_hand(
+    folder: DirectorySegments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SegmentReader, "FRESH_BYTES", 8)
+    reader = SegmentReader(folder)
+    reader.keep("1-small", b"sixsix")
+    reader.keep("1-large", b"too much")
+    assert reader.text("1-small", 0, 3) == b"six"
+    with pytest.raises(StoreDamaged):
+        reader.text("1-large", 0, 3)

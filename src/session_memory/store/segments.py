@@ -134,19 +134,36 @@ class SegmentReader:
     """Reads texts out of segments, keeping the last few blocks: events are read in runs."""
 
     KEEP = 16
+    FRESH_BYTES = 16 * 1024 * 1024
 
     def __init__(self, store: SegmentStore) -> None:
-        self._store = store
+        self.store = store
         self._directories: dict[str, _Directory] = {}
         self._blocks: dict[tuple[str, int], bytes] = {}
+        self._fresh: dict[str, bytes] = {}
+        self._fresh_bytes = 0
+
+    def keep(self, name: str, text: bytes) -> None:
+        """Have the text of a segment at hand that was just written: it is distilled next."""
+        if self._fresh_bytes + len(text) <= self.FRESH_BYTES:
+            self._fresh[name] = text
+            self._fresh_bytes += len(text)
+
+    def let_go(self) -> None:
+        """Read from the files again what was kept at hand."""
+        self._fresh.clear()
+        self._fresh_bytes = 0
 
     def text(self, name: str, offset: int, length: int) -> bytes:
         """The bytes at `offset` of a segment's text."""
         if length == 0:
             return b""
+        fresh = self._fresh.get(name)
+        if fresh is not None and 0 <= offset <= len(fresh) - length:
+            return fresh[offset : offset + length]
         directory = self._directories.get(name)
         if directory is None:
-            directory = _directory(self._store, name)
+            directory = _directory(self.store, name)
             if len(self._directories) > self.KEEP:
                 self._directories.clear()
             self._directories[name] = directory
@@ -161,7 +178,7 @@ class SegmentReader:
     def _block(self, name: str, directory: _Directory, index: int) -> bytes:
         block = self._blocks.get((name, index))
         if block is None:
-            data = self._store.read_range(name, directory.starts[index], directory.lengths[index])
+            data = self.store.read_range(name, directory.starts[index], directory.lengths[index])
             try:
                 block = bytes(_zstd().decompress(data))
             except _zstd().ZstdError as error:

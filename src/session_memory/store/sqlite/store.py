@@ -136,7 +136,7 @@ class SqliteStore(ForgetFace):
         """See store.port.Store."""
         from session_memory.store.sqlite.writer import SqliteWriter  # 20 ms that readers save
 
-        writer = SqliteWriter(self._db, self.segments, self.fingerprint_key, self._now)
+        writer = SqliteWriter(self._db, self._reader, self.fingerprint_key, self._now)
         try:
             writer.begin()
             yield writer

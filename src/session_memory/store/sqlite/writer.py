@@ -20,7 +20,7 @@ from session_memory.core.schema import OBSERVER_VERSION, Digest, Observation, Us
 from session_memory.core.worth import labels
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
-from session_memory.store.segments import Packed, SegmentReader, SegmentStore, pack
+from session_memory.store.segments import Packed, SegmentReader, pack
 from session_memory.store.sqlite import copies, pricing, statements
 from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
@@ -47,10 +47,10 @@ class SqliteWriter:
     """See store.port.Writer."""
 
     def __init__(
-        self, connection: Database, segments: SegmentStore, key: bytes, now_ms: int
+        self, connection: Database, reader: SegmentReader, key: bytes, now_ms: int
     ) -> None:
         self._db = connection
-        self._segments = segments
+        self._reader = reader
         self._key = key
         self._now = now_ms
         self._forgotten: set[int] = set()
@@ -84,6 +84,7 @@ class SqliteWriter:
     def finish(self) -> None:
         """Commit for good."""
         self._flush_sessions()
+        self._reader.let_go()
         self._db.execute("COMMIT")
 
     def rollback(self) -> None:
@@ -93,10 +94,13 @@ class SqliteWriter:
 
     def _flush_sessions(self) -> None:
         packed: list[Packed] = []
+        self._reader.let_go()
         for state in self._open.values():
             if state.bodies:
-                segment = pack(state.handle.id, b"".join(state.bodies))
+                text = b"".join(state.bodies)
+                segment = pack(state.handle.id, text)
                 packed.append(segment)
+                self._reader.keep(segment.name, text)
                 self._db.execute(
                     "INSERT INTO segment (id, session_id, name, bytes, text_bytes, hash)"
                     " VALUES (?, ?, ?, ?, ?, ?)",
@@ -118,7 +122,7 @@ class SqliteWriter:
                 )
                 state.added = state.index_bytes = 0
         try:
-            self._segments.put(packed)
+            self._reader.store.put(packed)
         except OSError as error:
             raise StoreError(
                 f"cannot write session texts: {error.strerror}",
@@ -309,7 +313,6 @@ class SqliteWriter:
 
     def last_turns(self, session: SessionHandle, count: int) -> list[str]:
         """See store.port.Writer."""
-        reader = SegmentReader(self._segments)
         turns: list[str] = []
         for name, at, length in rows(
             self._db,
@@ -318,7 +321,7 @@ class SqliteWriter:
             " WHERE e.id BETWEEN ? AND ? AND e.indexed = 2 ORDER BY e.id DESC LIMIT ?",
             (*event_range(session.id), count),
         ):
-            turns.append(reader.text(name, at, length).decode("utf-8", "replace"))
+            turns.append(self._reader.text(name, at, length).decode("utf-8", "replace"))
         return turns[::-1]
 
     # facts and usage
