@@ -6,12 +6,14 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from session_memory.memory.consolidate import Done, Stage, consolidate
 from session_memory.memory.extract import Around, Report, extract
+from session_memory.memory.layout import memory_root
 from session_memory.memory.loading import Wanted
 from session_memory.memory.log import MemoryLog, read_log
-from session_memory.model.port import Model
+from session_memory.model.port import Model, Request
 from session_memory.redact import Redactor
-from session_memory.store.memories import Trace
+from session_memory.store.memories import Claim, Trace
 from session_memory.store.port import Store
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
@@ -33,6 +35,23 @@ Reusable knowledge:
 Pointers and references (annotate why each item matters):
 - parse.py: the parser"""
 SUMMARY = "Parser fixed in parse.py; verify with pytest -q."
+
+
+SHOP = "/work/shop"
+
+
+def writes(text: str = "# Memory\n\n- run pytest -q\n", **files: str) -> Callable[[Request], str]:
+    """An agent that writes MEMORY.md, and other files by path, into its folder."""
+
+    def wrote(request: Request) -> str:
+        assert request.folder is not None
+        for name, content in {"MEMORY.md": text, **files}.items():
+            path = Path(request.folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content)
+        return "written"
+
+    return wrote
 
 
 def answer(trace: str = GOOD, summary: str = SUMMARY) -> str:
@@ -83,6 +102,27 @@ class Bench:
     def extract(self, model: Model | None = None, **wanted: object) -> Report:
         with self.space.store() as store:
             return extract(store, self.around(model), Wanted(**wanted))  # pyright: ignore[reportArgumentType]
+
+    def stage(self, model: Model | None = None, **changes: object) -> Stage:
+        around = changes.pop("around", None) or self.around(model)
+        return Stage(around, lambda: self.space.now, **changes)  # pyright: ignore[reportArgumentType]
+
+    def consolidate(
+        self, model: Model | None = None, *roots: str, owner: str = "session-1", **changes: object
+    ) -> list[Done]:
+        with self.space.store() as store:
+            claims = [Claim(root, owner) for root in roots or (SHOP,)]
+            return consolidate(store, self.stage(model, **changes), claims)
+
+    def folder(self, root: str = SHOP) -> Path:
+        return memory_root(self.data, root)
+
+    def page(self, root: str = SHOP) -> str:
+        return (self.folder(root) / "MEMORY.md").read_text()
+
+    def locks(self) -> list[str]:
+        with self.space.store() as store:
+            return [held.owner for held in store.memories.held()]
 
     def swept(self) -> Bench:
         self.space.sweep()

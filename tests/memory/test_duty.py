@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.memory.remembering import Bench, answer, no_model, unasked
+from tests.memory.remembering import Bench, answer, no_model, unasked, writes
 
 from session_memory.core.spool import SpoolRecord
 from session_memory.errors import ModelUnavailable
@@ -62,8 +62,10 @@ def test_a_start_only_leaves_a_note_and_the_worker_does_the_rest(bench: Bench) -
     bench.swept()
     start(bench, current)
     assert bench.files() == []  # nothing happens where the agent waits
-    report = work(bench, lambda _store: ScriptedModel([answer()] * 2))
-    assert (report.jobs_done, report.jobs_failed) == (1, 0)
+    model = ScriptedModel([answer(), writes()])
+    report = work(bench, lambda _store: model)
+    assert (report.jobs_done, report.jobs_failed) == (2, 0)  # its trace, then MEMORY.md
+    assert "run pytest -q" in bench.page()
     assert set(bench.traces()) == {done.session_id}  # the session at work is not over
     with bench.space.store() as store:
         assert store.jobs.all() == []

@@ -92,7 +92,10 @@ def test_forget_removes_one_trace(shell: Shell) -> None:
     shell.run("forget", name, "--dry-run")
     assert len(shell.bench.files()) == 10
     shell.run("forget", name)
-    assert len(shell.bench.files()) == 9 and name not in shell.bench.traces()
+    traces = [path for path in shell.bench.files() if path.parent.name == "trace_summaries"]
+    assert len(traces) == 9 and name not in shell.bench.traces()
+    page = shell.bench.page()  # made again without it, at once
+    assert name not in page and traces[0].name in page
     assert shell.json("extract", "--now")["candidates"] == 0
     assert "removed by the user" in shell.run("status")
 

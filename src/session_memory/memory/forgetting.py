@@ -122,9 +122,10 @@ def drop_made(folder: Path) -> None:
     """
     for name in _MADE_OF_TRACES:
         path = folder / name
-        yours = "" if not _is_plain(path) else yours_in(path.read_text("utf-8", "replace"))
+        text = path.read_bytes().decode("utf-8", "surrogateescape") if _is_plain(path) else ""
+        yours = yours_in(text)
         if yours:
-            write_private(path, page_of(yours).encode())
+            write_private(path, page_of(yours).encode("utf-8", "surrogateescape"))
             continue
         with contextlib.suppress(FileNotFoundError):
             path.unlink()

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from pathlib import Path
 
 from session_memory.core.injection import Section
 from session_memory.core.own_text import PACK_BEGIN, PACK_END
 from session_memory.core.safe_text import fence, stripped
-from session_memory.memory.layout import MEMORY, SUMMARY, memory_root
+from session_memory.memory.layout import MEMORY, SUMMARY, YOURS_BEGIN, memory_root
+from session_memory.memory.yours import yours_in
 
 MAX_CHARS = 4_000
 READ_BYTES = 256 * 1024
+_COMMENT = re.compile(r"^<!--.*?-->\n?", re.M)
+_CITED = re.compile(r" \[e:\d{1,18}\]")
 
 
 def sections_for(data: Path, root: str) -> tuple[Section, ...]:
     """The section of a project, or none where nothing is remembered of it."""
     folder = memory_root(data, root)
-    text = _read(folder / MEMORY) or _read(folder / SUMMARY)
+    text = compact(_read(folder / MEMORY)) or _read(folder / SUMMARY)
     if not text:
         return ()
     head = "What earlier sessions in this project left behind; check it before you rely on it."
@@ -27,6 +31,16 @@ def sections_for(data: Path, root: str) -> tuple[Section, ...]:
     room = MAX_CHARS - len(head) - len(path) - len(fence("", mark, "memory")) - 80
     inside = fence(_fitted(text, room), mark, "memory")
     return (Section("memory", f"{PACK_BEGIN}>\n{head}\n{inside}\n{path}\n{PACK_END}"),)
+
+
+def compact(page: str) -> str:
+    """A MEMORY.md as a session needs it: the user's part first, no marks, no list of sources."""
+    yours = yours_in(page).strip()
+    made = _COMMENT.sub("", page.partition(YOURS_BEGIN)[0]).partition("\n## Traces\n")[0]
+    made = _CITED.sub("", made).strip()
+    if made == "# Memory":
+        made = ""
+    return "\n\n".join(part for part in (yours, made) if part)
 
 
 def _read(path: Path) -> str:
