@@ -126,6 +126,7 @@ class Journal(msgspec.Struct, frozen=True):
     min_turns_compaction: int = 5
     attempts: int = 3
     retry_seconds: int = 2
+    compile_timeout_seconds: int = 1200
 
 
 class Distribute(msgspec.Struct, frozen=True):
@@ -215,6 +216,7 @@ KINDS: dict[str, Kind] = {
     "journal.min_turns_compaction": "count",
     "journal.attempts": "count",
     "journal.retry_seconds": "count",
+    "journal.compile_timeout_seconds": "count",
 }
 PLAIN: dict[str, type[msgspec.Struct]] = {
     "store": StoreConfig,

@@ -128,6 +128,18 @@ def entries(text: str) -> list[Entry]:
     ]
 
 
+def entry_ends(data: bytes) -> list[int]:
+    """Offsets in a log's bytes at which an entry is over."""
+    text = data.decode("utf-8", "surrogateescape")
+    ends: list[int] = []
+    here = offset = 0
+    for found in _ENTRY.finditer(text):
+        offset += len(text[here : found.end()].encode("utf-8", "surrogateescape"))
+        here = found.end()
+        ends.append(offset)
+    return ends
+
+
 def without_last_maintenance(text: str) -> str | None:
     """The log without its last entry, if that only says that there was nothing; else None."""
     last = next(iter(deque(_ENTRY.finditer(text), maxlen=1)), None)

@@ -19,9 +19,18 @@ from session_memory.core.schema import Session
 from session_memory.core.spool import SpoolRecord
 from session_memory.errors import StoreError
 from session_memory.journal.cleaning import cleaner, make_redactor
+from session_memory.journal.compile import CompileFailedError, chosen, compile_logs, told
 from session_memory.journal.context import make_context, turns_of_session, write_context
 from session_memory.journal.flush import Outcome, flush, guard
-from session_memory.journal.knowing import Desk, Opening, around, project_root, session_named
+from session_memory.journal.knowing import (
+    Desk,
+    Opening,
+    around,
+    project_root,
+    session_named,
+    tools_of,
+)
+from session_memory.journal.log import FlushLog
 from session_memory.journal.spawn import compile_command
 from session_memory.paths import Paths
 from session_memory.settings import Config
@@ -62,7 +71,8 @@ def handlers(paths: Paths, config: Config, clock: Clock, open_model: Opening) ->
     if not config.journal.enabled:
         return {}
     guard()
-    return {FLUSH: partial(_flush_job, _Duty(paths.data, config, clock, open_model))}
+    duty = _Duty(paths.data, config, clock, open_model)
+    return {FLUSH: partial(_flush_job, duty), COMPILE: partial(_compile_job, duty)}
 
 
 class _Duty(msgspec.Struct, frozen=True):
@@ -71,17 +81,46 @@ class _Duty(msgspec.Struct, frozen=True):
     clock: Clock
     open_model: Opening
 
+    def desk(self, store: Store) -> Desk:
+        """What a job needs, with the store's own rules."""
+        clean = cleaner(make_redactor(store.tag_key, self.config.redact))
+        return Desk(self.data, self.config, self.clock, store, self.open_model(store), clean)
+
 
 def _flush_job(duty: _Duty, store: Store, job: Job, token: str) -> None:
     """Flush, then end the job: a failed flush has kept its context, which is tried again later."""
     if job.session_id is not None:
-        clean = cleaner(make_redactor(store.tag_key, duty.config.redact))
-        model = duty.open_model(store)
-        desk = Desk(duty.data, duty.config, duty.clock, store, model, clean)
         try:
-            flush_session(desk, store.session(job.session_id), job.key.partition(" ")[0], job.input)
+            flush_session(
+                duty.desk(store),
+                store.session(job.session_id),
+                job.key.partition(" ")[0],
+                job.input,
+            )
         except OSError as error:
             raise StoreError(f"the journal cannot be written: {error}") from error
+    with store.jobs.completing(job, token):
+        pass
+
+
+def _compile_job(duty: _Duty, store: Store, job: Job, token: str) -> None:
+    """Compile what the gate let through, or grew since; a log that fails makes the job fail."""
+    desk = duty.desk(store)
+    place = desk.place(job.key)
+
+    def alive() -> None:
+        store.jobs.heartbeat(job, token, duty.clock())
+
+    log = FlushLog(place.compile_log, duty.clock, desk.clean)
+    tools = tools_of(desk, place, log.warning, alive)
+    try:
+        report = compile_logs(tools, chosen(tools))
+    except OSError as error:
+        raise StoreError(f"the journal cannot be compiled: {error}") from error
+    for line in told(report):
+        log.info(line)
+    if report.failed:
+        raise CompileFailedError("; ".join(f"{k}: {v}" for k, v in report.failed.items()))
     with store.jobs.completing(job, token):
         pass
 

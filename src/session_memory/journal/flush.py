@@ -44,6 +44,8 @@ class Around(msgspec.Struct, frozen=True):
     """Has logs compiled; None where there is no program for it."""
     upto: Callable[[str], int | None] = lambda _session: None
     """Up to when the session was read; noted with the flush."""
+    spoken: Callable[[str], int | None] = lambda _session: None
+    """When the session last spoke: its entry stands under that time, however late it is flushed."""
     sleep: Callable[[float], None] = time.sleep
     patience: Patience = Patience()
     interval_min: int = 60
@@ -148,7 +150,8 @@ def _save(context: _Context, around: Around) -> daily.Entry | None:
         return saved
     made = _entry(context, key, around)
     if made is not None:
-        daily.append_entry(around.place, made, around.clock())
+        now = around.clock()
+        daily.append_entry(around.place, made, min(now, around.spoken(context.session) or now))
     return made
 
 

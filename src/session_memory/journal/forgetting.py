@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
+from session_memory.journal.articles import KINDS
 from session_memory.journal.context import file_name
-from session_memory.journal.daily import content_spans, days, without_sessions
+from session_memory.journal.daily import content_spans, days, entries, without_sessions
 from session_memory.journal.files import (
     atomic_write_text,
     held,
@@ -17,12 +19,13 @@ from session_memory.journal.files import (
     remove_leftovers,
     save_json,
 )
+from session_memory.journal.knowledge import read_shelf, tending
 from session_memory.journal.pending import read_waiting
 from session_memory.journal.place import Place, all_places
 from session_memory.journal.recent import read_recent
+from session_memory.journal.unlearning import FORGOTTEN, drop, unlearn
 
 Edit = Callable[[str], str]
-FORGOTTEN = "[FORGOTTEN]"
 
 
 def forget_sessions(data: Path, vault: str, sessions: Collection[str], now: int) -> int:
@@ -41,16 +44,33 @@ def forget_text(data: Path, vault: str, text: str, *, ignore_case: bool = False)
     return rewrite(data, vault, lambda found: pattern.sub(FORGOTTEN, found))
 
 
-def rewrite(data: Path, vault: str, edit: Edit) -> int:
+def rewrite(data: Path, vault: str, edit: Edit, now: int = 0) -> int:
     """Pass every text of every journal through `edit`, such as today's redaction rules."""
     changed = 0
     for place in all_places(data, vault):
-        with held(place.lock("flush"), "a flush"), held(place.lock("daily"), "a writer"):
-            remove_leftovers(place.daily, place.work, place.contexts)
+        with _alone(place):
+            titles = {path: one.title for path, one in read_shelf(place).articles.items()}
             for path, after in _edits(place, edit):
                 atomic_write_text(path, after)
                 changed += 1
+            # The names of files cannot be edited like their text: such an article is made anew.
+            renamed = {path for path, title in titles.items() if edit(title) != title}
+            if renamed:
+                drop(place, renamed, now)
     return changed
+
+
+@contextmanager
+def _alone(place: Place) -> Generator[None]:
+    """No flush, no compile and no question at work in a journal; leftovers of killed ones gone."""
+    with (
+        held(place.lock("flush"), "a flush"),
+        held(place.lock("daily"), "a writer"),
+        tending(place),
+    ):
+        folders = (place.knowledge, *(place.knowledge / kind for kind in KINDS), place.reports)
+        remove_leftovers(place.root, place.daily, place.work, place.contexts, *folders)
+        yield
 
 
 def count_edits(data: Path, vault: str, edit: Edit) -> int:
@@ -60,8 +80,9 @@ def count_edits(data: Path, vault: str, edit: Edit) -> int:
 
 def _forget_in(place: Place, gone: Collection[str], now: int) -> int:
     changed = 0
-    with held(place.lock("flush"), "a flush"), held(place.lock("daily"), "a writer"):
-        remove_leftovers(place.daily, place.work, place.contexts)
+    with _alone(place):
+        # Articles first: while the entries are there, so is the way to what they left.
+        changed += _forget_learnt(place, gone, now)
         for path in days(place):
             text = read_text(path) or ""
             left = without_sessions(text, gone)
@@ -74,6 +95,17 @@ def _forget_in(place: Place, gone: Collection[str], now: int) -> int:
             for path in (*place.work.glob("*.log*"), *place.work.glob("*.corrupt-*")):
                 path.unlink(missing_ok=True)
     return changed
+
+
+def _forget_learnt(place: Place, gone: Collection[str], now: int) -> int:
+    """Take out of the knowledge base what the entries of sessions left there."""
+    keys: set[str] = set()
+    touched: set[str] = set()
+    for path in days(place):
+        found = {one.key for one in entries(read_text(path) or "") if one.session in gone}
+        keys |= found
+        touched |= {path.name} if found else set()
+    return unlearn(place, keys, touched, now) if keys else 0
 
 
 def _forget_waiting(place: Place, gone: Collection[str], now: int) -> int:

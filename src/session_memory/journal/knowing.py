@@ -12,9 +12,12 @@ from session_memory.clock import Clock
 from session_memory.core.schema import Session
 from session_memory.errors import Ambiguous, NotFound
 from session_memory.journal.answer import Patience, Write, model_writer
+from session_memory.journal.asking import Asker
 from session_memory.journal.cleaning import Clean
+from session_memory.journal.compile import Tools
 from session_memory.journal.context import turns_in
 from session_memory.journal.distil import Known, entry_text, known_from_turns
+from session_memory.journal.files import Warn
 from session_memory.journal.flush import Around, Compile
 from session_memory.journal.place import Place, model_lock, place_of
 from session_memory.journal.recent import covered_until, read_recent
@@ -49,10 +52,20 @@ def around(desk: Desk, place: Place, compile_with: Compile | None) -> Around:
         clean=desk.clean,
         compile=compile_with,
         upto=lambda session: known_of(desk.store, session).upto,
+        spoken=lambda session: _last_spoken(desk.store, session),
         patience=Patience(settings.attempts, float(settings.retry_seconds)),
         interval_min=settings.compile_interval_minutes,
         environ=os.environ,
     )
+
+
+def tools_of(
+    desk: Desk, place: Place, warn: Warn, alive: Callable[[], object] = lambda: None
+) -> Tools:
+    """Everything a compile, a question or a lint of this place needs."""
+    seconds = float(desk.config.journal.compile_timeout_seconds)
+    asker = Asker(desk.model, model_lock(desk.data), seconds, alive) if desk.model else None
+    return Tools(place, desk.clock, desk.clean, asker, warn)
 
 
 def _writer(desk: Desk, place: Place) -> Write:
@@ -77,6 +90,11 @@ def known_of(store: Store | None, session: str) -> Known:
         return Known()
     observations = store.observations(ObservationQuery(session=found.id))
     return Known(tuple(observations), store.digest(found.id))
+
+
+def _last_spoken(store: Store | None, session: str) -> int | None:
+    found = session_named(store, session) if store is not None else None
+    return found.ended_at if found else None
 
 
 def session_named(store: Store, name: str, flavor: str | None = None) -> Session | None:

@@ -14,9 +14,10 @@ from session_memory.core.disk_tree import DiskTree
 from session_memory.core.repository import resolve_repo
 from session_memory.errors import SessionMemoryError, StoreError
 from session_memory.journal.cleaning import cleaner, make_redactor
+from session_memory.journal.compile import Report, Wish, chosen, compile_logs, told
 from session_memory.journal.context import make_context, turns_of_transcript, write_context
 from session_memory.journal.flush import Around, flush
-from session_memory.journal.knowing import Desk
+from session_memory.journal.knowing import Desk, tools_of
 from session_memory.journal.knowing import around as around_of
 from session_memory.journal.log import FlushLog
 from session_memory.journal.place import place_of
@@ -50,6 +51,27 @@ def run(arguments: list[str]) -> int:
         bare.error(f"Flush failed: {type(error).__name__}", cause=error)
         return 1
     return 0
+
+
+def run_compile(root: str, wish: Wish) -> int:
+    """Compile the journal of a project and say what came of it; returns the exit code."""
+    os.umask(0o077)
+    try:
+        loaded = load(None, os.environ, None, str(Path.home()))
+        paths = find_paths(os.environ)
+        store_path = loaded.config.store.path
+        paths = paths.with_store(Path(store_path)) if store_path else paths
+        with desk(paths, loaded.config) as found:
+            tools = tools_of(found, found.place(root), print)
+            names = chosen(tools, everything=wish.everything, file=wish.file)
+            whole = wish.everything
+            report = Report() if wish.dry_run else compile_logs(tools, names, whole=whole)
+    except (OSError, SessionMemoryError) as error:
+        print(f"Compile failed: {type(error).__name__}: {error}")
+        return 1
+    planned = [f"{name}: would be compiled" for name in names] or ["nothing to compile"]
+    print("\n".join(planned if wish.dry_run else told(report)))
+    return 1 if report.failed else 0
 
 
 def context_of(path: Path, session: str, around: Around) -> Path:
