@@ -81,6 +81,11 @@ VERBS: dict[str, Verb] = {
     "import": Verb("session_memory.cli.import_", "Take an export in; what is here stays as it is."),
     "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),
     "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),
+    "audit": Verb("session_memory.cli.audit", "What was written outside the store, and why."),
+    "shell-completion": Verb(
+        "session_memory.cli.shell_completion", "The completion script for bash, zsh or fish."
+    ),
+    "version": Verb("session_memory.cli.version", "Versions of program, schema and parsers."),
     "config": Verb("session_memory.cli.config", "Show, locate or create the configuration."),
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -9,60 +11,141 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
+from session_memory.cli.spend import status_line
 from session_memory.cli.stores import reading
+from session_memory.cli.wiring import clients, place, wirings
+from session_memory.core.jobs import Job, state_of
+from session_memory.core.retention import StoreUsage
+from session_memory.install.plan import Wiring
+from session_memory.settings import Retention
+from session_memory.store.values import StoreInfo
+from session_memory.worker.spool_files import SpoolFiles
+
+
+class Queue(msgspec.Struct, frozen=True):
+    """What waits to be done."""
+
+    jobs: dict[str, int]
+    """State to number; those that are done are not told."""
+    spool: dict[str, int]
+    """Records of hooks that wait, and damaged ones that were set aside."""
+    undigested: int
+
+
+class Status(msgspec.Struct, frozen=True):
+    """Everything `status` tells."""
+
+    store: StoreInfo
+    usage: StoreUsage
+    budget: Retention
+    share_worktrees: bool
+    agents: tuple[Wiring, ...]
+    """Of the agents that are on this machine."""
+    queue: Queue
+    spend: str | None
+    """None while no model is turned on."""
+    last_sweep: dict[str, Any] | None
+    last_error: str | None
 
 
 @click.command(name="status")
 @json_option
 @pass_app
 def command(app: App) -> None:
-    """What is stored, how much, and how the last sweep went."""
-    with reading(app) as store:
-        info, usage = store.info(), store.raw_usage()
-    last = _last_sweep(app)
-    limits = app.config.retention
+    """What is stored, how much, which agents are wired, what waits, and the last sweep.
+
+    \b
+    Examples:
+      session-memory status
+      session-memory status --json
+    """
+    found = _look(app)
     if app.json:
-        emit_json(
-            {
-                "store": info,
-                "usage": usage,
-                "budget": limits,
-                "share_worktrees": app.config.identity.share_worktrees,
-                "last_sweep": last,
-            }
-        )
-        return
-    now = app.clock()
+        emit_json(found)
+    else:
+        lines = _lines(found, app.clock())
+        click.echo("\n".join(f"{name:<11} {value}" for name, value in lines))
+
+
+def _look(app: App) -> Status:
+    now, last = app.clock(), _last_sweep(app)
+    with reading(app) as store:
+        info, usage, jobs = store.info(), store.raw_usage(), store.jobs.all()
+        spend = status_line(app.config.model, store.spend, now)
+    states = Counter(state_of(job, now) for job in jobs)
+    return Status(
+        store=info,
+        usage=usage,
+        budget=app.config.retention,
+        share_worktrees=app.config.identity.share_worktrees,
+        agents=_agents(app),
+        queue=Queue(
+            {state: count for state, count in sorted(states.items()) if state != "done"},
+            SpoolFiles(str(app.paths.state / "spool")).counts(),
+            info.unanalyzed,
+        ),
+        spend=spend,
+        last_sweep=last,
+        last_error=_last_error(jobs, last),
+    )
+
+
+def _agents(app: App) -> tuple[Wiring, ...]:
+    wired = wirings(app)
+    return tuple(wired[client.name] for client in clients(place(app), ()) if client.name in wired)
+
+
+def _last_error(jobs: list[Job], last: dict[str, Any] | None) -> str | None:
+    """Of the job that failed last; else of a file that the last sweep could not read."""
+    failed = [job for job in jobs if job.last_error and job.success != job.input]
+    if failed:
+        job = max(failed, key=lambda job: (job.heartbeat_at or job.enqueued_at, job.id))
+        return f"{job.kind}: {job.last_error}"
+    report: dict[str, Any] = (last or {}).get("report", {})
+    unread: list[dict[str, Any]] = report.get("failed", [])
+    return f"sweep: {unread[0].get('path')}: {unread[0].get('reason')}" if unread else None
+
+
+def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
+    info, usage, limits = found.store, found.usage, found.budget
     flavors = ", ".join(f"{one_line(name)} {count}" for name, count in info.per_flavor.items())
-    worktrees = "share" if app.config.identity.share_worktrees else "do not share"
-    rows = [
-        ("store", info.path),
-        ("sessions", f"{info.sessions} ({flavors})" if flavors else "0"),
-        ("events", f"{info.events} from {info.sources} files in {info.projects} projects"),
-        ("latest", human_time(info.last_event_at, now)),
-        (
-            "raw",
-            (
-                f"{human_bytes(usage.raw_bytes)} of {human_bytes(limits.raw_soft_cap_bytes)} soft,"
-                f" {human_bytes(limits.raw_hard_cap_bytes)} hard"
-            ),
-        ),
-        (
-            "distilled",
-            f"{human_bytes(usage.distilled_bytes)} of {human_bytes(limits.distilled_cap_bytes)}",
-        ),
-        (
-            "on disk",
-            f"{human_bytes(info.database_bytes)} database, {human_bytes(info.segment_bytes)} texts",
-        ),
-        ("worktrees", f"{worktrees} their repository's project"),
-        ("last sweep", _told(last, now)),
-    ]
-    if info.unanalyzed:
-        rows.append(("waiting", f"{info.unanalyzed} sessions for their digest: run a sweep"))
+    yield "agents", _wired(found.agents)
+    yield "last sweep", _told(found.last_sweep, now)
+    yield "sessions", f"{info.sessions} ({flavors})" if flavors else "0"
+    yield "events", f"{info.events} from {info.sources} files in {info.projects} projects"
+    yield "latest", human_time(info.last_event_at, now)
+    soft, hard = human_bytes(limits.raw_soft_cap_bytes), human_bytes(limits.raw_hard_cap_bytes)
+    yield "raw", f"{human_bytes(usage.raw_bytes)} of {soft} soft, {hard} hard"
+    cap = human_bytes(limits.distilled_cap_bytes)
+    yield "distilled", f"{human_bytes(usage.distilled_bytes)} of {cap}"
+    database, texts = human_bytes(info.database_bytes), human_bytes(info.segment_bytes)
+    yield "on disk", f"{database} database, {texts} texts in {one_line(info.path)}"
+    shared = "share" if found.share_worktrees else "do not share"
+    yield "worktrees", f"{shared} their repository's project"
+    yield "queue", _waiting(found.queue)
     if info.superseded_events:
-        rows.append(("history", f"{info.superseded_events} events of logs rewritten since"))
-    click.echo("\n".join(f"{name:<11} {value}" for name, value in rows))
+        yield "history", f"{info.superseded_events} events of logs rewritten since"
+    if found.spend is not None:
+        yield "spend", found.spend
+    yield "last error", one_line(found.last_error) if found.last_error else "none"
+
+
+def _wired(agents: tuple[Wiring, ...]) -> str:
+    if not agents:
+        return "none found: `session-memory agents` says where was looked"
+    wired = [one for one in agents if {one.hooks, one.mcp} - {None, "absent"}]
+    parts = [f"{one.agent} (hooks {one.hooks or '-'}, mcp {one.mcp or '-'})" for one in wired]
+    if rest := [one.agent for one in agents if one not in wired]:
+        parts.append(f"not wired: {', '.join(rest)} (`session-memory init`)")
+    return ", ".join(parts)
+
+
+def _waiting(queue: Queue) -> str:
+    parts = [f"{count} jobs {state}" for state, count in queue.jobs.items()]
+    parts += [f"{count} hook records {state}" for state, count in queue.spool.items() if count]
+    if queue.undigested:
+        parts.append(f"{queue.undigested} sessions wait for their digest: run a sweep")
+    return ", ".join(parts) or "empty"
 
 
 def _last_sweep(app: App) -> dict[str, Any] | None:

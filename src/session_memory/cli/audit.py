@@ -1,0 +1,52 @@
+"""`session-memory audit`: every file outside our own places that this program wrote, and why."""
+
+from __future__ import annotations
+
+import click
+
+from session_memory import audit
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json, table
+from session_memory.cli.times import Moment, to_ms
+from session_memory.clock import iso
+
+SHORT = 12
+
+
+@click.command(name="audit")
+@click.option("--path", "part", metavar="TEXT", help="Only files whose path holds this.")
+@click.option("--since", type=Moment(), help="Written at or after: a date, time or span (7d).")
+@json_option
+@pass_app
+def command(app: App, part: str | None, since: str | None) -> None:
+    """What was written outside the store, when, by what and why, oldest first.
+
+    Before and after are the SHA-256 of the file; `-` means that there was none.
+
+    \b
+    Examples:
+      session-memory audit
+      session-memory audit --since 7d --path CLAUDE.md
+      session-memory audit --json
+    """
+    start = to_ms(since, app.clock())
+    found = [
+        one
+        for one in audit.read(app.paths.data)
+        if (part is None or part in one.path) and (start is None or one.at >= start)
+    ]
+    if app.json:
+        emit_json({"written": found})
+        return
+    if not found:
+        app.note("nothing was written outside the store")
+        return
+    rows = [
+        (iso(one.at), one.by, one.path, one.why, _short(one.before), _short(one.after))
+        for one in found
+    ]
+    click.echo(table(rows, ("when", "by", "file", "why", "before", "after")))
+
+
+def _short(sha256: str | None) -> str | None:
+    return None if sha256 is None else sha256[:SHORT]

@@ -1,0 +1,46 @@
+"""`session-memory version`: what runs here, for reports and for programs."""
+
+from __future__ import annotations
+
+import platform
+import sys
+
+import click
+
+from session_memory import __version__
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import emit_json
+
+
+@click.command(name="version")
+@json_option
+@pass_app
+def command(app: App) -> None:
+    """This program's version, and those of its schema, parsers, Python and SQLite.
+
+    \b
+    Examples:
+      session-memory version
+      session-memory version --json
+    """
+    import apsw
+
+    from session_memory.adapters.registry import adapters
+    from session_memory.export.records import FORMAT
+    from session_memory.store.sqlite.connection import SCHEMA_VERSION
+
+    parsers = {name: adapter.parser_version for name, adapter in adapters().items()}
+    versions: dict[str, object] = {
+        "package": __version__,
+        "schema": SCHEMA_VERSION,
+        "export_format": FORMAT,
+        "parsers": parsers,
+        "python": platform.python_version(),
+        "sqlite": apsw.sqlite_lib_version(),
+        "platform": f"{sys.platform} {platform.machine()}",
+    }
+    if app.json:
+        emit_json(versions)
+        return
+    told = {**versions, "parsers": ", ".join(f"{name} {n}" for name, n in parsers.items())}
+    click.echo("\n".join(f"{name.replace('_', ' '):<14} {value}" for name, value in told.items()))
