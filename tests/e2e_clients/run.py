@@ -1,0 +1,172 @@
+"""`make e2e-clients`: genuine clients, wired by `init`, driven by a script, looked at afterwards.
+
+npm installs them into .cache/clients. Everything else runs in namespaces of its own: no network
+but loopback, no process but ours, the real home read only, an emptied environment, dummy keys.
+Prints a table of client and check; the same with reasons and what each model saw is in
+.cache/e2e/last.json. Exit 1 when a check fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pwd
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.e2e_clients import packages, scripts
+from tests.e2e_clients.checks import CHECKS, Seen, verdicts
+from tests.e2e_clients.clients import CLIENTS, Client
+from tests.e2e_clients.sandbox import SHARED, Sandbox
+from tests.e2e_clients.seen import Page, asked, files_of, page_of, results, secret_places, stored
+
+FOLDER = packages.ROOT / ".cache" / "e2e"
+"""Not under the system's temporary folder: Codex declines to put its helpers there."""
+
+
+def drive(box: Sandbox, client: Client) -> Seen:
+    """One client from an unwired home to an unwired home."""
+    client.configure(box)
+    box.run_client("before init", client.greet(box))
+    untouched = files_of(box.home)
+    init = ("init", "--yes", "--agent", client.name, *client.init)
+    box.ours(*init, "--no-sweep")
+    box.ours("uninstall", "--yes", "--agent", client.name)
+    unwired = files_of(box.home)
+    box.ours(*init)
+    wired = files_of(box.home)
+    page = _sessions(box, client)
+    return _looked_at(box, client, (untouched, unwired, wired), page)
+
+
+def _sessions(box: Sandbox, client: Client) -> Page:
+    """Every run of the client; the page that the last one was to be given."""
+    session, page = "", Page(())
+    for step in client.steps:
+        if step.name == "recall":
+            box.settle()
+            if list((box.state / "spool").glob("*.json")):
+                box.ours("worker", "run")
+            page = page_of(box)
+        printed = box.run_client(step.name, step.arguments(box, session))
+        session = client.session_id(printed) if step.name == "work" else session
+    return page
+
+
+def _looked_at(box: Sandbox, client: Client, homes: tuple[Any, Any, Any], page: Page) -> Seen:
+    """What there is to see afterwards, then the end."""
+    running = box.settle()
+    left = [path.name for path in (box.state / "spool").glob("*.json")]
+    if left:
+        box.ours("worker", "run")
+        left = [path.name for path in (box.state / "spool").glob("*.json")]
+    errors = box.state / "hook-errors.log"
+    known = stored(box)
+    secret = scripts.SECRET.encode()
+    used = files_of(box.home)
+    logged = any(secret in data for data, _ in used.values())
+    found = [*secret_places(box.data), *secret_places(box.state)]
+    told = errors.read_text() if errors.exists() else ""
+    box.ours("uninstall", "--yes", "--purge")
+    restored = files_of(box.home)
+    codes = {str(step["name"]): step["rc"] for step in box.steps}
+    return Seen(
+        client,
+        codes,
+        str(box.project),
+        box.requests(),
+        box.spool.records,
+        left,
+        told,
+        page,
+        known,
+        logged,
+        found,
+        running + box.settle(10),
+        *homes,
+        used,
+        restored,
+        _remains(box),
+    )
+
+
+def _remains(box: Sandbox) -> list[str]:
+    """Files and folders of ours that are left."""
+    return [
+        str(path.relative_to(box.home))
+        for path in sorted(box.home.rglob("*"))
+        if "session-memory" in path.name and "projects" not in path.parts
+    ]
+
+
+def inside(cache: Path, names: list[str]) -> int:
+    """Everything that runs without a network."""
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    real_home = pwd.getpwuid(os.getuid()).pw_dir
+    subprocess.run(["mount", "--bind", real_home, real_home], check=True)
+    subprocess.run(["mount", "-o", "remount,bind,ro", real_home], check=True)
+    report: dict[str, Any] = {"date": time.strftime("%Y-%m-%d"), "clients": {}}
+    for name in names:
+        client = CLIENTS[name]
+        box = Sandbox(FOLDER / name, cache, name)
+        try:
+            seen = drive(box, client)
+        finally:
+            box.close()
+        rounds = asked(seen.requests, "recall")
+        report["clients"][name] = {
+            "version": packages.version(cache, name),
+            "checks": verdicts(seen),
+            "model_saw": results(rounds[-1]) if rounds else [],
+            "events": sorted({str(record["event"]) for record in seen.records}),
+        }
+        (FOLDER / "last.json").write_text(json.dumps(report, indent=1))
+    print(table(report))
+    failed = "FAIL" in json.dumps([one["checks"] for one in report["clients"].values()])
+    return 1 if failed else 0
+
+
+def table(report: dict[str, Any]) -> str:
+    """Client by check in Markdown; what is not `ok` is told below."""
+    clients = report["clients"]
+    lines = ["| check | " + " | ".join(f"{n} {c['version']}" for n, c in clients.items()) + " |"]
+    lines.append("|---" * (len(clients) + 1) + "|")
+    for check in CHECKS:
+        cells = [one["checks"][check].partition(":")[0] for one in clients.values()]
+        lines.append(f"| {check} | " + " | ".join(cells) + " |")
+    lines.append("")
+    for name, one in clients.items():
+        for check, verdict in one["checks"].items():
+            if verdict != "ok":
+                lines.append(f"- {name}, {check}: {verdict[:600]}")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Install with the network, then run without it."""
+    parser = argparse.ArgumentParser(prog="make e2e-clients")
+    parser.add_argument("--cache", type=Path, default=packages.CACHE, help="folder for npm")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("clients", nargs="*", help=", ".join(CLIENTS))
+    asked_for = parser.parse_args()
+    names = [name for name in CLIENTS if name in asked_for.clients or not asked_for.clients]
+    if not SHARED.is_dir():
+        print("the scripted model of the shared clients folder is not here", file=sys.stderr)
+        return 1
+    cache = asked_for.cache.resolve()
+    if asked_for.inside:
+        return inside(cache, names)
+    packages.install(cache, tuple(names))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    flags = ["-n", "-m", "-p", "-f", "--mount-proc", *([] if os.geteuid() == 0 else ["-r"])]
+    words = [sys.executable, "-m", "tests.e2e_clients.run", "--inside", "--cache", str(cache)]
+    command = ["unshare", *flags, *words, *names]
+    return subprocess.run(command, cwd=packages.ROOT, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

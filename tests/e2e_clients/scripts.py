@@ -1,0 +1,61 @@
+"""What the scripted model does in each session, in words that every client's tools can be fitted to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+SECRET = "ghp_" + "Zq8Lr2Xw5Tn9Vb3Kd7Yc4Hs6Jf1Gm0Pa2RtE"
+"""Looks like a key, in two pieces, so that no scanner finds one in this file."""
+SECRET_FILE = "deploy.env"
+SERVER = "session-memory"
+CALLED = ("mem_project_brief", "mem_search", "mem_session_list")
+WRONG_PROJECT = "no-such-project-zz"
+FAILING = "python3 -B test_calc.py"
+"""Without byte code: a repair within the same second and of the same size would not be seen."""
+DONE = "Done: calc.add works and the test passes."
+RESUMED = "Everything still passes after the resume."
+BAD = "def add(a, b):\n    return a - b\n"
+TEST = "from calc import add\nassert add(2, 3) == 5, 'add is wrong'\nprint('1 passed')\n"
+
+
+def _call(tool: str, **arguments: Any) -> list[Any]:
+    return ["mcp", {"server": SERVER, "tool": tool, "args": arguments}]
+
+
+def _run(command: str) -> list[Any]:
+    return ["bash", {"command": f"cd {{cwd}} && {command}"}]
+
+
+SCENARIOS: dict[str, list[dict[str, Any]]] = {
+    "work": [
+        {
+            "say": "I will create the module and its test first.",
+            "calls": [
+                ["write", {"path": "{cwd}/calc.py", "content": BAD}],
+                ["write", {"path": "{cwd}/test_calc.py", "content": TEST}],
+            ],
+        },
+        {"say": "Now run the test.", "calls": [_run(FAILING)]},
+        {
+            "say": "The test fails because add() subtracts. Fixing it.",
+            "calls": [_run(f"sed -i 's/a - b/a + b/' calc.py && {FAILING}")],
+        },
+        {"say": "Looking at the deployment settings.", "calls": [_run(f"cat {SECRET_FILE}")]},
+        {"say": DONE},
+    ],
+    "resume": [
+        {"say": "Checking the state again.", "calls": [_run(f"ls -1 && {FAILING}")]},
+        {"say": RESUMED},
+    ],
+    "recall": [
+        {"say": "Where does this project stand?", "calls": [_call("mem_project_brief")]},
+        {"say": "What failed?", "calls": [_call("mem_search", query="add is wrong test_calc")]},
+        {"say": "Which sessions?", "calls": [_call("mem_session_list")]},
+        {
+            "say": "A project that is not there.",
+            "calls": [_call("mem_project_brief", project_key=WRONG_PROJECT)],
+        },
+        {"say": "The memory answered four times."},
+    ],
+}
+"""Beside the scripted model's own: agent, sub and hello."""
