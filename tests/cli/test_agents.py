@@ -57,7 +57,7 @@ def test_agents_are_found_before_anything_was_captured_and_nothing_is_made(
     assert claude["deletion"] == {"days": 30, "where": "default"}
     ours = found["opencode"]
     assert (ours["paths"], ours["files"], ours["sessions"]) == ([str(opencode)], 1, 0)
-    assert (ours["deletion"], ours["hooks"], ours["mcp"]) == (None, None, None)
+    assert (ours["deletion"], ours["hooks"], ours["mcp"]) == (None, "absent", "absent")
     assert not (tmp_path / "memory").exists()
 
 

@@ -34,8 +34,8 @@ DAY_MS = 86_400_000
 def command(app: App, fix: bool, quick: bool) -> int:
     """Look at the store, how agents are wired and what they run.
 
-    Exit 0: all well, 3: warnings, 1: failures. A made-up session is sent through hook, worker and search in a place that is thrown away, and
-    the MCP server is started once.
+    Exit 0: all well, 3: warnings, 1: failures. A made-up session is sent through hook, worker and
+    search in a place that is thrown away, and the MCP server is started once.
 
     \b
     Examples:

@@ -8,6 +8,7 @@ insertion cannot leave as it was.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -16,6 +17,7 @@ from session_memory.errors import Refused
 from session_memory.install.json_text import Child, Node, Path, find, plain, scan, skip
 
 _BLANKS = " \t\r\n"
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 class _Look(msgspec.Struct, frozen=True):
@@ -57,7 +59,7 @@ def insert(text: str, path: Path, key: str | None, value: Any) -> str:
     tail = text[tail_start : node.end - 1]
     comments = tail.rstrip(_BLANKS)
     between = text[last.end : tail_start] if comma is not None else ","
-    if stacked or "//" in comments:
+    if stacked or _ends_in_comment(comments):
         indent = text[begin : last.start] if stacked else _indent_at(text, node.start) + look.unit
         gap = look.newline + indent
         body = _render(look, indent, (key, value), flat=False)
@@ -89,19 +91,18 @@ def delete(text: str, path: Path, empty: str | None = None) -> str:
         raise Refused(f"there is no {_name(path)}")
     child = node.children[index]
     comma = _comma_after(text, child.end)
+    start = node.children[index - 1].end if index else node.start + 1
     if len(node.children) == 1:
         return _delete_only(text, node, child, empty)
-    before = text[: child.start].rstrip(_BLANKS)
     if comma is not None:
         after = text[child.end : comma] + text[comma + 1 :]
-        if "//" in before[before.rfind("\n") + 1 :] and not after.lstrip(" \t\r").startswith("\n"):
-            before = text[: child.start]  # what follows must not end up in that comment
-        return before + after
-    previous = node.children[index - 1]
-    joint = _comma_after(text, previous.end)
+        return text[:start] + _without_end(text[start : child.start], after) + after
+    joint = _comma_after(text, start)
     if joint is None:  # a scan would have refused it
         raise Refused(f"{_name(path)} is not separated from what is before it")
-    return text[:joint] + before[joint + 1 :] + text[child.end :]
+    between = text[start:joint] + text[joint + 1 : child.start]
+    after = text[child.end :]
+    return text[:start] + _without_end(between, after) + after
 
 
 def _delete_only(text: str, node: Node, child: Child, empty: str | None) -> str:
@@ -109,10 +110,25 @@ def _delete_only(text: str, node: Node, child: Child, empty: str | None) -> str:
     behind = text[child.end : node.end - 1]
     if comma is not None:
         behind = text[child.end : comma] + text[comma + 1 : node.end - 1]
-    left = text[node.start + 1 : child.start].rstrip(_BLANKS) + behind
+    lead = text[node.start + 1 : child.start]
+    left = _without_end(lead, behind + text[node.end - 1 :]) + behind
     if empty is not None and left.strip() == empty.strip():
         left = empty
     return text[: node.start + 1] + left + text[node.end - 1 :]
+
+
+def _without_end(trivia: str, after: str) -> str:
+    """Blanks and comments without the blanks at their end; what follows must not become comment."""
+    bare = trivia.rstrip(_BLANKS)
+    if _ends_in_comment(bare) and not after.lstrip(" \t\r").startswith("\n"):
+        return trivia
+    return bare
+
+
+def _ends_in_comment(trivia: str) -> bool:
+    """Whether it ends in a comment that only the end of the line ends."""
+    found = list(_COMMENT.finditer(trivia))
+    return bool(found) and found[-1].end() == len(trivia) and found[-1].group().startswith("//")
 
 
 def _insert_first(text: str, node: Node, look: _Look, entry: tuple[str | None, Any]) -> str:

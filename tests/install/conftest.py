@@ -1,0 +1,30 @@
+"""A machine for each test: an empty home, no programs, and the command line run inside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.install.machine import Machine
+
+
+@pytest.fixture(autouse=True)
+def same_umask() -> Iterator[None]:
+    """Running the program in this process sets its umask; no other test may inherit that."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture
+def machine(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Machine:
+    """A home without agents; PATH is empty, so that no program of the developer's is found."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.chdir(home)
+    return Machine(home, tmp_path / "memory", programs, capsys)
