@@ -52,8 +52,8 @@ class Shop:
         with self.space.store() as store:
             return duty.enqueue(store, records, self.config.journal, self.space.now)
 
-    def work(self) -> int:
-        """Do every due job, as the worker does."""
+    def work(self, kinds: tuple[str, ...] = (duty.FLUSH,)) -> int:
+        """Do every due job of these kinds, as the worker does."""
         directory = self.space.store_directory
         paths = Paths(directory / "c", directory, directory / "state", directory / "cache")
 
@@ -63,7 +63,7 @@ class Shop:
         handlers = duty.handlers(paths, self.config, lambda: self.space.now, opened)
         done = 0
         with self.space.store() as store:
-            while job := store.jobs.claim(tuple(handlers), "token", self.space.now):
+            while job := store.jobs.claim(kinds, "token", self.space.now):
                 handlers[job.kind](store, job, "token")
                 done += 1
         return done
@@ -81,7 +81,10 @@ def test_the_end_of_a_session_becomes_an_entry(tmp_path: Path) -> None:
     assert "done with tabs" in entry.content
     assert list(shop.place.contexts.iterdir()) == []
     with shop.space.store() as store:
-        assert [state_of(job, shop.space.now) for job in store.jobs.all()] == ["done"]
+        states = {job.kind: state_of(job, shop.space.now) for job in store.jobs.all()}
+    assert states == {duty.FLUSH: "done", duty.COMPILE: "due"}
+    assert shop.work((duty.COMPILE,)) == 1
+    assert shop.place.state.exists()
 
 
 @pytest.mark.rows("HOK-02")
@@ -189,8 +192,9 @@ def test_the_worker_does_the_job_beside_its_others(tmp_path: Path) -> None:
     paths.state.mkdir()
     handlers = duty.handlers(paths, shop.config, lambda: shop.space.now, lambda _store: None)
     report = Worker(shop.space.surroundings(), paths.state, "token", handlers).run()
-    assert (report.jobs_done, report.jobs_failed) == (1, 0)
+    assert (report.jobs_done, report.jobs_failed) == (2, 0)  # the flush, then its compile
     assert len(shop.entries()) == 1
+    assert shop.place.state.exists()
 
 
 def test_a_journal_that_cannot_be_written_fails_the_job_and_not_the_worker(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     return capsys.readouterr().out
 
 
-def test_flush_writes_the_latest_session_here_and_today_shows_it(
+def test_flush_writes_the_latest_session_here_into_the_log_of_its_day(
     log: ClaudeLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     context = told(capsys, "flush", "--dry-run")
@@ -45,9 +45,10 @@ def test_flush_writes_the_latest_session_here_and_today_shows_it(
     told(capsys, "today", code=1)
     done = json.loads(told(capsys, "flush", "--json"))
     assert (done["session"], done["outcome"]) == (log.session_id, "saved")
-    assert "cache the tokens" in told(capsys, "today")
+    day = "2026-03-02"  # the session's own, however late it is flushed
+    assert "cache the tokens" in told(capsys, "show", day)
     told(capsys, "flush", log.session_id[:8])
-    shown = json.loads(told(capsys, "today", "--json"))
+    shown = json.loads(told(capsys, "show", day, "--json"))
     (entry,) = shown["entries"]
     assert entry["session"] == log.session_id and "cache the tokens" in entry["content"]
     assert "cache the tokens" in told(capsys, "show", shown["date"], "--project", "shop")

@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import os
 import re
-import secrets
-from collections.abc import Generator
-from contextlib import contextmanager
 
 import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.journal_desk import (
+    desk_of,
+    latest,
+    place_here,
+    project_option,
+    sessions_to_flush,
+)
+from session_memory.cli.journal_knowledge import VERBS
 from session_memory.cli.output import emit_json, one_line, safe
-from session_memory.cli.stores import reading
-from session_memory.core.disk_tree import DiskTree
-from session_memory.core.repository import resolve_repo
 from session_memory.core.schema import Session
-from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound
 from session_memory.journal import daily
-from session_memory.journal.cleaning import cleaner, make_redactor
+from session_memory.journal.compile import chosen, compile_logs, told
 from session_memory.journal.context import make_context, turns_of_session
 from session_memory.journal.duty import flush_session
 from session_memory.journal.files import read_text
-from session_memory.journal.flush import Outcome, guard, retry_failed
-from session_memory.journal.knowing import Desk, around
+from session_memory.journal.flush import Outcome, retry_failed
+from session_memory.journal.knowing import Desk, around, tools_of
 from session_memory.journal.pending import counts, read_waiting
-from session_memory.journal.place import Place, all_places, place_of
-from session_memory.store.port import SessionQuery, Store
+from session_memory.journal.place import Place, all_places
 
 OUTCOMES: dict[Outcome | None, str] = {
-    "saved": "written into today's log",
-    "nothing": "nothing worth saving; noted in today's log",
+    "saved": "written into the log of its day",
+    "nothing": "nothing worth saving; noted in the log of its day",
     "duplicate": "the same was flushed less than a minute ago",
     "failed": "no entry could be made; the session is kept for later (see retry-failed)",
     "empty": "nothing was said",
@@ -49,13 +50,15 @@ def command() -> None:
       session-memory journal today
       session-memory journal show 2026-03-02 --project shop
       session-memory journal flush
-      session-memory journal retry-failed
+      session-memory journal compile
+      session-memory journal query "why do we cache tokens"
+      session-memory journal lint --fix
+      session-memory journal health
     """
 
 
-project_option = click.option(
-    "--project", metavar="KEY", help="Of this project; else of the one you are in."
-)
+for verb in VERBS:
+    command.add_command(verb)
 
 
 @command.command()
@@ -80,7 +83,7 @@ def show(app: App, date: str, project: str | None) -> None:
 
 
 def _show(app: App, project: str | None, date: str) -> None:
-    place = _place(app, project)
+    place = place_here(app, project)
     text = read_text(place.day(date))
     if text is None:
         known = ", ".join(path.stem for path in daily.days(place)[:5])
@@ -95,26 +98,47 @@ def _show(app: App, project: str | None, date: str) -> None:
 
 @command.command()
 @click.argument("session", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every session that has no entry yet.")
 @click.option("--dry-run", is_flag=True, help="Show what would be read; write nothing.")
 @json_option
 @pass_app
-def flush(app: App, session: str | None, dry_run: bool) -> int:
-    """Write the end of a session into today's log: of SESSION, or of the latest one here."""
-    with _desk(app) as (desk, store):
-        found = store.find_session(session) if session else _latest(app, store)
+def flush(app: App, session: str | None, everything: bool, dry_run: bool) -> int:
+    """Write the end of a session into the log of the day it ended: of SESSION, or of the latest
+    one here."""
+    with desk_of(app) as (desk, store):
+        if everything:
+            found = sessions_to_flush(desk, store)
+        else:
+            found = [store.find_session(session) if session else latest(app, store)]
         if dry_run:
-            text = make_context(turns_of_session(store, found.id), desk.clean)
-            if app.json:
-                emit_json({"session": found.external_id, "dry_run": True, "context": text})
-            else:
-                click.echo(safe(text))
+            _show_contexts(app, desk, found)
             return EXIT_OK
-        outcome = flush_session(desk, found, "end", found.ended_at or 0)
-    if app.json:
-        emit_json({"session": found.external_id, "outcome": outcome or "empty"})
+        outcomes: dict[str, Outcome | None] = {
+            one.external_id: flush_session(desk, one, "end", one.ended_at or 0) for one in found
+        }
+    if app.json and everything:
+        emit_json({"outcomes": {name: one or "empty" for name, one in outcomes.items()}})
+    elif app.json:
+        ((name, outcome),) = outcomes.items()
+        emit_json({"session": name, "outcome": outcome or "empty"})
     else:
-        click.echo(f"{one_line(found.external_id)}: {OUTCOMES[outcome]}")
-    return EXIT_WARNINGS if outcome == "failed" else EXIT_OK
+        for name, outcome in outcomes.items():
+            click.echo(f"{one_line(name)}: {OUTCOMES[outcome]}")
+    return EXIT_WARNINGS if "failed" in outcomes.values() else EXIT_OK
+
+
+def _show_contexts(app: App, desk: Desk, found: list[Session]) -> None:
+    store = desk.store
+    texts = {
+        one.external_id: make_context(turns_of_session(store, one.id), desk.clean)
+        for one in found
+        if store is not None
+    }
+    for name, text in texts.items():
+        if app.json:
+            emit_json({"session": name, "dry_run": True, "context": text})
+        else:
+            click.echo(safe(text))
 
 
 @command.command("retry-failed")
@@ -126,11 +150,15 @@ def retry(app: App, permanent: bool, dry_run: bool) -> int:
     """Try sessions again that could not be written down. Exit 3 when some still wait."""
     vault = app.config.journal.vault
     outcomes: dict[str, Outcome] = {}
+    lines: list[str] = []
     if not dry_run:
-        with _desk(app) as (desk, _store):
+        with desk_of(app) as (desk, _store):
             for place in all_places(app.paths.data, vault):
-                # Which project a journal is of is not known from here, so nothing is compiled.
-                outcomes |= retry_failed(around(desk, place, None), permanent=permanent)
+                due: list[tuple[str, ...]] = []
+                wishes = around(desk, place, due.append)
+                outcomes |= retry_failed(wishes, permanent=permanent)
+                # Only now: a compile takes long, and nobody could flush meanwhile.
+                lines += _compiled(app, desk, place) if due else []
     left = [
         waiting
         for place in all_places(app.paths.data, vault)
@@ -142,53 +170,13 @@ def retry(app: App, permanent: bool, dry_run: bool) -> int:
     else:
         for path, outcome in outcomes.items():
             click.echo(f"{one_line(os.path.basename(path))}: {OUTCOMES[outcome]}")
+        for line in lines:
+            click.echo(safe(line))
         click.echo(f"{count.pending} waiting, {count.permanent} given up")
     return EXIT_WARNINGS if left else EXIT_OK
 
 
-@contextmanager
-def _desk(app: App) -> Generator[tuple[Desk, Store]]:
-    if not app.config.journal.enabled:
-        raise Refused("the journal is turned off", hint="set journal.enabled = true")
-    guard()
-    from session_memory.model.open import open_model  # after the guard: it can start agents
-
-    with reading(app) as store:
-        run = f"journal-{secrets.token_hex(4)}"
-        model = open_model(app.config.model, app.environ, store.spend, app.clock, run)
-        clean = cleaner(make_redactor(store.tag_key, app.config.redact))
-        yield Desk(app.paths.data, app.config, app.clock, store, model, clean), store
-
-
-def _here(app: App) -> str:
-    here = os.path.realpath(os.getcwd())
-    return resolve_repo(here, DiskTree(), app.environ.get("HOME")) or here
-
-
-def _place(app: App, project: str | None) -> Place:
-    """The journal of a project by its key, or of the directory we are in."""
-    root = _here(app)
-    try:
-        with reading(app) as store:
-            known = store.projects()
-    except StoreMissing:
-        known = []
-    if project is not None:
-        found = next((one for one in known if one.key == project), None)
-        if found is None:
-            raise NotFound(f"no project `{project}`", hint="see `session-memory sessions`")
-    else:
-        found = next((one for one in known if root in (one.root, *one.aliases)), None)
-    return place_of(
-        app.paths.data, (found.root if found else None) or root, app.config.journal.vault
-    )
-
-
-def _latest(app: App, store: Store) -> Session:
-    here = _here(app)
-    project = next((one for one in store.projects() if here in (one.root, *one.aliases)), None)
-    if project is not None:
-        query = SessionQuery(project=project.key, include_subagents=False, limit=1)
-        for session in store.sessions(query):
-            return session
-    raise NotFound("no session of this directory", hint="name one: session-memory journal flush ID")
+def _compiled(app: App, desk: Desk, place: Place) -> list[str]:
+    """Compile a journal after late entries; a log that fails is still pending, and said."""
+    tools = tools_of(desk, place, app.warn)
+    return told(compile_logs(tools, chosen(tools)))
