@@ -54,6 +54,19 @@ def writes(text: str = "# Memory\n\n- run pytest -q\n", **files: str) -> Callabl
     return wrote
 
 
+def skill(text: str) -> str:
+    return f"---\nname: a\ndescription: b\n---\n{text}\n"
+
+
+def generation(number: int, skills: int = 3) -> Callable[[Request], str]:
+    """An agent whose memory and skills all say of which generation they are."""
+    names = [f"s{number % 2}-{each}" for each in range(skills)]
+    links = "\n".join(f"- [{name}](skills/{name}/SKILL.md)" for name in (*names, "common"))
+    text = f"# Memory\n\n- generation {number}\n\n{links}\n"
+    files = {f"skills/{name}/SKILL.md": skill(f"of {name}") for name in names}
+    return writes(text, **{"skills/common/SKILL.md": skill(f"generation {number}")}, **files)
+
+
 def answer(trace: str = GOOD, summary: str = SUMMARY) -> str:
     """What a well-behaved model gives back."""
     return json.dumps({"traceMemory": trace, "summary": summary})
