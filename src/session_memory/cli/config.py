@@ -34,7 +34,13 @@ def command() -> None:
 @json_option
 @pass_app
 def show(app: App) -> None:
-    """Every key, its value and where the value came from."""
+    """Every key, its value and where the value came from.
+
+    \b
+    Examples:
+      session-memory config show
+      session-memory config show --json
+    """
     loaded = app.loaded
     values = flat(loaded.config)
     rules = _project_here()
@@ -64,7 +70,12 @@ def show(app: App) -> None:
 @command.command()
 @pass_app
 def path(app: App) -> None:
-    """The configuration file in force, or where it would be."""
+    """The configuration file in force, or where it would be.
+
+    \b
+    Examples:
+      session-memory config path
+    """
     named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
     click.echo(named or str(find_paths(app.environ).config_file))
 
@@ -72,7 +83,12 @@ def path(app: App) -> None:
 @command.command()
 @pass_app
 def init(app: App) -> None:
-    """Write a configuration file that names every key and changes none."""
+    """Write a configuration file that names every key and changes none.
+
+    \b
+    Examples:
+      session-memory config init
+    """
     named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
     target = Path(named) if named else find_paths(app.environ).config_file
     if named is None:

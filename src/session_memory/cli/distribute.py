@@ -106,7 +106,13 @@ def undo(
 @json_option
 @pass_app
 def status(app: App) -> None:
-    """Every file that holds something of ours, and whether it is as it should be."""
+    """Every file that holds something of ours, and whether it is as it should be.
+
+    \b
+    Examples:
+      session-memory distribute status
+      session-memory distribute status --json
+    """
     from session_memory.distribute.files import Look
     from session_memory.distribute.ledger import read_ledger
     from session_memory.distribute.state import states

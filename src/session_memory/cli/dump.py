@@ -16,6 +16,11 @@ def command(app: App) -> None:
     """Print the store in canonical form: one JSON object a line and session.
 
     Two stores that read the same logs print the same, whatever order the logs came in.
+
+    \b
+    Examples:
+      session-memory dump
+      session-memory dump | sha256sum
     """
     with reading(app) as store:
         for entry in store.dump():

@@ -17,6 +17,11 @@ def command(app: App) -> int:
     """Check every row and segment of the store.
 
     Exit code 0: whole. 3: only warnings, such as files a crash left behind. 1: damage.
+
+    \b
+    Examples:
+      session-memory fsck
+      session-memory fsck --json
     """
     with alone(app, "a sweep") as store:
         findings = store.fsck()

@@ -45,7 +45,12 @@ def command(context: click.Context) -> None:
 @click.argument("job", type=int)
 @pass_app
 def retry(app: App, job: int) -> None:
-    """Give a failed or waiting job all its tries back."""
+    """Give a failed or waiting job all its tries back.
+
+    \b
+    Examples:
+      session-memory jobs retry 7
+    """
     with reading(app) as store:
         if not store.jobs.retry(job):
             raise NotFound(f"no job {job}", hint="`session-memory jobs` lists them")
@@ -56,7 +61,12 @@ def retry(app: App, job: int) -> None:
 @click.argument("job", type=int)
 @pass_app
 def drop(app: App, job: int) -> None:
-    """Remove a job; a worker that is at it cannot commit any more."""
+    """Remove a job; a worker that is at it cannot commit any more.
+
+    \b
+    Examples:
+      session-memory jobs drop 7
+    """
     with reading(app) as store:
         if not store.jobs.drop(job):
             raise NotFound(f"no job {job}", hint="`session-memory jobs` lists them")

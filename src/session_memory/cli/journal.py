@@ -66,7 +66,13 @@ for verb in VERBS:
 @json_option
 @pass_app
 def today(app: App, project: str | None) -> None:
-    """Print today's log."""
+    """Print today's log.
+
+    \b
+    Examples:
+      session-memory journal today
+      session-memory journal today --project shop
+    """
     _show(app, project, daily.local_date(app.clock()))
 
 
@@ -76,7 +82,13 @@ def today(app: App, project: str | None) -> None:
 @json_option
 @pass_app
 def show(app: App, date: str, project: str | None) -> None:
-    """Print the log of a day, written as 2026-03-02."""
+    """Print the log of a day, written as 2026-03-02.
+
+    \b
+    Examples:
+      session-memory journal show 2026-03-02
+      session-memory journal show 2026-03-02 --project shop --json
+    """
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
         raise click.BadParameter(f"`{date}` is not a date such as 2026-03-02")
     _show(app, project, date)
@@ -104,7 +116,13 @@ def _show(app: App, project: str | None, date: str) -> None:
 @pass_app
 def flush(app: App, session: str | None, everything: bool, dry_run: bool) -> int:
     """Write the end of a session into the log of the day it ended: of SESSION, or of the latest
-    one here."""
+    one here.
+
+    \b
+    Examples:
+      session-memory journal flush 1f6a2c
+      session-memory journal flush --all --dry-run
+    """
     with desk_of(app) as (desk, store):
         if everything:
             found = sessions_to_flush(desk, store)
@@ -147,7 +165,13 @@ def _show_contexts(app: App, desk: Desk, found: list[Session]) -> None:
 @json_option
 @pass_app
 def retry(app: App, permanent: bool, dry_run: bool) -> int:
-    """Try sessions again that could not be written down. Exit 3 when some still wait."""
+    """Try sessions again that could not be written down. Exit 3 when some still wait.
+
+    \b
+    Examples:
+      session-memory journal retry-failed --dry-run
+      session-memory journal retry-failed
+    """
     vault = app.config.journal.vault
     outcomes: dict[str, Outcome] = {}
     lines: list[str] = []

@@ -56,7 +56,13 @@ def command(ctx: click.Context, html: str | None, dry_run: bool) -> int:
 @json_option
 @pass_app
 def report(app: App, html: str | None, dry_run: bool) -> None:
-    """The effect of everything that was given (the default)."""
+    """The effect of everything that was given (the default).
+
+    \b
+    Examples:
+      session-memory measure report
+      session-memory measure report --html effect.html
+    """
     _report(app, html, dry_run)
 
 
@@ -110,7 +116,12 @@ def trial() -> None:
 @json_option
 @pass_app
 def start(app: App, pattern: str, dry_run: bool) -> None:
-    """Begin a trial of an approved pattern."""
+    """Begin a trial of an approved pattern.
+
+    \b
+    Examples:
+      session-memory measure trial start fc-12ab
+    """
     from session_memory.curate.catalog import read_catalog
     from session_memory.measure.trial import start as begin
 
@@ -131,7 +142,12 @@ def start(app: App, pattern: str, dry_run: bool) -> None:
 @json_option
 @pass_app
 def stop(app: App, pattern: str, dry_run: bool) -> None:
-    """End a trial; its data stays and is measured on."""
+    """End a trial; its data stays and is measured on.
+
+    \b
+    Examples:
+      session-memory measure trial stop fc-12ab
+    """
     from session_memory.core.trials import under_trial
     from session_memory.measure.trial import stop as end
     from session_memory.store.trial_files import read_trials
@@ -144,7 +160,13 @@ def stop(app: App, pattern: str, dry_run: bool) -> None:
 @json_option
 @pass_app
 def list_(app: App) -> None:
-    """Every trial, those that run and those that ended."""
+    """Every trial, those that run and those that ended.
+
+    \b
+    Examples:
+      session-memory measure trial list
+      session-memory measure trial list --json
+    """
     from session_memory.store.trial_files import read_trials
 
     _show(app, read_trials(app.paths.data), dry_run=False)

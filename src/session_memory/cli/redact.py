@@ -46,7 +46,13 @@ def command() -> None:
 @json_option
 @pass_app
 def test(app: App, file: str) -> None:
-    """Line, column, rule and length of each secret in FILE (`-` reads stdin); never its value."""
+    """Line, column, rule and length of each secret in FILE (`-` reads stdin); never its value.
+
+    \b
+    Examples:
+      session-memory redact test build.log
+      session-memory redact test - < build.log
+    """
     config = app.config.redact
     rules, warnings = load_user_rules(msgspec.to_builtins(config.rules), config.gitleaks)
     for text in warnings:

@@ -14,7 +14,12 @@ from session_memory.ingest.pausing import read_pauses, write_pauses
 @json_option
 @pass_app
 def command(app: App) -> None:
-    """Capture again from now on; what was said during the pause stays out."""
+    """Capture again from now on; what was said during the pause stays out.
+
+    \b
+    Examples:
+      session-memory resume
+    """
     now, directory = app.clock(), str(app.paths.data)
     pauses = read_pauses(directory)
     was_paused = is_paused(pauses, now)

@@ -29,7 +29,13 @@ def command() -> None:
 @json_option
 @pass_app
 def plan(app: App) -> None:
-    """What would be evicted now, with the reason for each session. Writes nothing."""
+    """What would be evicted now, with the reason for each session. Writes nothing.
+
+    \b
+    Examples:
+      session-memory retention plan
+      session-memory retention plan --json
+    """
     with reading(app) as store:
         found = make_plan(store, _policy(app), app.clock())
     if app.json:
@@ -43,7 +49,12 @@ def plan(app: App) -> None:
 @json_option
 @pass_app
 def apply(app: App, yes: bool) -> int:
-    """Evict what the plan says. Digests, costs and sessions stay; raw text cannot come back."""
+    """Evict what the plan says. Digests, costs and sessions stay; raw text cannot come back.
+
+    \b
+    Examples:
+      session-memory retention apply --yes
+    """
     with changing(app, "a sweep") as store:
         found = make_plan(store, _policy(app), app.clock())
         if found.evictions and not yes:

@@ -57,7 +57,13 @@ def command() -> None:
 @json_option
 @pass_app
 def list_(app: App, everything: bool, status: Status | None) -> None:
-    """What awaits a decision: its evidence, and what the gate makes of it."""
+    """What awaits a decision: its evidence, and what the gate makes of it.
+
+    \b
+    Examples:
+      session-memory review list
+      session-memory review list --status approved --json
+    """
     from session_memory.cli.review_output import as_text, described
     from session_memory.curate.bloat import what_is_said
     from session_memory.curate.review import awaits_decision
@@ -85,7 +91,13 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
 @json_option
 @pass_app
 def show(app: App, pattern: str, number: int | None) -> None:
-    """One pattern with every decision on it, or one version of it."""
+    """One pattern with every decision on it, or one version of it.
+
+    \b
+    Examples:
+      session-memory review show fc-12ab
+      session-memory review show fc-12ab --json
+    """
     from session_memory.cli.review_output import as_text, described, indented
 
     catalog = _catalog(app)
@@ -117,7 +129,13 @@ def show(app: App, pattern: str, number: int | None) -> None:
 @json_option
 @pass_app
 def approve(app: App, patterns: tuple[str, ...], **options: Any) -> None:
-    """Take patterns into the catalog, as approved or provisional."""
+    """Take patterns into the catalog, as approved or provisional.
+
+    \b
+    Examples:
+      session-memory review approve fc-12ab
+      session-memory review approve fc-12ab --reason "seen in three repositories"
+    """
     _decide_each(app, "approve", patterns, options)
 
 
@@ -129,7 +147,12 @@ def approve(app: App, patterns: tuple[str, ...], **options: Any) -> None:
 @json_option
 @pass_app
 def reject(app: App, patterns: tuple[str, ...], **options: Any) -> None:
-    """Turn patterns down; more evidence does not bring them back."""
+    """Turn patterns down; more evidence does not bring them back.
+
+    \b
+    Examples:
+      session-memory review reject fc-12ab --reason "a one-off"
+    """
     _decide_each(app, "reject", patterns, options)
 
 
@@ -142,7 +165,12 @@ def reject(app: App, patterns: tuple[str, ...], **options: Any) -> None:
 @json_option
 @pass_app
 def retire(app: App, pattern: str, superseded_by: str | None, **options: Any) -> None:
-    """Take a pattern out of use."""
+    """Take a pattern out of use.
+
+    \b
+    Examples:
+      session-memory review retire fc-12ab --reason "fixed upstream"
+    """
     if superseded_by is None:
         _decide_each(app, "retire", (pattern,), options)
     else:
@@ -159,7 +187,13 @@ def retire(app: App, pattern: str, superseded_by: str | None, **options: Any) ->
 @json_option
 @pass_app
 def edit(app: App, pattern: str, text: str | None, file: Any, **options: Any) -> None:
-    """Change the text of a pattern; on a terminal, in your editor."""
+    """Change the text of a pattern; on a terminal, in your editor.
+
+    \b
+    Examples:
+      session-memory review edit fc-12ab
+      session-memory review edit fc-12ab --text "Run the tests with PYTHONPATH=src."
+    """
     if file is not None:
         text = str(file.read(INPUT_LIMIT))
     if text is None:
@@ -181,7 +215,13 @@ def edit(app: App, pattern: str, text: str | None, file: Any, **options: Any) ->
 @json_option
 @pass_app
 def undo(app: App, by: str | None, dry_run: bool) -> None:
-    """Take back the last decision; the history keeps both."""
+    """Take back the last decision; the history keeps both.
+
+    \b
+    Examples:
+      session-memory review undo --dry-run
+      session-memory review undo
+    """
     from session_memory.curate.review import undo as take_back
 
     def decide(catalog: Catalog) -> list[Reviewed]:
@@ -199,6 +239,11 @@ def propose(app: App, file: Any, dry_run: bool) -> None:
     """Take in what `detect` found, or FILE (`-` is stdin): a JSON array of proposals.
 
     Provisional patterns are looked at anew with the evidence that has come in.
+
+    \b
+    Examples:
+      session-memory review propose
+      session-memory review propose patterns.jsonl --dry-run
     """
     from session_memory.curate.catalog import write_proposals
     from session_memory.curate.review import propose as take_in

@@ -21,6 +21,11 @@ def sync(app: App, dry_run: bool) -> None:
     After files were changed by git or by hand, or rows were lost: decisions are taken over from
     the files, figures are counted anew, the index is written anew. Texts edited by hand are named;
     they count once approved.
+
+    \b
+    Examples:
+      session-memory review sync --dry-run
+      session-memory review sync
     """
     from session_memory.curate.catalog import changing, read_catalog, write_patterns
     from session_memory.detect.run import Wanted, detect

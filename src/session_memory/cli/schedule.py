@@ -34,7 +34,13 @@ def command() -> None:
 @click.option("--dry-run", is_flag=True, help="Show what would be put in place.")
 @pass_app
 def install(app: App, every: str, dry_run: bool) -> None:
-    """Put the schedule in place, or change it."""
+    """Put the schedule in place, or change it.
+
+    \b
+    Examples:
+      session-memory schedule install
+      session-memory schedule install --every 30m --dry-run
+    """
     install_schedule(app, every, dry_run=dry_run)
 
 
@@ -42,7 +48,13 @@ def install(app: App, every: str, dry_run: bool) -> None:
 @json_option
 @pass_app
 def show(app: App) -> None:
-    """What is in place."""
+    """What is in place.
+
+    \b
+    Examples:
+      session-memory schedule show
+      session-memory schedule show --json
+    """
     here = system(app)
     try:
         kind = schedule_run.kind_here(here)
@@ -60,7 +72,12 @@ def show(app: App) -> None:
 @click.option("--dry-run", is_flag=True, help="Only say whether there is one.")
 @pass_app
 def remove(app: App, dry_run: bool) -> None:
-    """Take the schedule away."""
+    """Take the schedule away.
+
+    \b
+    Examples:
+      session-memory schedule remove
+    """
     here = system(app)
     if dry_run:
         found = schedule_run.show(here, schedule_run.kind_here(here))

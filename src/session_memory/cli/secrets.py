@@ -30,7 +30,13 @@ def command() -> None:
 @json_option
 @pass_app
 def scan(app: App) -> int:
-    """Count stored events that today's rules would redact. Exit 3 when there are some."""
+    """Count stored events that today's rules would redact. Exit 3 when there are some.
+
+    \b
+    Examples:
+      session-memory secrets scan
+      session-memory secrets scan --json
+    """
     with alone(app, "a sweep") as store:
         report = scanning.scan(store, _redactor(app, store.tag_key))
     _tell(app, report, "would be redacted")
@@ -41,7 +47,12 @@ def scan(app: App) -> int:
 @json_option
 @pass_app
 def rescan(app: App) -> None:
-    """Redact what is stored again: everything in and beside the store."""
+    """Redact what is stored again: everything in and beside the store.
+
+    \b
+    Examples:
+      session-memory secrets rescan
+    """
     with changing(app, "a sweep") as store:
         redactor = _redactor(app, store.tag_key)
         report = scanning.rescan(store, redactor)

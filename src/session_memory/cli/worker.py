@@ -36,7 +36,13 @@ def command() -> None:
 @json_option
 @pass_app
 def run(app: App) -> None:
-    """Drain the spool and do due jobs, then end. One at a time; safe to kill."""
+    """Drain the spool and do due jobs, then end. One at a time; safe to kill.
+
+    \b
+    Examples:
+      session-memory worker run
+      session-memory worker run --json
+    """
     private_dir(app.paths.state)
     # Whatever hangs, the process ends: every step of it can be done again.
     watchdog = threading.Timer(HARD_LIMIT_S, os._exit, (1,))
@@ -62,7 +68,13 @@ def run(app: App) -> None:
 @json_option
 @pass_app
 def status(app: App) -> None:
-    """Whether a worker runs, and what waits for it."""
+    """Whether a worker runs, and what waits for it.
+
+    \b
+    Examples:
+      session-memory worker status
+      session-memory worker status --json
+    """
     counts = SpoolFiles(str(app.paths.state / "spool")).counts()
     running = app.paths.state.exists() and _is_running(app)
     if app.json:

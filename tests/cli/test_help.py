@@ -1,0 +1,82 @@
+"""Every command explains itself: an example that works, and a page made from the same words."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from session_memory.cli.app import App, cli
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
+COMMENT = re.compile(r"\s{2,}.*")
+
+
+def walk(command: click.Command, context: click.Context) -> Iterator[tuple[str, click.Context]]:
+    """(path, context) of a command and everything below it."""
+    yield context.command_path, context
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None, name
+            yield from walk(inner, click.Context(inner, info_name=name, parent=context))
+
+
+COMMANDS = dict(walk(cli, click.Context(cli, info_name="session-memory")))
+
+
+def examples(context: click.Context) -> list[str]:
+    """The command lines under "Examples:", without what is said beside them."""
+    _, found, block = (context.command.help or "").partition("Example")
+    lines = block.split("\n\n")[0].splitlines()[1:] if found else []
+    return [COMMENT.sub("", line.strip()) for line in lines if line.strip()]
+
+
+def words_of(example: str) -> list[str]:
+    """Our own words of a line: what follows the program, up to the shell's business."""
+    inside = re.search(r"session-memory ([^|>)<\"]*(?:\"[^\"]*\"[^|>)<\"]*)*)", example)
+    return shlex.split(inside[1], comments=True) if inside else []
+
+
+def test_every_sub_command_is_walked() -> None:
+    assert len(COMMANDS) > 60
+    assert "session-memory measure trial start" in COMMANDS
+
+
+@pytest.mark.parametrize("path", COMMANDS)
+def test_every_command_has_an_example_that_its_options_allow(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "patterns.jsonl").touch()  # some examples read a file
+    found = examples(COMMANDS[path])
+    assert found, f"`{path} --help` shows no example"
+    for example in found:
+        words = words_of(example)
+        assert "session-memory" in example, example
+        parse(words, example)
+
+
+def parse(words: list[str], example: str) -> None:
+    """Let click read a command line without doing what it says."""
+    context = cli.make_context("session-memory", list(words), obj=App({}))
+    while isinstance(context.command, click.Group):
+        rest = [*context._protected_args, *context.args]
+        if not rest:
+            assert context.command is cli or context.command.invoke_without_command, example
+            return
+        name, command, rest = context.command.resolve_command(context, rest)
+        assert command is not None, example
+        context = command.make_context(name, rest, parent=context)
+
+
+def test_the_page_has_the_help_of_every_command() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert [path for path in COMMANDS if f"\n## {path}\n" not in page] == []
+    for path, context in COMMANDS.items():
+        for example in examples(context):
+            assert example in page, path
