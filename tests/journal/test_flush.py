@@ -173,6 +173,7 @@ def test_an_agent_that_is_asked_runs_without_tools_in_an_empty_folder(bench: Ben
     async def query(*, prompt: str, options: Options) -> AsyncIterator[object]:
         assert "fix the parser" in prompt
         seen.append((options, os.listdir(options.cwd)))
+        yield SimpleNamespace(content=[SimpleNamespace(text="said")], model="m")
         yield SimpleNamespace(result="said", is_error=False, usage={}, total_cost_usd=0.0)
 
     sdk = SimpleNamespace(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -13,6 +16,7 @@ from tests.model.meters import NOW
 
 from session_memory import settings
 from session_memory.errors import ModelUnavailable
+from session_memory.model.agent_sdk import AgentSdkModel
 from session_memory.model.failures import CallFailed
 from session_memory.model.marks import MARKS
 from session_memory.model.open import caps_of, open_model
@@ -50,13 +54,13 @@ async def query(*, prompt, options):
         raise CLINotFoundError("no claude")
     if behaviour == "broken":
         raise ClaudeSDKError("exit code 1 with sk-ant-abcdefghij")
-    yield SimpleNamespace(content=[SimpleNamespace(text="on the way")])
+    yield SimpleNamespace(content=[SimpleNamespace(text="the answer")], model="m")
     if behaviour == "cut":
         return
     if behaviour == "slow":
         await asyncio.Event().wait()
     yield SimpleNamespace(
-        result="the answer", is_error=behaviour == "error", total_cost_usd=0.01,
+        result="the answer in other words", is_error=behaviour == "error", total_cost_usd=0.01,
         usage={"input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": 7},
     )
 '''
@@ -161,3 +165,27 @@ def test_what_the_agent_sdk_fails_at_is_told(
 
     with pytest.raises(error, match=words):
         model.ask(msgspec.structs.replace(ASKED, timeout_s=0.05))
+
+
+@pytest.mark.rows("FLU-34")
+def test_the_answer_of_the_agent_sdk_is_its_text_blocks_joined() -> None:
+    block = SimpleNamespace
+
+    async def query(*, prompt: str, options: Any) -> AsyncIterator[Any]:
+        assert prompt and options
+        yield block(subtype="init", data={"text": "session"})
+        yield block(model="m", content=[block(thinking="hm", signature="s"), block(text="a")])
+        yield block(model="m", content=[block(id="1", name="Read", input={"text": "x"})])
+        yield block(content=[block(tool_use_id="1", content="from a tool", text="from a tool")])
+        yield block(model="m", content=[block(text="b")])
+        yield block(result="b", is_error=False, usage={}, total_cost_usd=0.5)
+
+    @dataclasses.dataclass
+    class Options:
+        model: str
+
+    sdk = block(
+        query=query, ClaudeAgentOptions=Options, CLINotFoundError=OSError, ClaudeSDKError=OSError
+    )
+    answer = AgentSdkModel(sdk, "m").ask(ASKED)
+    assert (answer.text, answer.usage.usd) == ("ab", 0.5)

@@ -99,7 +99,7 @@ def parse(path: str, text: str) -> Article:
     found = _FRONT.match(text.replace("\r\n", "\n"))
     if found is None:
         raise BadArticleError(f"{path}: no front matter")
-    body = text.replace("\r\n", "\n")[found.end() :].lstrip("\n")
+    body = text.replace("\r\n", "\n")[found.end() :].strip("\n")
     article = Article(path, _front(found["front"]), body)
     wrong = next(iter(faults(article)), None)
     if wrong is not None:

@@ -12,7 +12,7 @@ from itertools import combinations
 
 from session_memory.core.masks import excerpt
 from session_memory.journal.articles import slug
-from session_memory.journal.items import Item, Topic, subject_of, topics_of
+from session_memory.journal.items import Item, Topic, is_error, subject_of, topics_of
 from session_memory.journal.merge import Point, Proposal
 
 MAX_CONCEPTS = 7
@@ -68,7 +68,9 @@ def _subjects(fresh: Sequence[Item]) -> list[Proposal]:
         by_entry.setdefault(item.entry, []).append(item)
     found: list[tuple[int, Proposal]] = []
     for items in by_entry.values():
-        kept = [item for item in items if item.section in ("decision", "lesson")]
+        told = [item for item in items if item.section in ("decision", "lesson")]
+        # An error by itself is a lesson only where it comes back in another session.
+        kept = [item for item in told if not is_error(item.text)]
         weight = sum(item.words for item in kept)
         title = excerpt(subject_of(items) or (kept[0].text if kept else ""), TITLE_CHARS)
         if kept and weight >= LEAST_SUBJECT_WORDS and slug(title):

@@ -22,7 +22,12 @@ _SECTIONS: dict[str, Section] = {
     "lessons learned": "lesson",
     "action items": "action",
 }
-_HEAD = re.compile(r"^(?:\*\*|#{1,6} *)(?P<name>[A-Za-z ]{4,20}?):?(?:\*\*)?:?(?P<rest>(?: .*)?)$")
+_HEAD = re.compile(
+    r"^(?:\*\*|#{1,6} *)(?P<name>"
+    + "|".join(_SECTIONS)
+    + r")(?::\*\*|\*\*:?|:?)(?P<rest>(?:\s.*)?)$",
+    re.IGNORECASE,
+)
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)]) +(?P<text>.+)$")
 _LEFT_OUT = re.compile(r"\(\d+ more\)")
 _OUTCOME = re.compile(r" \(outcome: \w+\)$")
@@ -37,6 +42,8 @@ _CODE = re.compile(r"`([^`\n]{3,80})`")
 _COMMAND = re.compile(r"[a-z][\w.+-]*(?: [^\s`]+)+")
 _SYMBOL = re.compile(r"[A-Za-z_][\w.:]*(?:\(\))?")
 _SEEN = re.compile(r"^Seen \d+ times: (?P<sample>.+)$")
+_ADDRESS = re.compile(r"\bhttps?://\S+")
+_PREFACE = re.compile(r"^(?:please )?implement the following plan:?\s*(?:#+\s*)?(?:plan:)?", re.I)
 _LEAST_ERROR_WORDS = 3
 
 
@@ -75,7 +82,13 @@ def items_of(day: str, entries: Iterable[Entry]) -> list[Item]:
 def subject_of(items: Iterable[Item]) -> str:
     """What an entry was about: its context, without how it ended."""
     found = (_OUTCOME.sub("", item.text) for item in items if item.section == "context")
-    return next(found, "")
+    words = _ADDRESS.sub(" ", _PREFACE.sub("", next(found, "")))
+    return one_line(words.replace("#", " ").strip(" :-"))
+
+
+def is_error(text: str) -> bool:
+    """Whether a statement only repeats what a tool complained about."""
+    return _SEEN.match(text) is not None
 
 
 def topics_of(text: str) -> list[Topic]:
@@ -111,9 +124,8 @@ def _statements(content: str) -> list[tuple[Section, str]]:
     section: Section | None = None
     for line in content.splitlines():
         head = _HEAD.match(line.strip())
-        name = _SECTIONS.get(head["name"].strip().casefold()) if head else None
-        if head and name:
-            section = name
+        if head:
+            section = _SECTIONS[head["name"].casefold()]
             if head["rest"].strip():
                 found.append((section, one_line(head["rest"])))
             continue

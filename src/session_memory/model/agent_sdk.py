@@ -91,18 +91,37 @@ async def _within(timeout_s: float, messages: AsyncIterator[Any], model: str) ->
 
 
 async def _read(messages: AsyncIterator[Any], model: str) -> Answer:
-    """The result, which comes last; a stream without one is no answer."""
+    """What the assistant wrote, as soon as the result says that it is complete.
+
+    The words are those of its text blocks, joined as they came. The result repeats only the last
+    message, so of it just cost and success count.
+    """
     result: Any = None
+    texts: list[str] = []
     async for message in messages:
         if hasattr(message, "total_cost_usd"):
             result = message
+        else:
+            texts += _texts(message)
     if result is None:
         raise CallFailed("the answer broke off before it was complete", "cut_stream")
     usage = _usage(result)
     if result.is_error:
         kind: Kind = "error_event"
         raise CallFailed(f"the agent failed: {tidy(str(result.result))}", kind, usage=usage)
-    return Answer(result.result or "", model, usage)
+    return Answer("".join(texts), model, usage)
+
+
+def _texts(message: Any) -> list[str]:
+    """The text blocks of an assistant's message; of any other message, and of other blocks, none.
+
+    Only an assistant's message names a model; a user's has blocks too: what tools answered.
+    """
+    content: Any = getattr(message, "content", None)
+    if not hasattr(message, "model") or not isinstance(content, list):
+        return []
+    blocks: list[Any] = content  # pyright: ignore[reportUnknownVariableType] - of the SDK
+    return [block.text for block in blocks if isinstance(getattr(block, "text", None), str)]
 
 
 def _usage(result: Any) -> Usage:
