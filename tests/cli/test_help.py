@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import click
@@ -52,7 +53,7 @@ def test_every_command_has_an_example_that_its_options_allow(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "patterns.jsonl").touch()  # some examples read a file
+    (tmp_path / "patterns.json").touch()  # some examples read a file
     found = examples(COMMANDS[path])
     assert found, f"`{path} --help` shows no example"
     for example in found:
@@ -63,15 +64,16 @@ def test_every_command_has_an_example_that_its_options_allow(
 
 def parse(words: list[str], example: str) -> None:
     """Let click read a command line without doing what it says."""
-    context = cli.make_context("session-memory", list(words), obj=App({}))
-    while isinstance(context.command, click.Group):
-        rest = [*context._protected_args, *context.args]
-        if not rest:
-            assert context.command is cli or context.command.invoke_without_command, example
-            return
-        name, command, rest = context.command.resolve_command(context, rest)
-        assert command is not None, example
-        context = command.make_context(name, rest, parent=context)
+    with ExitStack() as opened:
+        context = opened.enter_context(cli.make_context("session-memory", words, obj=App({})))
+        while isinstance(context.command, click.Group):
+            rest = [*context._protected_args, *context.args]
+            if not rest:
+                assert context.command is cli or context.command.invoke_without_command, example
+                return
+            name, command, rest = context.command.resolve_command(context, rest)
+            assert command is not None, example
+            context = opened.enter_context(command.make_context(name, rest, parent=context))
 
 
 def test_the_page_has_the_help_of_every_command() -> None:

@@ -46,8 +46,6 @@ def command() -> None:
     Examples:
       session-memory review list
       session-memory review approve fc-12ab
-      session-memory review reject fc-12ab --reason "one repository only"
-      session-memory review undo
     """
 
 
@@ -61,7 +59,6 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
 
     \b
     Examples:
-      session-memory review list
       session-memory review list --status approved --json
     """
     from session_memory.cli.review_output import as_text, described
@@ -96,7 +93,6 @@ def show(app: App, pattern: str, number: int | None) -> None:
     \b
     Examples:
       session-memory review show fc-12ab
-      session-memory review show fc-12ab --json
     """
     from session_memory.cli.review_output import as_text, described, indented
 
@@ -133,7 +129,6 @@ def approve(app: App, patterns: tuple[str, ...], **options: Any) -> None:
 
     \b
     Examples:
-      session-memory review approve fc-12ab
       session-memory review approve fc-12ab --reason "seen in three repositories"
     """
     _decide_each(app, "approve", patterns, options)
@@ -191,7 +186,6 @@ def edit(app: App, pattern: str, text: str | None, file: Any, **options: Any) ->
 
     \b
     Examples:
-      session-memory review edit fc-12ab
       session-memory review edit fc-12ab --text "Run the tests with PYTHONPATH=src."
     """
     if file is not None:
@@ -219,7 +213,6 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory review undo --dry-run
       session-memory review undo
     """
     from session_memory.curate.review import undo as take_back
@@ -242,8 +235,7 @@ def propose(app: App, file: Any, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory review propose
-      session-memory review propose patterns.jsonl --dry-run
+      session-memory review propose patterns.json --dry-run
     """
     from session_memory.curate.catalog import write_proposals
     from session_memory.curate.review import propose as take_in
