@@ -11,9 +11,21 @@ import pytest
 from tests.memory.remembering import Bench, answer, no_model, unasked, writes
 
 from session_memory.core.spool import SpoolRecord
-from session_memory.errors import ModelUnavailable
-from session_memory.memory.duty import KIND, OpenModel, enqueue, handlers, is_opted_out, why_not
-from session_memory.model.port import Model
+from session_memory.errors import ModelUnavailable, Refused
+from session_memory.memory.duty import (
+    CONSOLIDATE,
+    KIND,
+    OpenModel,
+    enqueue,
+    enqueue_consolidation,
+    handlers,
+    is_opted_out,
+    rebuilds,
+    why_not,
+)
+from session_memory.memory.layout import mark_for_rebuild
+from session_memory.model.failures import CallFailed
+from session_memory.model.port import Model, Request
 from session_memory.paths import Paths
 from session_memory.settings import Config, Memory
 from session_memory.store.port import Store
@@ -180,3 +192,104 @@ def test_the_places_that_changed_are_handed_on(bench: Bench) -> None:
     duty = handlers(paths_of(bench), Config(), lambda: bench.space.now, no_model, touched)
     Worker(bench.space.surroundings(), state, "token", duty).run()
     assert handed == ["/work/shop"]
+
+
+def pending(bench: Bench) -> list[tuple[str, str, int | None]]:
+    with bench.space.store() as store:
+        return [(job.kind, job.key, job.session_id) for job in store.jobs.all()]
+
+
+@pytest.mark.rows("EXT-46", "EXT-47")
+def test_places_that_changed_are_consolidated_once_each_and_others_not(bench: Bench) -> None:
+    first, second = bench.work(1), bench.work(2)
+    bench.swept()
+    start(bench, second, "session_end")
+    report = work(bench, no_model)
+    assert report.jobs_done == 2  # both traces in one pass, one consolidation
+    assert first.session_id in bench.page() and second.session_id in bench.page()
+    with bench.space.store() as store:
+        enqueue(store, [record(second.session_id, "session_end", turn="2")], Config(), 999)
+    assert work(bench, unasked).jobs_done == 1 and pending(bench) == []  # nothing changed
+
+
+@pytest.mark.rows("LCK-08")
+def test_the_session_that_asked_for_it_owns_the_lock(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    start(bench, log, "session_end")
+    owners: list[str] = []
+
+    def look(request: Request) -> str:
+        owners.extend(bench.locks())
+        return writes()(request)
+
+    model = ScriptedModel([answer(), look])
+    work(bench, lambda _store: model)
+    assert owners == [log.session_id] and bench.locks() == []
+
+
+def test_a_failed_consolidation_goes_back_into_the_queue_with_its_reason(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    start(bench, log, "session_end")
+    model = ScriptedModel([answer(), CallFailed("no answer", "timeout"), writes()])
+    report = work(bench, lambda _store: model)
+    assert (report.jobs_done, report.jobs_failed) == (1, 1)
+    with bench.space.store() as store:
+        (job,) = store.jobs.all()
+        assert (job.kind, job.key, job.last_error) == (CONSOLIDATE, "/work/shop", "no answer")
+    bench.space.now += 3_600_000
+    assert work(bench, lambda _store: model).jobs_done == 1
+    assert "run pytest -q" in bench.page() and pending(bench) == []
+
+
+def test_a_place_that_somebody_else_consolidates_is_tried_again_later(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    with bench.space.store() as store:
+        assert store.memories.acquire("/work/shop", "manual:x", bench.space.now, 600_000)
+    start(bench, log, "session_end")
+    assert work(bench, no_model).jobs_failed == 1
+    bench.space.now += 600_000
+    assert work(bench, no_model).jobs_done == 1 and log.session_id in bench.page()
+
+
+def test_a_memory_that_lost_a_source_is_made_anew_with_the_next_pass(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    start(bench, log, "session_end")
+    work(bench, no_model)
+    mark_for_rebuild(bench.folder())
+    start(bench, bench.work(2), "session_start")
+    work(bench, no_model)
+    assert not (bench.folder() / ".rebuild").exists() and log.session_id in bench.page()
+    (bench.folder() / "MEMORY.md").unlink()
+    mark_for_rebuild(bench.folder())
+    with bench.space.store() as store:
+        enqueue_consolidation(store, rebuilds(store, bench.data), bench.space.now)
+    work(bench, no_model)
+    assert log.session_id in bench.page()
+
+
+def test_a_worker_that_lost_its_job_puts_nothing_in_place(bench: Bench) -> None:
+    bench.work(1)
+    bench.swept().extract()
+    with bench.space.store() as store:
+        enqueue_consolidation(store, ["/work/shop"], bench.space.now)
+        job = store.jobs.claim((CONSOLIDATE,), "one", bench.space.now)
+        assert job is not None
+        store.jobs.retry(job.id)
+        assert store.jobs.claim((CONSOLIDATE,), "two", bench.space.now) is not None
+        duty = handlers(paths_of(bench), Config(), lambda: bench.space.now, no_model)
+        with pytest.raises(Refused):
+            duty[CONSOLIDATE](store, job, "one")
+    assert not (bench.folder() / "MEMORY.md").exists() and bench.locks() == []
+
+
+def test_turned_off_a_place_that_was_asked_for_is_left_alone(bench: Bench) -> None:
+    bench.work(1)
+    bench.swept().extract()
+    with bench.space.store() as store:
+        enqueue_consolidation(store, ["/work/shop"], bench.space.now)
+    assert work(bench, unasked, OFF).jobs_done == 1
+    assert pending(bench) == [] and not (bench.folder() / "MEMORY.md").exists()

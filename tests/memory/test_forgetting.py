@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.memory.remembering import Bench, answer
+from tests.memory.remembering import Bench, answer, skill, writes
 from tests.memory.test_duty import record
 
-from session_memory.memory.duty import enqueue
+from session_memory.memory.duty import enqueue, enqueue_consolidation
 from session_memory.memory.forgetting import forget_jobs, forget_sessions, is_said, reword
 from session_memory.memory.layout import MEMORY, REBUILD, SUMMARY, memory_root
 from session_memory.memory.yours import page_of, yours_in
@@ -124,3 +124,74 @@ def test_a_trace_the_user_removed_comes_back_only_when_the_session_goes_on(bench
     log.edit("/work/shop/print.py", "a", "b")
     bench.space.write(log)
     assert len(bench.swept().extract(ScriptedModel([answer()])).written) == 1
+
+
+def test_copies_of_runs_and_their_jobs_and_locks_go_with_a_session(
+    remembered: tuple[Bench, ClaudeLog, ClaudeLog],
+) -> None:
+    bench, gone, stays = remembered
+    folder = memory_root(bench.data, "/work/shop")
+    staging = folder.parent / "staging-1" / "trace_summaries"
+    staging.mkdir(parents=True)
+    (staging / f"{gone.session_id}_x.md").write_text("words of the one")
+    (folder / "MEMORY.md.9.new").write_text(gone.session_id)
+    with bench.space.store() as store:
+        store.memories.acquire("/work/shop", gone.session_id, 1, 1)
+        enqueue_consolidation(store, ["/work/shop"], 1)
+    bench.space.forget(sessions=(gone.session_id,))
+    forget_sessions(bench.data, bench.logs, {("claude", gone.session_id)})
+    assert gone.session_id not in everything(bench.data / "memories")
+    with bench.space.store() as store:
+        forget_jobs(store, {("claude", gone.session_id)})
+        assert [job.key for job in store.jobs.all()] == ["/work/shop"]  # the other one is there
+        assert store.memories.held() == []  # its owner was the forgotten session
+        store.memories.acquire("/work/shop", "manual:1", 1, 1)
+    bench.space.forget(sessions=(stays.session_id,))
+    with bench.space.store() as store:
+        forget_jobs(store, {("claude", stays.session_id)})
+        assert store.jobs.all() == [] and store.memories.held() == []
+
+
+def test_words_in_a_copy_of_a_run_are_found_and_go(
+    remembered: tuple[Bench, ClaudeLog, ClaudeLog],
+) -> None:
+    bench, _, _ = remembered
+    staging = memory_root(bench.data, "/work/shop").parent / "staging-1"
+    staging.mkdir()
+    (staging / "MEMORY.md").write_text("zebra crossing")
+
+    def words(text: str) -> str:
+        return text.replace("zebra", "[FORGOTTEN]")
+
+    assert is_said(bench.data, words)
+    with bench.space.store() as store:
+        reword(store, bench.data, bench.logs, words)
+    assert not is_said(bench.data, words) and not staging.exists()
+
+
+def test_what_is_made_after_forgetting_says_nothing_of_it(
+    remembered: tuple[Bench, ClaudeLog, ClaudeLog],
+) -> None:
+    bench, gone, stays = remembered
+    bench.consolidate()
+    assert gone.session_id in bench.page()
+    bench.space.forget(sessions=(gone.session_id,))
+    forget_sessions(bench.data, bench.logs, {("claude", gone.session_id)})
+    assert bench.consolidate()[0].status == "done"
+    assert gone.session_id not in everything(bench.data / "memories")
+    assert stays.session_id in bench.page() and "- my own note" in bench.page()
+
+
+def test_a_memory_in_a_models_own_words_goes_too_with_its_skills(
+    remembered: tuple[Bench, ClaudeLog, ClaudeLog],
+) -> None:
+    bench, gone, _ = remembered
+    words = {"skills/a/SKILL.md": skill("words of one")}
+    bench.consolidate(ScriptedModel([writes("# Memory\n\n- words of one\n", **words)]))
+    for path in bench.files():
+        if path.name.startswith(gone.session_id):
+            path.unlink()  # pruned, and then the run failed
+    bench.space.forget(sessions=(gone.session_id,))
+    forget_sessions(bench.data, bench.logs, {("claude", gone.session_id)})
+    left = everything(bench.data / "memories")
+    assert "words of one" not in left and gone.session_id not in left

@@ -17,6 +17,7 @@ from session_memory.memory.lock import (
     renew,
 )
 from session_memory.store.memories import Claim, Held
+from session_memory.testing.old_stores import back_to_version_1
 
 HERE = "/work/shop"
 T = 1_000_000_000
@@ -134,3 +135,14 @@ def test_work_asked_for_during_a_swap_stays(bench: Bench) -> None:
 
 def test_a_run_by_hand_owns_by_its_token() -> None:
     assert manual_owner("abc") == "manual:abc"
+
+
+@pytest.mark.rows("LCK-01")
+def test_an_old_store_gets_the_table_and_keeps_its_sessions(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    back_to_version_1(bench.data)
+    with bench.space.store() as store:  # opening it brings it up to date
+        assert acquire(store.memories, HERE, "A", T)
+        assert store.find_session(log.session_id).external_id == log.session_id
+        assert store.memories.held() == [Held(HERE, "A", T)]

@@ -130,3 +130,40 @@ def test_without_a_store_extract_says_so_and_ends_well(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     done = bench.space.run("--config", str(bench.space.write_config()), "memory", "extract")
     assert done.returncode == 0 and "nothing was captured yet" in done.stderr
+
+
+def test_consolidate_makes_a_memory_that_can_be_shown_and_explained(shell: Shell) -> None:
+    shell.run("extract", "--now")
+    plan = shell.json("consolidate", "--all", "--dry-run")
+    assert [one["root"] for one in plan["consolidated"]] == ["/work/shop"] and plan["dry_run"]
+    assert not (shell.bench.folder() / MEMORY).exists()
+    (done,) = shell.json("consolidate", "--project", "/work/shop")["consolidated"]
+    assert (done["root"], done["status"]) == ("/work/shop", "done")
+    assert "unchanged  /work/shop" in shell.run("consolidate", "--all")
+    assert "done       /work/shop" in shell.run("consolidate", "--all", "--force")
+    shown = shell.run("show", "--project", "/work/shop")
+    assert "`pytest -q` verifies tests; passed in 10 sessions" in shown
+    why = shell.json("why", "verifies tests; passed in 10 sessions")["evidence"]
+    assert any(quote["text"] == "pytest -q" for one in why for quote in one["quotes"])
+    assert all(one["session"] and one["trace"] for one in why)
+
+
+def test_consolidate_of_a_place_without_traces_makes_nothing(shell: Shell) -> None:
+    shell.run("consolidate", "--project", "/work/elsewhere")
+    assert not shell.bench.folder("/work/elsewhere").exists()
+
+
+def test_status_names_locks_pending_work_and_the_last_error(shell: Shell) -> None:
+    now = shell.bench.space.now
+    with shell.bench.space.store() as store:
+        store.memories.acquire("/work/shop", "manual:abc", now, 1)
+        store.jobs.enqueue("memory.consolidate", "/work/shop", now, now)
+        job = store.jobs.claim(("memory.consolidate",), "t", now)
+        assert job is not None
+        store.jobs.fail(job, "t", "no answer within 900 seconds", now)
+    told = shell.run("status")
+    assert "locked by manual:abc since" in told
+    assert "memory.consolidate /work/shop is " in told and "no answer within 900" in told
+    status = shell.json("status")
+    assert status["locks"][0]["owner"] == "manual:abc"
+    assert status["jobs"][0]["last_error"] == "no answer within 900 seconds"

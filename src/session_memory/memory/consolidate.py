@@ -74,7 +74,6 @@ class _Begun(msgspec.Struct):
     agent: str
     step: str = "lock"
     traces: list[Trace] = msgspec.field(default_factory=list[Trace])
-    stamp: str = ""
     made: Future[Files] | None = None
 
 
@@ -143,8 +142,8 @@ class Running:
         prune(one.live / TRACES, {trace.thread_id for trace in traces}, warn)
         self._at(one, "summary")
         write_summary(one.live, traces)
-        one.traces, one.stamp = traces, stamp_of(traces)
-        if is_current(one.live, one.stamp) and not self._stage.force:
+        one.traces = traces
+        if is_current(one.live, stamp_of(traces)) and not self._stage.force:
             with self._store.memories.swapping(one.claim):
                 pass  # nothing to do, but whoever asked for it is served
             self._finished(one, "unchanged")
@@ -224,7 +223,7 @@ class Running:
         write_ready(one.staging, whole)
         with self._store.memories.swapping(one.claim):
             self._check_traces(one)
-            swap(one.live, one.staging, whole, one.stamp)
+            swap(one.live, one.staging, whole, one.traces)
         self._finished(one, "done")
 
     def _check_traces(self, one: _Begun) -> None:

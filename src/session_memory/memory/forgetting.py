@@ -8,6 +8,7 @@ from pathlib import Path
 
 from session_memory.memory.layout import MEMORIES, TRACES, mark_for_rebuild, memory_root
 from session_memory.memory.log import NAME as LOG
+from session_memory.memory.skills import SKILLS
 from session_memory.memory.staging import discard, leftovers
 from session_memory.memory.traces import remove_files, thread_named, thread_of
 from session_memory.memory.yours import page_of, yours_in
@@ -57,9 +58,13 @@ def forget_jobs(store: Store, gone: Named) -> None:
         of_place = job.kind == "memory.consolidate" and job.key not in places
         if of_session or of_place:
             store.jobs.drop(job.id)
-    store.memories.drop_locks(
-        [held.root for held in store.memories.held() if held.root not in places]
-    )
+    owners = {name for _, name in gone}
+    stale = [
+        held.root
+        for held in store.memories.held()
+        if held.root not in places or held.owner in owners
+    ]
+    store.memories.drop_locks(stale)
 
 
 def is_said(data: Path, words: Words) -> bool:
@@ -129,6 +134,7 @@ def drop_made(folder: Path) -> None:
             continue
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
+    discard(folder / SKILLS, _silent)
     mark_for_rebuild(folder)
 
 

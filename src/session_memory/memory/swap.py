@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 
 from session_memory.memory.layout import MEMORY, REBUILD
@@ -22,12 +22,12 @@ from session_memory.store.memories import Trace
 
 READY = "ready"
 TRASH = "trash"
-_STAMP = re.compile(r"^<!-- made of ([0-9a-f]{16}) -->$", re.M)
+_STAMP = re.compile(r"^<!-- made of ([0-9a-f]{16})[^\n]* -->$", re.M)
 _RULES = "1"
 """Part of every stamp: raised when the same traces are to give another memory."""
 
 
-def stamp_of(traces: Iterable[Trace]) -> str:
+def stamp_of(traces: Sequence[Trace]) -> str:
     """What a memory was made of: equal traces, equal stamp."""
     seen = hashlib.sha256(_RULES.encode())
     for trace in traces:
@@ -57,13 +57,13 @@ def write_ready(staging: Path, made: Files) -> None:
             write_private(path, text.encode("utf-8", "replace"))
 
 
-def swap(live: Path, staging: Path, made: Files, stamp: str) -> None:
+def swap(live: Path, staging: Path, made: Files, traces: Sequence[Trace]) -> None:
     """Put outputs in place of the old; called while nobody else can."""
     for name in sorted(made):
         if name != MEMORY:
             private_dir((live / name).parent)
             os.replace(staging / READY / name, live / name)
-    _put_page(live, made.get(MEMORY), stamp)
+    _put_page(live, made.get(MEMORY), traces)
     trash = private_dir(staging / TRASH)
     kept = set(skills_in(made))
     stale = [path for path in (live / SKILLS).glob("*") if path.name not in kept]
@@ -77,8 +77,11 @@ def swap(live: Path, staging: Path, made: Files, stamp: str) -> None:
         os.unlink(live / REBUILD)
 
 
-def _put_page(live: Path, text: str | None, stamp: str) -> None:
-    """MEMORY.md with what is the user's, byte for byte as it is at this moment."""
+def _put_page(live: Path, text: str | None, traces: Sequence[Trace]) -> None:
+    """MEMORY.md with what is the user's, byte for byte as it is at this moment.
+
+    Whatever a model wrote, the names of all traces stand in it: so forgetting one finds it.
+    """
     path = live / MEMORY
     there = path.is_file() and not path.is_symlink()
     old = path.read_bytes().decode("utf-8", "surrogateescape") if there else ""
@@ -87,7 +90,9 @@ def _put_page(live: Path, text: str | None, stamp: str) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
         return
-    body = f"{(text or '# Memory').rstrip()}\n\n<!-- made of {stamp} -->\n"
+    names = " ".join(trace.thread_id for trace in traces)
+    stamp = f"<!-- made of {stamp_of(traces)} from {names or 'no traces'} -->"
+    body = f"{(text or '# Memory').rstrip()}\n\n{stamp}\n"
     write_private(path, page_of(yours, body).encode("utf-8", "surrogateescape"))
 
 

@@ -59,7 +59,7 @@ DERIVED: dict[str, Derived] = {
     "spend": Derived("calls of models: when, which, how much", None, False),
     "trace": Derived("what a session left for its project", "by session id", True),
     "memory_consolidation_locks": Derived(
-        "who consolidates a project's memory", "those of roots no session is in", True
+        "who consolidates a project's memory", "its owner's, and those of roots none is in", True
     ),
     "closure_check": Derived("whether work called done was done", "by session id", False),
     "context_sync": Derived("files a project's state was written into", "by its project", True),
@@ -74,6 +74,11 @@ DERIVED: dict[str, Derived] = {
 """By name of the table; `segments` is a folder. The shadow tables of an index belong to it."""
 
 FOLDERS: dict[str, Derived] = {
+    "memories": Derived(
+        "traces, MEMORY.md, skills and copies that runs work in (memory/forgetting.py)",
+        "the session's name begins each trace's name and stands in what was made of it",
+        True,
+    ),
     "journal": Derived(
         "daily logs, the knowledge made of them, contexts on their way (journal/forgetting.py)",
         "the session's name stands in each entry's comment and each context's name",
