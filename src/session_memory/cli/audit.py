@@ -9,6 +9,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, table
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
+from session_memory.paths import find_paths
 
 SHORT = 12
 
@@ -32,7 +33,7 @@ def command(app: App, part: str | None, since: str | None) -> None:
     start = to_ms(since, app.clock())
     found = [
         one
-        for one in audit.read(app.paths.data)
+        for one in _all(app)
         if (part is None or part in one.path) and (start is None or one.at >= start)
     ]
     if app.json:
@@ -46,6 +47,12 @@ def command(app: App, part: str | None, since: str | None) -> None:
         for one in found
     ]
     click.echo(table(rows, ("when", "by", "file", "why", "before", "after")))
+
+
+def _all(app: App) -> list[audit.Written]:
+    """What was done for this store, and how agents were wired, which does not depend on it."""
+    places = dict.fromkeys((app.paths.data, find_paths(app.environ).data))
+    return sorted((one for place in places for one in audit.read(place)), key=lambda one: one.at)
 
 
 def _short(sha256: str | None) -> str | None:
