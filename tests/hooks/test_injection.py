@@ -68,7 +68,50 @@ def test_a_session_is_given_its_projects_memory_and_the_date(tmp_path: Path, cli
     assert isinstance(decode(json.dumps(record).encode()), SpoolRecord)
 
 
-@pytest.mark.parametrize("client", ["copilot", "pi"])
+def tool(cwd: Path, session: str = "s1", event: str = "PostToolUse", **more: str) -> Ran:
+    """A tool of Grok has run, or something else happened in its session."""
+    payload = {"sessionId": session, "hookEventName": entry.snake(event), "cwd": str(cwd)}
+    return run_hook(event, "grok", payload={**payload, **more})
+
+
+def test_grok_is_told_beside_the_result_of_the_first_tool_and_once(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    write_page(root, sections=[{"id": "p1", "text": "Use ruff", "trial": None}])
+    assert tool(root, event="SessionStart").out == b""
+    told = json.loads(tool(root).out)["hookSpecificOutput"]
+    assert told["hookEventName"] == "PostToolUse"
+    assert told["additionalContext"].endswith(f"{TEXT.rstrip()}\n\nUse ruff")
+    assert spooled()[-1]["given"] == ["p1"]
+    assert tool(root).out == b"" and "given" not in spooled()[-1]
+    assert tool(root, session="s2").out != b""
+
+
+@pytest.mark.parametrize("event", ["PreCompact", "SessionEnd"])
+def test_grok_is_told_again_where_the_model_has_lost_it(tmp_path: Path, event: str) -> None:
+    root = project(tmp_path)
+    write_page(root)
+    assert tool(root).out != b""
+    assert tool(root, event=event).out == b""
+    assert tool(root).out != b"" and tool(root).out == b""
+
+
+def test_a_subagent_of_grok_is_told_nothing(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    write_page(root)
+    assert tool(root, subagentType="general-purpose").out == b""
+    assert not (state() / "told").exists()
+
+
+def test_copilot_reads_context_from_the_top_of_the_answer(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    write_page(root)
+    payload = {"sessionId": "s1", "cwd": str(root), "source": "new"}
+    told = json.loads(run_hook("sessionStart", "copilot", payload=payload).out)
+    assert set(told) == {"additionalContext"}
+    assert told["additionalContext"].endswith(TEXT.rstrip())
+
+
+@pytest.mark.parametrize("client", ["unknown", "pi"])
 def test_clients_that_take_nothing_are_given_nothing(tmp_path: Path, client: str) -> None:
     write_page(project(tmp_path))
     assert start(project(tmp_path, "other"), client=client).out == b""

@@ -25,7 +25,10 @@ CUT_NOTE = "\n[shortened]"
 O_BINARY, O_NOFOLLOW = getattr(os, "O_BINARY", 0), getattr(os, "O_NOFOLLOW", 0)
 
 CLIENTS = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "opencode", "pi")
-INJECTED = ("claude", "codex", "qwen", "gemini")  # others ignore or refuse what is printed
+INJECTED = ("claude", "codex", "grok", "gemini", "qwen", "copilot")  # take what is printed
+# Event at which a client passes it on to its model, and that event's name in the answer. Grok reads
+# nothing at a session's start: it is told beside the result of the first tool.
+AT_START, AT_TOOL = ("session_start", "SessionStart"), ("post_tool_use", "PostToolUse")
 # Beginnings of events at which an agent comes to rest; what is between them can wait for them.
 WAKING = ("session_", "stop", "agent_", "subagent_stop", "after_agent", "pre_compact")
 # OpenCode's plug-in sees every piece of every message; these begin or end something.
@@ -433,6 +436,43 @@ def find_page(home: str, record: "Mapping[str, object]") -> dict[str, object] | 
     return page if whole and page.get("v") == VERSION and not is_switched_off(root) else None
 
 
+def is_first_time(home: str, session: str) -> bool:
+    """Whether this session was not told yet; from now on it was."""
+    mark = told_mark(home, session)
+    os.makedirs(os.path.dirname(mark), exist_ok=True)  # private by the umask
+    try:
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_BINARY, 0o600))
+    except FileExistsError:
+        return False
+    return True
+
+
+def told_mark(home: str, session: str) -> str:
+    """The file that says that a session was told; the worker removes what is left behind."""
+    return os.path.join(home, "told", sha256(session.encode()).hex())
+
+
+def is_moment(home: str, record: "Mapping[str, object]", payload: "Mapping[str, object]") -> bool:
+    """Whether what is printed now reaches the model, and has not reached it yet."""
+    event, session = record["event"], str(record.get("session"))
+    if record["flavor"] != "grok":
+        return event == AT_START[0]
+    if event in ("session_end", "pre_compact"):  # what was told is gone from the model's sight
+        try:  # noqa: SIM105 - `contextlib` costs 4 ms
+            os.unlink(told_mark(home, session))
+        except OSError:
+            pass
+    return event == AT_TOOL[0] and not folded(payload).get("subagenttype")
+
+
+def answer(client: str, text: str) -> dict[str, object]:
+    """What the client reads as context for its model."""
+    if client == "copilot":
+        return {"additionalContext": text}
+    name = AT_TOOL[1] if client == "grok" else AT_START[1]
+    return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+
+
 def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
     """Everything in order: what is spooled is what is given, and it is there before the worker."""
     data, cut = read_input(arguments)
@@ -449,19 +489,15 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
     record.update({} if whole else {"cut": 1})
     settings, _ = read_object(read_small(os.path.join(home, "hook.json")) or b"")
     text, wanted = "", settings.get("inject", bool(settings)) is True
-    if (
-        record["event"] == "session_start"
-        and wanted
-        and environ.get("SESSION_MEMORY_INJECT") != "0"
-    ):
-        page = find_page(home, record)
-        if page is not None:
-            text, given, held = compose(page, str(record.get("session")))
+    moment = is_moment(home, record, payload)
+    if moment and wanted and environ.get("SESSION_MEMORY_INJECT") != "0":
+        page, session = find_page(home, record), str(record.get("session"))
+        if page is not None and (record["flavor"] != "grok" or is_first_time(home, session)):
+            text, given, held = compose(page, session)
             record.update(given=given, held=held)
     spool(home, record)
     if text:
-        output = {"hookEventName": "SessionStart", "additionalContext": text}
-        os.write(1, (_dump({"hookSpecificOutput": output}) + "\n").encode("ascii"))
+        os.write(1, (_dump(answer(str(record["flavor"]), text)) + "\n").encode("ascii"))
     worker = settings.get("worker")
     words = [str(word) for word in worker] if _is_list(worker) else []
     if words and str(record["event"]).startswith(WAKING) and not worker_runs(home):

@@ -18,6 +18,8 @@ from session_memory.core.injection import Section, fit
 from session_memory.paths import private_dir, write_private
 
 VERSION = 1
+TOLD_MS = 7 * 24 * 3_600_000
+"""Marks of sessions that were told in their middle, and that never said that they ended."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -51,7 +53,15 @@ def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: i
             if known.sections == sections:
                 continue
         write_private(path, msgspec.json.encode(page))
+    _drop_marks(state, now_ms)
     return len(wanted)
+
+
+def _drop_marks(state: Path, now_ms: int) -> None:
+    for mark in (state / "told").glob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            if mark.stat().st_mtime * 1000 < now_ms - TOLD_MS:
+                mark.unlink()
 
 
 def drop_pages(state: Path) -> None:
