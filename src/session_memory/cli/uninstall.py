@@ -38,7 +38,7 @@ def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, 
         raise Refused("--purge is for all agents", hint="leave --agent out")
     wish = Wish(tuple(chosen(agents) if agents else CLIENTS.values()), where, mine)
     ledger = read_ledger(mine.data)
-    plan = plan_uninstall(wish, wiring.look(where), ledger)
+    plan = plan_uninstall(wish, wiring.look(where, ledger), ledger)
     doomed = purge.find_doomed(app.paths, app.environ) if purging else purge.Doomed()
     _show(app, plan, list(map(str, doomed.whole)), dry_run=dry_run)
     _tell_distributed(app, purging=purging)

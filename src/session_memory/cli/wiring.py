@@ -6,7 +6,6 @@ import difflib
 import os
 import sys
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 
 import click
@@ -17,8 +16,9 @@ from session_memory.errors import Refused
 from session_memory.install import files
 from session_memory.install.client import Client, Place
 from session_memory.install.clients import CLIENTS, chosen
+from session_memory.install.ledger import Ledger
 from session_memory.install.ours import Ours, find_ours
-from session_memory.install.plan import FileChange, Look, Problem, Wiring, wiring
+from session_memory.install.plan import FileChange, Look, Problem, Seen, Wiring, wiring
 from session_memory.install.survey import present, project_root
 
 LONGEST = 300
@@ -37,9 +37,16 @@ def place(app: App, *, project: bool = False) -> Place:
     return Place(home, dict(app.environ), root)
 
 
-def look(where: Place) -> Look:
-    """How files are read there."""
-    return partial(files.look, project=None)
+def look(where: Place, ledger: Ledger | None = None) -> Look:
+    """How files are read there: those of a project may not lead out of it."""
+    known = {entry.project for entry in ledger.entries} if ledger else set[str | None]()
+    projects = [root for root in (where.project, *known) if root]
+
+    def read(path: str) -> Seen:
+        root = next((one for one in projects if path.startswith(one + os.sep)), None)
+        return files.look(path, root)
+
+    return read
 
 
 def clients(where: Place, names: tuple[str, ...]) -> list[Client]:

@@ -33,6 +33,8 @@ def apply_init(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int])
     write_ledger(data, ledger.with_entries(entries))
     changed: list[FileChange] = []
     problems: list[Problem] = []
+    for change in plan.unchanged:
+        files.sweep_left_overs(change.real)
     for change, entry in zip(plan.changes, entries, strict=True):
         try:
             files.sweep_left_overs(change.real)
@@ -45,15 +47,22 @@ def apply_init(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int])
             if files.look(change.real).data != change.after:
                 continue
         changed.append(change)
-    failed = {problem.path for problem in problems} - {change.path for change in changed}
-    untouched = [e.path for e in entries if e.path in failed and ledger.of(e.path) is None]
-    for path in untouched:
-        entry = next(entry for entry in entries if entry.path == path)
-        files.remove_backup(entry.backup)
-        files.remove_empty(entry.folders)
-    kept = [entry for entry in entries if entry.path not in failed]
+    done = {change.path for change in changed}
+    kept = [entry for entry in entries if entry.path in done or not _leaves(entry, ledger)]
     write_ledger(data, ledger.with_entries(kept))
     return Done(tuple(changed), tuple(problems))
+
+
+def _leaves(entry: Entry, ledger: Ledger) -> bool:
+    """Tidy up after a file that could not be written; whether nothing of ours is left there."""
+    if ledger.of(entry.path) is not None:
+        return True  # what the ledger said of it before still holds
+    try:
+        files.remove_backup(entry.backup)
+    except OSError:
+        return False
+    files.remove_empty(entry.folders)
+    return True
 
 
 def apply_uninstall(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> Done:
@@ -73,13 +82,12 @@ def apply_uninstall(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], 
                 else:
                     files.put(change.real, change.before, change.after)
                 changed.append(change)
+            if entry is not None:
+                files.remove_backup(entry.backup)
+                files.remove_empty(entry.folders)
+                gone.append(change.path)
         except (OSError, Refused) as error:
             problems.append(_problem(change, error))
-            continue
-        if entry is not None:
-            files.remove_backup(entry.backup)
-            files.remove_empty(entry.folders)
-            gone.append(change.path)
     write_ledger(data, ledger.with_entries((), gone))
     return Done(tuple(changed), tuple(problems))
 

@@ -1,0 +1,334 @@
+"""init: shown first, asked once, done once, and never half."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.install.configs import CLAUDE_SETTINGS, LIVED_IN
+from tests.install.machine import Machine, commands
+
+from session_memory import audit
+from session_memory.install import files
+from session_memory.install.apply import Done, apply_init, apply_uninstall
+from session_memory.install.client import Place
+from session_memory.install.clients import chosen
+from session_memory.install.ledger import installing
+from session_memory.install.ours import find_ours
+from session_memory.install.plan import Wish, plan_init, plan_uninstall
+from session_memory.paths import find_paths
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.faults import OPERATIONS, Counter, CountingOs
+
+TOKEN = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+
+
+def lived_in(machine: Machine) -> None:
+    for texts in LIVED_IN.values():
+        for name, text in texts.items():
+            machine.write(name, text)
+
+
+def test_a_dry_run_shows_every_file_and_writes_nothing(machine: Machine) -> None:
+    lived_in(machine)
+    before = machine.files()
+    done = machine.run("init", "--dry-run")
+    assert done.code == 0
+    for name in (".claude/settings.json", ".claude.json", ".codex/hooks.json", ".grok/config.toml"):
+        assert f"+++ {machine.home / name}" in done.out
+    assert f'+            "command": "{machine.launcher} SessionStart claude"' in done.out
+    assert machine.files() == before
+    assert not machine.memory.exists()
+    told = json.loads(machine.run("init", "--dry-run", "--json").out)
+    assert {change["agent"] for change in told["changes"]} == set(LIVED_IN)
+
+
+def test_without_a_terminal_nothing_is_done_unless_yes_is_said(machine: Machine) -> None:
+    machine.have("claude")
+    done = machine.run("init")
+    assert done.code == 8
+    assert "--yes" in done.err
+    assert machine.files() == {".claude": (b"", machine.files()[".claude"][1])}
+    assert not (machine.memory / "data" / "install.json").exists()
+
+
+def test_the_second_time_nothing_changes_and_nothing_is_asked(machine: Machine) -> None:
+    lived_in(machine)
+    machine.init()
+    first = machine.files()
+    ledger = (machine.memory / "data" / "install.json").read_bytes()
+    done = machine.run("init", "--no-sweep")
+    assert done.code == 0
+    assert machine.files() == first
+    assert (machine.memory / "data" / "install.json").read_bytes() == ledger
+    assert "as they should be" in done.err
+
+
+def test_the_first_sweep_captures_what_is_there(machine: Machine) -> None:
+    log = ClaudeLog(1)
+    log.prompt("the first thing that was ever asked")
+    log.write(machine.home / ".claude")
+    done = machine.run("init", "--yes")
+    assert done.code == 0, done.err
+    assert "1 new sessions" in done.out
+    assert len(json.loads(machine.run("sessions", "--json").out)["sessions"]) == 1
+
+
+def test_only_the_agents_that_were_named_are_wired(machine: Machine) -> None:
+    machine.have("claude", "gemini", "qwen")
+    machine.init("--agent", "gemini")
+    assert (machine.home / ".gemini/settings.json").exists()
+    assert not (machine.home / ".qwen/settings.json").exists()
+    assert not (machine.home / ".claude.json").exists()
+    unknown = machine.init("--agent", "clod")
+    assert (unknown.code, "clod" in unknown.err) == (2, True)
+
+
+def test_an_agent_that_is_installed_and_was_never_run_is_wired(machine: Machine) -> None:
+    program = machine.programs / "qwen"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    machine.init()
+    assert "hooks" in machine.json(".qwen/settings.json")
+    machine.uninstall()
+    assert machine.files() == {}
+
+
+def test_mode_and_order_stay_and_a_backup_lies_beside(machine: Machine) -> None:
+    path = machine.write(".claude/settings.json", CLAUDE_SETTINGS, 0o640)
+    machine.init()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert list(machine.json(".claude/settings.json"))[:2] == ["$schema", "model"]
+    backup = Path(str(path) + files.BACKUP)
+    assert backup.read_text() == CLAUDE_SETTINGS
+    assert backup.stat().st_mode & 0o777 == 0o640
+    machine.uninstall()
+    assert not backup.exists()
+
+
+def test_every_write_outside_our_places_is_noted(machine: Machine) -> None:
+    path = machine.write(".claude/settings.json", CLAUDE_SETTINGS)
+    machine.init()
+    machine.uninstall()
+    noted = audit.read(machine.memory / "data")
+    ours = [one for one in noted if one.path == str(path)]
+    assert [one.by for one in ours] == ["init", "uninstall"]
+    assert ours[0].before == ours[1].after == audit.sha256(CLAUDE_SETTINGS.encode())
+    assert {one.path for one in noted} == {str(path), str(machine.home / ".claude.json")}
+
+
+def test_secrets_of_a_users_file_are_not_shown(machine: Machine) -> None:
+    text = json.dumps({"env": {"GITHUB_TOKEN": TOKEN}}, indent=2)
+    machine.write(".claude/settings.json", text)
+    done = machine.run("init", "--dry-run")
+    assert "settings.json" in done.out
+    assert TOKEN not in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (".claude/settings.json", '{"hooks": '),
+        (".claude/settings.json", '{"hooks": []}'),
+        (".claude/settings.json", '{"hooks": {"Stop": {}}}'),
+        (".claude/settings.json", '{"hooks": {}, "hooks": {}}'),
+        (".claude/settings.json", b"\xff\xfe{\x00}\x00"),
+        (".claude.json", "[]"),
+        (".claude.json", '{"mcpServers": {"session-memory": {"command": "other"}}}'),
+        (".codex/config.toml", "model = \n"),
+        (".codex/config.toml", "mcp_servers = { a = { command = 'x' } }\n"),
+        (".codex/hooks.json", "{}}"),
+    ],
+)
+def test_a_file_that_cannot_be_understood_stops_everything(
+    machine: Machine, name: str, text: str | bytes
+) -> None:
+    machine.have("claude", "codex", "gemini")
+    machine.write(name, text)
+    before = machine.files()
+    done = machine.init()
+    assert done.code == 8
+    assert name in done.err
+    assert machine.files() == before
+    assert not (machine.memory / "data" / "install.json").exists()
+    assert not machine.launcher.exists()
+    assert machine.init("--agent", "gemini").code == 0  # the others can be wired without it
+
+
+def test_our_older_entries_are_renewed_in_their_place(machine: Machine) -> None:
+    old = "/old/place/session-memory-hook"
+    settings: dict[str, Any] = {
+        "hooks": {
+            "Stop": [
+                {"hooks": [{"type": "command", "command": f"{old} Stop", "timeout": 33}]},
+                {"hooks": [{"type": "command", "command": "theirs"}]},
+                {"hooks": [{"type": "command", "command": f"{old} Stop twice"}]},
+            ],
+            "Notification": [{"hooks": [{"type": "command", "command": f"{old} Notification"}]}],
+        }
+    }
+    machine.write(".claude/settings.json", json.dumps(settings, indent=2))
+    entry = {
+        "command": "/gone/python",
+        "args": ["-m", "session_memory", "serve"],
+        "env": {"SESSION_MEMORY_HOME": "/gone", "MINE": "1"},
+        "disabled": True,
+    }
+    machine.write(".claude.json", json.dumps({"mcpServers": {"session-memory": entry}}))
+    assert machine.init().code == 0
+    hooks = machine.json(".claude/settings.json")["hooks"]
+    assert commands(hooks, "Stop") == [f"{machine.launcher} Stop claude", "theirs"]
+    assert hooks["Stop"][0]["hooks"][0]["timeout"] == 33  # what is not vital is the user's
+    assert hooks.get("Notification", []) == []
+    server = machine.json(".claude.json")["mcpServers"]["session-memory"]
+    assert server["args"] == ["-I", "-m", "session_memory", "mcp"]
+    assert server["env"] == {"MINE": "1", "SESSION_MEMORY_HOME": str(machine.memory)}
+    assert server["disabled"] is True
+
+
+def test_an_older_table_of_codex_is_renewed_and_keeps_what_the_user_added(
+    machine: Machine,
+) -> None:
+    machine.write(
+        ".codex/config.toml",
+        'notify = ["/old/session-memory-hook", "notify"]\n\n[mcp_servers.session-memory]\n'
+        "command = '/gone/python'\nargs = ['-m', 'session_memory']\nrequired = false # slow\n",
+    )
+    machine.init()
+    text = (machine.home / ".codex/config.toml").read_text()
+    config = tomllib.loads(text)
+    assert config["notify"] == [str(machine.launcher), "notify", "codex"]
+    assert config["mcp_servers"]["session-memory"]["args"][-1] == "mcp"
+    assert config["mcp_servers"]["session-memory"]["required"] is False
+    assert "# slow" in text
+
+
+def test_a_link_is_followed_and_kept(machine: Machine) -> None:
+    target = machine.write("dotfiles/claude.json", CLAUDE_SETTINGS)
+    machine.have("claude")
+    link = machine.home / ".claude/settings.json"
+    link.symlink_to(target)
+    machine.init()
+    assert link.is_symlink()
+    assert "session-memory-hook" in target.read_text()
+    machine.uninstall()
+    assert link.is_symlink()
+    assert target.read_text() == CLAUDE_SETTINGS
+
+
+def test_a_link_to_nothing_is_refused(machine: Machine) -> None:
+    machine.have("claude")
+    (machine.home / ".claude/settings.json").symlink_to(machine.home / "gone.json")
+    done = machine.init()
+    assert (done.code, "link to nothing" in done.err) == (8, True)
+
+
+def test_a_project_cannot_lead_out_of_itself(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    victim = machine.write("victim.json", "{}")
+    project = machine.home / "shop"
+    (project / ".git").mkdir(parents=True)
+    (project / ".claude").mkdir()
+    (project / ".claude/settings.local.json").symlink_to(victim)
+    machine.have("claude")
+    monkeypatch.chdir(project)
+    done = machine.init("--project")
+    assert (done.code, "leads out of the project" in done.err) == (8, True)
+    assert victim.read_text() == "{}"
+
+
+def test_a_folder_is_no_file(machine: Machine) -> None:
+    (machine.home / ".claude/settings.json").mkdir(parents=True)
+    done = machine.init()
+    assert (done.code, "not a regular file" in done.err) == (8, True)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_is_told_and_the_rest_is_done(machine: Machine) -> None:
+    machine.have("claude", "gemini")
+    (machine.home / ".gemini").chmod(0o500)
+    done = machine.init()
+    assert done.code == 3
+    assert ".gemini/settings.json" in done.err
+    assert "hooks" in machine.json(".claude/settings.json")
+
+
+class Directly:
+    """init and uninstall without the command line, which takes longer than all that they do."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.paths = find_paths({"SESSION_MEMORY_HOME": str(machine.memory)})
+        ours = find_ours({}, self.paths, None)
+        clients = tuple(chosen(("codex",)))
+        self.wish = Wish(clients, Place(str(machine.home)), ours, trust_codex=True)
+
+    def init(self) -> Done:
+        with installing(self.paths.data) as ledger:
+            plan = plan_init(self.wish, files.look, ledger)
+            return apply_init(self.paths.data, plan, ledger, lambda: 1)
+
+    def uninstall(self) -> Done:
+        with installing(self.paths.data) as ledger:
+            plan = plan_uninstall(self.wish, files.look, ledger)
+            return apply_uninstall(self.paths.data, plan, ledger, lambda: 2)
+
+
+@pytest.mark.parametrize("way", ["init", "uninstall"])
+@pytest.mark.parametrize("stays", [False, True])
+def test_a_disk_that_fails_at_any_point_leaves_each_file_whole_and_a_rerun_ends_well(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, way: str, stays: bool
+) -> None:
+    for name, text in LIVED_IN["codex"].items():
+        machine.write(name, text)
+    before = machine.files()
+    direct = Directly(machine)
+    direct.init()
+    after = machine.files()
+    direct.uninstall()
+    assert machine.files() == before
+    failures = 0
+    for nth in range(1, 200, 3 if stays else 1):
+        if way == "uninstall":
+            direct.init()
+        counter = Counter(nth, OPERATIONS, stays=stays)
+        with monkeypatch.context() as patch:
+            patch.setattr(files, "os", CountingOs(counter, errno.ENOSPC))
+            direct.init() if way == "init" else direct.uninstall()
+        seen = machine.files()
+        for name in before:
+            assert seen[name] in (before[name], after[name]), (nth, name)
+        if not counter.failed:
+            break
+        failures += 1
+        assert direct.init().problems == ()
+        assert machine.files() == after
+        assert direct.uninstall().problems == ()
+        assert machine.files() == before
+    assert failures > 3
+
+
+def test_a_file_that_changes_while_we_write_is_left_alone(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = machine.write(".claude.json", '{"numStartups": 1}')
+    machine.have("claude")
+    real = os.fsync
+
+    def meanwhile(descriptor: int) -> None:
+        real(descriptor)
+        path.write_text('{"numStartups": 2}')
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, "fsync", meanwhile)
+        done = machine.init()
+    assert done.code == 3
+    assert "changed meanwhile" in done.err
+    assert path.read_text() == '{"numStartups": 2}'
+    assert machine.init().code == 0
+    assert machine.json(".claude.json")["numStartups"] == 2
