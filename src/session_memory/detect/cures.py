@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from operator import attrgetter
 
 import msgspec
 
 from session_memory.core.schema import CommandRun, Digest
 from session_memory.detect.loci import command_locus, error_locus
 
+_SEQ = attrgetter("seq")
 _REACH = 12  # commands between a failure and the next try; more is another story
 
 
@@ -25,32 +27,37 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
 def cures(digest: Digest) -> Iterator[Attempt]:
     """Attempts at every problem, one per failure; what was cured by an edit has no command."""
     runs = digest.commands
-    if not any(run.is_error for run in runs):
+    failed = [at for at, run in enumerate(runs) if run.is_error and not run.denied]
+    if not failed:
         return
-    loci = [command_locus(run.command) for run in runs]
     problems = _problems(digest)
     told: dict[str, str] = {}
-    for at, run in enumerate(runs):
-        if run.is_error and not run.denied and loci[at]:
+    for at in failed:
+        if locus := command_locus(runs[at].command):
             # An error is kept with its first place only: a command that fails again fails alike.
-            problem = told[loci[at]] = problems.get(at) or told.get(loci[at]) or loci[at]
-            found = _attempt(runs, loci, at)
+            problem = told[locus] = problems.get(at) or told.get(locus) or locus
+            found = _attempt(runs, at, locus)
             if found is not None:
-                yield Attempt(problem, loci[found[0]], runs[found[0]], found[1])
+                remedy, worked = found
+                yield Attempt(problem, command_locus(remedy.command), remedy, worked)
 
 
-def _attempt(runs: tuple[CommandRun, ...], loci: list[str], at: int) -> tuple[int, bool] | None:
-    """(the last command that did something before the next try, whether that try worked)."""
-    remedy: int | None = None
-    for later in range(at + 1, min(len(runs), at + 1 + _REACH)):
-        if runs[later].denied or not loci[later]:
-            continue
-        if loci[later] == loci[at]:
-            return None if remedy is None else (remedy, not runs[later].is_error)
-        if not runs[later].is_error:
-            if later == at + 1 and _instead(runs[at].command, runs[later].command):
-                return later, True
-            remedy = None if runs[later].verifies else later
+def _attempt(runs: tuple[CommandRun, ...], at: int, locus: str) -> tuple[CommandRun, bool] | None:
+    """(the last command that did something before the next try, whether that try worked).
+
+    Loci are taken only as far as they are needed: most commands never follow a failure.
+    """
+    remedy: CommandRun | None = None
+    first = True  # nothing came between
+    for run in runs[at + 1 : at + 1 + _REACH]:
+        if not run.denied and (here := command_locus(run.command)):
+            if here == locus:
+                return None if remedy is None else (remedy, not run.is_error)
+            if not run.is_error:
+                if first and _instead(runs[at].command, run.command):
+                    return run, True
+                remedy = None if run.verifies else run
+        first = False
     return None
 
 
@@ -64,10 +71,12 @@ def _instead(failed: str, other: str) -> bool:
 def _problems(digest: Digest) -> dict[int, str]:
     """The error each failed run told of, by its place; only where no other call came between."""
     found: dict[int, str] = {}
-    order = sorted((run.seq, at) for at, run in enumerate(digest.commands))
-    for seen in sorted(digest.errors, key=lambda seen: seen.seq):
-        before = bisect_left(order, (seen.seq, -1))
-        at = order[before - 1][1] if before else -1
-        if at >= 0 and digest.commands[at].is_error:
-            found.setdefault(at, error_locus(seen.sample, seen.template)[1])
+    runs = digest.commands
+    places = [run.seq for run in runs] if digest.errors else []
+    order = sorted(range(len(places)), key=places.__getitem__)
+    places.sort()
+    for seen in sorted(digest.errors, key=_SEQ):
+        before = bisect_left(places, seen.seq)
+        if before and runs[order[before - 1]].is_error:
+            found.setdefault(order[before - 1], error_locus(seen.sample, seen.template)[1])
     return found

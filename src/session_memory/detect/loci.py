@@ -139,8 +139,7 @@ def path_locus(path: str, roots: tuple[str, ...]) -> str:
 @lru_cache(maxsize=4096)
 def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
     """What kind of trouble an error tells of, and its normalised form; '' if it tells nothing."""
-    lowered = sample.lower()
-    if not any(word in lowered for word in _HINTS):
+    if not any(map(sample.lower().__contains__, _HINTS)):
         return "recurring_error", template if _TELLING.search(template) else ""
     if _REFUSED.search(sample):
         return "denied_permission", ""
@@ -166,6 +165,7 @@ _STOP = words(
 _TERM = re.compile(r"[a-z][\w'./+-]*[\w+]")
 
 
+@lru_cache(maxsize=4096)
 def wording_locus(text: str) -> str:
     """What a person's words are about: their telling words, whatever order they stand in."""
     terms = sorted({word for word in _TERM.findall(mask(text).lower()) if word not in _STOP})

@@ -58,18 +58,28 @@ def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
     """Everything a digest shows, one signal per type and locus, costed by its share of calls."""
     joined: dict[str, Signal] = {}
     calls = max(1, sum(digest.tools.values()), digest.turns)
-    minutes, usd = _active_minutes(digest), digest.cost.usd
+    minutes, usd, last = _active_minutes(digest), digest.cost.usd, digest.last_at
     for extract in EXTRACTORS:
         for found in extract(digest, place):
-            if not found.locus or _is_own(found.quote) or _is_own(found.locus):
+            locus, quote = found.locus, found.quote
+            if not locus or _is_own(quote) or _is_own(locus):
                 continue
-            name = pattern_id(found.type, found.locus, found.about)
-            share = min(1.0, found.calls / calls)
-            signal = Signal(
-                *(name, found.type, found.locus, found.count),
-                *(None if usd is None else usd * share, minutes * share),
-                *(_quote(found.quote), found.seq, found.at or digest.last_at),
-                *(found.about, found.tried),
+            if len(quote) > _QUOTE_CHARS or not quote.isprintable():
+                quote = excerpt(quote, _QUOTE_CHARS)
+            share = found.calls / calls if found.calls < calls else 1.0
+            name = pattern_id(found.type, locus, found.about)
+            signal = Signal(  # by place: this is done millions of times
+                name,
+                found.type,
+                locus,
+                found.count,
+                None if usd is None else usd * share,
+                minutes * share,
+                quote,
+                found.seq,
+                found.at or last,
+                found.about,
+                found.tried,
             )
             known = joined.get(name)
             joined[name] = signal if known is None else _sum(known, signal)
@@ -86,12 +96,6 @@ def _sum(one: Signal, other: Signal) -> Signal:
     )
 
 
-def _quote(text: str) -> str:
-    """On one line; most of what a digest holds is so already."""
-    plain = len(text) <= _QUOTE_CHARS and text.isprintable()
-    return text if plain else excerpt(text, _QUOTE_CHARS)
-
-
 def _active_minutes(digest: Digest) -> float:
     return min(digest.duration_s or 0.0, _ACTIVE_S * digest.events) / 60
 
@@ -103,16 +107,18 @@ def _is_own(text: str) -> bool:
 
 def failing_commands(digest: Digest, _place: Place) -> Iterator[Found]:
     """Commands that failed; a check that failed and passed later is work, not a problem."""
+    failed = [run for run in digest.commands if run.is_error and not run.denied]
+    if not failed:
+        return
     passed = {
         command_locus(run.command)
         for run in digest.commands
         if run.verifies and not run.is_error and not run.denied
     }
-    for run in digest.commands:
-        if run.is_error and not run.denied:
-            locus = command_locus(run.command)
-            if not (run.verifies and locus in passed):
-                yield _of_run("failing_command", locus, run)
+    for run in failed:
+        locus = command_locus(run.command)
+        if not (run.verifies and locus in passed):
+            yield _of_run("failing_command", locus, run)
 
 
 def denied_permissions(digest: Digest, _place: Place) -> Iterator[Found]:
@@ -123,9 +129,7 @@ def denied_permissions(digest: Digest, _place: Place) -> Iterator[Found]:
 
 
 def _of_run(signal_type: SignalType, locus: str, run: CommandRun) -> Found:
-    return Found(
-        signal_type, locus, run.count, run.count, quote=run.command, seq=run.seq, at=run.at
-    )
+    return Found(signal_type, locus, run.count, run.count, run.command, run.seq, run.at)
 
 
 def errors(digest: Digest, _place: Place) -> Iterator[Found]:
@@ -207,15 +211,11 @@ def fast_paths(digest: Digest, _place: Place) -> Iterator[Found]:
 def cured_errors(digest: Digest, _place: Place) -> Iterator[Found]:
     """Commands run between a failure and the next try of what failed."""
     for attempt in cures(digest):
+        run = attempt.run
+        worked = int(attempt.worked)
         yield Found(
-            "cure",
-            attempt.command,
-            count=int(attempt.worked),
-            quote=attempt.run.command,
-            seq=attempt.run.seq,
-            at=attempt.run.at,
-            about=attempt.problem,
-            tried=1,
+            *("cure", attempt.command, 1, worked, run.command, run.seq, run.at),
+            *(attempt.problem, 1),
         )
 
 

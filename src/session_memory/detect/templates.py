@@ -35,7 +35,8 @@ class Group(msgspec.Struct):
 
 def tokens(text: str, *, masked: bool = False) -> tuple[str, ...]:
     """The words of a text; a word that varies is the same word everywhere."""
-    parted = _SEPARATE.sub(r" \1 ", text if masked else mask(text))
+    line = text if masked else mask(text)
+    parted = _SEPARATE.sub(r" \1 ", line) if "," in line or "=" in line or ";" in line else line
     return tuple(map(_constant, parted.split()))
 
 
