@@ -191,8 +191,7 @@ class _Reading:
         if at is not None:
             part.note("opened_at", at, offset)
             if out.events:
-                part.note("started_at", at, offset)
-                part.note("ended_at", at, offset)
+                part.note_time(at, offset)
         part.events += out.events
 
 
@@ -238,7 +237,7 @@ def _note_envelope(part: PartBuilder, record: Record, pos: int) -> None:
     get = record.get
     model = as_text(as_object(get("message")).get("model"))
     if model and model != "<synthetic>":
-        part.note("model", model, pos)
+        part.note_model(model, pos)
     place = (get("cwd"), get("entrypoint"), get("gitBranch"), get("version"))
     envelope = (*place, get("agentName"), get("teamName"), get("forkedFrom"))
     if part.envelope == envelope:

@@ -212,8 +212,7 @@ class _Reading:
         part = self._thread()
         part.events += out.events
         if at is not None and self._memory.lineage.owner == part.external_id:
-            part.note("started_at", at, offset)
-            part.note("ended_at", at, offset)
+            part.note_time(at, offset)
 
 
 def _is_row(value: Record) -> bool:

@@ -39,8 +39,7 @@ def note_session(part: PartBuilder, header: Record, memory: Memory, path: str, p
     if made_at is not None:
         part.note("opened_at", made_at, pos)
         if "originator" not in header:  # 2025: no line has a time but this one
-            part.note("started_at", made_at, pos)
-            part.note("ended_at", made_at, pos)
+            part.note_time(made_at, pos)
     _note_history(part, header, memory, path, pos)
 
 

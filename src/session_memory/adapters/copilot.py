@@ -148,8 +148,7 @@ class _Reading:
         out.part.events += out.events
         for event in out.events:
             if event.at is not None:
-                out.part.note("started_at", event.at, offset)
-                out.part.note("ended_at", event.at, offset)
+                out.part.note_time(event.at, offset)
 
 
 def _is_record(value: Record) -> bool:

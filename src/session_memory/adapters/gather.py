@@ -15,7 +15,18 @@ class PartBuilder:
     outweigh the events. Lines arrive in file order, which makes "first" the first seen.
     """
 
-    __slots__ = ("_facts", "_repeated", "_usages", "envelope", "events", "external_id", "parent")
+    __slots__ = (
+        "_ended",
+        "_facts",
+        "_model",
+        "_repeated",
+        "_started",
+        "_usages",
+        "envelope",
+        "events",
+        "external_id",
+        "parent",
+    )
 
     def __init__(self, external_id: str, parent: str | None = None) -> None:
         self.external_id = external_id
@@ -24,6 +35,9 @@ class PartBuilder:
         self.envelope: tuple[object, ...] = ()
         """What the last record said of itself; one that says the same is only `repeat`ed."""
         self._repeated: int | None = None
+        self._model = ""
+        self._started: int | None = None
+        self._ended = (0, 0)
         self._facts: dict[tuple[str, str | int | None], Fact] = {}
         self._usages: dict[str, Usage] = {}
 
@@ -36,6 +50,23 @@ class PartBuilder:
             self.note("client_version.first", value, pos)
         if held is None or _beats(value, held.value, rule):
             self._facts[key] = Fact(name, value, pos)
+
+    def note_model(self, model: str, pos: int) -> None:
+        """Nearly every record names the model of the one before it."""
+        if model != self._model:
+            self._model = model
+            self.note("model", model, pos)
+
+    def note_time(self, at: int, pos: int) -> None:
+        """When an event was written: the session began no later and ended no earlier."""
+        if self._started is None or at < self._started:
+            self.note("started_at", at, pos)
+            if self._started is None:
+                self.note("ended_at", at, pos)
+                self._ended = (at, pos)
+            self._started = at
+        elif at > self._ended[0]:  # nearly always, so it becomes a fact only when all are seen
+            self._ended = (at, pos)
 
     def repeat(self, pos: int) -> None:
         """A record whose envelope is the last one's: nothing new, but said again here."""
@@ -64,6 +95,8 @@ class PartBuilder:
     def build(self) -> SessionPart:
         """The part, with facts, events and usages in the order they were found."""
         self._note_repeats()
+        if self._started is not None:
+            self.note("ended_at", *self._ended)
         return SessionPart(
             self.external_id,
             self.parent,

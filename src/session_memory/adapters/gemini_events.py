@@ -115,8 +115,7 @@ class Teller:
             self.part.note("model", message.model, pos)
         for at in (event.at for event in self.part.events[first:]):
             if at is not None:
-                self.part.note("started_at", at, pos)
-                self.part.note("ended_at", at, pos)
+                self.part.note_time(at, pos)
 
     # --- what stands under the role of the user ---
 

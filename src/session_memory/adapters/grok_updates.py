@@ -91,8 +91,7 @@ class Teller:
         if line.at is not None:
             self.part.note("opened_at", line.at, line.pos)
             if len(self.part.events) > before:
-                self.part.note("started_at", line.at, line.pos)
-                self.part.note("ended_at", line.at, line.pos)
+                self.part.note_time(line.at, line.pos)
 
     def add(self, kind: EventKind, origin: Origin, text: str, label: str | None = None) -> RawEvent:
         """Append an event and return it, for the fields only some kinds have."""

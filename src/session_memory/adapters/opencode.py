@@ -65,8 +65,7 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
         teller.tell(offset, record)
     for event in part.events:
         if event.at is not None:
-            part.note("started_at", event.at, event.pos)
-            part.note("ended_at", event.at, event.pos)
+            part.note_time(event.at, event.pos)
     bundle.ignored += teller.ignored
     bundle.unknown += teller.unknown
     if info or part.events:

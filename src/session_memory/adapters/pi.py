@@ -44,8 +44,7 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
         teller.tell(entry, live=index in live)
         own = teller.at is not None and (opened is None or teller.at >= opened)
         if own and teller.at is not None and len(part.events) > before:
-            part.note("started_at", teller.at, entry.offset)
-            part.note("ended_at", teller.at, entry.offset)
+            part.note_time(teller.at, entry.offset)
     bundle.ignored += teller.ignored
     bundle.unknown += teller.unknown
     bundle.sessions = [part.build()]

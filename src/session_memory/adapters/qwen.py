@@ -102,8 +102,7 @@ class _Reading:
         if at is not None:
             part.note("opened_at", at, offset)
             if out.events:
-                part.note("started_at", at, offset)
-                part.note("ended_at", at, offset)
+                part.note_time(at, offset)
         part.events += out.events
 
     def damaged(self, offset: int, line: bytes) -> None:
