@@ -34,6 +34,7 @@ def test_only_the_two_hundred_newest_sessions_of_people_are_looked_at() -> None:
     }
     found = scanned([*many, *others], files)
     assert numbers(found) == list(range(250, 50, -1))
+    assert numbers(scanned([*many, *others], files, None)) == list(range(250, 0, -1))  # by hand
 
 
 @pytest.mark.rows("EXT-03")

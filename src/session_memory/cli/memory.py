@@ -162,6 +162,7 @@ def _wanted(
         session=store.find_session(session).id if session else None,
         root=_root(store, project) if project else None,
         limit=EVERYTHING if everything or project else limit,
+        everything=everything,
     )
 
 

@@ -17,7 +17,7 @@ from session_memory.memory.prompting import (
     stage_one,
 )
 from session_memory.memory.rollout import kept_items, lines_of, serialise
-from session_memory.memory.select import candidates, scanned
+from session_memory.memory.select import SCAN_LIMIT, candidates, scanned
 from session_memory.memory.story import Source
 from session_memory.model.cut import cut
 from session_memory.model.port import Request
@@ -46,6 +46,8 @@ class Wanted(msgspec.Struct, frozen=True):
     session: int | None = None
     root: str | None = None
     limit: int = 8
+    everything: bool = False
+    """Look at old sessions too, however many there are: somebody asked for it by hand."""
 
 
 def choose(store: Store, wanted: Wanted) -> list[Candidate]:
@@ -55,7 +57,8 @@ def choose(store: Store, wanted: Wanted) -> list[Candidate]:
         chosen = [store.session(wanted.session)]
     else:
         found = _of_root(store.sessions(SessionQuery()), wanted.root, projects)
-        fit = scanned(found, store.memories.files([one.id for one in found]))
+        files = store.memories.files([one.id for one in found])
+        fit = scanned(found, files, None if wanted.everything else SCAN_LIMIT)
         chosen = candidates(fit, store.memories.known(), wanted.current, wanted.limit)
     files = store.memories.files([one.id for one in chosen])
     damaged = [path for path, _, _ in store.quarantined()]

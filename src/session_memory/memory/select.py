@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from session_memory.core.schema import Session
 
 SCAN_LIMIT = 200
-"""How many sessions are looked at; older ones are reached by hand (`memory extract --project`)."""
+"""How many sessions are looked at; older ones are reached by hand (`memory extract --now`)."""
 ARCHIVED = "archived_sessions"
 """The folder into which Codex moves what its user put away."""
 
@@ -33,11 +33,15 @@ def updated_at(session: Session) -> int:
     return session.ended_at or session.started_at or 0
 
 
-def scanned(sessions: Sequence[Session], files: Mapping[int, Sequence[str]]) -> list[Session]:
-    """The newest sessions that may feed a memory, as many as are looked at."""
+def scanned(
+    sessions: Sequence[Session],
+    files: Mapping[int, Sequence[str]],
+    most: int | None = SCAN_LIMIT,
+) -> list[Session]:
+    """The newest sessions that may feed a memory, as many as are looked at; None means all."""
     fit = [session for session in sessions if why_not(session, files.get(session.id, ())) is None]
     newest = sorted(fit, key=updated_at, reverse=True)  # stable: equal times keep their order
-    return newest[:SCAN_LIMIT]
+    return newest[:most]
 
 
 def candidates(
