@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from session_memory.mcp.runtime import Options, Runtime
@@ -33,12 +33,18 @@ def hello(name: str = "codex-mcp-client", version: str = "2025-06-18") -> Json:
 class Talk:
     """A conversation with a real server process over its pipes."""
 
-    def __init__(self, *options: str, command: Sequence[str] = COMMAND) -> None:
+    def __init__(
+        self,
+        *options: str,
+        command: Sequence[str] = COMMAND,
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.process = subprocess.Popen(
             [*command, *options],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
+            env=environ,
         )
         self.heard: list[bytes] = []
         self._number = 0

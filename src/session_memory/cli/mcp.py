@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import cast
+from pathlib import Path
+from typing import Any, cast
 
 import click
 
@@ -34,30 +35,52 @@ from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
     metavar="SECONDS",
     help="End after so long without a message; 0 is never. Default 300.",
 )
+@click.option("--http", is_flag=True, help="Serve HTTP on this machine, by token.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
+@click.option("--port", type=click.IntRange(0, 65_535), default=37_771, show_default=True)
+@click.option("--token-file", metavar="PATH", help="Take the token for HTTP from this file.")
 @pass_app
-def command(
-    app: App, profile: str, read_only: bool, response_mode: str | None, idle_timeout: int | None
-) -> None:
+def command(app: App, profile: str, read_only: bool, http: bool, **told: Any) -> None:
     """Serve memory on standard input and output, for an agent that starts this command.
+
+    With --http a daemon serves the same tools at /mcp on a loopback address. Callers need a token;
+    unless a file with one is given, it is made once, and the daemon says where it is.
 
     \b
     Examples:
       session-memory mcp
       session-memory mcp --profile minimal --read-only
       session-memory mcp --idle-timeout 0
+      session-memory mcp --http --port 37771
     """
-    from session_memory.mcp.server import Place, Server
-    from session_memory.mcp.stdio import serve
-
+    idle: int | None = told["idle_timeout"]
     options = Options(
         profile=cast("Profile", profile),
         read_only=read_only,
-        response_mode=cast("ResponseMode | None", response_mode),
-        idle_seconds=300 if idle_timeout is None else idle_timeout,
+        response_mode=cast("ResponseMode | None", told["response_mode"]),
+        idle_seconds=0 if http else 300 if idle is None else idle,
     )
     runtime = Runtime(options, lambda: app.paths, app.clock)
-    reason = serve(Server(runtime, Place(app.environ, os.getcwd()), _log), runtime)
+    reason = _http(app, runtime, told) if http else _stdio(app, runtime)
     _log(f"exit_reason={reason}")
+
+
+def _stdio(app: App, runtime: Runtime) -> str:
+    from session_memory.mcp.server import Place, Server
+    from session_memory.mcp.stdio import serve
+
+    return serve(Server(runtime, Place(app.environ, os.getcwd()), _log), runtime)
+
+
+def _http(app: App, runtime: Runtime, told: dict[str, Any]) -> str:
+    from session_memory.mcp.loopback import Listen, loopback, serve_http, token_file, token_of
+
+    host = loopback(told["host"])
+    given: str | None = told["token_file"]
+    path = Path(given) if given else token_file(app.paths.state)
+    token = token_of(path, make=given is None)
+    _log(f"callers need the token in {path}")
+    return serve_http(runtime, Listen(host, told["port"], token), _log)
 
 
 def _log(text: str) -> None:

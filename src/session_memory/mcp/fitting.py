@@ -58,8 +58,9 @@ def _without_nothing(value: object, depth: int) -> object:
 
 def _shared(answer: Json) -> Json:
     """What all items say alike is said once, in `items_share`."""
-    items = cast("list[Json]", answer.get("items") or [])
-    if len(items) < 2 or not all(isinstance(item, dict) for item in items):
+    listed = cast("list[object]", answer.get("items") or [])
+    items = [cast("Json", item) for item in listed if isinstance(item, dict)]
+    if len(items) < 2 or len(items) < len(listed):
         return answer
     first, *others = items
     alike = {

@@ -1,0 +1,201 @@
+"""The same tools over HTTP, for clients that cannot start a process: this machine only, by token.
+
+The official SDK speaks the protocol (extra `http`); what may be asked and who may ask is decided
+here. A browser page of any origin reaches loopback addresses, so a token alone is not enough: the
+host must be ours, and nothing that names an origin is served.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory import __version__
+from session_memory.errors import ConfigError, Refused
+from session_memory.mcp.runtime import Runtime
+from session_memory.mcp.server import INSTRUCTIONS, Place, Server
+from session_memory.mcp.tools import described, offered
+from session_memory.mcp.wire import MAX_LINE, Request
+from session_memory.paths import open_private, private_dir
+
+_SHORTEST = 16
+
+Json = dict[str, Any]
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+
+class Listen(msgspec.Struct, frozen=True):
+    """Where to listen, and the word that lets a caller in."""
+
+    host: str
+    port: int
+    token: str
+
+
+def loopback(host: str) -> str:
+    """An address of this machine only, or a refusal: memory is for nobody else on the network."""
+    named = "127.0.0.1" if host == "localhost" else host
+    try:
+        if ipaddress.ip_address(named).is_loopback:
+            return named
+    except ValueError:
+        pass
+    raise Refused(f"{host} is not a loopback address", hint="use 127.0.0.1 or ::1")
+
+
+def token_of(path: Path, *, make: bool) -> str:
+    """The token a file holds; our own file is made at first, for its owner only."""
+    if make and not path.exists():
+        private_dir(path.parent)
+        with open_private(path, "x") as file:
+            file.write(secrets.token_urlsafe(32))
+    try:
+        held = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot read the token in {path}: {type(error).__name__}") from None
+    if len(held) < _SHORTEST:
+        raise ConfigError(f"the token in {path} has less than {_SHORTEST} letters")
+    return held
+
+
+def token_file(state: Path) -> Path:
+    """Where a token of our own making is kept."""
+    return state / "mcp-token"
+
+
+def refusal(headers: dict[bytes, bytes], listen: Listen) -> tuple[int, str] | None:
+    """Why a request is not served, by its headers; None where it is."""
+    # By name, so that a page whose own name resolves to this machine is not taken for us.
+    hosts = {f"127.0.0.1:{listen.port}", f"localhost:{listen.port}", f"[::1]:{listen.port}"}
+    hosts.add(f"{listen.host}:{listen.port}")
+    if headers.get(b"host", b"").decode("latin-1") not in hosts:
+        return 421, "wrong host"
+    if b"origin" in headers:
+        return 403, "no pages are served"
+    wanted = f"Bearer {listen.token}".encode()
+    if not secrets.compare_digest(headers.get(b"authorization", b""), wanted):
+        return 401, "token needed"
+    return None
+
+
+def guarded(app: App, listen: Listen) -> App:
+    """An application behind the checks; `/health` says that the server is up, and nothing else."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        refused = refusal(dict(scope["headers"]), listen)
+        if scope["path"] == "/health" and (refused is None or refused[0] == 401):
+            await _say(send, 200, {"status": "ok"})
+        elif refused is not None:
+            await _say(send, refused[0], {"error": refused[1]})
+        else:
+            await app(scope, receive, send)
+
+    return serve
+
+
+async def _say(send: Send, status: int, body: Json) -> None:
+    headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": msgspec.json.encode(body)})
+
+
+def application(runtime: Runtime, log: Callable[[str], None]) -> App:
+    """The tools, spoken by the SDK; one call at a time, as the store has one connection."""
+    import anyio
+    import anyio.to_thread
+    import mcp_types as types
+    from mcp.server.context import ServerRequestContext
+    from mcp.server.lowlevel import Server as Protocol
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    one_at_a_time = anyio.Lock()
+
+    async def on_list(
+        _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        tools = [described(tool) for tool in offered(runtime.options.profile)]
+        return types.ListToolsResult.model_validate({"tools": tools})
+
+    async def on_call(
+        context: ServerRequestContext[Any], params: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        given: Json = {"_meta": dict(context.meta or {})}
+        call = partial(_call, Server(runtime, Place({}, os.sep), log), given)
+        async with one_at_a_time:
+            found = await anyio.to_thread.run_sync(call, params.name, params.arguments or {})
+        return types.CallToolResult.model_validate(found)
+
+    protocol = Protocol[Any](
+        "session-memory",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=on_list,
+        on_call_tool=on_call,
+    )
+    return protocol.streamable_http_app(
+        json_response=True,
+        stateless_http=True,
+        max_request_body_size=MAX_LINE,
+        # The guard before it is stricter, and knows the port.
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+    )
+
+
+def _call(server: Server, params: Json, name: str, arguments: Json) -> Json:
+    asked = Request(0, "tools/call", {**params, "name": name, "arguments": arguments})
+    answer = server.handle(asked)
+    assert answer is not None  # a request always has one
+    found: Json = answer["result"]
+    return found
+
+
+def serve_http(runtime: Runtime, listen: Listen, log: Callable[[str], None]) -> str:
+    """Serve until a signal; returns the reason it ended. An idle daemon stays."""
+    try:
+        import uvicorn
+
+        app = application(runtime, log)
+    except ImportError:
+        raise ConfigError(
+            "HTTP needs the official MCP SDK", hint="pip install 'session-memory[http]'"
+        ) from None
+    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
+    ended: list[str] = []
+
+    def stop(number: int, _frame: object) -> None:
+        ended.append(f"signal_{signal.Signals(number).name.lower()}")
+
+    with socket.socket(family, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((loopback(listen.host), listen.port))
+        listener.listen()  # who reads the line below may call at once
+        bound = Listen(listen.host, listener.getsockname()[1], listen.token)
+        # uvicorn ends at a signal, and raises it again for whoever had it before: for us.
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop)
+        runtime.enter()
+        host = f"[{bound.host}]" if ":" in bound.host else bound.host
+        log(f"listening on http://{host}:{bound.port}/mcp")
+        settings = uvicorn.Config(
+            guarded(app, bound), log_config=None, access_log=False, server_header=False
+        )
+        try:
+            uvicorn.Server(settings).run(sockets=[listener])
+        finally:
+            runtime.close()
+    return ended[0] if ended else "stopped"
