@@ -96,6 +96,8 @@ def delete(text: str, path: Path, empty: str | None = None) -> str:
         return _delete_only(text, node, child, empty)
     if comma is not None:
         after = text[child.end : comma] + text[comma + 1 :]
+        if not index and not text[child.end : node.children[1].start].strip(_BLANKS + ","):
+            return text[: child.start] + text[node.children[1].start :]  # the next takes its place
         return text[:start] + _without_end(text[start : child.start], after) + after
     joint = _comma_after(text, start)
     if joint is None:  # a scan would have refused it
