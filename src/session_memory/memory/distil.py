@@ -49,6 +49,8 @@ _ASKS = re.compile(
     re.I,
 )
 
+_LEADS = re.compile(r"^(?:(?:also|and|but|however|ok|okay|so|then)[, ]+)+", re.I)
+_RULER = re.compile(r"([━─═=_.*#~-])\1{3,}")
 _WONDERS = re.compile(r"^(?:(?:also|and|but|ok|okay)[, ]+)*(?:hmm?|wait|i think|i guess)\b", re.I)
 """Words of somebody who looks at something: even with a "must" they are no rule."""
 
@@ -187,7 +189,8 @@ def _troubles(part: Part, source: Source, seen: _Seen) -> tuple[Line, ...]:
 
 def _failure_line(failure: Failure, source: Source) -> Line:
     how = f"failed with exit {failure.exit}" if failure.exit else "failed"
-    text = f"{code(failure.command)} {how}: {told(failure.error, 160).rstrip('.')}"
+    error = told(_RULER.sub(" ", failure.error), 160).rstrip(".")
+    text = f"{code(failure.command)} {how}: {error}"
     if failure.by_edit:
         names = [code(short_path(path, source.roots)) for path in failure.cure.split(" and ")]
         text += f"; it worked after a change to {' and '.join(names)}"
@@ -249,6 +252,7 @@ def _preferences(source: Source) -> list[Line]:
             continue
         if _ASKS.search(text) and not _STRONG.search(text):
             continue
+        text = _LEADS.sub("", text)
         if says_something(text) and seen.is_new(text):
             lines.append(Line(f'"{text}"', (one.event or 0,)))
     return lines[-MAX_PREFERENCES:]

@@ -38,7 +38,11 @@ _OF_THE_MOMENT = re.compile(
     r"|no agent running|timed? ?out|interrupted|unmerged",
     re.I,
 )
-_PASSED = re.compile(r"(?:^|(?<=[.!] ))[^.!`]*\btests? (?:now )?pass(?:es|ed|ing)?\b[^.!`]*[.!]\s*")
+_PASSED = re.compile(
+    r"(?:^|(?<=[.!] ))(?:[^.!`]*\btests? (?:now )?pass(?:es|ed|ing)?\b[^.!`]*"
+    r"|(?:Committed|Pushed|Merged|Summary|Perfect|Yes)\b[^.!`]{0,40})[.!:]\s*"
+)
+"""Sentences of an agent's last words that tell nothing of what was changed."""
 _REPORTED = "The agent reported: "
 _WORDS = {"test": "tests", "build": "build", "lint": "lint", "types": "types"}
 

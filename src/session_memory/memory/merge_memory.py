@@ -132,6 +132,8 @@ def _commands(found: Findings) -> list[Statement]:
 
 
 def _files(found: Findings, traces: int) -> list[Statement]:
+    if traces == 1:
+        return [Statement(f"{one.text}: changed", one.threads, one.events) for one in found.files]
     return [
         Statement(
             f"{one.text}: changed in {len(one.threads)} of {traces} sessions",
