@@ -143,6 +143,8 @@ def _talk(command: list[str], folder: Path) -> int:
         process.stdin.write(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
         process.stdin.flush()
         return _tools(process)
+    except BrokenPipeError:
+        raise StepError("the server ended before it answered") from None
     finally:
         process.kill()
         process.communicate()

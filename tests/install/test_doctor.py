@@ -1,0 +1,173 @@
+"""doctor: each trouble is found, its cure is named, and the exit code tells."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.install.machine import Machine
+
+from session_memory.cli import wiring
+from session_memory.install import live
+from session_memory.install.ours import Ours
+
+
+def checks(machine: Machine, *words: str) -> tuple[int, dict[str, dict[str, Any]]]:
+    """Exit code and checks by name."""
+    done = machine.run("doctor", "--json", *(words or ("--quick",)))
+    return done.code, {check["name"]: check for check in json.loads(done.out)["checks"]}
+
+
+@pytest.fixture
+def wired(machine: Machine) -> Machine:
+    """Claude Code and Gemini, wired, and a first sweep."""
+    machine.have("claude", "gemini")
+    assert machine.run("init", "--yes").code == 0
+    return machine
+
+
+def test_all_is_well_after_init_with_the_whole_way_tried(wired: Machine) -> None:
+    code, found = checks(wired, "--fix")
+    bad = {name: check for name, check in found.items() if check["result"] != "pass"}
+    assert set(bad) <= {"space"}  # a machine with little space left
+    assert code == (3 if bad else 0)
+    assert "noted, captured and found" in found["round trip"]["detail"]
+    assert "tools listed" in found["mcp"]["detail"]
+    assert json.loads(wired.run("sessions", "--json").out)["sessions"] == []  # nothing made up
+
+
+def test_a_machine_that_is_not_set_up_is_told_how(machine: Machine) -> None:
+    machine.have("claude")
+    code, found = checks(machine)
+    assert code == 3
+    assert found["hook files"]["cure"] == "session-memory init"
+    assert found["claude"]["result"] == "warn"
+    assert found["claude"]["cure"] == "session-memory init --agent claude"
+
+
+def test_a_missing_hook_file_is_a_failure_and_fix_cures_it(wired: Machine) -> None:
+    (wired.launcher.parent / "entry.py").unlink()
+    code, found = checks(wired)
+    assert (code, found["hook files"]["result"]) == (1, "fail")
+    done = wired.run("doctor", "--quick", "--fix")
+    assert "fixed renewed" in done.out
+    assert checks(wired)[1]["hook files"]["result"] == "pass"
+
+
+def test_a_launcher_that_names_another_interpreter_is_noticed(wired: Machine) -> None:
+    text = wired.launcher.read_text()
+    wired.launcher.write_text(text.replace("/bin/", "/moved/bin/"))
+    assert checks(wired)[1]["hook files"]["result"] == "warn"
+    wired.run("doctor", "--quick", "--fix")
+    assert wired.launcher.read_text() == text
+
+
+def test_an_entry_that_names_another_place_is_noticed_and_renewed(wired: Machine) -> None:
+    path = wired.home / ".gemini/settings.json"
+    good = path.read_text()
+    path.write_text(good.replace(str(wired.launcher), "/gone/session-memory-hook", 1))
+    code, found = checks(wired)
+    assert (code, found["gemini"]["result"]) == (3, "warn")
+    assert "hooks outdated" in found["gemini"]["detail"]
+    wired.run("doctor", "--quick", "--fix")
+    assert path.read_text() == good
+
+
+def test_fix_wires_no_agent_that_was_never_wired(wired: Machine) -> None:
+    wired.have("qwen")
+    wired.run("doctor", "--quick", "--fix")
+    assert not (wired.home / ".qwen/settings.json").exists()
+
+
+def test_a_configuration_that_cannot_be_read_is_a_failure(wired: Machine) -> None:
+    (wired.home / ".claude/settings.json").write_text("{")
+    code, found = checks(wired)
+    assert (code, found["claude"]["result"]) == (1, "fail")
+    assert "mend" in found["claude"]["cure"]
+    answer = json.loads(wired.run("agents", "--json").out)
+    claude = next(agent for agent in answer["agents"] if agent["flavor"] == "claude")
+    assert (claude["hooks"], claude["mcp"]) == ("refused", "wired")
+
+
+def test_hooks_that_codex_skips_are_told(machine: Machine) -> None:
+    machine.have("codex")
+    machine.init()
+    found = checks(machine)[1]
+    assert found["codex trust"]["result"] == "warn"
+    assert "5 of 5" in found["codex trust"]["detail"]
+    machine.init("--trust-codex-hooks")
+    assert checks(machine)[1]["codex trust"]["result"] == "pass"
+    config = machine.home / ".codex/config.toml"
+    config.write_text(
+        config.read_text().replace("trusted_hash = ", "enabled = false\ntrusted_hash = ", 1)
+    )
+    assert "1 of 5" in checks(machine)[1]["codex trust"]["detail"]
+
+
+def test_complaints_of_hooks_and_a_crowded_spool_are_told(wired: Machine) -> None:
+    state = wired.memory / "state"
+    (state / "hook-errors.log").write_text("2026-11-16T00:00:00Z stop the spool is full\n")
+    (state / "spool").mkdir(exist_ok=True)
+    for number in range(1000):
+        (state / "spool" / f"{number:020d}-1-aaaaaaaa.json").write_text("{}")
+    found = checks(wired)[1]
+    assert "the spool is full" in found["hook log"]["detail"]
+    assert found["spool"]["cure"] == "session-memory worker run"
+
+
+def test_files_that_others_may_read_are_made_private(wired: Machine) -> None:
+    (wired.memory / "data" / "store.db").chmod(0o644)
+    assert checks(wired)[1]["modes"]["result"] == "fail"
+    done = wired.run("doctor", "--quick", "--fix")
+    assert "made" in done.out
+    assert checks(wired)[1]["modes"]["result"] == "pass"
+
+
+def test_a_damaged_ledger_is_told_with_its_cure(wired: Machine) -> None:
+    (wired.memory / "data" / "install.json").write_text("{")
+    code, found = checks(wired)
+    assert (code, found["wiring"]["result"]) == (1, "fail")
+    assert "move it away" in found["wiring"]["cure"]
+
+
+def broken(wired: Machine, text: str) -> Ours:
+    """The same install with an interpreter that does this."""
+    from session_memory.cli.app import App
+
+    path = wired.home / "python"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    ours = wiring.ours(App())
+    return Ours(str(path), "-I", ours.folder, ours.state, ours.data)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("exit 0", "noted nothing"),
+        ("exit 5", "did not end well"),
+        ('case "$*" in *entry.py*) exec PY "$@";; esac; exit 1', "worker did not end well"),
+    ],
+)
+def test_a_way_that_is_broken_is_found(wired: Machine, text: str, told: str) -> None:
+    import sys
+
+    check = live.round_trip(broken(wired, text.replace("PY", sys.executable)), 1)
+    assert (check.result, told in check.detail) == ("fail", True), check.detail
+    assert check.cure
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [("exit 1", "ended before"), ("echo hello; /bin/cat >/dev/null", "no answer")],
+)
+def test_a_server_that_does_not_answer_is_found(wired: Machine, text: str, told: str) -> None:
+    check = live.handshake(broken(wired, text))
+    assert (check.result, told in check.detail) == ("fail", True), check.detail
+
+
+def test_without_a_hook_file_there_is_nothing_to_try(tmp_path: Path) -> None:
+    ours = Ours("/py", "-I", tmp_path, tmp_path, tmp_path)
+    assert live.round_trip(ours, 1).result == "warn"

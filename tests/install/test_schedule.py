@@ -1,0 +1,211 @@
+"""schedule: the right text for each system, put in place by its own tools and taken away again."""
+
+from __future__ import annotations
+
+import json
+import plistlib
+import shlex
+from pathlib import Path
+
+import pytest
+from tests.install.machine import Machine
+
+from session_memory.errors import NotFound, UsageError
+from session_memory.install import schedule, schedule_run
+from session_memory.install.schedule import MARK, Job
+from session_memory.install.schedule_run import System
+
+JOB = Job(("/opt/my py/python", "-I", "-m", "session_memory", "-q", "sweep"), 60, {"A": "b % c"})
+CRON = """#!/bin/sh
+# A crontab that keeps its table in a file beside it.
+here=$(dirname "$0")
+case "$1" in
+  -l) [ -f "$here/table" ] && exec cat "$here/table"; echo "no crontab for dev" >&2; exit 1;;
+  -r) exec rm "$here/table";;
+  -) exec cat > "$here/table";;
+esac
+exit 2
+"""
+RECORDER = '#!/bin/sh\necho "$@" >> "$(dirname "$0")/$(basename "$0").calls"\nexit 0\n'
+
+
+def program(folder: Path, name: str, text: str) -> Path:
+    """A fake executable. It needs the real tools behind it, so its PATH is the system's."""
+    path = folder / name
+    path.write_text(text.replace("\n", "\nPATH=/usr/bin:/bin\n", 1))
+    path.chmod(0o755)
+    return path
+
+
+def calls(folder: Path, name: str) -> list[str]:
+    """What a fake executable was run with."""
+    path = folder / f"{name}.calls"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"),
+    [("5m", 5), ("30 min", 30), ("1h", 60), ("6 hours", 360), ("1d", 1440), ("1 day", 1440)],
+)
+def test_intervals(text: str, minutes: int) -> None:
+    assert schedule.minutes_of(text) == minutes
+
+
+@pytest.mark.parametrize("text", ["", "1m", "7m", "90m", "5h", "2d", "x", "-5m", "1.5h", "10s"])
+def test_intervals_that_no_clock_can_keep_are_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        schedule.minutes_of(text)
+
+
+def test_systemd_units_quote_what_they_run() -> None:
+    units = schedule.systemd_units(JOB)
+    service = units["session-memory.service"]
+    assert 'ExecStart="/opt/my py/python" -I -m session_memory -q sweep\n' in service
+    assert 'Environment="A=b %% c"\n' in service
+    assert "SuccessExitStatus=3" in service  # done, with warnings
+    assert "OnUnitActiveSec=60min" in units["session-memory.timer"]
+    assert "WantedBy=timers.target" in units["session-memory.timer"]
+
+
+def test_the_launch_agent_is_a_property_list() -> None:
+    value = plistlib.loads(schedule.launchd_plist(JOB).encode())
+    assert value["ProgramArguments"] == list(JOB.argv)
+    assert value["StartInterval"] == 3600
+    assert value["EnvironmentVariables"] == {"A": "b % c"}
+    plain = plistlib.loads(schedule.launchd_plist(Job(("a<b",), 5)).encode())
+    assert plain["ProgramArguments"] == ["a<b"]
+    assert "EnvironmentVariables" not in plain
+
+
+@pytest.mark.parametrize(
+    ("minutes", "when"),
+    [
+        (5, "*/5 * * * *"),
+        (30, "*/30 * * * *"),
+        (60, "17 * * * *"),
+        (360, "17 */6 * * *"),
+        (1440, "17 4 * * *"),
+    ],
+)
+def test_crontab_lines(minutes: int, when: str) -> None:
+    mark, line = schedule.cron_lines(Job(JOB.argv, minutes, JOB.environ)).splitlines()
+    assert mark == MARK
+    assert line.startswith(when + " ")
+    command = line.removeprefix(when + " ").replace("\\%", "%")
+    assert shlex.split(command)[:3] == ["A=b % c", "/opt/my py/python", "-I"]
+
+
+@pytest.mark.parametrize("table", ["", "5 4 * * * backup\n", "MAILTO=x\n\n# c\n1 * * * * a"])
+def test_a_crontab_is_as_before_when_our_lines_are_gone(table: str) -> None:
+    once = schedule.with_cron(table, JOB)
+    assert schedule.with_cron(once, JOB) == once
+    whole = table if not table or table.endswith("\n") else table + "\n"
+    assert schedule.without_cron(once) == whole
+    more = once + "9 9 * * * later\n"
+    assert schedule.without_cron(more) == whole + "9 9 * * * later\n"
+
+
+def test_windows_tasks_are_made_by_one_command() -> None:
+    plain = schedule.task_argv(Job(("C:\\a b\\py.exe", "sweep"), 30))
+    assert plain[:7] == ["schtasks", "/Create", "/F", "/TN", "session-memory", "/SC", "MINUTE"]
+    assert plain[-1] == '"C:\\a b\\py.exe" sweep'
+    daily = schedule.task_argv(Job(("py",), 1440, {"A": "b"}))
+    assert "DAILY" in daily
+    assert daily[-1] == 'cmd /c "set "A=b"&& py"'
+
+
+def test_cron_is_used_where_there_is_no_systemd_of_the_user(machine: Machine) -> None:
+    program(machine.programs, "systemctl", "#!/bin/sh\nexit 1\n")
+    program(machine.programs, "crontab", CRON)
+    table = machine.programs / "table"
+    table.write_text("5 4 * * * backup\n")
+    shown = machine.run("schedule", "install", "--every", "30m", "--dry-run")
+    assert MARK in shown.out
+    assert table.read_text() == "5 4 * * * backup\n"
+    assert machine.run("schedule", "install", "--every", "30m").code == 0
+    assert table.read_text().startswith("5 4 * * * backup\n" + MARK)
+    assert "session_memory -q sweep" in table.read_text()
+    told = json.loads(machine.run("schedule", "show", "--json").out)
+    assert (told["kind"], told["installed"]) == ("cron", True)
+    machine.run("schedule", "install", "--every", "1h")
+    assert table.read_text().count(MARK) == 1
+    assert machine.run("schedule", "remove").code == 0
+    assert table.read_text() == "5 4 * * * backup\n"
+    assert machine.run("schedule", "show").out == "no schedule is installed\n"
+
+
+def test_an_empty_crontab_is_gone_again(machine: Machine) -> None:
+    program(machine.programs, "crontab", CRON)
+    machine.run("schedule", "install")
+    machine.run("schedule", "remove")
+    assert not (machine.programs / "table").exists()
+
+
+def test_systemd_is_used_where_it_answers(machine: Machine) -> None:
+    program(machine.programs, "systemctl", RECORDER)
+    assert machine.run("schedule", "install").code == 0
+    units = machine.home / ".config/systemd/user"
+    assert {path.name for path in units.iterdir()} == {
+        "session-memory.service",
+        "session-memory.timer",
+    }
+    assert "--user enable --now session-memory.timer" in calls(machine.programs, "systemctl")
+    assert "OnUnitActiveSec=60min" in machine.run("schedule", "show").out
+    machine.run("schedule", "remove")
+    assert list(units.iterdir()) == []
+    assert "--user disable --now session-memory.timer" in calls(machine.programs, "systemctl")
+
+
+def test_a_tool_that_fails_is_told(machine: Machine) -> None:
+    failing = CRON.replace("-) exec cat", '-) echo "not allowed" >&2; exit 1; exec cat')
+    program(machine.programs, "crontab", failing)
+    done = machine.run("schedule", "install")
+    assert done.code == 1
+    assert "not allowed" in done.err
+
+
+def test_init_can_schedule_and_uninstall_takes_that_away_too(machine: Machine) -> None:
+    program(machine.programs, "crontab", CRON)
+    machine.have("claude")
+    machine.init("--schedule")
+    assert MARK in (machine.programs / "table").read_text()
+    machine.uninstall()
+    assert not (machine.programs / "table").exists()
+
+
+def test_a_schedule_that_is_not_ours_to_remove_stays(machine: Machine) -> None:
+    program(machine.programs, "crontab", CRON)
+    table = machine.programs / "table"
+    table.write_text(schedule.cron_lines(JOB))  # of another install, with another home
+    machine.have("claude")
+    machine.init()
+    machine.uninstall()
+    assert table.read_text() == schedule.cron_lines(JOB)
+
+
+def test_macs_and_windows_have_their_own(tmp_path: Path) -> None:
+    folder = tmp_path / "fakes"
+    folder.mkdir()
+    program(folder, "launchctl", RECORDER)
+    program(folder, "schtasks", RECORDER)
+    mac = System(str(tmp_path), {"PATH": str(folder)}, "darwin")
+    assert schedule_run.kind_here(mac) == "launchd"
+    schedule_run.install(mac, "launchd", JOB)
+    assert plistlib.loads(mac.plist().read_bytes())["StartInterval"] == 3600
+    assert schedule_run.remove(mac, "launchd")
+    assert not mac.plist().exists()
+    assert [call.split()[0] for call in calls(folder, "launchctl")] == ["load", "unload"]
+    windows = System(str(tmp_path), {"PATH": str(folder)}, "win32")
+    assert schedule_run.kind_here(windows) == "tasks"
+    schedule_run.install(windows, "tasks", JOB)
+    assert schedule_run.remove(windows, "tasks")
+    assert [call.split()[0] for call in calls(folder, "schtasks")] == [
+        *("/Create", "/Query", "/Delete"),
+    ]
+
+
+def test_a_system_with_no_scheduler_says_so(machine: Machine) -> None:
+    with pytest.raises(NotFound):
+        schedule_run.kind_here(System(str(machine.home), {"PATH": str(machine.programs)}, "linux"))
+    done = machine.run("schedule", "install")
+    assert (done.code, "crontab" in done.err) == (1, True)
