@@ -483,3 +483,12 @@ def as_event(raw: RawEvent, seq: int) -> SessionEvent:
         if name in SessionEvent.__struct_fields__
     }
     return SessionEvent(1, seq, fingerprint=seq, **shared_fields)
+
+
+def test_what_we_gave_an_agent_is_no_objective() -> None:
+    pack = '<session-memory-pack kind="context">\nFix the login page\n</session-memory-pack>'
+    story = Story().user(f"{pack}\nRename the line reader everywhere, please")
+    assert build_digest(SESSION, story.events).objective == (
+        "Rename the line reader everywhere, please"
+    )
+    assert build_digest(SESSION, Story().user(pack).events).objective is None

@@ -9,6 +9,7 @@ import msgspec
 
 from session_memory.core.masks import excerpt
 from session_memory.core.outcome import Evidence, Mark, Verdict, judge
+from session_memory.core.own_text import without_own_text
 from session_memory.core.plans import MAX_ITEMS, PlanLog, decisions_in, is_whole_plan, todos_in
 from session_memory.core.prompts import is_internal_prompt, is_request, objective_of, read_prompt
 from session_memory.core.runs import (
@@ -196,7 +197,7 @@ class _Builder:
             return
         known = self.objectives.get(rank)
         if known is None or pos < known[0]:
-            shown = objective_of(text)
+            shown = objective_of(without_own_text(text))
             if shown:
                 self.objectives[rank] = (pos, shown)
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 BEGIN = "<!-- session-memory:begin"
 END = "<!-- session-memory:end -->"
 PACK_BEGIN = "<session-memory-pack"
 PACK_END = "</session-memory-pack>"
+CALL_FOLDER = "session-memory-call-"
+"""The working directory of a model call of ours that needs none begins so."""
 
+_IN_CALL_FOLDER = re.compile(rf"(?:^|[/\\]){CALL_FOLDER}")
 _FENCES = ((BEGIN, END), (PACK_BEGIN, PACK_END))
 
 
@@ -26,3 +31,8 @@ def without_own_text(text: str) -> str:
         kept.append(text[here:])
         text = "".join(kept)
     return text
+
+
+def is_own_call(cwd: str) -> bool:
+    """Whether a session ran where only our own calls of models run."""
+    return _IN_CALL_FOLDER.search(cwd) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from functools import partial
 
@@ -33,7 +34,8 @@ def capture(
         Options(
             identity.share_worktrees, around.config.domains, identity.default_domain, around.home
         ),
-        around.config.sources.exclude_paths,
+        # In our own folders only our own agents work, on memory that is being written.
+        (*around.config.sources.exclude_paths, *_both_names(around.store_directory)),
     )
     total = sum(max(file.size, 0) for group in changed for file in group.files)
     with store.writing() as writer:
@@ -58,6 +60,11 @@ def capture(
     report.unknown = Counter({redactor.redact_text(k): n for k, n in report.unknown.items()})
     report.redactions.update(redactor.take_counts())
     report.warnings.extend(finder.warnings())
+
+
+def _both_names(directory: str) -> set[str]:
+    """A directory as it is named, and without links: clients log either."""
+    return {os.path.abspath(directory), os.path.realpath(directory)}
 
 
 def _read_one(

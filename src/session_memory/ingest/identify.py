@@ -6,6 +6,7 @@ import functools
 
 from session_memory.core.identity import Options, Resolution, Tree, domain_for, resolve
 from session_memory.core.mentions import mentioned_paths
+from session_memory.core.own_text import is_own_call
 from session_memory.narrowing import ProjectRules, is_excluded, read_project_rules
 from session_memory.store.port import Writer
 
@@ -55,9 +56,14 @@ class ProjectFinder:
         return rules
 
     def unwanted(self, cwd: str | None) -> bool:
-        """Whether the user, or the repository, wants nothing of this directory captured."""
+        """Whether nothing of this directory is to be captured.
+
+        The user says so, or the repository, or it is a place where only our own calls run.
+        """
         if cwd is None:
             return False
+        if is_own_call(cwd):
+            return True
         rules = self.rules(cwd)
         return not rules.enabled or is_excluded(cwd, (*self._exclude, *rules.exclude))
 
