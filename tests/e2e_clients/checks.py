@@ -1,4 +1,4 @@
-"""What must hold for each client: pure functions of what was seen, each an empty text or a reason."""
+"""What must hold for each client: pure functions of what was seen, to a reason or nothing."""
 
 from __future__ import annotations
 
@@ -98,9 +98,10 @@ def captured(seen: Seen) -> str:
     shell = [e for e in events if e["kind"] == "tool_call" and e.get("command")]
     if sum(scripts.FAILING in str(event["command"]) for event in shell) < 2:
         return f"commands missing: {[event['command'] for event in shell]}"
-    named = {file.rsplit("/", 1)[-1] for event in events for file in event.get("files") or ()}
-    if not {"calc.py", "test_calc.py"} <= named:
-        return f"files written: {sorted(named)}"
+    written = [f for event in events for f in event.get("files") or ()]
+    written += [str(event["command"]) for event in shell]  # Codex writes files by its shell
+    if not all(any(name in one for one in written) for name in ("/calc.py", "/test_calc.py")):
+        return f"files written: {written}"
     outputs = [e for e in events if e["kind"] == "tool_result"]
     failed = [e for e in outputs if "add is wrong" in str(e.get("text"))]
     if not failed or not failed[0].get("is_error"):
@@ -119,7 +120,7 @@ def placed(seen: Seen) -> str:
 
 
 def tokens(seen: Seen) -> str:
-    """Our sum is what the model counted: its answers of the scripts, with or without side answers."""
+    """Our sum is what the model counted, with or without titles, summaries and suggestions."""
     had = Tokens()
     for session in seen.stored.sessions:
         cost = session["cost"]
@@ -129,8 +130,12 @@ def tokens(seen: Seen) -> str:
     answered = [r for r in seen.requests if "say" in r and r["say"] is not None]
     side = asked(answered, "side")
     main = [request for request in answered if request not in side]
-    # A title or a summary is counted by some clients, in logs of some only.
+    # Some clients log what such answers cost. Grok asks the last question once more for what the
+    # user may want next, and counts it nowhere: each step counts once there.
+    turns = list({(r["run"], r["scenario"], r["step"]): r for r in reversed(main)}.values())
+    turns = [request for request in turns if (request["body"] or {}).get("tools")]
     allowed = {counted(main), counted(answered), *(counted([*main, one]) for one in side)}
+    allowed |= {counted(turns), counted([*turns, *side])}
     return "" if had in allowed else f"stored {had}, the model counted {sorted(allowed)}"
 
 
@@ -185,7 +190,7 @@ def called(seen: Seen) -> str:
     if len(last) < len(scripts.SCENARIOS["recall"]) - 1:
         return f"{len(last)} results: {[text[:80] for text in last]}"
     shown_text = "\n".join(last)
-    for fact in ("shop", "add is wrong", scripts.WRONG_PROJECT):
+    for fact in ("shop", scripts.FACT, "Project not found"):
         if fact not in shown_text:
             return f"the model was not shown {fact!r}"
     return ""

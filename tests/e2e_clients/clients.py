@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from tests.e2e_clients.sandbox import Sandbox
@@ -32,7 +33,7 @@ class Client(NamedTuple):
     """From what the first run printed."""
     hooks: frozenset[str] = frozenset()
     """Events of ours that this client fires in these steps."""
-    lacks: dict[str, str] = {}
+    lacks: Mapping[str, str] = MappingProxyType({})
     """Check to the reason why the client cannot have it."""
     init: tuple[str, ...] = ()
     """What its user adds to `init`."""

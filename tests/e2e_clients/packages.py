@@ -1,4 +1,4 @@
-"""The genuine clients: their npm packages, installed once into a cache folder, and their versions."""
+"""The genuine clients: npm packages, installed once into a cache folder, and their versions."""
 
 from __future__ import annotations
 

@@ -27,6 +27,9 @@ from tests.e2e_clients.seen import Page, asked, files_of, page_of, results, secr
 FOLDER = packages.ROOT / ".cache" / "e2e"
 """Not under the system's temporary folder: Codex declines to put its helpers there."""
 
+CLIENTS_OWN = {"logs", ".cache"}
+"""Folders where clients keep logs of their own that bear our server's name."""
+
 
 def drive(box: Sandbox, client: Client) -> Seen:
     """One client from an unwired home to an unwired home."""
@@ -99,7 +102,7 @@ def _remains(box: Sandbox) -> list[str]:
     return [
         str(path.relative_to(box.home))
         for path in sorted(box.home.rglob("*"))
-        if "session-memory" in path.name and "projects" not in path.parts
+        if "session-memory" in path.name and not set(path.parts) & CLIENTS_OWN
     ]
 
 

@@ -119,7 +119,7 @@ class Sandbox:
             return None
 
     def _run(self, name: str, command: list[str], timeout: float) -> str:
-        began = time.monotonic()
+        began, at = time.monotonic(), time.time()
         process = subprocess.Popen(
             command,
             cwd=self.project,
@@ -139,6 +139,7 @@ class Sandbox:
         step = {
             "name": name,
             "rc": code,
+            "at": at,
             "seconds": round(time.monotonic() - began, 1),
             "stdout": out.decode("utf-8", "replace")[-20_000:],
             "stderr": err.decode("utf-8", "replace")[-4_000:],
@@ -149,10 +150,14 @@ class Sandbox:
         return out.decode("utf-8", "replace")
 
     def requests(self) -> list[dict[str, Any]]:
-        """Every request the model was sent so far."""
+        """Every request the model was sent so far, each with the run it belongs to."""
         if not self.model_log.exists():
             return []
-        return [json.loads(line) for line in self.model_log.read_text().splitlines()]
+        found = [json.loads(line) for line in self.model_log.read_text().splitlines()]
+        for request in found:
+            begun = [step["name"] for step in self.steps if step["at"] <= request["t"]]
+            request["run"] = begun[-1] if begun else ""
+        return found
 
     def settle(self, seconds: float = 60) -> list[str]:
         """Wait until the worker is done; returns what still runs beside this process."""

@@ -1,4 +1,4 @@
-"""What the scripted model does in each session, in words that every client's tools can be fitted to."""
+"""What the scripted model does in each session, in words that fit every client's tools."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ CALLED = ("mem_project_brief", "mem_search", "mem_session_list")
 WRONG_PROJECT = "no-such-project-zz"
 FAILING = "python3 -B test_calc.py"
 """Without byte code: a repair within the same second and of the same size would not be seen."""
+FACT = "calc.add works"
+"""Said in the first session and asked for in no question."""
 DONE = "Done: calc.add works and the test passes."
 RESUMED = "Everything still passes after the resume."
 BAD = "def add(a, b):\n    return a - b\n"
