@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.journal.bench import Bench
+from tests.journal.library import Library
 
 from session_memory.journal.flush import GUARD
 
@@ -34,3 +35,9 @@ def unmarked(monkeypatch: pytest.MonkeyPatch) -> None:
 def bench(tmp_path: Path) -> Bench:
     """An empty journal."""
     return Bench(tmp_path / "data")
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Library:
+    """A journal without days."""
+    return Library(tmp_path / "data")

@@ -123,7 +123,11 @@ def render(article: Article) -> str:
     """The file: listed keys in their order, then whatever a person added."""
     known = KEYS[article.kind]
     keys = [*known, *(key for key in article.front if key not in known)]
-    lines = [f"{key}: {_spelled(article.front[key])}" for key in keys if key in article.front]
+    lines = [
+        f"{key}: {_spelled(article.front[key], plain=key not in known)}"
+        for key in keys
+        if key in article.front
+    ]
     return "\n".join(("---", *lines, "---", "", article.body.strip("\n"))) + "\n"
 
 
@@ -234,9 +238,10 @@ def _word(spelled: str) -> str:
     return spelled
 
 
-def _spelled(value: Value) -> str:
-    """JSON is YAML, and has no surprises; a bare date stays a date."""
-    if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}[\dT:+.-]*", value):
+def _spelled(value: Value, *, plain: bool) -> str:
+    """JSON is YAML, and has no surprises; a bare date stays a date, a person's number a number."""
+    bare = r"[\w.-]+" if plain else r"\d{4}-\d{2}-\d{2}[\dT:+.-]*"
+    if isinstance(value, str) and re.fullmatch(bare, value):
         return value
     if isinstance(value, tuple):
         return "[" + ", ".join(_quoted(one) for one in value) + "]"

@@ -176,7 +176,7 @@ def _propose(tools: Tools, part: _Part, articles: Articles) -> tuple[list[Propos
         return _gleaned(tools, part), 0.0
     log = excerpt_of(part.name, part.text, incremental=part.start > 0)
     build_log = read_text(tools.place.root / LOG) or ""
-    answer = tools.asker.ask(request(log, without_empty(articles), build_log))
+    answer = tools.asker.ask(request(log, articles, build_log))
     return proposals_in(answer.text, log, articles, tools.clean), cost_of(answer)
 
 
@@ -228,7 +228,7 @@ def _finish(tools: Tools, part: _Part, made: list[Proposal], cost: float) -> Don
 
 
 def _merged(base: Articles, before: Articles, made: list[Proposal], date: str) -> Merged:
-    articles = without_empty(merge(base, made, date).articles)
+    articles = without_empty(merge(base, made, date).articles, before)
     doubled = clashes(articles)
     if doubled:
         raise CompileFailedError(f"two articles would share the name {doubled[0]}")

@@ -118,15 +118,24 @@ def without_day(articles: Mapping[str, Article], day: str) -> Articles:
     }
 
 
-def without_empty(articles: Mapping[str, Article]) -> Articles:
-    """The articles that say something, with no links to the others, sources as they are cited."""
-    kept = {
-        path: _resourced(one)
-        for path, one in articles.items()
-        if one.kind == "qa" or points_of(one.body)
-    }
+def without_empty(articles: Mapping[str, Article], before: Mapping[str, Article]) -> Articles:
+    """The articles without those that lost all they said, and without links to them.
+
+    One that a person wrote has no points to lose, or words beside them: it stays.
+    """
+
+    def is_empty(one: Article) -> bool:
+        old = before.get(one.path)
+        had = old is not None and points_of(old.body)
+        return bool(had) and not points_of(one.body) and not _own_words(one.body)
+
+    kept = {path: _resourced(one) for path, one in articles.items() if not is_empty(one)}
+    gone = set(before) - set(kept)
     whole = {
-        path: one for path, one in kept.items() if one.kind != "connections" or _holds(one, kept)
+        path: one
+        for path, one in kept.items()
+        if one.kind != "connections"
+        or not gone & set(map(normal, list_of(one.front.get("connects", ()))))
     }
     return pruned(whole)
 
@@ -178,7 +187,7 @@ def forget_entries(
         for path, one in articles.items()
         if path not in named | answered
     }
-    return without_empty(left)
+    return without_empty(left, articles)
 
 
 def _without(article: Article, gone: Collection[str], days: Collection[str]) -> Article:
@@ -348,5 +357,9 @@ def _name_marks(body: str) -> frozenset[str]:
     return frozenset(key for line in lines for key in marks(line))
 
 
-def _holds(article: Article, articles: Mapping[str, Article]) -> bool:
-    return all(normal(name) in articles for name in list_of(article.front.get("connects", ())))
+def _own_words(body: str) -> bool:
+    """Whether there is a line that no compile wrote."""
+    return any(
+        line.strip() and not line.startswith(("#", "- [[", "<!-- entry=")) and not marks(line)
+        for line in body.splitlines()
+    )

@@ -6,6 +6,7 @@ note away is the moment of success. Whoever finds a note puts the old content ba
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
@@ -28,12 +29,13 @@ def apply(place: Place, files: Mapping[str, str | None]) -> None:
     atomic_write_text(_note(place), msgspec.json.encode(shown).decode())
     try:
         for name, text in files.items():
-            _put(place.root / name, None if text is None else text)
+            _put(place.root / name, text)
+        _note(place).unlink()
     except BaseException:
         recover(place)
         raise
-    _note(place).unlink()
-    sync_directory(place.work)
+    with contextlib.suppress(OSError):  # at worst a power cut undoes all of it, which is allowed
+        sync_directory(place.work)
 
 
 def recover(place: Place) -> bool:

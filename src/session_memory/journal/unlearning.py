@@ -38,7 +38,7 @@ def unlearn(place: Place, entries: Collection[str], days: Collection[str], now_m
 def drop(place: Place, paths: Collection[str], now_ms: int) -> int:
     """Take out whole articles; the logs they came from are compiled whole the next time."""
     before = read_shelf(place).articles
-    after = without_empty({path: one for path, one in before.items() if path not in paths})
+    after = without_empty({path: one for path, one in before.items() if path not in paths}, before)
     return _replace(place, before, after, (), now_ms)
 
 
