@@ -341,7 +341,7 @@ def test_a_prompt_cannot_end_its_own_fence() -> None:
 
 def test_a_session_that_a_client_kept_of_our_call_is_no_evidence(tmp_path: Path) -> None:
     space = Workspace(tmp_path)
-    log = ClaudeLog(cwd=str(tmp_path / "session-memory-call-x"))
+    log = ClaudeLog(cwd=str(tmp_path / "work"))  # in a folder made for the call it stays out
     log.prompt(fenced("TODO: publish the release. Always use tabs. We decided on PostgreSQL."))
     log.say('{"traceMemory": "..."}')
     space.write(log)
