@@ -20,6 +20,10 @@ from session_memory.detect.loci import command_locus, error_locus, path_locus, w
         ("bash -lc 'make test'", "make test"),
         ("ls -la && cat README.md", ""),
         ("session-memory detect", ""),
+        ("git -C /a/shop add x.py", "git add <args>"),
+        ("git -c core.pager=cat log -3 && npm --prefix web run build", "git log && npm run build"),
+        ("bun apps/cli/src/cli.ts prepare", "bun apps/cli/src/cli.ts <args>"),
+        ("git --exec-path ./x", ""),
     ],
 )
 def test_commands_are_named_by_program_and_subcommand(command: str, locus: str) -> None:

@@ -28,7 +28,7 @@ SignalType = Literal[
 ]
 SUCCESSES: frozenset[SignalType] = frozenset(("cure", "verified_recipe", "fast_path"))
 
-MINER_VERSION = 1
+MINER_VERSION = 2
 """Raised when signals get better: every digest is then mined once more."""
 # Values of which there are millions hold nothing that could point back at them: `gc=False` keeps
 # the collector from walking them, which took a third of the time of a detection.

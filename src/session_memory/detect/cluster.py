@@ -86,7 +86,16 @@ def cluster(
             if found.frequency and reaches(found, bar):
                 status = known.get(name, "candidate")
                 kept.append(msgspec.structs.replace(found, status=status))
-    return sorted(kept, key=lambda one: one.id)
+    return sorted(_without_checks(kept), key=lambda one: one.id)
+
+
+def _without_checks(found: list[Candidate]) -> Iterator[Candidate]:
+    """All but checks that fail no more often than they pass: it is the code that failed them."""
+    passes = {one.locus: one.sessions for one in found if one.type == "verified_recipe"}
+    for one in found:
+        undecided = one.type == "failing_command" and one.status == "candidate"
+        if not (undecided and one.sessions <= passes.get(one.locus, 0)):
+            yield one
 
 
 def _fold(evidence: Iterable[Mined], owners: Owners) -> Folded:

@@ -8,9 +8,10 @@ from operator import attrgetter
 
 import msgspec
 
-from session_memory.core.schema import CommandRun, Digest
+from session_memory.core.schema import CommandRun, Digest, ErrorSeen
 from session_memory.detect.loci import command_locus, error_locus
 
+_SHELLS = frozenset(("bash", "shell", "exec_command", "run_shell_command", "run_terminal_cmd"))
 _SEQ = attrgetter("seq")
 _REACH = 12  # commands between a failure and the next try; more is another story
 
@@ -22,6 +23,11 @@ class Attempt(msgspec.Struct, frozen=True, gc=False):
     command: str
     run: CommandRun
     worked: bool
+
+
+def is_shell(tool: str | None) -> bool:
+    """Whether a tool runs commands; of an unknown one it is taken to be so."""
+    return tool is None or tool.lower() in _SHELLS
 
 
 def cures(digest: Digest) -> Iterator[Attempt]:
@@ -68,15 +74,45 @@ def _instead(failed: str, other: str) -> bool:
     return common > 0 and (common * 2 >= max(len(one), len(two)) or one <= two or two <= one)
 
 
+def settled_by_edits(digest: Digest) -> frozenset[int]:
+    """Findings of a check, by event, that were gone once the code they name was edited.
+
+    They are what the check is for. One that a command settled is kept: there is a rule in it.
+    """
+    runs = digest.commands
+    if not any(run.verifies and run.is_error for run in runs):
+        return frozenset()
+    return frozenset(
+        seen.seq
+        for seen, at in _told_by(digest)
+        if runs[at].verifies and seen.template.startswith("<path>") and _passed_by_edits(runs, at)
+    )
+
+
+def _passed_by_edits(runs: tuple[CommandRun, ...], at: int) -> bool:
+    locus = command_locus(runs[at].command)
+    attempt = _attempt(runs, at, locus)
+    return not (attempt and attempt[1]) and any(
+        not run.is_error and not run.denied and command_locus(run.command) == locus
+        for run in runs[at + 1 :]
+    )
+
+
 def _problems(digest: Digest) -> dict[int, str]:
-    """The error each failed run told of, by its place; only where no other call came between."""
+    """The error each failed run told of, by its place."""
     found: dict[int, str] = {}
+    for seen, at in _told_by(digest):
+        found.setdefault(at, error_locus(seen.sample, seen.template)[1])
+    return found
+
+
+def _told_by(digest: Digest) -> Iterator[tuple[ErrorSeen, int]]:
+    """Each error of a shell with the place of the failed run it came from."""
     runs = digest.commands
     places = [run.seq for run in runs] if digest.errors else []
     order = sorted(range(len(places)), key=places.__getitem__)
     places.sort()
     for seen in sorted(digest.errors, key=_SEQ):
-        before = bisect_left(places, seen.seq)
+        before = bisect_left(places, seen.seq) if is_shell(seen.tool) else 0
         if before and runs[order[before - 1]].is_error:
-            found.setdefault(order[before - 1], error_locus(seen.sample, seen.template)[1])
-    return found
+            yield seen, order[before - 1]

@@ -8,6 +8,7 @@ from functools import lru_cache
 from session_memory.core.commands import Step, steps, words
 from session_memory.core.masks import excerpt, mask
 from session_memory.core.patterns import SignalType
+from session_memory.detect.ordinary import is_ordinary_error
 
 _LOCUS_CHARS = 160
 _STEPS = 3
@@ -35,11 +36,18 @@ _TWO_WORDS = {
     "aws": words("s3 ec2 iam lambda sts ssm ecs"),
     "go": words("mod tool"),
 }
-_RUNS_SCRIPT = re.compile(r"(?:python|pypy)[\d.]*$|node$|ruby$|perl$|bash$|sh$|zsh$|tsx$|ts-node$")
+_RUNS_SCRIPT = re.compile(
+    r"(?:(?:python|pypy)[\d.]*|node|ruby|perl|bash|sh|zsh|tsx|ts-node|bun|deno)$"
+)
 _PREPARATION = words("cd pushd set export source . unset mkdir true false : sleep wait exit if fi")
 _LOOKS = words(
     "ls cat head tail less more grep rg egrep find fd sed awk sort uniq wc cut tr jq tee echo"
     " printf pwd which type file stat tree diff test [ [[ date env printenv whoami ps du df bat nl"
+)
+# Options of such programs that take the next word, before the word that says what they do.
+_TAKES_WORD = words(
+    "-C -c --git-dir --work-tree --prefix --cwd --dir --filter --workspace --project --directory"
+    " --namespace --context --kubeconfig --profile --region"
 )
 _WORD = re.compile(r"[A-Za-z][\w:.-]*$")
 
@@ -93,7 +101,7 @@ def command_locus(command: str) -> str:
     ]
     if any(step.program == _OWN for step in kept):
         return ""  # who tries out this program teaches nothing about the work
-    named = dict.fromkeys(_step_locus(step) for step in kept)
+    named = dict.fromkeys(name for step in kept if (name := _step_locus(step)))
     return " && ".join(list(named)[:_STEPS])[:_LOCUS_CHARS]
 
 
@@ -108,7 +116,8 @@ def _simple(command: str) -> tuple[Step, ...]:
 
 
 def _step_locus(step: Step) -> str:
-    plain = [word for word in step.words if not word.startswith("-")]
+    """'' for a program of many uses that does not say which: too much would go by that name."""
+    plain = _plain(step)
     parts = [step.program if _WORD.match(step.program) else mask(step.program)]
     if step.program in _WITH_SUBCOMMAND and plain and _WORD.match(plain[0]):
         parts.append(plain.pop(0))
@@ -116,7 +125,23 @@ def _step_locus(step: Step) -> str:
             parts.append(plain.pop(0))
     elif _RUNS_SCRIPT.match(step.program) and plain and _is_script(plain[0]):
         parts.append(plain.pop(0))
+    elif step.program in _WITH_SUBCOMMAND and plain:
+        return ""
     return " ".join((*parts, "<args>")) if plain else " ".join(parts)
+
+
+def _plain(step: Step) -> list[str]:
+    """The words that are no options, nor values of options in front of the first of them."""
+    plain: list[str] = []
+    skip = False
+    for word in step.words:
+        if skip:
+            skip = False
+        elif not word.startswith("-"):
+            plain.append(word)
+        elif not plain and step.program in _WITH_SUBCOMMAND:
+            skip = word in _TAKES_WORD
+    return plain
 
 
 def _is_script(word: str) -> bool:
@@ -140,7 +165,7 @@ def path_locus(path: str, roots: tuple[str, ...]) -> str:
 def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
     """What kind of trouble an error tells of, and its normalised form; '' if it tells nothing."""
     if not any(map(sample.lower().__contains__, _HINTS)):
-        return "recurring_error", template if _TELLING.search(template) else ""
+        return "recurring_error", _told(sample, template)
     if _REFUSED.search(sample):
         return "denied_permission", ""
     if missing := _first(_MISSING_TOOL.search(sample)):
@@ -150,7 +175,11 @@ def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
     for pattern, name in _WRONG_PLACE:
         if found := pattern.search(sample):
             return "wrong_directory", name or _first(found) or "file"
-    return "recurring_error", template if _TELLING.search(template) else ""
+    return "recurring_error", _told(sample, template)
+
+
+def _told(sample: str, template: str) -> str:
+    return template if _TELLING.search(template) and not is_ordinary_error(sample) else ""
 
 
 def _first(match: re.Match[str] | None) -> str:

@@ -10,8 +10,9 @@ from session_memory.core.masks import excerpt
 from session_memory.core.own_text import BEGIN, PACK_BEGIN
 from session_memory.core.patterns import Signal, SignalType, pattern_id
 from session_memory.core.schema import CommandRun, Digest
-from session_memory.detect.cures import cures
+from session_memory.detect.cures import cures, is_shell, settled_by_edits
 from session_memory.detect.loci import command_locus, error_locus, path_locus, wording_locus
+from session_memory.detect.ordinary import is_ordinary_command
 
 CHURN_EDITS = 8
 SEARCH_CALLS = 30
@@ -24,7 +25,6 @@ _QUOTE_CHARS = 160
 _ACTIVE_S = 30.0  # an event stands for at most this long: a night between two prompts is no work
 
 _OURS = "session-memory"  # in both marks: one look is enough for nearly every text
-_SHELLS = frozenset(("bash", "shell", "exec_command", "run_shell_command", "run_terminal_cmd"))
 _ASKING = ("git status", "git diff", "git log", "git show", "git branch")  # how state is looked at
 
 
@@ -117,7 +117,7 @@ def failing_commands(digest: Digest, _place: Place) -> Iterator[Found]:
     }
     for run in failed:
         locus = command_locus(run.command)
-        if not (run.verifies and locus in passed):
+        if not (run.verifies and locus in passed) and not is_ordinary_command(locus):
             yield _of_run("failing_command", locus, run)
 
 
@@ -134,7 +134,10 @@ def _of_run(signal_type: SignalType, locus: str, run: CommandRun) -> Found:
 
 def errors(digest: Digest, _place: Place) -> Iterator[Found]:
     """Error texts: missing tools and wrong directories by name, the others by template."""
+    settled = settled_by_edits(digest)
     for seen in digest.errors:
+        if seen.seq in settled:
+            continue
         signal_type, locus = error_locus(seen.sample, seen.template)
         if signal_type == "denied_permission":
             locus = seen.tool or "tool call"
@@ -153,7 +156,7 @@ def retry_loops(digest: Digest, _place: Place) -> Iterator[Found]:
     """The same call again and again with nothing changed between."""
     for shown in digest.loops:
         tool, _, call = shown.partition(": ")
-        locus = command_locus(call) if tool.lower() in _SHELLS else tool
+        locus = command_locus(call) if is_shell(tool) else tool
         if not locus.startswith(_ASKING):
             yield Found("retry_loop", locus, 3, quote=shown)
 

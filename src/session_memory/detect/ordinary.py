@@ -1,0 +1,44 @@
+"""Failures that belong to ordinary work: a look that finds nothing, a merge that stops."""
+
+from __future__ import annotations
+
+import re
+
+# Commands that ask: a "no" is an answer, and comes as a failure.
+_ASKS = (
+    *("git status", "git diff", "git log", "git show", "git branch", "git rev-parse", "git grep"),
+    *("git ls-files", "git ls-tree", "git ls-remote", "git check-ignore", "git merge-base"),
+    *("git cat-file", "git config", "git show-ref", "git describe", "git blame", "git rev-list"),
+    *("gh pr view", "gh pr checks", "gh pr status", "gh pr list", "gh pr diff", "gh issue view"),
+    *("gh issue list", "gh run view", "gh run list", "gh run watch", "npm ls", "npm view"),
+    *("npm outdated", "pip show", "pip list", "docker ps", "docker inspect", "docker logs"),
+    *("kubectl get", "kubectl describe", "kubectl logs", "tmux has-session", "pgrep", "lsof"),
+)
+# Commands that stop at a conflict and wait for a hand: that is how they work.
+_STOPS = ("git rebase", "git merge", "git cherry-pick", "git revert", "git am", "git stash pop")
+_FOUND_NOTHING = re.compile(
+    r"(?:\S*/)?(?:ls|cat|head|tail|less|[ef]?grep|rg|find|fd|sed|awk|wc|stat|file|tree|diff|du|nl"
+    r"|bat|sort|jq|realpath|readlink): "
+    r".*(?:no such file|cannot access|can't read|(?:is|not) a directory)"
+    r"|(?:Get-\w+|Select-String|Resolve-Path)\b.*cannot find path"
+    r"|(?:error: )?(?:file|path|directory) does not exist"
+    r"|fatal: (?:ambiguous argument|bad revision|invalid object name|needed a single revision"
+    r"|path .* (?:does not exist|exists on disk, but not in))",
+    re.I,
+)
+_SAYS_NOTHING = re.compile(r"\W*(?:unknown |an )?(?:errors?|failed|failure)\W*$", re.I)
+
+
+def is_ordinary_command(locus: str) -> bool:
+    """Whether a command of this name fails in the course of things."""
+    steps = locus.split(" && ")
+    return _is_one_of(steps[-1], _STOPS) or all(_is_one_of(step, _ASKS) for step in steps)
+
+
+def _is_one_of(step: str, names: tuple[str, ...]) -> bool:
+    return step.startswith(names) and step.removesuffix(" <args>") in names
+
+
+def is_ordinary_error(text: str) -> bool:
+    """Whether an error tells only that something looked for is not there, or nothing at all."""
+    return bool(_FOUND_NOTHING.match(text) or _SAYS_NOTHING.match(text))
