@@ -145,5 +145,6 @@ def _files(found: Findings, traces: int) -> list[Statement]:
 
 
 def _inert(text: str) -> str:
-    """Words of a trace on one line; none of them may look like a mark of ours."""
-    return one_line(text).replace("<!--", "<! --").replace("-->", "-- >")
+    """Words of a trace on one line; none of them may look like a mark or a link of ours."""
+    shown = one_line(text).replace("<!--", "<! --").replace("-->", "-- >")
+    return shown.replace("](", "] (")

@@ -7,6 +7,7 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.core.masks import excerpt
 from session_memory.core.schema import Outcome
 from session_memory.memory.trace_text import OUTCOMES, TASK_HEADINGS, title_of
 from session_memory.store.memories import Trace
@@ -16,6 +17,12 @@ _PLACES: tuple[Place, ...] = ("steps", "failures", "knowledge", "pointers")
 _BY_HEADING: dict[str, Place] = dict(zip(TASK_HEADINGS, _PLACES, strict=True))
 _EVENT = re.compile(r"\s*\[e:(\d{1,18})\]")
 _NOTHING = frozenset(("none", "none.", "none observed", "n/a", "-"))
+
+
+MAX_CHARS = 600
+"""Of one bullet: a trace that a model wrote may hold anything."""
+MAX_BULLETS = 40
+MAX_TASKS = 30
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -53,12 +60,12 @@ class Parts(msgspec.Struct, frozen=True):
 def take_apart(trace: Trace) -> Parts:
     """Read a trace; what stands under no heading we know is left to its file."""
     head, *sections = re.split(r"(?m)^## Task:[ \t]*", trace.trace_summary)
-    tasks = tuple(_task(section) for section in sections)
+    tasks = tuple(_task(section) for section in sections[-MAX_TASKS:])
     rules = head.partition("User preferences:")[2]
     return Parts(
         trace.thread_id,
         trace.updated_at,
-        title_of(trace.trace_summary),
+        excerpt(title_of(trace.trace_summary), MAX_CHARS),
         _outcome_in(head.partition("\n")[0].rpartition("(")[2].rstrip(") ")) or _joined(tasks),
         _bullets(rules),
         tasks,
@@ -84,7 +91,8 @@ def _task(section: str) -> Task:
         place, lines = found, []
     event = event or next(iter(_events(name)), 0)
     known = OUTCOMES.get(label, "uncertain")
-    return Task(_EVENT.sub("", name).strip(), known, grounds, event, said)
+    short = excerpt(_EVENT.sub("", name).strip(), MAX_CHARS)
+    return Task(short, known, excerpt(grounds, MAX_CHARS), event, said)
 
 
 def _loosely(heading: str) -> Place | None:
@@ -109,8 +117,10 @@ def _bullets(text: str) -> tuple[Said, ...]:
         if not stripped.startswith(("- ", "* ")):
             continue
         words = _EVENT.sub("", stripped[2:]).strip()
-        if words.casefold() not in _NOTHING:
-            found.append(Said(words, _events(stripped)))
+        if words and words.casefold() not in _NOTHING:
+            found.append(Said(excerpt(words, MAX_CHARS), _events(stripped)))
+            if len(found) == MAX_BULLETS:
+                break
     return tuple(found)
 
 
