@@ -54,7 +54,6 @@ def without_worker(state: Path) -> None:
 
 
 @posix
-@pytest.mark.rows("ING-06")
 def test_the_command_in_the_settings_notes_the_event_without_any_variable(
     machine: Machine,
 ) -> None:
@@ -151,6 +150,28 @@ def test_a_store_elsewhere_has_its_own_spool_and_worker(machine: Machine, tmp_pa
     without_worker(store / "state")
     fire(wired_command(machine), {"SESSION_MEMORY_HOME": str(machine.memory)})
     assert len(records(store / "state")) == 1
+
+
+@posix
+def test_places_that_variables_name_are_the_same_for_an_agent_without_them(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.have("claude")
+    monkeypatch.delenv("SESSION_MEMORY_HOME")
+    monkeypatch.setenv("XDG_STATE_HOME", str(machine.home / "my state"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(machine.home / "my data"))
+    config = machine.write("mine.toml", "")
+    monkeypatch.setenv("SESSION_MEMORY_CONFIG", str(config))
+    machine.init()
+    state = machine.home / "my state" / "session-memory"
+    worker = json.loads((state / "hook.json").read_text())["worker"]
+    assert worker[4:6] == ["--config", str(config)]
+    without_worker(state)
+    fire(wired_command(machine))
+    assert len(records(state)) == 1
+    server = machine.json(".claude.json")["mcpServers"]["session-memory"]
+    assert server["env"]["XDG_DATA_HOME"] == str(machine.home / "my data")
+    assert server["args"][-3:] == ["--config", str(config), "mcp"]
 
 
 def test_an_upgrade_changes_our_files_and_no_file_of_an_agent(

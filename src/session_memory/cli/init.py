@@ -14,6 +14,7 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files
 from session_memory.install.apply import Done, apply_init
 from session_memory.install.client import Place
+from session_memory.install.clients import CLIENTS
 from session_memory.install.ledger import installing, read_ledger
 from session_memory.install.ours import Ours, is_passing
 from session_memory.install.plan import Plan, Wish, plan_init
@@ -123,6 +124,8 @@ def _show(app: App, plan: Plan, wish: Wish, *, dry_run: bool) -> None:
         return
     click.echo(told_agents(find_agents(app), app.clock()))
     click.echo("")
+    if not wish.clients:
+        app.note(f"no agent was found to wire; name one: --agent {','.join(CLIENTS)}")
     for change in plan.changes:
         click.echo(wiring.diff(change))
     _tell_own(app, wish.ours, wish.place)

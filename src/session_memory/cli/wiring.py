@@ -27,7 +27,8 @@ LONGEST = 300
 
 def ours(app: App) -> Ours:
     """Our commands on this machine."""
-    return find_ours(app.environ, app.paths, app.config_path)
+    named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
+    return find_ours(app.environ, app.paths, named)
 
 
 def place(app: App, *, project: bool = False) -> Place:

@@ -26,8 +26,10 @@ def source() -> bytes:
 
 def launcher_text(ours: Ours) -> str:
     """What starts the hook, and leaves quietly where it cannot."""
+    given = {name: value for name, value in ours.environ.items() if name.startswith("XDG_")}
+    given |= {"SESSION_MEMORY_HOME": ours.hook_home} if ours.hook_home else {}
     if ours.windows:
-        home = f'set "SESSION_MEMORY_HOME={ours.hook_home}"\r\n' if ours.hook_home else ""
+        home = "".join(f'set "{name}={value}"\r\n' for name, value in given.items())
         return (
             "@echo off\r\nrem Written by `session-memory init`.\r\n"
             f'if not exist "{ours.python}" exit /b 0\r\n'
@@ -35,9 +37,7 @@ def launcher_text(ours: Ours) -> str:
             f'"{ours.python}" -I -S "{ours.hook_file}" %*\r\nexit /b 0\r\n'
         )
     python, file = shlex.quote(ours.python), shlex.quote(str(ours.hook_file))
-    home = ""
-    if ours.hook_home:
-        home = f"SESSION_MEMORY_HOME={shlex.quote(ours.hook_home)}; export SESSION_MEMORY_HOME\n"
+    home = "".join(f"{n}={shlex.quote(value)}; export {n}\n" for n, value in given.items())
     return (
         "#!/bin/sh\n# Written by `session-memory init`.\n"
         f"[ -x {python} ] && [ -r {file} ] || exit 0\n{home}"
