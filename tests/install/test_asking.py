@@ -1,0 +1,52 @@
+"""At a terminal the user is asked once, and no is an answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+from tests.install.machine import Machine
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+
+
+def answer(machine: Machine, text: bytes, *words: str) -> tuple[int, bytes]:
+    """Run the program at a terminal of its own, with an answer already typed."""
+    theirs, ours = os.openpty()
+    os.write(theirs, text)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "session_memory", *words],
+            stdin=ours,
+            capture_output=True,
+            env={"HOME": str(machine.home), "SESSION_MEMORY_HOME": str(machine.memory), "PATH": ""},
+            cwd=machine.home,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(theirs)
+        os.close(ours)
+    return done.returncode, done.stderr
+
+
+def test_yes_wires_and_is_asked_once(machine: Machine) -> None:
+    machine.have("claude", "gemini", "codex")
+    code, told = answer(machine, b"y\n", "init", "--no-sweep")
+    assert code == 0
+    assert told.count(b"[y/N]") == 1
+    assert "hooks" in machine.json(".gemini/settings.json")
+    assert answer(machine, b"y\n", "uninstall")[0] == 0
+    assert not (machine.home / ".gemini/settings.json").exists()
+
+
+@pytest.mark.parametrize("text", [b"n\n", b"\n"])
+def test_no_leaves_everything_as_it_is(machine: Machine, text: bytes) -> None:
+    machine.have("claude")
+    before = machine.files()
+    code, _ = answer(machine, text, "init")
+    assert code == 130
+    assert machine.files() == before
+    assert not machine.launcher.exists()
