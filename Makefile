@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-locks
 JOBS ?= auto
 
-.PHONY: run test torture check bench bench-redact bench-recall bench-peers docs lock clean model-clients
+.PHONY: run test torture check bench bench-redact bench-recall bench-peers docs lock clean model-clients mcp-inspector
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(STAMP)
@@ -55,6 +55,10 @@ bench-peers: $(STAMP)
 # Genuine claude and codex as model providers, without a network (needs npm, unshare and ../shared).
 model-clients: $(STAMP)
 	$(BIN)/python -m tests.e2e_clients.model_clients
+
+# The MCP Inspector asks every tool of the server (needs npm).
+mcp-inspector: $(STAMP)
+	$(BIN)/python -m tests.e2e_clients.mcp_inspector
 
 # The generated pages of docs/.
 docs: $(STAMP)

@@ -13,7 +13,7 @@ from tests.mcp.conftest import Known
 from tests.mcp.talking import Desk, text_of
 
 from session_memory.mcp.callers import Caller, caller, default_mode
-from session_memory.mcp.fitting import fit
+from session_memory.mcp.fitting import ROOM, fit
 from session_memory.mcp.render import COMPLETE, refusal, result, structured
 from session_memory.mcp.tools import TOOLS, input_schema
 from session_memory.recall.items import ANSWER_BYTES
@@ -223,7 +223,7 @@ def test_what_does_not_fit_is_cut_from_the_end_and_counted(lists: Json, room: in
 
 
 def test_the_room_leaves_a_margin_below_the_limit() -> None:
-    assert ANSWER_BYTES < LIMIT
+    assert ROOM == ANSWER_BYTES < LIMIT
 
 
 def test_a_caller_is_known_by_what_its_client_says() -> None:

@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import msgspec
 
-from session_memory.recall.items import ANSWER_BYTES
-
 Json = dict[str, Any]
+ROOM = 11_500
+"""Bytes; recall's own limit, said again as its module would be loaded before the handshake."""
 
 
-def fit(answer: Json, room: int = ANSWER_BYTES) -> Json:
+def fit(answer: Json, room: int = ROOM) -> Json:
     """The same answer, or one whose longest lists end earlier and which says by how much.
 
     First goes what costs no fact: fields of items that say nothing, or the same in all of them.
