@@ -82,6 +82,34 @@ def test_logs_read_after_an_import_double_neither_events_nor_cost(
     assert difference(there.dump(), here.dump()) == []
 
 
+def test_the_log_itself_has_the_last_word_even_on_what_was_redacted(here: Workspace) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    log = ClaudeLog(7)
+    log.prompt(f"use {secret} to fetch it")
+    log.say("fetched")
+    here.write(log)
+    here.sweep()
+    other = here.beside("restored")
+    bring(other, export(here))
+    other.sweep()  # reads the log at the path that the export names
+    assert difference(other.dump(), here.dump()) == []
+    assert other.session(log.session_id).cost == here.session(log.session_id).cost
+    assert other.findings() == []
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("flavor", ["copilot", "grok", "pi"])
+def test_genuine_logs_make_the_round_trip(
+    here: Workspace, there: Workspace, shared: Path, flavor: str
+) -> None:
+    here.paths[flavor] = (str(shared / "logs" / flavor),)
+    assert here.sweep().events > 40
+    taken = bring(there, export(here))
+    assert taken["redactions"] == {}  # what was redacted once is clean
+    assert difference(there.dump(), here.dump()) == []
+    assert there.findings() == []
+
+
 def test_a_session_that_went_on_gets_only_what_is_new(here: Workspace, there: Workspace) -> None:
     log = ClaudeLog(3)
     log.prompt("first question")

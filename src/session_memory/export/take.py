@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from session_memory.core.facts import Fact
-from session_memory.core.identity import Resolution
-from session_memory.core.schema import Confidence, Digest, Observation
 from session_memory.errors import Refused
+from session_memory.export.cleaning import Cleaning
 from session_memory.export.drafts import Drafting, Likeness, likeness, likeness_of
 from session_memory.export.records import (
     EventLine,
@@ -26,7 +24,7 @@ from session_memory.export.records import (
     usage_draft,
 )
 from session_memory.redact.engine import Redactor
-from session_memory.store.exchange import ExchangingStore, Gone, Note
+from session_memory.store.exchange import ExchangingStore, Gone
 from session_memory.store.port import Writer
 from session_memory.store.values import EventDraft, SessionHandle, UsageDraft
 
@@ -102,6 +100,7 @@ class _Taking:
         self._store = receiver.store
         self._writer = writer
         self._taken = taken
+        self._clean = Cleaning(receiver.redactor)
         self._same_store = manifest.store == store_mark(self._store.tag_key)
         self._same_keys = manifest.fingerprint_key == self._store.fingerprint_key.hex()
         gone = self._store.exchange.forgotten() if self._same_store else ()
@@ -233,7 +232,7 @@ class _Taking:
         handle = self._written(open_)
         self._writer.note_shared(shared)
         for log, group in new.items():
-            path = self._clean(open_.line.logs[log])
+            path = self._clean.word(open_.line.logs[log])
             source = self._writer.source(open_.line.session.flavor, path)
             self._writer.append(handle, source, group)
         if self._bytes >= COMMIT_BYTES:  # a long session: what is here so far is sound by itself
@@ -258,20 +257,17 @@ class _Taking:
             return handle
         open_.handle = handle
         self._touched[handle.id] = line
-        sources = [self._writer.source(told.flavor, self._clean(path)) for path in line.logs]
+        sources = [self._writer.source(told.flavor, self._clean.word(path)) for path in line.logs]
         for source in sources:
             self._writer.link(handle, source)
         for fact in line.facts:
             if fact.log >= len(sources):
                 raise Refused(f"a fact of {told.external_id} names no log of it")
-            if fact.name == "forked_from" and self._writer.is_forgotten(
-                told.flavor, str(fact.value)
-            ):
-                continue
-            value = self._clean(fact.value) if isinstance(fact.value, str) else fact.value
-            self._writer.add_facts(handle, sources[fact.log], [Fact(fact.name, value, fact.pos)])
+            parent = str(fact.value) if fact.name == "forked_from" else None
+            if parent is None or not self._writer.is_forgotten(told.flavor, parent):
+                self._writer.add_facts(handle, sources[fact.log], [self._clean.fact(fact)])
         self._writer.add_usage(handle, self._usages(open_))
-        notes = tuple(Note(n.name, self._clean(n.value), n.at) for n in line.notes)
+        notes = self._clean.notes(line)
         self._store.exchange.add_notes(told.flavor, told.external_id, notes)
         if not open_.existed:
             self._keep_lasting(handle.id, line)
@@ -282,40 +278,22 @@ class _Taking:
         for usage in open_.line.usages:
             key = open_.drafting.response_key(usage.key)
             draft = usage_draft(usage, open_.responses.get(key, key))
-            drafts.append(msgspec.structs.replace(draft, model=self._clean(draft.model)))
+            drafts.append(msgspec.structs.replace(draft, model=self._clean.word(draft.model)))
         return drafts
 
     def _keep_lasting(self, session_id: int, line: SessionLine) -> None:
         """Notes, and what was distilled of text that the other store had evicted."""
-        lasting = set(line.lasting)
-        kept = [one for one in line.observations if one.hash in lasting]
+        kept = self._clean.lasting(line, session_id)
         if kept:
-            self._writer.save_observations(
-                session_id, [self._observation(session_id, one) for one in kept]
-            )
+            self._writer.save_observations(session_id, kept)
         told = line.session
         if told.state == "raw_evicted" or line.evicted_digest is not None:
             # A digest to add to is needed only where events are left; without it a log that is
             # read again replaces the digest instead of counting the same events twice.
             partly = line.evicted_digest if told.state != "raw_evicted" else None
             self._evicted[session_id] = Gone(
-                told.event_count, False, self._digest(partly), tuple(sorted(lasting))
+                told.event_count, False, self._clean.digest(partly), line.lasting
             )
-
-    def _observation(self, session_id: int, one: Observation) -> Observation:
-        importance = min(max(one.importance, 1), 5)
-        return msgspec.structs.replace(
-            one, session=session_id, event=None, text=self._clean(one.text), importance=importance
-        )
-
-    def _digest(self, digest: Digest | None) -> Digest | None:
-        if digest is None:
-            return None
-        clean = self._to.redactor.redact_json(msgspec.json.encode(digest))
-        return msgspec.json.decode(clean, type=Digest)
-
-    def _clean(self, text: str) -> str:
-        return self._to.redactor.redact_text(text)
 
     # the end of a transaction
 
@@ -338,36 +316,19 @@ class _Taking:
             self._assign(session_id, line)
 
     def _assign(self, session_id: int, line: SessionLine) -> None:
-        project, told = line.project, line.session
-        if project is None:
-            return
-        about = told.metadata
-        warnings = about.get("project_resolution_warnings")
-        found = Resolution(
-            key=self._clean(project.key),
-            root=self._clean(project.root) if project.root else None,
-            remote=self._clean(project.remote) if project.remote else None,
-            worktree_of=project.worktree_of,
-            repo=self._clean(told.repo) if told.repo else None,
-            source=str(about.get("project_resolution_source") or project.source),
-            confidence=_confidence(about.get("project_resolution_confidence")),
-            warnings=tuple(warnings) if isinstance(warnings, list) else (),
-        )
-        cwd, _ = self._writer.whereabouts(session_id)
-        self._writer.assign_project(session_id, cwd or "", found, project.domain or "")
+        found = self._clean.resolution(line)
+        if found is not None and line.project is not None:
+            cwd, _ = self._writer.whereabouts(session_id)
+            self._writer.assign_project(session_id, cwd or "", found, line.project.domain or "")
 
     def _restore(self, session_id: int, gone: Gone) -> None:
         line = self._touched[session_id]
         live = sum(1 for _ in self._store.events(session_id))
         gone = msgspec.structs.replace(gone, events=max(gone.events - live, 0), whole=not live)
         self._store.exchange.restore_gone(session_id, gone)
-        digest = self._digest(line.digest)
+        digest = self._clean.digest(line.digest)
         if not live and digest is not None:
             self._writer.save_digest(session_id, digest, line.session.low_value)
-
-
-def _confidence(told: object) -> Confidence:
-    return told if told in ("high", "medium") else "low"
 
 
 def _figures(usage: UsageDraft) -> tuple[object, ...]:
