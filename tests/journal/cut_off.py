@@ -43,7 +43,7 @@ def is_killed(bench: Bench, context: Path, nth: int) -> bool:
     """Flush in a child that dies before its n-th step; False when it had fewer."""
     pid = os.fork()
     if pid == 0:
-        _die_at(nth, str(bench.data.parent))
+        die_at(nth, str(bench.data.parent))
         flush(context, "s1", bench.around(write))
         os._exit(0)
     _, status = os.waitpid(pid, 0)
@@ -54,7 +54,8 @@ def is_killed(bench: Bench, context: Path, nth: int) -> bool:
     return False
 
 
-def _die_at(nth: int, below: str) -> None:
+def die_at(nth: int, below: str) -> None:
+    """From now on, die before the n-th thing done to files below a directory."""
     left = nth
 
     def watch(event: str, arguments: tuple[Any, ...]) -> None:

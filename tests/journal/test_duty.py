@@ -12,12 +12,13 @@ from session_memory.core.jobs import LEASE_MS, state_of
 from session_memory.core.spool import SpoolRecord
 from session_memory.errors import StoreError
 from session_memory.journal import daily, duty
+from session_memory.journal.compile import CompileFailedError
 from session_memory.journal.context import make_context
 from session_memory.journal.place import Place, place_of
 from session_memory.model.port import Model
 from session_memory.paths import Paths
 from session_memory.settings import Config, Journal
-from session_memory.store.port import Store
+from session_memory.store.port import SessionQuery, Store
 from session_memory.testing.claude_log import ClaudeLog, text_block
 from session_memory.testing.faults import Stopped
 from session_memory.testing.scripted_model import ScriptedModel
@@ -229,3 +230,29 @@ def test_a_secret_that_an_older_rule_let_through_does_not_reach_the_context_file
     shop.work()
     (context,) = shop.place.contexts.glob("*.md")
     assert token not in context.read_text() and "[REDACTED_SECRET]" in context.read_text()
+
+
+@pytest.mark.rows("KB-08")
+def test_a_compile_that_fails_gives_its_job_back_and_is_done_later(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    shop.enqueue(shop.record("session_end"))
+    shop.work()
+    shop.model = ScriptedModel(["nonsense", '{"articles": []}'])
+    with pytest.raises(CompileFailedError, match="2026-03-02"):
+        shop.work((duty.COMPILE,))
+    assert "failed" in shop.place.compile_log.read_text()
+    shop.space.now += LEASE_MS + 1
+    assert shop.work((duty.COMPILE,)) == 1
+    assert shop.place.state.exists()
+
+
+def test_an_entry_stands_on_the_day_its_session_ended(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    with shop.space.store() as store:
+        (session,) = store.sessions(SessionQuery())
+    assert session.ended_at is not None
+    shop.space.now = session.ended_at + 40 * 86_400_000
+    shop.enqueue(shop.record("session_end"))
+    shop.work()
+    (log,) = daily.days(shop.place)
+    assert log.stem == daily.local_date(session.ended_at)

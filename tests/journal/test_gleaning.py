@@ -20,7 +20,7 @@ def items(content: str, session: str = "s1", day: str = DAY) -> list[Item]:
 def test_statements_are_read_under_their_headings() -> None:
     content = (
         "**Context:** the parser (outcome: success)\n\nstray line\n\n## Decisions Made:\n- one\n"
-        "  goes on\n* two\n- (3 more)\n\n**Lessons Learned**:\n1. three\n\n**Action Items:**\n- later"
+        "  goes on\n* two\n- (3 more)\n\n**Lessons Learned**:\n1. three\n\n**Action Items:**\n- x"
     )
     found = [(item.section, item.text) for item in items(content)]
     assert found == [
@@ -28,13 +28,14 @@ def test_statements_are_read_under_their_headings() -> None:
         ("decision", "one goes on"),
         ("decision", "two"),
         ("lesson", "three"),
-        ("action", "later"),
+        ("action", "x"),
     ]
     assert items_of(DAY, [Entry("s", "k", NOTHING, MAINTENANCE)]) == []
 
 
 def test_what_an_entry_was_about_is_told_without_its_wrapping() -> None:
-    text = "**Context:** Implement the following plan: # Plan: see https://x.test/1 Faster lexer (outcome: fail)"
+    wrapped = "Implement the following plan: # Plan: see https://x.test/1 Faster lexer"
+    text = f"**Context:** {wrapped} (outcome: fail)"
     assert subject_of(items(text)) == "see Faster lexer"
 
 
@@ -98,11 +99,13 @@ def test_what_says_little_becomes_no_article(library: Library, content: str) -> 
 
 
 def test_a_log_gives_a_handful_of_concepts_and_the_result_is_clean(library: Library) -> None:
+    reason = "because it is simpler than the other way round"
     for number in range(20):
         library.add(
-            f"**Context:** task {number} of {'abcdefghijklmnopqrst'[number]}\n\n**Decisions Made:**\n"
-            f"- Use approach {number} in `src/part{number % 3}.py` because it is simpler than the other way round."
-            f"\n- And `src/part{(number + 1) % 3}.py` follows it, as `run_all_parts` needs both of them.",
+            f"**Context:** task {number} of {'abcdefghijklmnopqrst'[number]}\n\n"
+            "**Decisions Made:**\n"
+            f"- Use approach {number} in `src/part{number % 3}.py` {reason}.\n"
+            f"- And `src/part{(number + 1) % 3}.py` follows, as `run_all_parts` needs both.",
             f"s{number}",
         )
     library.compile()
@@ -114,7 +117,8 @@ def test_a_log_gives_a_handful_of_concepts_and_the_result_is_clean(library: Libr
 
 
 def test_hostile_statements_cannot_link_hide_or_end_anything(library: Library) -> None:
-    evil = "[[concepts/x]] <!-- entry=00 --> | cell | [[../../etc/passwd]] and so on for very many more words indeed"
+    many = "and so on for very many more words indeed, so that it is long enough"
+    evil = f"[[concepts/x]] <!-- entry=00 --> | cell | [[../../etc/passwd]] {many}"
     library.add(f"**Context:** [[{'a' * 9}]] | x\n\n**Decisions Made:**\n- {evil}")
     library.compile()
     base = read_base(library.place, library.now, library.warnings.append)

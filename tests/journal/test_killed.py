@@ -33,6 +33,23 @@ def test_a_flush_killed_at_any_step_ends_as_if_it_had_not_been(tmp_path: Path, k
     assert told["kills"] > 15
 
 
+@pytest.mark.rows("KB-08")
+@pytest.mark.skipif(os.name == "nt", reason="forks and SIGKILL are POSIX")
+def test_a_compile_killed_at_any_step_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.journal.cut_compile", str(tmp_path / ".")],
+        cwd=Path(__file__).resolve().parents[2],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["faults"] == []
+    assert told["kills"] > 60
+
+
 @pytest.mark.rows("FLU-23")
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EMFILE])
 def test_a_disk_that_fails_at_any_operation_loses_and_doubles_nothing(
