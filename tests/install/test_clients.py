@@ -290,3 +290,21 @@ def test_a_home_is_no_project(machine: Machine) -> None:
     done = machine.init("--project")
     assert done.code == 8
     assert "no project" in done.err
+
+
+def test_a_user_and_a_project_are_wired_and_unwired_together(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lived_in(machine, "claude")
+    project = machine.home / "shop"
+    (project / ".git").mkdir(parents=True)
+    before = machine.files()
+    machine.init()
+    monkeypatch.chdir(project)
+    machine.init("--project")
+    state = machine.json(".claude.json")
+    assert "session-memory" in state["mcpServers"]
+    assert "session-memory" in state["projects"][str(project)]["mcpServers"]
+    monkeypatch.chdir(machine.home)
+    assert machine.uninstall().code == 0
+    assert machine.files() == before

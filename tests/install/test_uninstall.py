@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,26 @@ def test_what_codex_appends_while_we_are_there_stays(machine: Machine) -> None:
     path.write_text(path.read_text() + trust)
     machine.uninstall()
     assert path.read_text() == CODEX_CONFIG + trust
+
+
+def test_approvals_of_the_users_own_codex_hooks_move_up_with_them(machine: Machine) -> None:
+    hooks = machine.write(".codex/hooks.json", "{}")
+    machine.write(".codex/config.toml", "")
+    machine.init("--trust-codex-hooks")
+    text = insert(hooks.read_text(), ("hooks", "Stop"), None, HOOK)
+    hooks.write_text(insert(text, ("hooks", "SessionStart", 0, "hooks"), None, HOOK["hooks"][0]))
+    config = machine.home / ".codex/config.toml"
+    theirs = f'[hooks.state."{hooks}:stop:1:0"] # mine\ntrusted_hash = "sha256:aa"\n'
+    inner = f"[hooks.state.'{hooks}:session_start:0:1']\ntrusted_hash = \"sha256:bb\"\n"
+    config.write_text(config.read_text() + theirs + inner)
+    assert machine.uninstall().code == 0
+    state = tomllib.loads(config.read_text())["hooks"]["state"]
+    assert state == {
+        f"{hooks}:stop:0:0": {"trusted_hash": "sha256:aa"},
+        f"{hooks}:session_start:0:0": {"trusted_hash": "sha256:bb"},
+    }
+    assert "# mine" in config.read_text()
+    assert json.loads(hooks.read_text())["hooks"] == {"SessionStart": [HOOK], "Stop": [HOOK]}
 
 
 def test_without_the_ledger_our_entries_are_found_by_their_names(machine: Machine) -> None:

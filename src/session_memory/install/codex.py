@@ -9,10 +9,12 @@ from typing import Any
 
 from session_memory.install import json_edit
 from session_memory.install.client import Client, Files, Place, claude_groups, command_server
+from session_memory.install.json_text import Path, as_list, as_object
 from session_memory.install.ours import Ours
 from session_memory.install.parts import (
     JsonHooks,
     TomlNotify,
+    TomlRenames,
     TomlServer,
     TomlTables,
     our_handlers,
@@ -62,13 +64,39 @@ def trust(path: str, text: str | None) -> TomlTables:
         if len(where) != 5:  # not in a group: Codex does not run it
             continue
         event, group, index = str(where[1]), where[2], where[4]
-        label = "".join(f"_{c.lower()}" if c.isupper() else c for c in event).lstrip("_")
+        label = _label(event)
         whole = json_edit.value_at(text or "", where[:3])
         matcher = None if event in WITHOUT_MATCHER else whole.get("matcher")
         key = f"{path}:{label}:{group}:{index}"
         value = {"trusted_hash": _hash(label, matcher, handler)}
         found.append((("hooks", "state", key), value))
     return TomlTables(tuple(found))
+
+
+def moved(path: str, text: str | None) -> TomlRenames:
+    """How approvals of the user's own hooks are called once ours are gone.
+
+    Codex names an approval by the hook's position, and would silently skip one that moved up.
+    """
+    ours = {where for where, _ in our_handlers(text)} if text else set[Path]()
+    found: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    events = as_object(json_edit.value_at(text, ("hooks",)) if text else None)
+    for event, groups in events.items():
+        kept = 0
+        for group, value in enumerate(as_list(groups)):
+            count = len(as_list(as_object(value).get("hooks")))
+            left = [i for i in range(count) if ("hooks", event, group, "hooks", i) not in ours]
+            for new, old in enumerate(left):
+                if (group, old) != (kept, new):
+                    names = (f"{group}:{old}", f"{kept}:{new}")
+                    old_key, new_key = (f"{path}:{_label(event)}:{name}" for name in names)
+                    found.append((("hooks", "state", old_key), ("hooks", "state", new_key)))
+            kept += bool(left) or not count
+    return TomlRenames(tuple(found))
+
+
+def _label(event: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in event).lstrip("_")
 
 
 def _hash(label: str, matcher: str | None, handler: dict[str, Any]) -> str:

@@ -94,13 +94,19 @@ class TomlTables(msgspec.Struct, frozen=True):
     tables: tuple[tuple[toml_edit.Name, dict[str, Any]], ...]
 
 
+class TomlRenames(msgspec.Struct, frozen=True):
+    """Tables of the user's that get another name when ours go: their names count positions."""
+
+    names: tuple[tuple[toml_edit.Name, toml_edit.Name], ...]
+
+
 class WholeFile(msgspec.Struct, frozen=True):
     """A file that is ours alone, such as a plug-in."""
 
     text: str
 
 
-Part = JsonHooks | JsonServer | TomlServer | TomlNotify | TomlTables | WholeFile
+Part = JsonHooks | JsonServer | TomlServer | TomlNotify | TomlTables | TomlRenames | WholeFile
 
 
 def wire(part: Part, text: str | None, traces: Traces) -> tuple[str, Traces]:
@@ -126,6 +132,8 @@ def wire(part: Part, text: str | None, traces: Traces) -> tuple[str, Traces]:
                 elif known != {**known, **content}:
                     text = toml_edit.change_table(text or "", name, content)
             return text or "", traces
+        case TomlRenames():
+            return text or "", traces
 
 
 def unwire(part: Part, text: str, traces: Traces) -> str | None:
@@ -150,6 +158,10 @@ def unwire(part: Part, text: str, traces: Traces) -> str | None:
             if not _is_our_server(toml_edit.get(text, part.name)):
                 return text
             return toml_edit.remove_tables(text, part.name, traces.joint)
+        case TomlRenames():
+            for old, new in part.names:
+                text = toml_edit.rename_table(text, old, new)
+            return text
         case TomlTables():
             for name, _ in reversed(part.tables):
                 text = toml_edit.remove_tables(text, name)
@@ -172,6 +184,8 @@ def state(part: Part, text: str | None) -> State:
             found = not is_blank(text) and json_edit.value_at(text, (*part.place, SERVER))
         case TomlServer():
             found = toml_edit.get(text, part.name)
+        case TomlRenames():
+            found = None
         case TomlTables():
             found = any(toml_edit.get(text, name) for name, _ in part.tables)
         case TomlNotify():

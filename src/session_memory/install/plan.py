@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.errors import Refused
 from session_memory.install import codex, json_edit, json_text, parts, toml_edit
-from session_memory.install.client import Client, Files, Place
+from session_memory.install.client import Client, Place
 from session_memory.install.json_text import as_object
 from session_memory.install.ledger import Ledger
 from session_memory.install.ours import Ours
@@ -235,7 +235,8 @@ def _untrust(client: Client, path: str, look: Look) -> tuple[Part, ...]:
         return ()
     hooks = path.removesuffix("config.toml") + "hooks.json"
     text = _text(look(hooks))
-    return (codex.trust(hooks, text),) if text else ()
+    # Taken out from the last to the first: our approvals, then the positions of the others.
+    return (codex.moved(hooks, text), codex.trust(hooks, text)) if text else ()
 
 
 def _taken_notify(wanted: tuple[Part, ...], change: FileChange) -> list[str]:
@@ -252,13 +253,16 @@ def _places(wish: Wish, ledger: Ledger) -> list[tuple[Client, str, tuple[Part, .
     """Every file that may hold something of ours, with what would be in it."""
     found: dict[str, tuple[Client, str, tuple[Part, ...]]] = {}
     names = {client.name for client in wish.clients}
-    projects = {e.project for e in ledger.entries if e.agent in names} | {wish.place.project}
+    known = {entry.project for entry in ledger.entries if entry.agent in names}
+    projects = (wish.place.project, None, *sorted(filter(None, known)))
     for client in wish.clients:
-        for project in projects:
+        for project in dict.fromkeys(projects):
             place = msgspec.structs.replace(wish.place, project=project)
-            files: Files = client.files(place, wish.ours)
-            for path, wanted in files.items():
-                found.setdefault(path, (client, path, wanted))
+            for path, wanted in client.files(place, wish.ours).items():
+                # Claude Code keeps the servers of the user and of every project in one file.
+                before = found[path][2] if path in found else ()
+                more = tuple(part for part in wanted if part not in before)
+                found[path] = (client, path, before + more)
         for entry in ledger.entries:  # an agent's home may have been another one then
             if entry.agent == client.name and entry.path not in found:
                 found[entry.path] = (client, entry.path, _like(entry.path, client, wish))

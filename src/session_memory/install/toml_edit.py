@@ -92,6 +92,17 @@ def remove_tables(text: str, name: Name, joint: str | None = None) -> str:
     return text
 
 
+def rename_table(text: str, old: Name, new: Name) -> str:
+    """The text with another name in a table's header; one without such a table stays as it is."""
+    table = next((table for table in tables(text) if table.name == old), None)
+    if table is None:
+        return text
+    line = text.find("\n", table.start)
+    line = len(text) if line < 0 else line
+    end = text.rfind("]", table.start, line) + 1
+    return text[: table.start] + _header(new) + text[end:]
+
+
 def add_line(text: str, key: str, value: Any) -> str:
     """The text with one more key above everything else."""
     mark = "\ufeff" if text.startswith("\ufeff") else ""
@@ -179,8 +190,11 @@ def _rendered(name: Name, content: dict[str, Any], newline: str) -> str:
     table = tomlkit.table()
     for key, value in content.items():
         table.add(key, _inline(value))
-    header = ".".join(tomlkit.key(part).as_string() for part in name)
-    return f"[{header}]\n{table.as_string()}".replace("\n", newline)
+    return f"{_header(name)}\n{table.as_string()}".replace("\n", newline)
+
+
+def _header(name: Name) -> str:
+    return f"[{'.'.join(tomlkit.key(part).as_string() for part in name)}]"
 
 
 def _inline(value: Any) -> Any:
