@@ -1,4 +1,4 @@
-"""Writes docs/cli.md from the commands and docs/config.md from the packaged configuration file."""
+"""Writes the generated pages of docs/ from commands, configuration file and MCP tools."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import click
 from session_memory.cli.app import VERBS, cli
 from session_memory.cli.config import packaged
 from session_memory.config import variable
+from session_memory.mcp.tools import PROFILES, TOOLS, input_schema, offered
 from session_memory.setting_kinds import ALLOWED
 from session_memory.settings import KINDS
 
@@ -76,7 +77,26 @@ def config_page() -> str:
     return "\n".join(parts).rstrip("\n") + "\n"
 
 
-PAGES = {"cli.md": cli_page, "config.md": config_page}
+def mcp_page() -> str:
+    """The page as it is, with the tables of tools between its two lines made anew."""
+    text = (DOCS / "mcp.md").read_text(encoding="utf-8")
+    head, begin, rest = text.partition("do not edit between these lines -->\n")
+    _, end, tail = rest.partition("<!-- end of tools -->")
+    rows = ["| tool | what it tells | profiles |", "|---|---|---|"]
+    for tool in TOOLS:
+        profiles = ", ".join(name for name in PROFILES if tool in offered(name))
+        rows.append(f"| `{tool.name}` | {tool.description} | {profiles} |")
+    rows += ["", "| tool | takes | by default |", "|---|---|---|"]
+    for tool in TOOLS:
+        fields = input_schema(tool)["properties"]
+        names = [name for name in fields if name != "response_mode"]
+        takes = ", ".join(f"`{name}`" + "*" * (name in tool.required) for name in names)
+        given = ", ".join(f"{n} {fields[n]['default']}" for n in names if fields[n].get("default"))
+        rows.append(f"| `{tool.name}` | {takes or '-'} | {given or '-'} |")
+    return head + begin + "\n".join(rows) + "\n" + end + tail
+
+
+PAGES = {"cli.md": cli_page, "config.md": config_page, "mcp.md": mcp_page}
 
 
 def main() -> int:
