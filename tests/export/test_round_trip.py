@@ -13,7 +13,7 @@ from tests.invariants.sessions import write_flavors
 from tests.invariants.test_any_way_in import BUILT
 
 from session_memory.core.spool import SpoolRecord
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.claude_log import START, ClaudeLog
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 
@@ -69,17 +69,28 @@ def test_a_store_that_read_the_same_logs_itself_gains_nothing(
     assert there.dump() == before
 
 
+@pytest.mark.parametrize("own", [False, True])
 def test_logs_read_after_an_import_double_neither_events_nor_cost(
-    here: Workspace, there: Workspace
+    here: Workspace, there: Workspace, own: bool
 ) -> None:
+    if own:  # a store that is in use keeps its own key
+        mine = ClaudeLog(77, start=START + 10**9)
+        mine.prompt("mine")
+        there.write(mine)
+        there.sweep()
+    before = there.dump() if own else []
     write_samples(here.claude)
     here.sweep()
     bring(there, export(here))
     write_samples(there.claude)  # the same logs in another home
     there.sweep()
-    costs = {name: session.cost for name, session in here.sessions().items()}
-    assert {name: session.cost for name, session in there.sessions().items()} == costs
-    assert difference(there.dump(), here.dump()) == []
+    came = [entry for entry in there.dump() if entry not in before]
+    assert difference(came, here.dump()) == []
+    costs = {name: session.cost for name, session in there.sessions().items()}
+    assert {name: costs[name] for name in here.sessions()} == {
+        name: session.cost for name, session in here.sessions().items()
+    }
+    assert there.findings() == []
 
 
 def test_the_log_itself_has_the_last_word_even_on_what_was_redacted(here: Workspace) -> None:

@@ -11,6 +11,7 @@ from session_memory.core.schema import SessionEvent
 from session_memory.export.records import EventLine, from_hex
 from session_memory.redact.engine import Redactor
 from session_memory.redact.placeholder import MARK, PLAIN
+from session_memory.store.exchange import imported_key
 from session_memory.store.values import EventDraft
 
 _PLAIN = PLAIN.encode()
@@ -92,7 +93,7 @@ class Drafting:
         """The number of a response here; the same as in the logs where both stores share a key."""
         if self._same_keys:
             return from_hex(told)
-        return usage_fingerprint(self._key, "imported response", told)
+        return imported_key(self._key, told)
 
     def _fingerprint(self, line: EventLine, body: bytes) -> int:
         """What reading the log would give, unless a secret or the time is missing."""

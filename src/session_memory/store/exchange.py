@@ -7,9 +7,28 @@ from typing import Protocol
 import msgspec
 
 from session_memory.core.facts import Fact
+from session_memory.core.fingerprint import usage_fingerprint
 from session_memory.core.schema import Digest
 from session_memory.store.port import Store
 from session_memory.store.values import UsageDraft
+
+_CHECK_BITS = 16
+
+
+def imported_key(key: bytes, told: str) -> int:
+    """The number of a response whose native number this store cannot know; see `is_imported`."""
+    number = usage_fingerprint(key, "imported response", told) >> _CHECK_BITS
+    return (number << _CHECK_BITS) | _check(key, number)
+
+
+def is_imported(key: bytes, number: int) -> bool:
+    """Whether `imported_key` made a number; of all others one in 65 536 looks so too."""
+    upper, check = number >> _CHECK_BITS, number & ((1 << _CHECK_BITS) - 1)
+    return _check(key, upper) == check
+
+
+def _check(key: bytes, number: int) -> int:
+    return usage_fingerprint(key, "check", str(number)) & ((1 << _CHECK_BITS) - 1)
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -71,6 +90,13 @@ class Exchange(Protocol):
         """Know events by another store's fingerprints from the next opening on.
 
         Only for a blank store: every number in it was made with the old key.
+        """
+        ...
+
+    def expect_twins(self) -> None:
+        """Inside a `writing()` block: responses are coming in under keys of our own making.
+
+        From then on one that a log tells as well is dropped in favour of what the log says.
         """
         ...
 

@@ -6,7 +6,7 @@ import msgspec
 
 from session_memory.core.facts import Fact
 from session_memory.errors import Refused
-from session_memory.store.exchange import Gone, Note, Origins
+from session_memory.store.exchange import Gone, Note, Origins, is_imported
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import UsageDraft
@@ -106,6 +106,10 @@ class SqliteExchange:
                 "UPDATE meta SET value = ? WHERE name = 'fingerprint_key'", (fingerprint_key,)
             )
 
+    def expect_twins(self) -> None:
+        """See store.exchange.Exchange."""
+        self._db.execute("INSERT OR IGNORE INTO meta VALUES ('imported', x'01')")
+
     def add_notes(self, flavor: str, external_id: str, notes: tuple[Note, ...]) -> None:
         """See store.exchange.Exchange."""
         self._db.executemany(
@@ -132,3 +136,31 @@ class SqliteExchange:
                 "INSERT OR REPLACE INTO evicted_digest VALUES (?, ?)",
                 (session_id, _encode(gone.digest).decode()),
             )
+
+
+_SAME = (
+    "session_id, at, model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning"
+)
+
+
+def drop_twins(db: Database, keys: set[int]) -> None:
+    """Responses that were imported under a made-up key and that a log has told since."""
+    key = value(db, "SELECT value FROM meta WHERE name = 'fingerprint_key'")
+    if value(db, "SELECT 1 FROM meta WHERE name = 'imported'") is None:
+        return
+    for session_id, found in rows(
+        db,
+        "SELECT session_id, json_group_array(key) FROM usage WHERE at IS NOT NULL"
+        " AND session_id IN (SELECT session_id FROM usage"
+        f" WHERE key IN (SELECT value FROM json_each(?))) GROUP BY {_SAME} HAVING count(*) > 1",
+        (_encode(sorted(keys)).decode(),),
+    ):
+        numbers: list[int] = msgspec.json.decode(found)
+        told = [number for number in numbers if not is_imported(key, number)]
+        for number in set(numbers) - set(told) if told else ():
+            db.execute("DELETE FROM usage WHERE key = ? AND session_id = ?", (number, session_id))
+            db.execute(
+                "UPDATE event SET usage_key = ? WHERE id BETWEEN ? AND ? AND usage_key = ?",
+                (told[0], *event_range(session_id), number),
+            )
+            keys.discard(number)

@@ -12,6 +12,7 @@ import msgspec
 from session_memory.core.facts import RankedFact, settle
 from session_memory.core.identity import Resolution, unique_key
 from session_memory.store.sqlite.connection import Database, Row, rows, value
+from session_memory.store.sqlite.exchange import drop_twins
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.statements import fullness
 
@@ -244,6 +245,7 @@ def settle_usage(db: Database, keys: set[int]) -> None:
     """Of each response count one row: main session before sidechain, parent before fork."""
     if not keys:
         return
+    drop_twins(db, keys)
     groups: dict[int, list[Row]] = {}
     for row in db.execute(
         f"SELECT u.key, u.session_id, u.counted, u.sidechain, {fullness('u')} FROM json_each(?) j"
