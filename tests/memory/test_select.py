@@ -68,3 +68,11 @@ def test_order_is_kept_and_the_number_is_capped() -> None:
 def test_eight_is_the_default(tmp_path: object) -> None:
     assert Memory().max_sessions_per_start == 8
     assert load(None, {}, {}, str(tmp_path)).config.memory.max_sessions_per_start == 8
+
+
+@pytest.mark.rows("CON-07")
+def test_a_consolidators_own_session_never_feeds_a_memory() -> None:
+    at_work = f"/home/u/data/memories/{'a1' * 32}/staging-1"
+    assert scanned([session(1, 1, cwd=at_work), session(2, 2, cwd="/work/memories/a")], {}) == [
+        session(2, 2, cwd="/work/memories/a")
+    ]

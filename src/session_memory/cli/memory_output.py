@@ -92,9 +92,10 @@ def tell_memory(
     if whole:
         click.echo(safe(traces[0].trace_summary))
         return
-    page = _page(folder / MEMORY) or _page(folder / SUMMARY)
+    page = _page(folder / MEMORY)
     if page:
-        click.echo(safe(page))
+        click.echo(safe(page))  # it lists the traces it was made of
+        return
     for trace in traces:
         when = (iso(trace.updated_at) or "-")[:10]
         click.echo(f"{when}  {trace.thread_id[:13]:<13}  {one_line(trace.memory_summary)}")

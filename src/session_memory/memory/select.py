@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 
 from session_memory.core.schema import Session
@@ -11,6 +12,8 @@ SCAN_LIMIT = 200
 ARCHIVED = "archived_sessions"
 """The folder into which Codex moves what its user put away."""
 
+_AT_MEMORY = re.compile(r"[\\/]memories[\\/][0-9a-f]{64}[\\/]")
+
 
 def is_archived(files: Sequence[str]) -> bool:
     """Whether a session lies in the archive of its agent only."""
@@ -19,6 +22,8 @@ def is_archived(files: Sequence[str]) -> bool:
 
 def why_not(session: Session, files: Sequence[str] = ()) -> str | None:
     """Why a session never feeds a memory by itself, or None."""
+    if _AT_MEMORY.search(f"{session.cwd or ''}/"):
+        return "a session of our own, at work on a memory"
     if session.parent_external_id is not None or session.source_kind == "subagent":
         return "a sub-agent's session: its parent tells of it"
     if session.source_kind == "internal":
