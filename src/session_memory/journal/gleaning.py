@@ -23,6 +23,8 @@ LEAST_SESSIONS = 2
 LEAST_WORDS = 25
 LEAST_SUBJECT_WORDS = 15
 TITLE_CHARS = 72
+CORRECTED = "Corrected by the user:"
+"""How a flush marks what holds for one moment more often than for good."""
 _KEPT = ("exchange", "decision", "lesson")
 
 
@@ -70,13 +72,26 @@ def _subjects(fresh: Sequence[Item]) -> list[Proposal]:
     for items in by_entry.values():
         told = [item for item in items if item.section in ("decision", "lesson")]
         # An error by itself is a lesson only where it comes back in another session.
-        kept = [item for item in told if not is_error(item.text)]
+        kept = _each_once(item for item in told if not is_error(item.text))
         weight = sum(item.words for item in kept)
         title = excerpt(subject_of(items) or (kept[0].text if kept else ""), TITLE_CHARS)
-        if kept and weight >= LEAST_SUBJECT_WORDS and slug(title):
+        standing = [item for item in kept if not item.text.startswith(CORRECTED)]
+        if standing and weight >= LEAST_SUBJECT_WORDS and slug(title):
             tags = tuple(dict.fromkeys(item.section for item in kept))
             found.append((weight, Proposal(title, _points(kept), tags=tags, worded=True)))
     return [proposal for _, proposal in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _each_once(items: Iterable[Item]) -> list[Item]:
+    """Statements without corrections that only repeat another: one is often noted as both."""
+    rows = list(items)
+    plain = [item.text.casefold() for item in rows if not item.text.startswith(CORRECTED)]
+    return [
+        item
+        for item in rows
+        if not item.text.startswith(CORRECTED)
+        or item.text.removeprefix(CORRECTED).strip().casefold() not in plain
+    ]
 
 
 def _connections(named: Sequence[tuple[Topic, list[Item]]]) -> list[Proposal]:

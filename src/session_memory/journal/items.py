@@ -44,6 +44,12 @@ _SYMBOL = re.compile(r"[A-Za-z_][\w.:]*(?:\(\))?")
 _SEEN = re.compile(r"^Seen \d+ times: (?P<sample>.+)$")
 _ADDRESS = re.compile(r"\bhttps?://\S+")
 _PREFACE = re.compile(r"^(?:please )?implement the following plan:?\s*(?:#+\s*)?(?:plan:)?", re.I)
+_EVERYWHERE = re.compile(
+    r"(?:README|CHANGELOG|AGENTS|CLAUDE)\.md|package(?:-lock)?\.json"
+    r"|(?:git|gh|cd|ls|cat|npm|pnpm|yarn) [\w-]+(?: \.| -\w+)*",
+    re.I,
+)
+"""Things that every project names: that they recur says nothing."""
 _LEAST_ERROR_WORDS = 3
 
 
@@ -108,7 +114,7 @@ def topics_of(text: str) -> list[Topic]:
         words = [word for word in template.split() if word.isalpha()]
         if len(words) >= _LEAST_ERROR_WORDS:
             found.append(Topic("error", template))
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(topic for topic in found if not _EVERYWHERE.fullmatch(topic.name)))
 
 
 def short_path(spelled: str) -> str:

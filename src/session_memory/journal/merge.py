@@ -318,6 +318,7 @@ def _relate(articles: Articles, path: str) -> None:
     shared = Counter({one.path: len(mine & entry_marks(one.body)) for one in others})
     near = [name for name, count in shared.most_common(PARTNERS) if count]
     linked = any(path in targets(one.body) for one in others)
+    others = [one for one in others if one.kind == "concepts"] or others
     if not near and not linked and others:
         words = phrase(article.title).terms
         near = [

@@ -1,0 +1,79 @@
+"""Weeks of genuine logs: every session on its day, compiled, and clean under lint."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.journal.bench import CLEAN
+
+from session_memory.cli.journal_desk import sessions_to_flush
+from session_memory.journal import daily
+from session_memory.journal.compile import chosen, compile_logs
+from session_memory.journal.duty import flush_session
+from session_memory.journal.health import health
+from session_memory.journal.knowing import Desk, tools_of
+from session_memory.journal.lint import lint, read_base, structural
+from session_memory.journal.place import Place, all_places
+from session_memory.model.port import Model, Request
+from session_memory.settings import Config
+from session_memory.testing.scripted_model import ScriptedModel
+from session_memory.testing.workspace import Workspace
+
+_ENTRY = re.compile(r"\[entry (E\d+)\]\n(.*?)(?=\n### |\n<<<end)", re.DOTALL)
+
+
+def compiled_by_rule(request: Request) -> str:
+    """What a plain-minded model answers: an article for each entry, of its longest lines."""
+    if request.purpose != "journal.compile":
+        return "NO_ISSUES"
+    log = request.user[request.user.index("<<<daily-log") :]
+    articles = []
+    for label, text in _ENTRY.findall(log)[:7]:
+        lines = sorted(text.strip().splitlines(), key=len, reverse=True)[:3]
+        points = [{"text": line, "entry": label} for line in lines if line.strip("# -*")]
+        if points:
+            articles.append({"title": f"About {points[0]['text'][:40]}", "points": points})
+    return json.dumps({"articles": articles})
+
+
+@pytest.mark.shared
+@pytest.mark.rows("KB-12")
+@pytest.mark.parametrize("with_model", [False, True])
+def test_weeks_of_genuine_sessions_compile_into_a_clean_base(
+    tmp_path: Path, shared: Path, with_model: bool
+) -> None:
+    space = Workspace(tmp_path)
+    for folder in sorted((shared / "logs" / "claude").glob("*/projects/*")):
+        shutil.copytree(
+            folder, space.flavor_home("claude") / "projects" / folder.name, dirs_exist_ok=True
+        )
+    space.now = 1_795_000_000_000  # later than all of them
+    space.sweep()
+    model: Model | None = ScriptedModel([compiled_by_rule] * 200) if with_model else None
+    with space.store() as store:
+        desk = Desk(space.store_directory, Config(), lambda: space.now, store, None, CLEAN)
+        for session in sessions_to_flush(desk, store):
+            flush_session(desk, session, "end", session.ended_at or 0)
+            assert session.ended_at is not None
+        desk = Desk(space.store_directory, Config(), lambda: space.now, store, model, CLEAN)
+        places = list(all_places(space.store_directory))
+        assert sum(len(daily.days(place)) for place in places) >= 14
+        made = sum(_compile(desk, place) for place in places)
+    assert made >= 10
+
+
+def _compile(desk: Desk, place: Place) -> int:
+    """Compile one journal, check it, and tell how many articles it has."""
+    tools = tools_of(desk, place, lambda _text: None)
+    report = compile_logs(tools, chosen(tools))
+    assert report.failed == {}
+    assert lint(tools).count("error") == lint(tools).count("warning") == 0
+    base = read_base(place, desk.clock(), tools.warn)
+    assert {one.severity for one in structural(base)} <= {"suggestion"}
+    assert health(place, desk.clock(), tools.warn).attention == ()
+    assert compile_logs(tools, chosen(tools)).done == ()
+    return len(base.articles)
