@@ -194,9 +194,26 @@ def test_an_unexpected_failure_of_a_tool_is_a_result_and_no_secret(known: Known)
     refused = desk.call("mem_broken", project_key="shop")
     assert refused["isError"] is True
     assert "hunter2" not in str(refused)
-    assert any("ZeroDivisionError" in line for line in desk.log)
+    assert any("ZeroDivisionError at test_runtime.py:" in line for line in desk.log)
+    assert "hunter2" not in str(desk.log)
     assert desk.call("mem_open_work", project_key="shop")["isError"] is False
     desk.close()
+
+
+def test_a_store_in_use_or_damaged_is_told_of_as_such(known: Known) -> None:
+    errors = {apsw.BusyError: "another process holds the store", apsw.CorruptError: "damaged"}
+    for error, reason in errors.items():
+
+        def fail(_recall: Any, _request: Any, error: type[apsw.Error] = error) -> Any:
+            raise error
+
+        broken = Tool("mem_broken", "Broken", "Fails.", ScopeRequest, fail)
+        desk = Desk(tools=(broken, *TOOLS), clock=lambda: known.memory.now)
+        refused = desk.call("mem_broken", project_key="shop")
+        assert reason in refused["structuredContent"]["error"]
+        assert desk.log == []
+        assert desk.call("mem_open_work", project_key="shop")["isError"] is False
+        desk.close()
 
 
 def test_health_tells_of_the_process_and_its_neighbours(

@@ -215,6 +215,33 @@ def test_a_request_that_is_too_long_is_refused_and_passed_over() -> None:
         assert heard["id"] == 2
 
 
+def test_a_wrong_configuration_is_told_with_every_call_and_ends_nothing(tmp_path: Path) -> None:
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "config.toml").write_text("[retention]\nraw_max_age_days = 'soon'\n")
+    with Talk() as talk:
+        talk.greet()
+        assert talk.ask("tools/list")["result"]["tools"]
+        for tool in ("mem_recent", "mem_health_runtime"):
+            refused = talk.call(tool)
+            assert refused["isError"] is True
+            assert "raw_max_age_days" in text_of(refused)
+        assert talk.end()[0] == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a directory in use stays there")
+def test_a_directory_that_was_removed_belongs_to_no_project(known: Known, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    program = (
+        "import os, sys\n"
+        f"os.chdir({str(tmp_path / 'gone')!r}); os.rmdir({str(tmp_path / 'gone')!r})\n"
+        "from session_memory.__main__ import main\nsys.exit(main(['mcp']))"
+    )
+    with Talk(command=[sys.executable, "-c", program]) as talk:
+        talk.greet()
+        assert talk.call("mem_open_work")["structuredContent"]["error"] == "Project not found"
+        assert talk.call("mem_open_work", project_key="shop")["isError"] is False
+
+
 def test_what_a_library_prints_does_not_reach_the_wire(known: Known) -> None:
     program = (
         "import sys, session_memory.recall.facade as f\n"

@@ -69,7 +69,15 @@ def _stdio(app: App, runtime: Runtime) -> str:
     from session_memory.mcp.server import Place, Server
     from session_memory.mcp.stdio import serve
 
-    return serve(Server(runtime, Place(app.environ, os.getcwd()), _log), runtime)
+    return serve(Server(runtime, Place(app.environ, _directory()), _log), runtime)
+
+
+def _directory() -> str:
+    """Where the agent works; a directory that was removed belongs to no project."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return os.sep
 
 
 def _http(app: App, runtime: Runtime, told: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -11,7 +12,7 @@ import msgspec
 from session_memory import __version__
 from session_memory.clock import Clock, iso
 from session_memory.core.safe_text import one_line
-from session_memory.errors import NotFound, StoreTooNew
+from session_memory.errors import NotFound, SessionMemoryError, StoreTooNew
 from session_memory.mcp.arguments import Asked
 from session_memory.mcp.callers import Caller
 from session_memory.mcp.presence import STORM, Presence
@@ -69,8 +70,9 @@ class Runtime:
         return self._found
 
     def enter(self) -> None:
-        """Be counted among the servers of this store."""
-        self._present().enter()
+        """Be counted among the servers of this store; what stands in the way, every call tells."""
+        with suppress(SessionMemoryError):
+            self._present().enter()
 
     def close(self) -> None:
         """Let go of everything."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import secrets
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -122,9 +124,15 @@ class Server:
         except SessionMemoryError as error:
             return render.refusal(error.message, error.hint, mode)
         except Exception as error:  # noqa: BLE001 - one call that fails must not end the server
-            self._log(f"{name} failed: {type(error).__name__}: {error}")
+            self._log(f"{name} failed: {type(error).__name__} {_place(error)}")
             told = f"unexpected {type(error).__name__} in {name}"
             return render.refusal(told, "the server's log has more; try again", mode)
+
+
+def _place(error: Exception) -> str:
+    """Where something failed; its message may hold stored text, and clients keep our log."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
 
 
 def _mode(given: Json) -> ResponseMode | None:

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
+import apsw
 import msgspec
 
 from session_memory.core.schema import (
@@ -14,6 +15,7 @@ from session_memory.core.schema import (
     ObservationType,
     SessionEvent,
 )
+from session_memory.errors import StoreDamaged, StoreLocked
 from session_memory.store.scopes import ScopeTotals, SessionCounts, SessionLine
 from session_memory.store.sqlite.connection import Database, Row, check_version, rows
 from session_memory.store.sqlite.reading import events_by_id
@@ -123,11 +125,16 @@ class SqliteScopes:
     @contextmanager
     def snapshot(self) -> Generator[None]:
         """See store.scopes.Scopes."""
-        self._db.execute("BEGIN")
         try:
+            self._db.execute("BEGIN")
             yield
+        except (apsw.BusyError, apsw.LockedError):
+            raise StoreLocked("another process holds the store") from None
+        except (apsw.CorruptError, apsw.NotADBError):
+            raise StoreDamaged("the database is damaged") from None
         finally:
-            self._db.execute("ROLLBACK")  # nothing was written: only the view is let go of
+            if self._db.in_transaction:  # nothing was written: only the view is let go of
+                self._db.execute("ROLLBACK")
 
 
 def _line(row: Row) -> SessionLine:
