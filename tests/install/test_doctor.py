@@ -106,6 +106,46 @@ def test_hooks_that_codex_skips_are_told(machine: Machine) -> None:
     assert "1 of 5" in checks(machine)[1]["codex trust"]["detail"]
 
 
+@pytest.mark.parametrize(
+    ("agent", "name", "text", "states"),
+    [
+        ("claude", ".claude/settings.json", '{"disableAllHooks": true}', ("off", "wired")),
+        (
+            "gemini",
+            ".gemini/settings.json",
+            '{"hooksConfig": {"enabled": false}}',
+            ("off", "wired"),
+        ),
+        ("qwen", ".qwen/settings.json", '{"disableAllHooks": true}', ("off", "wired")),
+        ("codex", ".codex/config.toml", "[features]\nhooks = false\n", ("off", "wired")),
+    ],
+)
+def test_what_the_user_switched_off_is_told_and_left_off(
+    machine: Machine, agent: str, name: str, text: str, states: tuple[str, str]
+) -> None:
+    path = machine.write(name, text)
+    machine.init()
+    code, found = checks(machine)
+    assert (code, found[agent]["result"]) == (3, "warn")
+    answer = json.loads(machine.run("agents", "--json").out)
+    (told,) = [one for one in answer["agents"] if one["flavor"] == agent]
+    assert (told["hooks"], told["mcp"]) == states
+    machine.uninstall()
+    assert path.read_text() == text
+
+
+def test_a_server_the_user_switched_off_stays_off(machine: Machine) -> None:
+    machine.have("opencode")
+    machine.init()
+    path = machine.home / ".config/opencode/opencode.json"
+    path.write_text(path.read_text().replace('"enabled": true', '"enabled": false'))
+    machine.init()
+    assert (
+        machine.json(".config/opencode/opencode.json")["mcp"]["session-memory"]["enabled"] is False
+    )
+    assert "mcp off" in checks(machine)[1]["opencode"]["detail"]
+
+
 def test_complaints_of_hooks_and_a_crowded_spool_are_told(wired: Machine) -> None:
     state = wired.memory / "state"
     (state / "hook-errors.log").write_text("2026-11-16T00:00:00Z stop the spool is full\n")
@@ -147,7 +187,7 @@ def broken(wired: Machine, text: str) -> Ours:
     ("text", "told"),
     [
         ("exit 0", "noted nothing"),
-        ("exit 5", "did not end well"),
+        ("exit 5", "the hook did not end well"),
         ('case "$*" in *entry.py*) exec PY "$@";; esac; exit 1', "worker did not end well"),
     ],
 )
@@ -166,6 +206,16 @@ def test_a_way_that_is_broken_is_found(wired: Machine, text: str, told: str) -> 
 def test_a_server_that_does_not_answer_is_found(wired: Machine, text: str, told: str) -> None:
     check = live.handshake(broken(wired, text))
     assert (check.result, told in check.detail) == ("fail", True), check.detail
+
+
+def test_a_launcher_that_cannot_be_run_is_found(wired: Machine) -> None:
+    wired.launcher.chmod(0o600)
+    done = wired.run("doctor", "--json")
+    found = {check["name"]: check for check in json.loads(done.out)["checks"]}
+    assert found["round trip"]["result"] == "fail"
+    assert found["hook files"]["result"] == "warn"
+    wired.run("doctor", "--quick", "--fix")
+    assert wired.launcher.stat().st_mode & 0o777 == 0o700
 
 
 def test_without_a_hook_file_there_is_nothing_to_try(tmp_path: Path) -> None:

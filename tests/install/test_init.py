@@ -79,6 +79,15 @@ def test_the_first_sweep_captures_what_is_there(machine: Machine) -> None:
     assert len(json.loads(machine.run("sessions", "--json").out)["sessions"]) == 1
 
 
+def test_json_is_one_object_with_the_sweep_left_out(machine: Machine) -> None:
+    ClaudeLog(1).write(machine.home / ".claude")
+    told = json.loads(machine.run("init", "--yes", "--json").out)
+    assert told["wired"] == [
+        str(machine.home / name) for name in (".claude/settings.json", ".claude.json")
+    ]
+    assert (machine.memory / "state" / "last_sweep.json").exists()
+
+
 def test_only_the_agents_that_were_named_are_wired(machine: Machine) -> None:
     machine.have("claude", "gemini", "qwen")
     machine.init("--agent", "gemini")

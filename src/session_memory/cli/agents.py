@@ -41,7 +41,7 @@ class Agent(msgspec.Struct):
     unread: dict[str, int] = {}
     """Records of unknown type that the last sweep met, as "version: type"."""
     hooks: str | None = None
-    """wired, outdated, absent, or refused (its file cannot be read); None where it has none."""
+    """wired, off, outdated, absent, refused (its file cannot be read); None where it has none."""
     mcp: str | None = None
 
     @property

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import sys
 from typing import Any
 
 import click
@@ -84,13 +87,8 @@ def _finish(app: App, done: Done, plan: Plan, asked: dict[str, Any]) -> int:
 
         install_schedule(app, None)
     if not asked["no_sweep"]:
-        from session_memory.cli.sweep import command as sweep
-
         app.note("first sweep: what the agents have logged so far")
-        told = app.json
-        app.json = False
-        code = max(code, _run_sweep(app, sweep, quiet=told))
-        app.json = told
+        code = max(code, _run_sweep(app))
     if app.json:
         emit_json(
             {
@@ -106,14 +104,13 @@ def _finish(app: App, done: Done, plan: Plan, asked: dict[str, Any]) -> int:
     return code
 
 
-def _run_sweep(app: App, sweep: click.Command, *, quiet: bool) -> int:
-    from session_memory.cli.stores import surroundings
-    from session_memory.ingest.sweep import sweep as capture
+def _run_sweep(app: App) -> int:
+    """The sweep as the verb runs it; its report is no part of our JSON."""
+    from session_memory.cli.sweep import command as sweep
 
-    if quiet:
-        capture(surroundings(app))
-        return EXIT_OK
-    result = click.get_current_context().invoke(sweep, dry_run=False)
+    told = io.StringIO() if app.json else sys.stdout
+    with contextlib.redirect_stdout(told):
+        result = click.get_current_context().invoke(sweep, dry_run=False)
     return result if isinstance(result, int) else EXIT_OK
 
 

@@ -63,6 +63,8 @@ def _agent(client: Client, found: Wiring) -> Check:
         return Check(name, "fail", where, "mend the file, then session-memory init")
     if states == {"wired"}:
         return Check(name, "pass", told)
+    if "off" in states and states <= {"off", "wired"}:
+        return Check(name, "warn", told, "a setting of yours switches it off; see the agent's docs")
     return Check(name, "warn", told, f"{INIT} --agent {client.name}")
 
 

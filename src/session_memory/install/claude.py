@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from session_memory.install.client import Client, Files, Place, claude_groups, json_server
+from session_memory.install.client import Client, Files, Place, Switch, claude_groups, json_server
 from session_memory.install.ours import Ours
 from session_memory.install.parts import JsonHooks
 
@@ -33,4 +33,5 @@ def files(place: Place, ours: Ours) -> Files:
     }
 
 
-CLIENT = Client("claude", "Claude Code", ("claude",), root, files)
+SWITCHES = (Switch("hooks", "settings.json", ("disableAllHooks",), off=True),)
+CLIENT = Client("claude", "Claude Code", ("claude",), root, files, switches=SWITCHES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -38,6 +38,17 @@ class Place(msgspec.Struct, frozen=True):
         return named if os.path.isabs(named) else os.path.join(self.home, ".config")
 
 
+class Switch(msgspec.Struct, frozen=True):
+    """A setting of the user's that turns what we wired off; it is told, never changed."""
+
+    what: Literal["hooks", "mcp"]
+    file: str
+    """Name of the file it stands in."""
+    path: tuple[str, ...]
+    off: bool
+    """The value that turns it off."""
+
+
 class Client(msgspec.Struct, frozen=True):
     """One client."""
 
@@ -48,10 +59,9 @@ class Client(msgspec.Struct, frozen=True):
     root: Callable[[Place], str]
     """Its configuration directory; that it exists says that the client was used here."""
     files: Callable[[Place, Ours], Files]
-    hooks: bool = True
-    mcp: bool = True
     notes: tuple[str, ...] = ()
     """What the user has to know or do."""
+    switches: tuple[Switch, ...] = ()
 
 
 def claude_groups(

@@ -8,10 +8,18 @@ import os
 from typing import Any
 
 from session_memory.install import json_edit
-from session_memory.install.client import Client, Files, Place, claude_groups, command_server
+from session_memory.install.client import (
+    Client,
+    Files,
+    Place,
+    Switch,
+    claude_groups,
+    command_server,
+)
 from session_memory.install.json_text import Path, as_list, as_object
 from session_memory.install.ours import Ours
 from session_memory.install.parts import (
+    SERVER,
     JsonHooks,
     TomlNotify,
     TomlRenames,
@@ -118,4 +126,10 @@ def _hash(label: str, matcher: str | None, handler: dict[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
 
 
-CLIENT = Client("codex", "Codex", ("codex",), root, files, notes=(HOW_TO_TRUST,))
+SWITCHES = (
+    Switch("hooks", "config.toml", ("features", "hooks"), off=False),
+    Switch("mcp", "config.toml", ("mcp_servers", SERVER, "enabled"), off=False),
+)
+CLIENT = Client(
+    *("codex", "Codex", ("codex",), root, files), notes=(HOW_TO_TRUST,), switches=SWITCHES
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from session_memory.install.client import Client, Files, Place, claude_groups, json_server
+from session_memory.install.client import Client, Files, Place, Switch, claude_groups, json_server
 from session_memory.install.ours import Ours
 from session_memory.install.parts import JsonHooks
 
@@ -26,4 +26,9 @@ def files(place: Place, ours: Ours) -> Files:
     return {os.path.join(where, "settings.json"): (hooks, json_server(ours, "mcpServers"))}
 
 
-CLIENT = Client("gemini", "Gemini CLI", ("gemini",), root, files)
+SWITCHES = (
+    Switch("hooks", "settings.json", ("hooksConfig", "enabled"), off=False),
+    Switch("hooks", "settings.json", ("tools", "enableHooks"), off=False),
+    Switch("hooks", "settings.json", ("disableAllHooks",), off=True),
+)
+CLIENT = Client("gemini", "Gemini CLI", ("gemini",), root, files, switches=SWITCHES)

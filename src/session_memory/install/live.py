@@ -49,6 +49,9 @@ def round_trip(ours: Ours, now: int) -> Check:
 
 def _travel(ours: Ours, folder: Path, now: int) -> None:
     environ = _environ(folder)
+    # With nothing to read it notes nothing; a disk that runs no programs is noticed all the same.
+    if _run([str(ours.launcher), "SessionEnd", "claude"], environ) != 0:
+        raise StepError(f"{ours.launcher} did not end well")
     word = f"roundtrip{uuid.uuid4().hex[:12]}"
     session, transcript = _write_session(folder, word, now)
     payload = {

@@ -6,9 +6,9 @@ import json
 import os
 from typing import Any
 
-from session_memory.install.client import Client, Files, Place
+from session_memory.install.client import Client, Files, Place, Switch
 from session_memory.install.ours import Ours
-from session_memory.install.parts import JsonServer, WholeFile
+from session_memory.install.parts import SERVER, JsonServer, WholeFile
 
 EVENTS = ("session.created", "session.idle", "session.compacted", "session.deleted")
 
@@ -71,4 +71,8 @@ def plugin(ours: Ours) -> str:
     return PLUGIN.format(hook=json.dumps(hook), events=json.dumps(EVENTS), shell=shell)
 
 
-CLIENT = Client("opencode", "OpenCode", ("opencode",), root, files)
+SWITCHES = tuple(
+    Switch("mcp", name, ("mcp", SERVER, "enabled"), off=False)
+    for name in ("opencode.json", "opencode.jsonc")
+)
+CLIENT = Client("opencode", "OpenCode", ("opencode",), root, files, switches=SWITCHES)

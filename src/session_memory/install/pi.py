@@ -67,6 +67,5 @@ def files(place: Place, ours: Ours) -> Files:
 
 CLIENT = Client(
     *("pi", "pi", ("pi",), root, files),
-    mcp=False,
     notes=("pi has no MCP: its sessions are captured, and it is given memory through AGENTS.md",),
 )

@@ -5,6 +5,7 @@ Files come in through `look`; nothing is written here.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
@@ -127,7 +128,8 @@ def plan_uninstall(wish: Wish, look: Look, ledger: Ledger) -> Plan:
     return Plan(*_split(done), tuple(problems))
 
 
-State = Literal["wired", "outdated", "absent", "refused"]
+State = Literal["wired", "off", "outdated", "absent", "refused"]
+"""`off`: wired, and switched off by a setting of the user's; `refused`: the file cannot be read."""
 
 
 class Wiring(msgspec.Struct, frozen=True):
@@ -149,8 +151,31 @@ def wiring(client: Client, place: Place, ours: Ours, look: Look) -> Wiring:
                 continue
             hooks = isinstance(part, JsonHooks | WholeFile)
             states["hooks" if hooks else "mcp"].append(_state(part, look(path)))
-    hooks, mcp = _worst(states["hooks"]), _worst(states["mcp"])
-    return Wiring(client.name, hooks, mcp, tuple(files))
+    for what in states:
+        if states[what] and _is_off(client, what, files, look):
+            states[what].append("off")
+    return Wiring(client.name, _worst(states["hooks"]), _worst(states["mcp"]), tuple(files))
+
+
+def _is_off(client: Client, what: str, files: Iterable[str], look: Look) -> bool:
+    """Whether the user switched it off in one of the client's files."""
+    return any(
+        _setting(look(path), switch.path) is switch.off
+        for switch in client.switches
+        for path in files
+        if switch.what == what and os.path.basename(path) == switch.file
+    )
+
+
+def _setting(seen: Seen, path: tuple[str, ...]) -> Any:
+    try:
+        text = _text(seen) or ""
+        if json_text.is_blank(text):
+            return None
+        is_toml = seen.real.endswith(".toml")
+        return toml_edit.get(text, path) if is_toml else json_edit.value_at(text, path)
+    except Refused:
+        return None
 
 
 def _state(part: Part, seen: Seen) -> State:
@@ -161,7 +186,7 @@ def _state(part: Part, seen: Seen) -> State:
 
 
 def _worst(states: list[State]) -> State | None:
-    order: tuple[State, ...] = ("refused", "absent", "outdated", "wired")
+    order: tuple[State, ...] = ("refused", "absent", "outdated", "off", "wired")
     return next((state for state in order if state in states), None)
 
 
