@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 from collections import Counter
@@ -222,7 +221,7 @@ def _split(whole: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, byt
 
 def as_object(value: Json) -> dict[str, Json]:
     """The value if it is an object, else an empty one: vendors change shapes without notice."""
-    # Asked some forty times a record: a `cast` would cost as much as the question.
+    # Asked forty times a record: a `cast` would cost as much as the question.
     return value if isinstance(value, dict) else {}  # pyright: ignore[reportUnknownVariableType]
 
 
@@ -250,6 +249,8 @@ def decode_record(line: bytes) -> dict[str, Json] | None:
 
 def _decode_leniently(line: bytes) -> dict[str, Json] | None:
     """Second try for what a strict decoder refuses: BOM, NUL runs, bad UTF-8, lone surrogates."""
+    import json  # for damaged lines only
+
     text = line.lstrip(b"\xef\xbb\xbf").replace(b"\x00", b"").decode("utf-8", "replace")
     try:
         value = json.loads(text)
@@ -284,6 +285,8 @@ def recover_records(
 
     `is_record` tells a record from an object nested in a torn one. Returns (offset, record) pairs.
     """
+    import json
+
     text = line.decode("utf-8", "surrogateescape")  # keeps count of bytes that are no UTF-8
     decoder = json.JSONDecoder()
     found: list[tuple[int, dict[str, Json]]] = []
@@ -309,12 +312,8 @@ def parse_time(value: Json) -> int | None:
     if isinstance(value, str):
         try:
             moment = datetime.fromisoformat(value)
-        except ValueError:
-            return None
-        if moment.tzinfo is None:
-            return None  # a local time without zone would move with the machine
-        try:
-            return round(moment.timestamp() * 1000)
+            # A local time without zone would move with the machine.
+            return None if moment.tzinfo is None else round(moment.timestamp() * 1000)
         except (OverflowError, ValueError):
             return None
     if isinstance(value, int | float) and not isinstance(value, bool):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import NamedTuple
 
 import msgspec
@@ -28,6 +27,8 @@ def compact_json(value: Json, cap: int | None = None) -> str:
     try:
         text = msgspec.json.encode(value).decode()
     except (OverflowError, ValueError):  # an integer no JSON number of ours holds
+        import json  # 2 ms that an idle sweep saves
+
         text = json.dumps(value, ensure_ascii=False, default=str)
     except RecursionError:  # the decoder stood a few calls higher, so it got a little deeper
         text = "[nested too deeply]"

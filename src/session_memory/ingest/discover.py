@@ -10,7 +10,6 @@ import msgspec
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.adapters.registry import homes
 from session_memory.core.cursor import Stamp
-from session_memory.narrowing import is_excluded
 from session_memory.settings import Sources
 
 
@@ -47,6 +46,8 @@ def discover(
         for root in place.roots:
             yield from place.adapter.discover(root)
         return
+    from session_memory.narrowing import is_excluded  # 3 ms that most sweeps do not need
+
     wanted = {os.path.realpath(path) for path in named}
     for root in place.roots:
         for file in place.adapter.discover(root):

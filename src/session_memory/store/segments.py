@@ -13,7 +13,6 @@ import functools
 import importlib
 import os
 import re
-import secrets
 import struct
 import sys
 from collections.abc import Iterator
@@ -98,7 +97,7 @@ def pack(session_id: int, text: bytes) -> Packed:
     trailer = _TRAILER.pack(len(text), BLOCK_TEXT, len(blocks), MAGIC)
     data = b"".join((MAGIC, *blocks, lengths, trailer))
     digest = blake2b(data, digest_size=16).digest()
-    name = f"{session_id:x}-{digest.hex()}{secrets.token_hex(8)}{SUFFIX}"
+    name = f"{session_id:x}-{digest.hex()}{os.urandom(8).hex()}{SUFFIX}"
     return Packed(name, data, len(text), digest)
 
 

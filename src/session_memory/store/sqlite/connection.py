@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Generator, Iterator
 from typing import Any, Protocol, cast
 from urllib.parse import quote
@@ -134,9 +133,7 @@ def migrate(connection: Database, now_ms: int) -> list[int]:
                     "CREATE TABLE schema_migration (version INTEGER PRIMARY KEY, at INTEGER) STRICT"
                 )
                 for name in ("fingerprint_key", "tag_key"):
-                    connection.execute(
-                        "INSERT INTO meta VALUES (?, ?)", (name, secrets.token_bytes(32))
-                    )
+                    connection.execute("INSERT INTO meta VALUES (?, ?)", (name, os.urandom(32)))
             connection.execute("INSERT INTO schema_migration VALUES (?, ?)", (number, now_ms))
             connection.pragma("user_version", number)
             applied.append(number)

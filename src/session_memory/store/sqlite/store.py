@@ -291,11 +291,11 @@ class SqliteStore(ForgetFace):
         """See store.port.Store."""
         found = rows(  # two indexes: an idle sweep asks this, whatever number of sessions there is
             self._db,
-            "SELECT id FROM session WHERE state = 'captured' UNION"
-            " SELECT id FROM session WHERE raw_events > 0 AND observer < ? ORDER BY id",
+            "SELECT id FROM session WHERE state = 'captured' UNION ALL"
+            " SELECT id FROM session WHERE raw_events > 0 AND observer < ?",
             (OBSERVER_VERSION,),
         )
-        return [row[0] for row in found]
+        return sorted({row[0] for row in found})  # asked to sort, SQLite would scan the table
 
     def usage(
         self, group: UsageGroup, since: int | None = None, until: int | None = None
