@@ -13,6 +13,7 @@ from tests.memory.remembering import Bench
 from session_memory.core.schema import CommandRun, Digest, ErrorSeen, Observation, SessionEvent
 from session_memory.memory.distil import Worthless, distil
 from session_memory.memory.evidence import CITED
+from session_memory.memory.failures import place_of
 from session_memory.memory.story import Source
 from session_memory.memory.trace_text import is_structured, outcomes_in
 from session_memory.testing.claude_log import ClaudeLog
@@ -229,3 +230,22 @@ def test_genuine_sessions_leave_traces_without_repeats_that_cite_what_is_there(
             reported = [line for line in said if "changed here" not in line]
             assert len(reported) == len(set(reported))
             assert not [line for line in said if line.endswith((":", ": "))]
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        ("cd src && go build ./...", "src"),
+        ("cd ./packages/core/; npm test", "packages/core"),
+        ("cd /work/shop/api && pytest", "api"),
+        ("cd '/work/shop/my-api' && pytest", "my-api"),
+        ("cd /d/shop/src && go vet", "src"),
+        ("cd /work/shop && pytest", ""),
+        ("cd ../other && pytest", ""),
+        ("cd /tmp && pytest", ""),
+        ('cd "$HOME" && pytest', ""),
+        ("pytest", ""),
+    ],
+)
+def test_where_a_check_runs_is_told_as_seen_from_the_project(command: str, place: str) -> None:
+    assert place_of(command, ("/work/shop", "D:\\shop")) == place

@@ -34,11 +34,13 @@ _ASKED_CHARS = 90
 _STEP_CHARS = 300
 _RULE_CHARS = 240
 _COMMAND_CHARS = 100
+_TELLING_CHARS = 30  # "analyse this one" does not say what
 _STEPS: tuple[str, ...] = ("session_summary", "completed_item", "decision")
 _URL = re.compile(r"https?://[^\s<>()\"'`]{8,200}")
 _PASSING = re.compile(r"(?:^|/)(?:tmp|temp|scratchpad|node_modules|\.git|plans)/|/private/", re.I)
 _PASSING_BY = re.compile(r"git stash|/tmp/|--version|[\"'$]|\bsleep\b")
 """What stands in a check that was made for one moment: nobody types it again."""
+_AND = re.compile(r"\s*&&\s*")
 _ECHO = re.compile(r" && (?:echo|ls|pwd)\b[^&]*")
 _ELSEWHERE = re.compile(r"[/~]|[A-Za-z]:|\.\./")
 _STRONG = re.compile(r"\b(?:never|always|must|(?:don'?t|do not) want|prefer)\b", re.I)
@@ -149,7 +151,7 @@ def _task(part: Part, source: Source, seen: _Seen, *, alone: bool) -> Task:
         shown=shown,
         steps=_steps(part.said, seen),
         failures=_troubles(part, source, seen),
-        knowledge=_knowledge(part.ran, seen),
+        knowledge=_knowledge(part.ran, seen, source.roots),
         pointers=_pointers(part, source, asked),
     )
 
@@ -199,11 +201,11 @@ def _failure_line(failure: Failure, source: Source) -> Line:
     return Line(text, (failure.event, failure.cure_event))
 
 
-def _knowledge(ran: Sequence[Ran], seen: _Seen) -> tuple[Line, ...]:
+def _knowledge(ran: Sequence[Ran], seen: _Seen, roots: Sequence[str]) -> tuple[Line, ...]:
     """Checks that pass here, each with how often and how it ended."""
     passed: dict[str, list[Ran]] = {}
     for one in ran:
-        name = _ECHO.sub("", name_of(one.run.command))
+        name = _AND.sub(" && ", _ECHO.sub("", name_of(one.run.command)))
         good = one.run.verifies and not one.run.is_error and not one.run.denied
         if good and 0 < len(name) <= _COMMAND_CHARS and not _PASSING_BY.search(name):
             passed.setdefault(name, []).append(one)
@@ -214,7 +216,7 @@ def _knowledge(ran: Sequence[Ran], seen: _Seen) -> tuple[Line, ...]:
         times = sum(one.run.count for one in runs)
         ended = f"exit {runs[-1].run.exit}" if runs[-1].run.exit is not None else "by its output"
         often = f", {times} times" if times > 1 else ""
-        where = next(filter(None, (place_of(one.run.command) for one in runs)), "")
+        where = next(filter(None, (place_of(one.run.command, roots) for one in runs)), "")
         here = f"passes here in {code(where)}" if where else "passes here"
         lines.append(Line(f"{code(name)} {here} ({ended}{often})", (runs[-1].event,)))
     return tuple(lines[-MAX_LINES:])
@@ -260,7 +262,7 @@ def _preferences(source: Source) -> list[Line]:
 
 def _trace(source: Source, where: str, rules: list[Line], tasks: list[Task], left: int) -> str:
     digest = source.digest
-    title = headline(digest.objective or source.title or "", 140) or "Work without a stated request"
+    title = _title(source, 140)
     more = f"; {left} smaller requests are left out" if left else ""
     lines = [f"# {title.rstrip('.')} ({digest.outcome})", ""]
     lines += [f"Trace context: {where}{more}.", ""]
@@ -274,10 +276,18 @@ def _trace(source: Source, where: str, rules: list[Line], tasks: list[Task], lef
     return "\n".join(lines) + "\n"
 
 
+def _title(source: Source, limit: int) -> str:
+    """What a session was about: its request, unless that says less than the session's title."""
+    asked = headline(source.digest.objective or "", limit)
+    if len(asked) < _TELLING_CHARS and source.title:
+        asked = headline(source.title, limit) or asked
+    return asked or "Work without a stated request"
+
+
 def _summary(source: Source, rules: list[Line], tasks: list[Task]) -> str:
     """What can be used again, most useful first, as far as the words go."""
     digest = source.digest
-    title = headline(digest.objective or source.title or "", 120) or "Work without a stated request"
+    title = _title(source, 120)
     said = [f"{title.rstrip('.')}: {digest.outcome}."]
     said += [f"Rule of the user: {rule.text}." for rule in rules[:2]]
     said += [f"{line.text}." for task in tasks for line in task.failures if "worked" in line.text][

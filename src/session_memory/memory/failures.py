@@ -9,6 +9,7 @@ import msgspec
 
 from session_memory.core.commands import normalized, steps, words
 from session_memory.core.masks import mask
+from session_memory.memory.phrasing import short_path
 from session_memory.memory.story import Edited, Ran
 
 _REACH = 14  # commands after a failure in which a cure is looked for; more is another story
@@ -48,13 +49,21 @@ _PAGED = re.compile(
 )
 
 
-_INSIDE = re.compile(r"^cd\s+(?P<place>[\w.-]+(?:/[\w.-]+)*)/?\s*(?:&&|;)")
+_GOES_TO = re.compile(r"""^cd\s+(?:'([^'\n]+)'|"([^"\n]+)"|([^\s;&|'"]+))\s*(?:&&|;)""")
+_DRIVE = re.compile(r"^/([A-Za-z])/")
 
 
-def place_of(command: str) -> str:
-    """The directory below the session's own that a command goes to first, if it does."""
-    match = _INSIDE.match(command.strip())
-    return match["place"] if match is not None and ".." not in match["place"] else ""
+def place_of(command: str, roots: Sequence[str]) -> str:
+    """The directory inside the project that a command goes to first, if it does."""
+    match = _GOES_TO.match(command.strip())
+    if match is None:
+        return ""
+    path = next(filter(None, match.groups())).rstrip("/").removeprefix("./")
+    for spelled in (path, _DRIVE.sub(r"\1:/", path)):  # a drive as Git's shell on Windows has it
+        short = short_path(spelled, roots)
+        if re.fullmatch(r"[\w.@+-]+(?:/[\w.@+-]+)*", short) and ".." not in short.split("/"):
+            return "" if short == "." else short
+    return ""
 
 
 def typed(command: str) -> str:

@@ -96,7 +96,10 @@ def _first_steps(found: Findings, traces: Sequence[Parts]) -> list[Statement]:
     by_kind = {one.verifies: one for one in reversed(checks)}
     best = [one for one in checks if by_kind[one.verifies] is one][:3]
     if best:
-        named = ", ".join(f"`{one.command}` ({one.verifies})" for one in best)
+        named = ", ".join(
+            f"`{one.command}` ({one.verifies}{f', in `{one.place}`' if one.place else ''})"
+            for one in best
+        )
         first = best[0].found
         steps.append(Statement(f"Verify a change with {named}.", first.threads, first.events))
     if found.files and len(found.files[0].threads) > 1:
