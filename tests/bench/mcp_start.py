@@ -37,6 +37,8 @@ class Spent(NamedTuple):
     """What one server cost until a client had its tools."""
 
     listed_ms: float
+    cpu_ms: float
+    """Of its whole life, the end included."""
     peak_mb: float
 
 
@@ -70,7 +72,8 @@ def server(home: Home) -> Spent:
         process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
-    return Spent(listed, usage.ru_maxrss * RSS_UNIT / 1_000_000)
+    cpu = (usage.ru_utime + usage.ru_stime) * 1000
+    return Spent(listed, cpu, usage.ru_maxrss * RSS_UNIT / 1_000_000)
 
 
 def mcp_start(home: Home, runs: int) -> Section:
@@ -88,6 +91,7 @@ def mcp_start(home: Home, runs: int) -> Section:
             Figure("bare python, p95", percentile(nothing, 0.95), "ms"),
             Figure("tools/list answered, p50", percentile(listed, 0.5), "ms", MUST_MS, GOAL_MS),
             Figure("tools/list answered, p95", percentile(listed, 0.95), "ms", MUST_MS, GOAL_MS),
+            Figure("CPU, p50", percentile([one.cpu_ms for one in spent], 0.5), "ms"),
             Figure("peak memory", max(one.peak_mb for one in spent), "MB", MUST_MB, GOAL_MB),
         ],
     )

@@ -135,6 +135,19 @@ def test_a_kept_answer_is_given_until_anything_is_written(known: Known) -> None:
     desk.close()
 
 
+def test_all_questions_of_one_answer_see_one_moment(known: Known) -> None:
+    store = known.memory.store
+    seen: list[int] = []
+    other = Memory(known.memory.directory)
+    with store.scopes.snapshot():
+        seen.append(len(store.scopes.lines(1)))
+        other.session("just now", ("pending_item", "came while somebody read"), at=99)
+        seen.append(len(store.scopes.lines(1)))
+    seen.append(len(store.scopes.lines(1)))
+    other.close()
+    assert seen == [2, 2, 3]
+
+
 def test_refusals_are_not_kept_and_the_cache_is_bounded(known: Known) -> None:
     desk = Desk(clock=lambda: known.memory.now)
     assert desk.call("mem_open_work", project_key="later")["isError"] is True

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -120,7 +118,7 @@ class Server:
         caller = callers.caller(self._client, params, place.environ, place.cwd)
         try:
             answer = self._runtime.answer(asked(tool, given), caller)
-            return render.result(name, answer, mode, secrets.token_hex(8))
+            return render.result(name, answer, mode, os.urandom(8).hex())
         except SessionMemoryError as error:
             return render.refusal(error.message, error.hint, mode)
         except Exception as error:  # noqa: BLE001 - one call that fails must not end the server
@@ -131,8 +129,12 @@ class Server:
 
 def _place(error: Exception) -> str:
     """Where something failed; its message may hold stored text, and clients keep our log."""
-    frames = traceback.extract_tb(error.__traceback__)
-    return f"at {os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    if frame is None:
+        return ""
+    return f"at {os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
 
 
 def _mode(given: Json) -> ResponseMode | None:
