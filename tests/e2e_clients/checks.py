@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import combinations as subsets
 from typing import Any, NamedTuple
 
 from tests.e2e_clients import scripts
@@ -17,7 +18,11 @@ from tests.e2e_clients.seen import (
     counted,
     results,
     shown,
+    tokens_of,
 )
+
+MISFIT = "client offers no tool"
+"""What the scripted model says to a request that is not for the agent: a title, a suggestion."""
 
 
 class Seen(NamedTuple):
@@ -103,7 +108,7 @@ def captured(seen: Seen) -> str:
     if not all(any(name in one for one in written) for name in ("/calc.py", "/test_calc.py")):
         return f"files written: {written}"
     outputs = [e for e in events if e["kind"] == "tool_result"]
-    failed = [e for e in outputs if "add is wrong" in str(e.get("text"))]
+    failed = [e for e in outputs if "AssertionError: add is wrong" in str(e.get("text"))]
     if not failed or not failed[0].get("is_error"):
         return "the failing command is not marked as failed"
     unpaired = [e for e in events if e["kind"] == "tool_call" and not e.get("paired")]
@@ -127,16 +132,22 @@ def tokens(seen: Seen) -> str:
         written = cost["cache_write_5m"] + cost["cache_write_1h"]
         one = Tokens(cost["input"], cost["cache_read"], written, cost["output"])
         had = had.plus(one)
-    answered = [r for r in seen.requests if "say" in r and r["say"] is not None]
-    side = asked(answered, "side")
-    main = [request for request in answered if request not in side]
-    # Some clients log what such answers cost. Grok asks the last question once more for what the
-    # user may want next, and counts it nowhere: each step counts once there.
-    turns = list({(r["run"], r["scenario"], r["step"]): r for r in reversed(main)}.values())
-    turns = [request for request in turns if (request["body"] or {}).get("tools")]
-    allowed = {counted(main), counted(answered), *(counted([*main, one]) for one in side)}
-    allowed |= {counted(turns), counted([*turns, *side])}
-    return "" if had in allowed else f"stored {had}, the model counted {sorted(allowed)}"
+    answered = [r for r in seen.requests if r.get("say") is not None]
+    # Titles, summaries and what Grok and Qwen ask once more for the user's next words: some clients
+    # count them, some do not. All that calls a tool or ends a turn must be in.
+    ends = {(r["run"], r["scenario"], r["step"]): r for r in reversed(answered) if _with_tools(r)}
+    needed = [r for r in answered if r["calls"] or r in ends.values()]
+    needed = [r for r in needed if r["scenario"] != "side" and MISFIT not in r["say"]]
+    spare = [r for r in answered if r not in needed]
+    sums = {counted([*needed, *some]) for n in range(len(spare) + 1) for some in subsets(spare, n)}
+    if had in sums:
+        return ""
+    more = [tokens_of(request) for request in spare]
+    return f"stored {had}, the model counted {counted(needed)}, and maybe {more}"
+
+
+def _with_tools(request: dict[str, Any]) -> bool:
+    return bool((request.get("body") or {}).get("tools"))
 
 
 def outcome(seen: Seen) -> str:

@@ -18,6 +18,7 @@ class Step(NamedTuple):
     name: str
     arguments: Callable[[Sandbox, str], list[str]]
     """Given the sandbox and the id of the first session, where the client tells it."""
+    environ: Mapping[str, str] = MappingProxyType({})
 
 
 class Client(NamedTuple):
@@ -260,7 +261,13 @@ GEMINI = Client(
             "resume",
             lambda box, _: _gemini(box, box.prompt("resume", AGAIN), ["--resume", "latest"]),
         ),
-        Step("compact", lambda box, _: _gemini(box, "/compress", ["--resume", "latest"])),
+        # Gemini puts what a SessionStart hook prints before the words of `-p`, and then sees no
+        # command in them any more: whoever compresses this way has to do without.
+        Step(
+            "compact",
+            lambda box, _: _gemini(box, "/compress", ["--resume", "latest"]),
+            {"SESSION_MEMORY_INJECT": "0"},
+        ),
     ),
     hooks=frozenset({"session_start", "after_agent", "session_end"}),
 )

@@ -55,9 +55,16 @@ def _sessions(box: Sandbox, client: Client) -> Page:
             if list((box.state / "spool").glob("*.json")):
                 box.ours("worker", "run")
             page = page_of(box)
-        printed = box.run_client(step.name, step.arguments(box, session))
+        printed = box.run_client(step.name, step.arguments(box, session), **step.environ)
+        box.secret_logged |= _is_logged(box)
         session = client.session_id(printed) if step.name == "work" else session
     return page
+
+
+def _is_logged(box: Sandbox) -> bool:
+    """Whether a log of the client holds a secret now: Gemini deletes logs of its own accord."""
+    secrets = [secret.encode() for secret in scripts.SECRETS]
+    return any(secret in data for data, _ in files_of(box.home).values() for secret in secrets)
 
 
 def _looked_at(box: Sandbox, client: Client, homes: tuple[Any, Any, Any], page: Page) -> Seen:
@@ -69,9 +76,7 @@ def _looked_at(box: Sandbox, client: Client, homes: tuple[Any, Any, Any], page: 
         left = [path.name for path in (box.state / "spool").glob("*.json")]
     errors = box.state / "hook-errors.log"
     known = stored(box)
-    secret = scripts.SECRET.encode()
     used = files_of(box.home)
-    logged = any(secret in data for data, _ in used.values())
     found = [*secret_places(box.data), *secret_places(box.state)]
     told = errors.read_text() if errors.exists() else ""
     box.ours("uninstall", "--yes", "--purge")
@@ -87,7 +92,7 @@ def _looked_at(box: Sandbox, client: Client, homes: tuple[Any, Any, Any], page: 
         told,
         page,
         known,
-        logged,
+        box.secret_logged,
         found,
         running + box.settle(10),
         *homes,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,9 @@ from tests.e2e_clients import packages, scripts
 
 SHARED = packages.ROOT.parent / "shared" / "clients"
 PROGRAM = (sys.executable, "-I", "-m", "session_memory")
-POLL_S = 0.02
+POLL_S, CLIENT_S, OURS_S = 0.02, 180.0, 120.0
+OURS = re.compile(r"<hook_context>.*?</hook_context>", re.DOTALL)
+"""Gemini puts what we tell before the user's own words, old prompts with their marks and all."""
 
 
 class Spool(threading.Thread):
@@ -73,13 +77,16 @@ class Sandbox:
             "DISABLE_AUTOUPDATER": "1",
         }
         self.steps: list[dict[str, Any]] = []
+        self.secret_logged = False
         self.spool = Spool(self.state / "spool")
         self.spool.start()
         self._make_repository()
 
     def _make_repository(self) -> None:
         (self.project / "README.md").write_text("# shop\n")
-        (self.project / scripts.SECRET_FILE).write_text(f"DEPLOY_TOKEN={scripts.SECRET}\n")
+        (self.project / scripts.SECRET_FILE).write_text(
+            "".join(f"DEPLOY_TOKEN_{n}={secret}\n" for n, secret in enumerate(scripts.SECRETS))
+        )
         commands = (
             ("init", "-q", "-b", "main"),
             ("config", "user.email", "dev@example.invalid"),
@@ -101,14 +108,14 @@ class Sandbox:
         """A prompt that names the script the model follows."""
         return f"[[fake:{scenario} cwd={self.project}]] {words}"
 
-    def run_client(self, name: str, arguments: list[str], timeout: float = 180) -> str:
+    def run_client(self, name: str, arguments: list[str], **environ: str) -> str:
         """Run the client once; what it printed and how it ended is kept."""
         binary = str(packages.programs(self.cache, self.client) / self.client)
-        return self._run(name, [binary, *arguments], timeout)
+        return self._run(name, [binary, *arguments], CLIENT_S, environ)
 
-    def ours(self, *words: str, timeout: float = 180) -> str:
+    def ours(self, *words: str) -> str:
         """Run our own program as a user would."""
-        return self._run("session-memory " + " ".join(words), [*PROGRAM, *words], timeout)
+        return self._run("session-memory " + " ".join(words), [*PROGRAM, *words], OURS_S, {})
 
     def ours_json(self, *words: str) -> Any:
         """What a reading command of ours says, for programs; None where it says nothing."""
@@ -118,12 +125,14 @@ class Sandbox:
         except ValueError:
             return None
 
-    def _run(self, name: str, command: list[str], timeout: float) -> str:
+    def _run(
+        self, name: str, command: list[str], timeout: float, environ: Mapping[str, str]
+    ) -> str:
         began, at = time.monotonic(), time.time()
         process = subprocess.Popen(
             command,
             cwd=self.project,
-            env=self.environ,
+            env={**self.environ, **environ},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -191,6 +200,23 @@ def _serve(log: Path) -> tuple[Any, int]:
     sys.dont_write_bytecode = True
     if str(SHARED) not in sys.path:
         sys.path.insert(0, str(SHARED))
-    import fake_model  # pyright: ignore
+    fake: Any = import_module("fake_model")
+    if not hasattr(fake, "plain_brain"):
+        fake.plain_brain, fake.Brain = fake.Brain, _brain(fake)
+    return fake.serve(0, str(log), scripts.SCENARIOS)
 
-    return fake_model.serve(0, str(log), scripts.SCENARIOS)  # pyright: ignore
+
+def _brain(fake: Any) -> type:
+    """The scripted model, which takes no order from what we tell it of earlier sessions."""
+
+    class Brain(fake.Brain):
+        def decide(self, kind: str, body: Any, conv: list[Any]) -> dict[str, Any]:
+            asked = [(said[0], OURS.sub("", said[1]), *said[2:]) for said in conv]
+            decided: dict[str, Any] = super().decide(kind, body, asked)
+            end = fake.tools_of(kind, body).get("complete_task")
+            if end and decided["scenario"] == "sub" and not decided["calls"]:  # Gemini wants that
+                needed = (end.get("schema") or {}).get("required") or ["result"]
+                decided["calls"] = [(end, dict.fromkeys(needed, decided["say"]))]
+            return decided
+
+    return Brain

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-SECRET = "ghp_" + "Zq8Lr2Xw5Tn9Vb3Kd7Yc4Hs6Jf1Gm0Pa2RtE"
-"""Looks like a key, in two pieces, so that no scanner finds one in this file."""
+SECRETS = (
+    "ghp_" + "Zq8Lr2Xw5Tn9Vb3Kd7Yc4Hs6Jf1Gm0Pa2RtE",
+    "sk-ant-api03-" + "Wm4Tz7Qe1Yx8Rb5Nv2Kc9Hd6Lf3Js0Pg" * 2,
+)
+"""Look like keys; in pieces, so that no scanner finds one in this file. Copilot masks the first."""
 SECRET_FILE = "deploy.env"
 SERVER = "session-memory"
 CALLED = ("mem_project_brief", "mem_search", "mem_session_list")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import html
 import json
 import os
 import sys
@@ -40,6 +41,8 @@ def files_of(home: Path) -> Files:
         name = str(path.relative_to(home))
         if path.is_symlink() or not path.is_file() or name.startswith(OURS):
             continue
+        if name.endswith("-shm"):  # of SQLite, for readers too: not a file of its user
+            continue
         found[name] = (path.read_bytes(), path.stat().st_mode & 0o7777)
     return found
 
@@ -57,8 +60,8 @@ def strings(value: Any) -> Iterator[str]:
 
 
 def shown(request: dict[str, Any]) -> str:
-    """All that the model was shown in one request."""
-    return "\n".join(strings(request.get("body")))
+    """All that the model was shown in one request; Gemini and Qwen escape what hooks print."""
+    return html.unescape("\n".join(strings(request.get("body"))))
 
 
 def asked(requests: list[dict[str, Any]], *scenarios: str) -> list[dict[str, Any]]:
@@ -158,7 +161,7 @@ def stored(box: Sandbox) -> Stored:
 def secret_places(folder: Path) -> list[str]:
     """Files that hold the planted secret, also inside compressed blocks."""
     zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
-    secret, found = scripts.SECRET.encode(), list[str]()
+    found: list[str] = []
     for path in folder.rglob("*"):
         if path.is_symlink() or not path.is_file():
             continue
@@ -169,6 +172,6 @@ def secret_places(folder: Path) -> list[str]:
             with contextlib.suppress(zstd.ZstdError):  # these four bytes began no block
                 texts.append(zstd.ZstdDecompressor().decompress(data[at:]))
             at = data.find(b"\x28\xb5\x2f\xfd", at + 1)
-        if any(secret in text for text in texts):
+        if any(secret.encode() in text for text in texts for secret in scripts.SECRETS):
             found.append(str(path.relative_to(folder)))
     return found
