@@ -79,10 +79,17 @@ def test_logs_read_after_an_import_double_neither_events_nor_cost(
         there.write(mine)
         there.sweep()
     before = there.dump() if own else []
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    log = ClaudeLog(7)
+    log.prompt(f"use {secret} to fetch it")
+    log.prompt("use nothing")
+    log.prompt(f"then use {secret}")
     write_samples(here.claude)
+    here.write(log)
     here.sweep()
     bring(there, export(here))
     write_samples(there.claude)  # the same logs in another home
+    there.write(log)
     there.sweep()
     came = [entry for entry in there.dump() if entry not in before]
     assert difference(came, here.dump()) == []

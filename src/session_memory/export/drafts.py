@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from hashlib import blake2b
 
-from session_memory.core.fingerprint import event_fingerprint, repeated, usage_fingerprint
+from session_memory.core.fingerprint import event_fingerprint, repeated
 from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
 from session_memory.core.schema import SessionEvent
 from session_memory.export.records import EventLine, from_hex
@@ -93,12 +93,12 @@ class Drafting:
         """The number of a response here; the same as in the logs where both stores share a key."""
         if self._same_keys:
             return from_hex(told)
-        return imported_key(self._key, told)
+        return imported_key(self._key, f"response {told}")
 
     def _fingerprint(self, line: EventLine, body: bytes) -> int:
         """What reading the log would give, unless a secret or the time is missing."""
         if line.at is None or MARK.search(body):
-            return usage_fingerprint(self._key, "imported event", line.mark)
+            return imported_key(self._key, f"event {line.mark}")
         base = event_fingerprint(
             self._key, kind=line.kind, at=line.at, body=body, call_id=line.call_id, place=""
         )

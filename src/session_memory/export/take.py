@@ -66,7 +66,7 @@ def take(receiver: Receiver, manifest: Manifest, lines: Iterable[Line]) -> Taken
     taken = Taken()
     with receiver.store.writing() as writer:
         taking = _Taking(receiver, writer, manifest, taken)
-        if not receiver.dry_run and not taking.same_keys:
+        if not receiver.dry_run:
             receiver.store.exchange.expect_twins()
         for line in lines:
             taking.add(line)
@@ -104,7 +104,7 @@ class _Taking:
         self._taken = taken
         self._clean = Cleaning(receiver.redactor)
         self._same_store = manifest.store == store_mark(self._store.tag_key)
-        self.same_keys = manifest.fingerprint_key == self._store.fingerprint_key.hex()
+        self._same_keys = manifest.fingerprint_key == self._store.fingerprint_key.hex()
         gone = self._store.exchange.forgotten() if self._same_store else ()
         self._gone_marks = {event_mark(self._store.tag_key, number) for number in gone}
         self._open: _Open | None = None
@@ -134,7 +134,7 @@ class _Taking:
             told.flavor,
             self._to.redactor,
             self._store.fingerprint_key,
-            same_keys=self.same_keys,
+            same_keys=self._same_keys,
         )
         here = self._here(told.flavor, told.external_id)
         if here is None:

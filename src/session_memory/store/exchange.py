@@ -16,8 +16,8 @@ _CHECK_BITS = 16
 
 
 def imported_key(key: bytes, told: str) -> int:
-    """The number of a response whose native number this store cannot know; see `is_imported`."""
-    number = usage_fingerprint(key, "imported response", told) >> _CHECK_BITS
+    """The number of something whose native number this store cannot know; see `is_imported`."""
+    number = usage_fingerprint(key, "imported", told) >> _CHECK_BITS
     return (number << _CHECK_BITS) | _check(key, number)
 
 
@@ -94,7 +94,7 @@ class Exchange(Protocol):
         ...
 
     def expect_twins(self) -> None:
-        """Inside a `writing()` block: responses are coming in under keys of our own making.
+        """Inside a `writing()` block: things are coming in under numbers of our own making.
 
         From then on one that a log tells as well is dropped in favour of what the log says.
         """

@@ -90,7 +90,7 @@ def retire(db: Database, path_of: PathOf, source_id: int, seen: set[int], *, del
                 (event_id, heir[0]),
             )
         elif delete:
-            _delete_event(db, event_id)
+            delete_event(db, event_id)
             retired += 1
         else:
             db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
@@ -127,7 +127,8 @@ def _count(db: Database, event_id: int, change: int) -> None:
     )
 
 
-def _delete_event(db: Database, event_id: int) -> None:
+def delete_event(db: Database, event_id: int) -> None:
+    """Take an event out, with its entries in the indexes."""
     for table, column in (("event_text", "rowid"), ("turn_text", "rowid"), ("event", "id")):
         db.execute(f"DELETE FROM {table} WHERE {column} = ?", (event_id,))
     db.execute(

@@ -8,6 +8,7 @@ from session_memory.core.facts import Fact
 from session_memory.errors import Refused
 from session_memory.store.exchange import Gone, Note, Origins, is_imported
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
+from session_memory.store.sqlite.copies import delete_event
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import UsageDraft
 
@@ -141,12 +142,13 @@ class SqliteExchange:
 _SAME = (
     "session_id, at, model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning"
 )
+# All tags of redacted secrets are of one length, so the length stays what the log gives.
+_ALIKE = "kind, at, coalesce(call_id, ''), coalesce(tool, ''), body_len"
 
 
-def drop_twins(db: Database, keys: set[int]) -> None:
+def drop_twin_responses(db: Database, keys: set[int]) -> None:
     """Responses that were imported under a made-up key and that a log has told since."""
-    key = value(db, "SELECT value FROM meta WHERE name = 'fingerprint_key'")
-    if value(db, "SELECT 1 FROM meta WHERE name = 'imported'") is None:
+    if not _expects_twins(db):
         return
     for session_id, found in rows(
         db,
@@ -155,12 +157,51 @@ def drop_twins(db: Database, keys: set[int]) -> None:
         f" WHERE key IN (SELECT value FROM json_each(?))) GROUP BY {_SAME} HAVING count(*) > 1",
         (_encode(sorted(keys)).decode(),),
     ):
-        numbers: list[int] = msgspec.json.decode(found)
-        told = [number for number in numbers if not is_imported(key, number)]
-        for number in set(numbers) - set(told) if told else ():
+        numbers = msgspec.json.decode(found, type=list[int])
+        made, told = _told_apart(db, [(number, number) for number in numbers])
+        for number in made if told else ():
             db.execute("DELETE FROM usage WHERE key = ? AND session_id = ?", (number, session_id))
             db.execute(
                 "UPDATE event SET usage_key = ? WHERE id BETWEEN ? AND ? AND usage_key = ?",
                 (told[0], *event_range(session_id), number),
             )
             keys.discard(number)
+
+
+def drop_twin_events(db: Database, sessions: set[int]) -> None:
+    """Events that were imported with a secret redacted and that a log has told since."""
+    if not _expects_twins(db):
+        return
+    for session_id in sessions:
+        for (found,) in rows(
+            db,
+            "SELECT json_group_array(json_array(fingerprint, id)) FROM event"
+            " WHERE id BETWEEN ? AND ? AND superseded = 0 AND at IS NOT NULL"
+            f" GROUP BY {_ALIKE} HAVING count(*) > 1",
+            event_range(session_id),
+        ):
+            made, told = _told_apart(db, msgspec.json.decode(found, type=list[tuple[int, int]]))
+            for twin, event_id in zip(made, told, strict=False):
+                _replace(db, twin, event_id)
+
+
+def _replace(db: Database, twin: int, event_id: int) -> None:
+    """Let an event stand for its imported twin, in both their files, as any copy does."""
+    place = "SELECT s.path, e.source_id, e.pos FROM event e JOIN source s ON s.id = e.source_id"
+    both = rows(db, f"{place} WHERE e.id IN (?, ?) ORDER BY s.path", (twin, event_id))
+    delete_event(db, twin)
+    (_, source_id, pos), (_, *copy) = both
+    db.execute("UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (source_id, pos, event_id))
+    if copy[0] != source_id:
+        db.execute("INSERT OR REPLACE INTO event_copy VALUES (?, ?, ?)", (event_id, *copy))
+
+
+def _expects_twins(db: Database) -> bool:
+    return value(db, "SELECT 1 FROM meta WHERE name = 'imported'") is not None
+
+
+def _told_apart(db: Database, found: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Of (number, id): the ids under numbers that an import made up, and those a log gave."""
+    key = bytes(value(db, "SELECT value FROM meta WHERE name = 'fingerprint_key'"))
+    made = [own for number, own in found if is_imported(key, number)]
+    return made, [own for _, own in found if own not in made]

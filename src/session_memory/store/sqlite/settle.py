@@ -12,7 +12,7 @@ import msgspec
 from session_memory.core.facts import RankedFact, settle
 from session_memory.core.identity import Resolution, unique_key
 from session_memory.store.sqlite.connection import Database, Row, rows, value
-from session_memory.store.sqlite.exchange import drop_twins
+from session_memory.store.sqlite.exchange import drop_twin_events, drop_twin_responses
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.statements import fullness
 
@@ -31,6 +31,7 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
     Returns the sessions whose place among their relatives moved: what they share with others must
     be decided again, because they opened at another time, or from another one, than it seemed.
     """
+    drop_twin_events(db, sessions)
     moved: set[int] = set()
     for session_id in sessions:
         facts = [
@@ -245,7 +246,7 @@ def settle_usage(db: Database, keys: set[int]) -> None:
     """Of each response count one row: main session before sidechain, parent before fork."""
     if not keys:
         return
-    drop_twins(db, keys)
+    drop_twin_responses(db, keys)
     groups: dict[int, list[Row]] = {}
     for row in db.execute(
         f"SELECT u.key, u.session_id, u.counted, u.sidechain, {fullness('u')} FROM json_each(?) j"
