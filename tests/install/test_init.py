@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from tests.install.configs import CLAUDE_SETTINGS, LIVED_IN
 from tests.install.machine import Machine, commands
 
 from session_memory import audit
+from session_memory.cli import init
 from session_memory.install import files
 from session_memory.install.apply import Done, apply_init, apply_uninstall
 from session_memory.install.client import Place
@@ -320,6 +323,39 @@ def test_a_disk_that_fails_at_any_point_leaves_each_file_whole_and_a_rerun_ends_
         assert direct.uninstall().problems == ()
         assert machine.files() == before
     assert failures > 3
+
+
+def test_two_at_once_end_as_one(machine: Machine) -> None:
+    lived_in(machine)
+    environ = {"HOME": str(machine.home), "SESSION_MEMORY_HOME": str(machine.memory), "PATH": ""}
+    command = [sys.executable, "-m", "session_memory", "-q", "init", "--yes", "--no-sweep"]
+    both = [
+        subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, cwd=machine.home)
+        for _ in range(2)
+    ]
+    assert [one.wait(timeout=120) for one in both] == [0, 0]
+    once = machine.files()
+    assert machine.init().code == 0
+    assert machine.files() == once
+    machine.uninstall()
+    assert machine.init().code == 0
+    assert machine.files() == once
+
+
+def test_what_changed_since_it_was_shown_is_not_written(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = machine.write(".claude/settings.json", "{}")
+    real = init.hook_files.states
+
+    def meanwhile(ours: Any) -> Any:
+        path.write_text('{"model": "opus"}')
+        return real(ours)
+
+    monkeypatch.setattr(init.hook_files, "states", meanwhile)
+    done = machine.init()
+    assert (done.code, "while you were asked" in done.err) == (8, True)
+    assert path.read_text() == '{"model": "opus"}'
 
 
 def test_a_file_that_changes_while_we_write_is_left_alone(

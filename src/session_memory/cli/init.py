@@ -73,8 +73,12 @@ def command(app: App, agents: tuple[str, ...], dry_run: bool, **asked: Any) -> i
 def _carry_out(app: App, plan: Plan, wish: Wish) -> Done:
     """Our own files come first: no agent may be told to run what is not there."""
     with installing(wish.ours.data) as ledger:
+        # Another init may have been faster; only what was shown is done.
+        now = plan_init(wish, wiring.look(wish.place), ledger)
+        if now.problems or any(change not in plan.changes for change in now.changes):
+            raise Refused("files changed while you were asked", hint="run the command again")
         hook_files.write(wish.ours)
-        return apply_init(wish.ours.data, plan, ledger, app.clock)
+        return apply_init(wish.ours.data, now, ledger, app.clock)
 
 
 def _finish(app: App, done: Done, plan: Plan, asked: dict[str, Any]) -> int:

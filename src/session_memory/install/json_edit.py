@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from session_memory.errors import Refused
-from session_memory.install.json_text import Child, Node, Path, find, plain, scan, skip
+from session_memory.install.json_text import Child, Node, Path, find, scan, skip, value_of
 
 _BLANKS = " \t\r\n"
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -33,8 +33,7 @@ class _Look(msgspec.Struct, frozen=True):
 
 def value_at(text: str, path: Path) -> Any:
     """The value at a path; None where there is none."""
-    node = find(scan(text), path)
-    return None if node is None else plain(text, node)
+    return value_of(text, path)
 
 
 def inside(text: str, path: Path) -> str | None:
