@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from tests.hooks.hook_process import Ran, run_hook, spooled
 
-from session_memory.journal import daily
+from session_memory.journal import daily, standalone
 from session_memory.journal.flush import GUARD, guard
 from session_memory.journal.place import Place, place_of
+from session_memory.journal.spawn import spawn
 from session_memory.model.marks import MARKS
 from session_memory.testing.claude_log import ClaudeLog, text_block
 from session_memory.testing.workspace import Workspace
@@ -175,3 +176,26 @@ def test_with_a_store_the_entry_tells_what_it_knows(home: Path, tmp_path: Path) 
     context.write_text("**User:** make the parser faster, again\n")
     flush(root, str(context), log.session_id)
     assert said(root)[-1].content == daily.NOTHING, "told before, so nothing new"
+
+
+@pytest.mark.rows("FLU-31")
+def test_a_flush_starts_a_compile_that_makes_its_articles(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(home)
+    monkeypatch.chdir(root)
+    started: list[subprocess.Popen[bytes]] = []
+
+    def starting(command: list[str], where: Place) -> subprocess.Popen[bytes]:
+        started.append(spawn(command, where))
+        return started[-1]
+
+    monkeypatch.setattr(standalone, "spawn", starting)
+    context = tmp_path / "context.md"
+    context.write_text(CONTEXT.replace("wants them", "wants them and mixed ones cost us two days"))
+    assert standalone.run([str(context), "s1"]) == 0
+    (compile_process,) = started
+    assert compile_process.wait(120) == 0
+    assert place(root).state.exists()
+    assert "1 created" in place(root).compile_log.read_text()
+    assert len(list((place(root).knowledge / "concepts").iterdir())) == 1

@@ -14,6 +14,7 @@ from session_memory.journal.forgetting import count_edits, forget_sessions, forg
 from session_memory.journal.lint import lint, read_base, structural
 from session_memory.journal.place import place_of
 from session_memory.journal.query import query
+from session_memory.model.port import Request
 
 SECRET_PLAN = ENTRY.replace("tokens", "zebras").replace("parser", "zebra reader")
 
@@ -139,3 +140,33 @@ def test_notes_beside_articles_in_a_vault_stay(tmp_path: Path) -> None:
     forget_sessions(library.data, vault, {"gone-id"}, library.now)
     assert note.read_text() == "my zebra"
     assert holding(tmp_path / "vault" / "knowledge", "zebra") == []
+
+
+def test_what_is_forgotten_while_a_model_thinks_does_not_come_back(library: Library) -> None:
+    library.add(SECRET_PLAN, "gone-id")
+    library.add(OTHER, "kept-id", day=1)
+    library.says(answer(written("Zebra cache", "Zebras are cached.")), answer())
+    library.compile()
+    library.add(ENTRY, "third-id", day=2)
+
+    def forgetting(_request: Request) -> str:
+        forget_sessions(library.data, "", {"gone-id"}, library.now)
+        return answer(written("More on zebras", "Zebras again."))
+
+    library.says(forgetting)
+    report = library.compile()
+    assert "lost something" in report.failed["2026-03-04.md"]
+    assert holding(library.data, "ebra") == []
+
+
+def test_an_answer_about_what_was_forgotten_meanwhile_is_not_filed(library: Library) -> None:
+    library.add(SECRET_PLAN, "gone-id")
+    library.compile()
+
+    def forgetting(_request: Request) -> str:
+        forget_sessions(library.data, "", {"gone-id"}, library.now)
+        return "Zebras are cached [[daily/2026-03-02.md]]."
+
+    library.says(forgetting)
+    assert query(library.tools(), "what of zebras?", file_back=True).filed is None
+    assert holding(library.data, "ebra") == []

@@ -41,6 +41,7 @@ from session_memory.journal.merge import (
     Proposal,
     clashes,
     merge,
+    still_says,
     without_day,
     without_empty,
 )
@@ -96,6 +97,13 @@ class _Part(msgspec.Struct, frozen=True):
         return self.data[self.start :].decode("utf-8", "surrogateescape")
 
 
+class _Made(msgspec.Struct, frozen=True):
+    """What a log gave, and at what cost."""
+
+    proposals: list[Proposal]
+    cost: float
+
+
 def pending_logs(place: Place, now_ms: int, warn: Callable[[str], None]) -> list[str]:
     """Logs that say something which is not compiled, oldest first."""
     logs = [gate.DayLog(path.name, path.read_bytes()) for path in daily.days(place)]
@@ -140,7 +148,9 @@ def _compile_log(tools: Tools, name: str, *, whole: bool) -> list[Done]:
     while not done or end < length:
         part, articles = _begin(tools, name, whole=whole and not done)
         made, cost = _propose(tools, part, articles)
-        done.append(_finish(tools, part, made, cost))
+        # Without a model nothing of an article goes into another.
+        shown = articles if tools.asker else {}
+        done.append(_finish(tools, part, shown, _Made(made, cost)))
         end = len(part.data)
     return done
 
@@ -204,16 +214,18 @@ def _tidied(tools: Tools, one: Proposal) -> Proposal:
     return msgspec.structs.replace(one, title=tidy(one.title), points=points, connects=connects)
 
 
-def _finish(tools: Tools, part: _Part, made: list[Proposal], cost: float) -> Done:
+def _finish(tools: Tools, part: _Part, shown: Articles, made: _Made) -> Done:
     """Merge with what is there now, and change all files in one step."""
-    place, now = tools.place, tools.clock()
+    place, now, cost = tools.place, tools.clock(), made.cost
     with tending(place):
         current = (place.daily / part.name).read_bytes()
         if not current.startswith(part.data):
             raise CompileFailedError(f"{part.name} was edited during its compile")
         shelf = read_shelf(place)
         base = shelf.articles if part.start else without_day(shelf.articles, part.name)
-        merged = _merged(base, shelf.articles, made, daily.local_date(now))
+        if not still_says(base, shown.values()):
+            raise CompileFailedError("articles lost something during the compile")
+        merged = _merged(base, shelf.articles, made.proposals, daily.local_date(now))
         state = compiled(read_state(place, now, tools.warn), part.name, part.data, now, cost)
         rows = {
             "source": [f"daily/{part.name}"],

@@ -108,6 +108,14 @@ def clashes(articles: Mapping[str, Article]) -> list[str]:
     return sorted(name for name, count in counts.items() if count > 1)
 
 
+def still_says(now: Mapping[str, Article], shown: Iterable[Article]) -> bool:
+    """Whether no point of articles that a model was shown was taken back meanwhile."""
+    return all(
+        one.path in now and set(points_of(one.body)) <= set(points_of(now[one.path].body))
+        for one in shown
+    )
+
+
 def without_day(articles: Mapping[str, Article], day: str) -> Articles:
     """The articles without what came from a day; those left empty wait for what comes anew."""
     return {

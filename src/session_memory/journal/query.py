@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -28,7 +28,7 @@ from session_memory.journal.knowledge import (
     tending,
 )
 from session_memory.journal.links import day_link, keeping, link, targets, without_links
-from session_memory.journal.merge import link_both
+from session_memory.journal.merge import link_both, still_says
 from session_memory.journal.ranking import ranked, scored, words
 from session_memory.journal.state import iso_local, read_state
 from session_memory.model.port import Request
@@ -64,7 +64,12 @@ def query(tools: Tools, question: str, *, file_back: bool = False) -> Found:
     entries = _entries(tools, question)
     found = _asked(tools, question, articles, chosen, entries) if tools.asker else None
     found = found or _looked_up(question, chosen, entries)
-    return _noted(tools, question, found, file_back=file_back and not found.nothing)
+
+    def still_true(now: Articles) -> bool:
+        kept = {item.entry for item in _all_items(tools)}
+        return still_says(now, chosen) and all(item.entry in kept for item in entries)
+
+    return _noted(tools, question, found, still_true if file_back and not found.nothing else None)
 
 
 def pick(question: str, articles: Articles) -> list[Article]:
@@ -79,14 +84,18 @@ def pick(question: str, articles: Articles) -> list[Article]:
 
 def _entries(tools: Tools, question: str) -> list[Item]:
     """Statements of daily logs that share most with the question."""
-    items = [
+    items = _all_items(tools)
+    scores = _scores(question, [item.text for item in items])
+    order = sorted(range(len(items)), key=lambda at: -scores[at])
+    return [items[at] for at in order[:MOST_ENTRIES] if scores[at] > 0]
+
+
+def _all_items(tools: Tools) -> list[Item]:
+    return [
         item
         for path in daily.days(tools.place)
         for item in items_of(path.name, daily.entries(read_text(path) or ""))
     ]
-    scores = _scores(question, [item.text for item in items])
-    order = sorted(range(len(items)), key=lambda at: -scores[at])
-    return [items[at] for at in order[:MOST_ENTRIES] if scores[at] > 0]
 
 
 def _asked(
@@ -160,8 +169,10 @@ def _scores(question: str, texts: Sequence[str]) -> list[float]:
     return scored(question, [words(text) for text in texts], [frozenset() for _ in texts])
 
 
-def _noted(tools: Tools, question: str, found: Found, *, file_back: bool) -> Found:
-    """Count the question; file its answer where that was asked for."""
+def _noted(
+    tools: Tools, question: str, found: Found, may_file: Callable[[Articles], bool] | None
+) -> Found:
+    """Count the question; file its answer where that was asked for and it still holds."""
     place, now = tools.place, tools.clock()
     with tending(place):
         state = read_state(place, now, tools.warn)
@@ -171,8 +182,8 @@ def _noted(tools: Tools, question: str, found: Found, *, file_back: bool) -> Fou
             total_cost=round(state.total_cost + found.cost_usd, 6),
         )
         files: dict[str, str | None] = {"state.json": state.text()}
-        if file_back:
-            articles = read_shelf(place).articles
+        articles = read_shelf(place).articles
+        if may_file is not None and may_file(articles):
             path, after = _filed(articles, tools.clean(question), found, iso_local(now))
             rows = {"question": [excerpt(one_line(without_links(question)), LINE_CHARS)]}
             rows |= {"consulted": map(link, found.consulted), "filed": [link(path)]}
