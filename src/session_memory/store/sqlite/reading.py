@@ -206,28 +206,29 @@ def _tokens(db: Database, session_id: int) -> dict[int | None, Cost]:
 
 def _event(row: Row, paired: bool, tokens: Cost | None, text: str | None) -> SessionEvent:
     session_id, seq = split(row[0])
-    return SessionEvent(
-        session_id=session_id,
-        seq=seq,
-        kind=row[4],
-        origin=row[5],
-        at=row[3],
-        tool=row[6],
-        tool_class=row[7],
-        call_id=row[8],
-        paired=paired,
-        inherited=bool(row[15]),
-        is_error=bool(row[9]),
-        exit_code=row[10],
-        files=tuple(_decode(row[11])) if row[11] else (),
-        command=row[12],
-        tokens=tokens,
-        fingerprint=row[14],
-        body_ref=(row[17], row[18], row[19]) if row[17] is not None else None,
-        source_ref=(row[1], row[2]),
-        label=row[16],
-        text=text,
-        id=row[0],
+    segment_id = row[17]
+    return SessionEvent(  # in the order of its fields: by name it would take a third longer
+        session_id,
+        seq,
+        row[4],
+        row[5],
+        row[3],
+        row[6],
+        row[7],
+        row[8],
+        paired,
+        bool(row[15]),
+        bool(row[9]),
+        row[10],
+        tuple(_decode(row[11])) if row[11] else (),
+        row[12],
+        tokens,
+        row[14],
+        None if segment_id is None else (segment_id, row[18], row[19]),
+        (row[1], row[2]),
+        row[16],
+        text,
+        row[0],
     )
 
 
