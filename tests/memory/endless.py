@@ -7,6 +7,7 @@ A program of its own, so that a test can kill it at any of its steps.
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def main(directory: str, number: int) -> None:
         around = bench.around(model, log=log)
         with bench.space.store() as store:
             stage = bench.stage(around=around, force=True)
-            done = consolidate(store, stage, [Claim(SHOP, "endless")])
+            done = consolidate(store, stage, [Claim(SHOP, f"endless-{os.getpid()}")])
         print([one.status for one in done], flush=True)
 
 

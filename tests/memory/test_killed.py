@@ -142,6 +142,17 @@ def test_death_at_any_file_operation_leaves_the_old_or_the_new_memory(
     }
 
 
+@contextlib.contextmanager
+def endless(bench: Bench, number: int) -> Generator[subprocess.Popen[str]]:
+    """A process that consolidates again and again, killed at the end of the block."""
+    command = [sys.executable, "-m", "tests.memory.endless", str(bench.space.root), str(number)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
 @pytest.mark.rows("CON-06")
 def test_a_killed_consolidator_leaves_one_good_memory(bench: Bench) -> None:
     bench.work(1)
@@ -151,19 +162,14 @@ def test_a_killed_consolidator_leaves_one_good_memory(bench: Bench) -> None:
     page.write_text(page_of(MINE, page.read_text().partition("<!-- yours")[0]))
     reached = good(bench.folder())
     for kill in range(10):
-        command = [sys.executable, "-m", "tests.memory.endless", str(bench.space.root)]
-        child = subprocess.Popen(
-            [*command, str(100 * kill + 100)], stdout=subprocess.PIPE, text=True, cwd=os.getcwd()
-        )
-        assert child.stdout is not None
-        for _ in range(3 + 4 * kill):  # each time a little further on
-            assert child.stdout.readline()
-        child.kill()
-        child.wait()
-        child.stdout.close()
+        with bench.space.store() as store:  # as if the lease of who was killed before had ended
+            store.memories.drop_locks([SHOP])
+        with endless(bench, 100 * kill + 100) as child:
+            for _ in range(3 + 4 * kill):  # each time a little further on
+                assert child.stdout is not None and child.stdout.readline()
         reached = max(reached, good(bench.folder()))
     assert reached > 1  # some of them came as far as a swap
-    bench.space.now += 600_000  # the lease of whoever was killed ends
+    bench.space.now += 600_000  # and the last one's ends by itself
     (done,) = bench.consolidate(ScriptedModel([generation(5000)]), owner="next", force=True)
     assert done.status == "done" and good(bench.folder()) == 5000
     assert leftovers(bench.folder()) == [] and bench.locks() == []
@@ -183,3 +189,19 @@ def test_two_consolidators_at_once_give_one_memory(bench: Bench) -> None:
     assert first.status == "done" and "generation 1" in bench.page()
     (second,) = other.consolidate(ScriptedModel([generation(2)]), owner="second", force=True)
     assert second.status == "done" and "generation 2" in bench.page()
+
+
+def test_two_processes_that_never_stop_always_leave_one_good_memory(bench: Bench) -> None:
+    bench.work(1)
+    bench.swept().extract(ScriptedModel([answer()]))
+    bench.consolidate(ScriptedModel([generation(1)]))
+    page = bench.folder() / "MEMORY.md"
+    page.write_text(page_of(MINE, page.read_text().partition("<!-- yours")[0]))
+    seen: set[str] = set()
+    with endless(bench, 100) as one, endless(bench, 1000) as two:
+        for _ in range(120):
+            for child in (one, two):
+                assert child.stdout is not None
+                seen.add(child.stdout.readline().strip())
+    assert seen >= {"['done']", "['locked']"} and "['failed']" not in seen
+    assert good(bench.folder()) > 1
