@@ -66,13 +66,15 @@ def _note_history(part: PartBuilder, header: Record, memory: Memory, path: str, 
 
 def note_settings(part: PartBuilder, kind: str, payload: Record, memory: Memory, pos: int) -> None:
     """Model and working directory change from turn to turn; a name may come at any time."""
-    fields: Record = {}
+    said = payload.get("type")
     if kind == "turn_context":
         fields = payload
-    elif payload.get("type") == "thread_settings_applied":
+    elif said == "thread_settings_applied":
         fields = as_object(payload.get("thread_settings"))
-    elif payload.get("type") == "thread_name_updated":
-        part.note("title.custom", as_text(payload.get("thread_name")), pos)
+    else:
+        if said == "thread_name_updated":
+            part.note("title.custom", as_text(payload.get("thread_name")), pos)
+        return
     if model := as_text(fields.get("model")):
         memory.model = model
         part.note("model", model, pos)
