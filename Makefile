@@ -60,6 +60,10 @@ model-clients: $(STAMP)
 mcp-inspector: $(STAMP)
 	$(BIN)/python -m tests.e2e_clients.mcp_inspector
 
+# Eight genuine agents, wired by init, driven by a script, looked at; `CLIENTS="claude codex"` for some.
+e2e-clients: $(STAMP)
+	$(BIN)/python -m tests.e2e_clients.run $(CLIENTS)
+
 # The generated pages of docs/.
 docs: $(STAMP)
 	$(BIN)/python scripts/generate_docs.py

@@ -52,13 +52,17 @@ def _sessions(box: Sandbox, client: Client) -> Page:
     for step in client.steps:
         if step.name == "recall":
             box.settle()
-            if list((box.state / "spool").glob("*.json")):
+            if _spooled(box):
                 box.ours("worker", "run")
             page = page_of(box)
         printed = box.run_client(step.name, step.arguments(box, session), **step.environ)
         box.secret_logged |= _is_logged(box)
         session = client.session_id(printed) if step.name == "work" else session
     return page
+
+
+def _spooled(box: Sandbox) -> list[str]:
+    return [path.name for path in (box.state / "spool").glob("*.json")]
 
 
 def _is_logged(box: Sandbox) -> bool:
@@ -70,15 +74,14 @@ def _is_logged(box: Sandbox) -> bool:
 def _looked_at(box: Sandbox, client: Client, homes: tuple[Any, Any, Any], page: Page) -> Seen:
     """What there is to see afterwards, then the end."""
     running = box.settle()
-    left = [path.name for path in (box.state / "spool").glob("*.json")]
-    if left:
-        box.ours("worker", "run")
-        left = [path.name for path in (box.state / "spool").glob("*.json")]
+    told = box.ours_json("worker", "run") if _spooled(box) else {}
+    # A turn of a session that was imported less than ten minutes ago waits, and is not lost.
+    left = [] if told.get("waiting") else _spooled(box)
     errors = box.state / "hook-errors.log"
     known = stored(box)
     used = files_of(box.home)
     found = [*secret_places(box.data), *secret_places(box.state)]
-    told = errors.read_text() if errors.exists() else ""
+    complaints = errors.read_text() if errors.exists() else ""
     box.ours("uninstall", "--yes", "--purge")
     restored = files_of(box.home)
     codes = {str(step["name"]): step["rc"] for step in box.steps}
@@ -89,7 +92,7 @@ def _looked_at(box: Sandbox, client: Client, homes: tuple[Any, Any, Any], page: 
         box.requests(),
         box.spool.records,
         left,
-        told,
+        complaints,
         page,
         known,
         box.secret_logged,

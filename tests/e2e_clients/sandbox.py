@@ -217,6 +217,9 @@ def _brain(fake: Any) -> type:
             if end and decided["scenario"] == "sub" and not decided["calls"]:  # Gemini wants that
                 needed = (end.get("schema") or {}).get("required") or ["result"]
                 decided["calls"] = [(end, dict.fromkeys(needed, decided["say"]))]
+            for tool, arguments in decided["calls"]:
+                if tool["name"] == "task" and "subagent_type" in arguments:
+                    arguments["subagent_type"] = "general"  # as OpenCode calls it
             return decided
 
     return Brain
