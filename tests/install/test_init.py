@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -26,7 +27,7 @@ from session_memory.install.ours import find_ours
 from session_memory.install.plan import Wish, plan_init, plan_uninstall
 from session_memory.paths import find_paths
 from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.faults import OPERATIONS, Counter, CountingOs
+from session_memory.testing.faults import OPERATIONS, Counter, CountingOs, Stopped
 
 TOKEN = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 
@@ -323,6 +324,52 @@ def test_a_disk_that_fails_at_any_point_leaves_each_file_whole_and_a_rerun_ends_
         assert direct.uninstall().problems == ()
         assert machine.files() == before
     assert failures > 3
+
+
+class DyingOs(CountingOs):
+    """The `os` module of a process that dies at an operation: nothing of it is done any more."""
+
+    def __getattr__(self, name: str) -> Any:
+        real = super().__getattr__(name)
+        if name not in OPERATIONS:
+            return real
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            try:
+                return real(*arguments, **options)
+            except OSError as error:
+                raise (Stopped(name) if self._counter.failed else error) from None
+
+        return call
+
+
+@pytest.mark.parametrize("way", ["init", "uninstall"])
+def test_a_run_that_is_killed_anywhere_is_ended_by_the_next(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    machine.have("codex")
+    machine.write(".codex/config.toml", LIVED_IN["codex"][".codex/config.toml"])
+    before = machine.files()
+    direct = Directly(machine)
+    direct.init()
+    after = machine.files()
+    direct.uninstall()
+    deaths = 0
+    for nth in range(1, 100, 2):
+        if way == "uninstall":
+            direct.init()
+        counter = Counter(nth, OPERATIONS, stays=True)
+        with monkeypatch.context() as patch, contextlib.suppress(Stopped):
+            patch.setattr(files, "os", DyingOs(counter, errno.EIO))
+            direct.init() if way == "init" else direct.uninstall()
+        if not counter.failed:
+            break
+        deaths += 1
+        assert direct.init().problems == ()
+        assert machine.files() == after, nth
+        assert direct.uninstall().problems == ()
+        assert machine.files() == before, nth
+    assert deaths > 3
 
 
 def test_two_at_once_end_as_one(machine: Machine) -> None:
