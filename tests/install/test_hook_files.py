@@ -208,11 +208,13 @@ def test_windows_gets_a_command_file(tmp_path: Path) -> None:
     assert ours.hook("Stop", "claude") == f'"{tmp_path}{os.sep}session-memory-hook.cmd" Stop claude'
 
 
-def test_interpreters_in_a_cache_are_known(machine: Machine) -> None:
+def test_interpreters_in_a_cache_are_known() -> None:
     assert is_passing("/home/dev/.cache/uv/archive-v0/abc/bin/python")
+    assert is_passing("/home/dev/.local/pipx/.cache/0a1b/bin/python")
+    assert is_passing("/home/dev/.cache/pipx/0a1b/bin/python")
+    assert not is_passing("/home/dev/.local/pipx/venvs/session-memory/bin/python")
     assert not is_passing("/home/dev/.local/share/uv/tools/session-memory/bin/python")
     assert not is_passing(sys.executable)
-    assert machine.home.is_dir()
 
 
 def test_a_folder_of_our_name_in_the_project_is_not_run_for_us(machine: Machine) -> None:

@@ -104,8 +104,9 @@ def is_passing(python: str) -> bool:
 
 
 _CACHES = frozenset(
-    {"uv/archive-v0", "uv/environments-v2", "uv/builds-v0", "pipx/.cache", ".local/pipx/.cache"}
+    {"uv/archive-v0", "uv/environments-v2", "uv/builds-v0", "pipx/.cache", ".cache/pipx"}
 )
+"""Pairs of folders: of uv, and of pipx, whose lasting environments are in `pipx/venvs`."""
 
 
 def _isolation() -> str:
