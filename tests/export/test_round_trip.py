@@ -14,6 +14,7 @@ from tests.invariants.test_any_way_in import BUILT
 
 from session_memory.core.spool import SpoolRecord
 from session_memory.testing.claude_log import START, ClaudeLog
+from session_memory.testing.codex_log import CodexLog
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 
@@ -126,6 +127,21 @@ def test_genuine_logs_make_the_round_trip(
     assert taken["redactions"] == {}  # what was redacted once is clean
     assert difference(there.dump(), here.dump()) == []
     assert there.findings() == []
+
+
+def test_a_call_that_is_no_json_is_known_again(here: Workspace, there: Workspace) -> None:
+    log = CodexLog(5).header().turn().prompt("patch it")
+    patch = "*** Begin Patch\n+password and token, api_key\n*** End Patch\n"
+    log.item({"type": "custom_tool_call", "call_id": "c1", "name": "apply_patch", "input": patch})
+    log.answer("patched")
+    log.write(here.flavor_home("codex"))
+    here.sweep()
+    calls = [e.text or "" for e in here.events(log.thread) if e.kind == "tool_call"]
+    assert [text[:1] for text in calls] == ['"']  # redaction made a string of it
+    bring(there, export(here))
+    log.write(there.flavor_home("codex"))
+    there.sweep()
+    assert difference(there.dump(), here.dump()) == []
 
 
 def test_a_session_that_went_on_gets_only_what_is_new(here: Workspace, there: Workspace) -> None:

@@ -31,14 +31,15 @@ def likeness_of(event: SessionEvent) -> Likeness:
 
 
 class Drafting:
-    """The events of one session on their way in; equal ones are numbered in their order."""
+    """The events of one session on their way in."""
 
-    def __init__(self, flavor: str, redactor: Redactor, key: bytes, *, same_keys: bool) -> None:
-        self._flavor = flavor
+    def __init__(
+        self, external_id: str, redactor: Redactor, key: bytes, *, same_keys: bool
+    ) -> None:
         self._redactor = redactor
         self._key = key
         self._same_keys = same_keys
-        self._numbers: Counter[int] = Counter()
+        self._numbering = Numbering(key, external_id)
         self._turns: list[str] = []
 
     def draft(self, line: EventLine) -> EventDraft:
@@ -96,11 +97,29 @@ class Drafting:
         return imported_key(self._key, f"response {told}")
 
     def _fingerprint(self, line: EventLine, body: bytes) -> int:
-        """What reading the log would give, unless a secret or the time is missing."""
-        if line.at is None or MARK.search(body):
+        """What reading the log would give; made up where that cannot be known any more."""
+        if not line.exact:
             return imported_key(self._key, f"event {line.mark}")
+        return self._numbering.number(line, body)
+
+
+class Numbering:
+    """The fingerprints that the events of a session have in the logs, as far as texts can tell."""
+
+    def __init__(self, key: bytes, external_id: str) -> None:
+        self._key = key
+        self._place = external_id
+        self._numbers: Counter[int] = Counter()
+
+    def number(self, event: SessionEvent | EventLine, body: bytes) -> int:
+        """The fingerprint of the next event; equal ones are numbered in their order."""
         base = event_fingerprint(
-            self._key, kind=line.kind, at=line.at, body=body, call_id=line.call_id, place=""
+            self._key,
+            kind=event.kind,
+            at=event.at,
+            body=body,
+            call_id=event.call_id,
+            place=self._place,
         )
         number = self._numbers[base]
         self._numbers[base] += 1

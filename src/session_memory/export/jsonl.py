@@ -13,6 +13,7 @@ import msgspec
 
 from session_memory import __version__
 from session_memory.core.schema import Digest, Project, Session
+from session_memory.export.drafts import Numbering
 from session_memory.export.records import (
     FORMAT,
     KIND,
@@ -144,7 +145,9 @@ def _session_lines(
 def _event_lines(
     store: ExchangingStore, session: Session, origins: Origins, order: dict[int, int]
 ) -> Iterator[EventLine]:
+    numbering = Numbering(store.fingerprint_key, session.external_id)
     for event in store.events(session.id, texts=True):
+        body = (event.text or "").encode("utf-8", "replace")
         source, pos = event.source_ref or (0, 0)
         response = origins.responses.get(event.id)
         yield EventLine(
@@ -163,6 +166,7 @@ def _event_lines(
             command=event.command,
             response=None if response is None else to_hex(response),
             label=event.label,
+            exact=numbering.number(event, body) == event.fingerprint,
             text=event.text or "",
         )
 

@@ -97,6 +97,8 @@ class EventLine(msgspec.Struct, frozen=True, tag="event", tag_field="record", om
     command: str | None = None
     response: str | None = None
     label: str | None = None
+    exact: bool = False
+    """Whether the text is what the log says, to the byte: not redacted, cut or put together."""
     text: str = ""
 
 

@@ -131,7 +131,7 @@ class _Taking:
             self._taken.forgotten += 1
             return None
         drafting = Drafting(
-            told.flavor,
+            told.external_id,
             self._to.redactor,
             self._store.fingerprint_key,
             same_keys=self._same_keys,
