@@ -25,40 +25,34 @@ SHARE = 0.5
 QUOTES = 3
 
 Evidence = Callable[[], Iterable[Mined]]
-"""Reads the evidence from its start."""
-Owners = dict[int, tuple[str, str | None]]
-"""(flavour, repository) of every session that counts."""
+"""Reads the evidence from its start: it is gone through twice, so that it need not be kept."""
 
 
-class _Once(msgspec.Struct, frozen=True, gc=False):
-    """A pattern seen so far in one place only, as most are: kept small."""
-
-    mined: Mined
-    """Without its signals, which would keep the others of the session alive."""
-    signal: Signal
-
-
-class _Tally(msgspec.Struct, gc=False):
+class _Tally(msgspec.Struct):
     """What is known of one candidate so far."""
 
     type: SignalType
     locus: str
     about: str
     counts: dict[int, int]
-    """Occurrences by session."""
-    quotes: dict[str, list[Quote]]
-    tried: set[int] | None = None
+    tried: set[int]
     usd: float | None = None
     minutes: float = 0.0
     first: int | None = None
     last: int | None = None
-    merged: list[str] | None = None
+    quotes: dict[str, list[Quote]] = {}
+    merged: set[str] = set()
 
 
-Folded = dict[str, _Once | _Tally]
-"""By pattern."""
 Name = tuple[str, str, str]
 """(id, locus, about) under which a signal counts."""
+
+
+class _Names(msgspec.Struct, frozen=True):
+    """Which patterns count under another name, and which names are worth folding."""
+
+    renamed: dict[str, Name]
+    frequent: frozenset[str]
 
 
 def reaches(candidate: Candidate, bar: int) -> bool:
@@ -76,16 +70,26 @@ def cluster(
     that was decided on, keeps its name.
     """
     known = known or {}
-    owners: Owners = {}
-    folded = _fold(evidence(), owners)
-    _join(folded, _renamed(folded, known))
-    kept: list[Candidate] = []
-    for name, one in folded.items():
-        if _total(one) >= bar:
-            found = _candidate(name, _tally(one), owners)
-            if found.frequency and reaches(found, bar):
-                status = known.get(name, "candidate")
-                kept.append(msgspec.structs.replace(found, status=status))
+    names = _names(evidence(), bar, known)
+    sessions: dict[int, tuple[str, str | None]] = {}
+    tallies: dict[str, _Tally] = {}
+    for mined in evidence():
+        sessions.setdefault(mined.counts_as, (mined.flavor, mined.repo))
+        for signal in mined.signals:
+            renamed = names.renamed.get(signal.pattern)
+            name, locus, about = renamed or (signal.pattern, signal.locus, signal.about)
+            if name in names.frequent:
+                tally = tallies.get(name)
+                if tally is None:
+                    tally = _Tally(signal.type, locus, about, {}, set(), quotes={}, merged=set())
+                    tallies[name] = tally
+                _add(tally, mined, signal, name)
+    found = (_candidate(name, tally, sessions) for name, tally in tallies.items())
+    kept = [
+        msgspec.structs.replace(one, status=known.get(one.id, "candidate"))
+        for one in found
+        if one.frequency and reaches(one, bar)
+    ]
     return sorted(_without_checks(kept), key=lambda one: one.id)
 
 
@@ -98,78 +102,29 @@ def _without_checks(found: list[Candidate]) -> Iterator[Candidate]:
             yield one
 
 
-def _fold(evidence: Iterable[Mined], owners: Owners) -> Folded:
-    """Every pattern with what all sessions say of it; one pass, since reading takes longest."""
-    folded: Folded = {}
+def _names(evidence: Iterable[Mined], bar: int, known: Mapping[str, PatternStatus]) -> _Names:
+    counts: Counter[str] = Counter()
+    joinable: dict[str, Signal] = {}  # what may count under another name
     for mined in evidence:
-        if mined.counts_as not in owners:
-            owners[mined.counts_as] = (mined.flavor, mined.repo)
-        bare: Mined | None = None
         for signal in mined.signals:
-            name = signal.pattern
-            known = folded.get(name)
-            if known is None:
-                bare = bare or msgspec.structs.replace(mined, signals=())
-                folded[name] = _Once(bare, signal)
-                continue
-            if isinstance(known, _Once):
-                folded[name] = known = _tally(known)
-            _add(known, mined, signal)
-    return folded
-
-
-def _total(one: _Once | _Tally) -> int:
-    return one.signal.count if isinstance(one, _Once) else sum(one.counts.values())
-
-
-def _tally(one: _Once | _Tally) -> _Tally:
-    if isinstance(one, _Tally):
-        return one
-    tally = _Tally(one.signal.type, one.signal.locus, one.signal.about, {}, {})
-    _add(tally, one.mined, one.signal)
-    return tally
-
-
-def _renamed(folded: Folded, known: Mapping[str, PatternStatus]) -> dict[str, Name]:
-    """Patterns that count under another name, since they are near duplicates of it."""
-    joinable: list[tuple[str, SignalType, str, str]] = []
-    ids: dict[SignalType, dict[str, str]] = {"recurring_error": {}, "user_correction": {}}
-    for name, one in folded.items():
-        shown = one.signal if isinstance(one, _Once) else one
-        if shown.about or shown.type in ids:
-            joinable.append((name, shown.type, shown.locus, shown.about))
-        if shown.type in ids:
-            ids[shown.type][shown.locus] = name
-    errors = _chosen(_templates(ids["recurring_error"]), ids["recurring_error"], known)
-    corrections = _chosen(alike(ids["user_correction"]), ids["user_correction"], known)
+            counts[signal.pattern] += signal.count
+            if signal.about or signal.type in ("recurring_error", "user_correction"):
+                joinable.setdefault(signal.pattern, signal)
+    loci: dict[SignalType, set[str]] = {}
+    for signal in joinable.values():
+        loci.setdefault(signal.type, set()).add(signal.locus)
+    errors = _chosen("recurring_error", _templates(loci.get("recurring_error", ())), known)
+    corrections = _chosen("user_correction", alike(loci.get("user_correction", ())), known)
     renamed: dict[str, Name] = {}
-    for name, kind, old, cured in joinable:
-        chosen = corrections if kind == "user_correction" else errors
-        locus = old if cured else chosen.get(old, old)
-        about = errors.get(cured, cured)
-        if locus != old or about != cured:
-            renamed[name] = (pattern_id(kind, locus, about), locus, about)
-    return renamed
-
-
-def _join(folded: Folded, renamed: Mapping[str, Name]) -> None:
-    """Move what counts under another name there."""
-    for old, (name, locus, about) in renamed.items():
-        one = folded.pop(old)
-        known = folded.get(name)
-        if known is None:
-            shown = one.signal if isinstance(one, _Once) else one
-            known = _Tally(shown.type, locus, about, {}, {})
-        folded[name] = target = _tally(known)
-        if isinstance(one, _Once):
-            _add(target, one.mined, one.signal)
-            counted = one.signal.count
-        else:
-            _add_all(target, one)
-            counted = any(one.counts.values())
-        if counted:
-            target.merged = target.merged or []
-            target.merged.append(old)
+    for pattern, signal in joinable.items():
+        chosen = corrections if signal.type == "user_correction" else errors
+        locus = signal.locus if signal.about else chosen.get(signal.locus, signal.locus)
+        about = errors.get(signal.about, signal.about)
+        if (locus, about) != (signal.locus, signal.about):
+            renamed[pattern] = name = (pattern_id(signal.type, locus, about), locus, about)
+            counts[name[0]] += counts[pattern]  # it brings its occurrences along
+    frequent = frozenset(name for name, count in counts.items() if count >= bar)
+    return _Names(renamed, frequent)
 
 
 def _templates(errors: Iterable[str]) -> list[list[str]]:
@@ -177,12 +132,12 @@ def _templates(errors: Iterable[str]) -> list[list[str]]:
 
 
 def _chosen(
-    groups: list[list[str]], ids: Mapping[str, str], known: Mapping[str, PatternStatus]
+    signal_type: SignalType, groups: list[list[str]], known: Mapping[str, PatternStatus]
 ) -> dict[str, str]:
     """Locus to the one it is counted under, for those that have near duplicates."""
 
     def precedence(locus: str) -> tuple[bool, bool, str]:
-        status = known.get(ids[locus])
+        status = known.get(pattern_id(signal_type, locus))
         return status in (None, "candidate"), status is None, locus
 
     chosen: dict[str, str] = {}
@@ -192,46 +147,28 @@ def _chosen(
     return chosen
 
 
-def _add(tally: _Tally, mined: Mined, signal: Signal) -> None:
-    owner, count = mined.counts_as, signal.count
-    tally.counts[owner] = tally.counts.get(owner, 0) + count
+def _add(tally: _Tally, mined: Mined, signal: Signal, name: str) -> None:
+    owner = mined.counts_as
+    tally.counts[owner] = tally.counts.get(owner, 0) + signal.count
     if signal.tried:
-        tally.tried = tally.tried or set()
         tally.tried.add(owner)
-    if not count:
+    if not signal.count:
         return
+    if signal.pattern != name:
+        tally.merged.add(signal.pattern)
     if signal.usd is not None:
         tally.usd = (tally.usd or 0.0) + signal.usd
     tally.minutes += signal.minutes
     at = signal.at if signal.at is not None else mined.at
-    _seen(tally, at, at)
+    if at is not None:
+        tally.first = at if tally.first is None else min(tally.first, at)
+        tally.last = at if tally.last is None else max(tally.last, at)
     if signal.quote:
         quotes = tally.quotes.setdefault(mined.flavor, [])
         if len(quotes) < QUOTES or (at or 0) >= (quotes[-1].at or 0):  # most come newest first
             quotes.append(Quote(mined.external_id, mined.flavor, signal.seq, signal.quote, at))
             quotes.sort(key=_newest)
             del quotes[QUOTES:]
-
-
-def _add_all(tally: _Tally, other: _Tally) -> None:
-    for owner, count in other.counts.items():
-        tally.counts[owner] = tally.counts.get(owner, 0) + count
-    if other.tried:
-        tally.tried = (tally.tried or set()) | other.tried
-    if other.usd is not None:
-        tally.usd = (tally.usd or 0.0) + other.usd
-    tally.minutes += other.minutes
-    _seen(tally, other.first, other.last)
-    for flavor, quotes in other.quotes.items():
-        both = [*tally.quotes.get(flavor, ()), *quotes]
-        tally.quotes[flavor] = sorted(both, key=_newest)[:QUOTES]
-
-
-def _seen(tally: _Tally, first: int | None, last: int | None) -> None:
-    if first is not None and (tally.first is None or first < tally.first):
-        tally.first = first
-    if last is not None and (tally.last is None or last > tally.last):
-        tally.last = last
 
 
 def _newest(quote: Quote) -> tuple[int, str, str]:
@@ -248,10 +185,12 @@ def _best(quotes: Mapping[str, list[Quote]]) -> Iterator[Quote]:
                 yield quotes[flavor][place]
 
 
-def _candidate(name: str, tally: _Tally, owners: Owners) -> Candidate:
+def _candidate(
+    name: str, tally: _Tally, sessions: Mapping[int, tuple[str, str | None]]
+) -> Candidate:
     counts = {owner: count for owner, count in tally.counts.items() if count}
-    flavors = Counter(owners[owner][0] for owner in counts)
-    repos = Counter(repo for owner in counts if (repo := owners[owner][1]))
+    flavors = Counter(sessions[owner][0] for owner in counts)
+    repos = Counter(repo for owner in counts if (repo := sessions[owner][1]))
     return Candidate(
         id=name,
         kind=kind_of(tally.type),
@@ -268,8 +207,8 @@ def _candidate(name: str, tally: _Tally, owners: Owners) -> Candidate:
         minutes=round(tally.minutes, 2),
         first_seen=tally.first,
         last_seen=tally.last,
-        tried=len(tally.tried or ()),
+        tried=len(tally.tried),
         value=0.0,
         quotes=tuple(_best(tally.quotes))[:QUOTES],
-        merged=tuple(sorted(tally.merged or ())),
+        merged=tuple(sorted(tally.merged)),
     )

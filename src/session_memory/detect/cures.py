@@ -69,9 +69,11 @@ def _attempt(runs: tuple[CommandRun, ...], at: int, locus: str) -> tuple[Command
 
 def _instead(failed: str, other: str) -> bool:
     """Whether a command is the failed one said differently: `python x.py`, then `python3 x.py`."""
-    one, two = set(failed.split()[1:]), set(other.split()[1:])
-    common = len(one & two)
-    return common > 0 and (common * 2 >= max(len(one), len(two)) or one <= two or two <= one)
+    one, words = set(failed.split()[1:]), other.split()[1:]
+    if one.isdisjoint(words):
+        return False
+    two = set(words)
+    return len(one & two) * 2 >= max(len(one), len(two)) or one <= two or two <= one
 
 
 def settled_by_edits(digest: Digest) -> frozenset[int]:

@@ -23,9 +23,12 @@ _FOUND_NOTHING = re.compile(
     r"|(?:Get-\w+|Select-String|Resolve-Path)\b.*cannot find path"
     r"|(?:error: )?(?:file|path|directory) does not exist"
     r"|fatal: (?:ambiguous argument|bad revision|invalid object name|needed a single revision"
-    r"|path .* (?:does not exist|exists on disk, but not in))",
+    r"|path .* does not exist)",
     re.I,
 )
+# Most errors have none of these words, and are then spared the pattern.
+_HINTS = ("no such file", "cannot", "can't read", "a directory", "does not exist", "fatal: ")
+_SHORT = 20
 _SAYS_NOTHING = re.compile(r"\W*(?:unknown |an )?(?:errors?|failed|failure)\W*$", re.I)
 
 
@@ -41,4 +44,7 @@ def _is_one_of(step: str, names: tuple[str, ...]) -> bool:
 
 def is_ordinary_error(text: str) -> bool:
     """Whether an error tells only that something looked for is not there, or nothing at all."""
-    return bool(_FOUND_NOTHING.match(text) or _SAYS_NOTHING.match(text))
+    if len(text) < _SHORT and _SAYS_NOTHING.match(text):
+        return True
+    hinted = any(map(text.lower().__contains__, _HINTS))
+    return hinted and _FOUND_NOTHING.match(text) is not None
