@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-locks
 JOBS ?= auto
 
-.PHONY: run test torture check bench bench-redact bench-recall bench-peers docs lock clean model-clients mcp-inspector
+.PHONY: run test torture check bench bench-redact bench-recall bench-peers docs lock clean model-clients mcp-inspector e2e-clients
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(STAMP)

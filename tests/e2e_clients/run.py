@@ -24,6 +24,9 @@ from tests.e2e_clients.clients import CLIENTS, Client
 from tests.e2e_clients.sandbox import SHARED, Sandbox
 from tests.e2e_clients.seen import Page, asked, files_of, page_of, results, secret_places, stored
 
+from session_memory.core.spool import SpoolRecord, Unreadable, decode, plan_imports
+from session_memory.worker.served import read_served
+
 FOLDER = packages.ROOT / ".cache" / "e2e"
 """Not under the system's temporary folder: Codex declines to put its helpers there."""
 
@@ -61,8 +64,18 @@ def _sessions(box: Sandbox, client: Client) -> Page:
     return page
 
 
-def _spooled(box: Sandbox) -> list[str]:
-    return [path.name for path in (box.state / "spool").glob("*.json")]
+def _spooled(box: Sandbox) -> list[Path]:
+    return sorted((box.state / "spool").glob("*.json"))
+
+
+def _due(box: Sandbox) -> list[str]:
+    """Records the worker should have taken; a turn that followed soon on another may wait."""
+    records = [decode(path.read_bytes()) for path in _spooled(box)]
+    damaged = [str(record) for record in records if isinstance(record, Unreadable)]
+    whole = [record for record in records if isinstance(record, SpoolRecord)]
+    plan = plan_imports(whole, read_served(box.state), int(time.time() * 1000))
+    late = [*plan.notes, *(request.key for request in plan.due)]
+    return [*damaged, *map(str, late)]
 
 
 def _is_logged(box: Sandbox) -> bool:
@@ -74,9 +87,9 @@ def _is_logged(box: Sandbox) -> bool:
 def _looked_at(box: Sandbox, client: Client, homes: tuple[Any, Any, Any], page: Page) -> Seen:
     """What there is to see afterwards, then the end."""
     running = box.settle()
-    told = box.ours_json("worker", "run") if _spooled(box) else {}
-    # A turn of a session that was imported less than ten minutes ago waits, and is not lost.
-    left = [] if told.get("waiting") else _spooled(box)
+    if _spooled(box):
+        box.ours("worker", "run")
+    left = _due(box)
     errors = box.state / "hook-errors.log"
     known = stored(box)
     used = files_of(box.home)
