@@ -55,7 +55,7 @@ def test_what_an_entry_was_about_is_told_without_its_wrapping() -> None:
     ],
 )
 def test_statements_name_files_commands_symbols_and_errors(text: str, found: list[Topic]) -> None:
-    assert topics_of(text) == found
+    assert list(topics_of(text)) == found
 
 
 def test_a_path_is_short_wherever_the_project_lies() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal, cast
 
 import msgspec
@@ -84,6 +85,7 @@ def list_of(value: Value) -> tuple[str, ...]:
     return ((value,) if value else ()) if isinstance(value, str) else value
 
 
+@lru_cache(maxsize=1 << 14)
 def slug(title: str) -> str:
     """A file name for a title, fit for every file system."""
     words = "-".join(re.findall(r"[^\W_]+", title.casefold()))
@@ -143,6 +145,7 @@ def marks(line: str) -> frozenset[str]:
     return frozenset(found[1].split(",")) if found else frozenset()
 
 
+@lru_cache(maxsize=4096)
 def entry_marks(body: str) -> frozenset[str]:
     """Keys of all entries an article comes from."""
     return frozenset(key for line in body.splitlines() for key in marks(line))

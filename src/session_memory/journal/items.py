@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -97,8 +98,9 @@ def is_error(text: str) -> bool:
     return _SEEN.match(text) is not None
 
 
-def topics_of(text: str) -> list[Topic]:
-    """The things a statement names, each once."""
+@lru_cache(maxsize=1 << 16)
+def topics_of(text: str) -> tuple[Topic, ...]:
+    """The things a statement names, each once; every compile looks at all statements again."""
     found = [Topic("file", short_path(match[0])) for match in _FILE.finditer(text)]
     for match in _CODE.finditer(text):
         code = one_line(match[1])
@@ -114,7 +116,7 @@ def topics_of(text: str) -> list[Topic]:
         words = [word for word in template.split() if word.isalpha()]
         if len(words) >= _LEAST_ERROR_WORDS:
             found.append(Topic("error", template))
-    return list(dict.fromkeys(topic for topic in found if not _EVERYWHERE.fullmatch(topic.name)))
+    return tuple(dict.fromkeys(topic for topic in found if not _EVERYWHERE.fullmatch(topic.name)))
 
 
 def short_path(spelled: str) -> str:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 _FENCE = re.compile(r"^(?P<mark>`{3,}|~{3,})[^\n]*\n.*?(?:^(?P=mark)[^\n]*$|\Z)", re.M | re.S)
 _SPAN = re.compile(r"(?P<ticks>`+)(?!`).+?(?<!`)(?P=ticks)(?!`)", re.S)
 _LINK = re.compile(r"\[\[([^\[\]|#\n]+)(#[^\[\]|\n]*)?(\|[^\[\]\n]*)?\]\]")
 
 
-def targets(text: str) -> list[str]:
+@lru_cache(maxsize=4096)
+def targets(text: str) -> tuple[str, ...]:
     """What a text links to, in order and each once; code is not looked into."""
-    plain = _SPAN.sub(" ", _FENCE.sub("\n", text))
-    return list(dict.fromkeys(normal(found[1]) for found in _LINK.finditer(plain)))
+    plain = _SPAN.sub(" ", _FENCE.sub("\n", text)) if "`" in text or "~~~" in text else text
+    return tuple(dict.fromkeys(normal(found[1]) for found in _LINK.finditer(plain)))
 
 
 def normal(target: str) -> str:
