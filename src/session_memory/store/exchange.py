@@ -12,7 +12,7 @@ from session_memory.core.schema import Digest
 from session_memory.store.port import Store
 from session_memory.store.values import UsageDraft
 
-_CHECK_BITS = 16
+_CHECK_BITS = 20
 
 
 def imported_key(key: bytes, told: str) -> int:
@@ -22,7 +22,7 @@ def imported_key(key: bytes, told: str) -> int:
 
 
 def is_imported(key: bytes, number: int) -> bool:
-    """Whether `imported_key` made a number; of all others one in 65 536 looks so too."""
+    """Whether `imported_key` made a number; of all others one in a million looks so too."""
     upper, check = number >> _CHECK_BITS, number & ((1 << _CHECK_BITS) - 1)
     return _check(key, upper) == check
 
