@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line
+from session_memory.cli.review_draft import draft
 from session_memory.cli.review_sync import sync
 from session_memory.core.catalog import Catalog, Proposal, Retirement, Status
 from session_memory.errors import EXIT_WARNINGS, Ambiguous, NotFound, UsageError
@@ -21,14 +22,7 @@ if TYPE_CHECKING:
     from session_memory.curate.wording import Clean
 
 INPUT_LIMIT = 64 * 1024 * 1024
-STATUSES: tuple[Status, ...] = (
-    "candidate",
-    "provisional",
-    "approved",
-    "rejected",
-    "retired",
-    "superseded",
-)
+STATUSES: tuple[Status, ...] = get_args(Status)
 Decide = Callable[[Catalog], "Sequence[Reviewed]"]
 
 _by = click.option("--by", metavar="NAME", help="Who decides; the user's name if not given.")
@@ -39,8 +33,7 @@ _dry = click.option("--dry-run", is_flag=True, help="Show the outcome, write not
 def command() -> None:
     """Decide which patterns enter the catalog.
 
-    A yes leads to `approved` or, on thin evidence, to `provisional`; [curate.gate] says which.
-    Nothing is given to agents that was not approved here.
+    A yes leads to `approved`, or on thin evidence to `provisional`; agents get what is approved.
 
     \b
     Examples:
@@ -257,6 +250,7 @@ def propose(app: App, file: Any, dry_run: bool) -> None:
     _carry_out(app, decide, dry_run)
 
 
+command.add_command(draft)
 command.add_command(sync)
 
 
