@@ -156,6 +156,14 @@ def test_a_signal_ends_the_daemon_cleanly(daemon: Daemon) -> None:
     assert "exit_reason=signal_sigterm" in daemon.process.stderr.read()
 
 
+def test_a_port_that_is_taken_is_refused(daemon: Daemon, tmp_path: Path) -> None:
+    options = ["--http", "--port", str(daemon.port), "--token-file", str(tmp_path / "token")]
+    done = subprocess.run([*COMMAND, *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 8
+    assert f"cannot listen on port {daemon.port}" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_token_of_our_own_is_made_once_and_private(tmp_path: Path) -> None:
     own = token_file(tmp_path / "state")
     first = token_of(own, make=True)

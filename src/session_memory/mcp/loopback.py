@@ -11,7 +11,6 @@ import ipaddress
 import os
 import secrets
 import signal
-import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from functools import partial
 from pathlib import Path
@@ -174,28 +173,32 @@ def serve_http(runtime: Runtime, listen: Listen, log: Callable[[str], None]) -> 
         raise ConfigError(
             "HTTP needs the official MCP SDK", hint="pip install 'session-memory[http]'"
         ) from None
-    family = socket.AF_INET6 if ":" in listen.host else socket.AF_INET
-    ended: list[str] = []
-
-    def stop(number: int, _frame: object) -> None:
-        ended.append(f"signal_{signal.Signals(number).name.lower()}")
-
-    with socket.socket(family, socket.SOCK_STREAM) as listener:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((loopback(listen.host), listen.port))
+    quiet: Json = {"log_config": None, "access_log": False, "server_header": False}
+    try:
+        listener = uvicorn.Config(app, loopback(listen.host), listen.port, **quiet).bind_socket()
+    except SystemExit:  # what uvicorn makes of an address that is taken
+        raise Refused(f"cannot listen on port {listen.port}", hint="try another --port") from None
+    with listener:
         listener.listen()  # who reads the line below may call at once
         bound = Listen(listen.host, listener.getsockname()[1], listen.token)
-        # uvicorn ends at a signal, and raises it again for whoever had it before: for us.
+        daemon = uvicorn.Server(uvicorn.Config(guarded(app, bound), **quiet))
+        ended: list[str] = []
+
+        def stop(number: int, _frame: object) -> None:
+            # Ours while uvicorn starts; later it takes the signal, and raises it again at its end.
+            ended.append(f"signal_{signal.Signals(number).name.lower()}")
+            daemon.should_exit = True
+
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)
         runtime.enter()
-        host = f"[{bound.host}]" if ":" in bound.host else bound.host
-        log(f"listening on http://{host}:{bound.port}/mcp")
-        settings = uvicorn.Config(
-            guarded(app, bound), log_config=None, access_log=False, server_header=False
-        )
+        log(f"listening on http://{_shown(bound.host)}:{bound.port}/mcp")
         try:
-            uvicorn.Server(settings).run(sockets=[listener])
+            daemon.run(sockets=[listener])
         finally:
             runtime.close()
     return ended[0] if ended else "stopped"
+
+
+def _shown(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
