@@ -11,6 +11,7 @@ import pytest
 from tests.export.moving import bring, export, run, told
 from tests.invariants.broken import everything_stored
 
+from session_memory.store.lock import exclusive
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.faults import failing_disk
 from session_memory.testing.samples import write_samples
@@ -175,6 +176,15 @@ def test_a_dry_run_writes_nothing_and_says_what_is_new(there: Workspace, path: P
     done = bring(there, path)
     for key in ("new", "events", "known", "grown"):
         assert wanted[key] == again[key] == done[key]
+
+
+@pytest.mark.parametrize("verb", ["export", "import"])
+def test_a_running_sweep_is_waited_for(here: Workspace, path: Path, verb: str) -> None:
+    with exclusive(str(here.store_directory / "sweep.lock"), "a sweep"):
+        target = here.root / "second" if verb == "export" else path
+        code, _, err = run(here, verb, str(target))
+    assert (code, "a sweep is already running" in err) == (6, True)
+    assert not (here.root / "second").exists()
 
 
 def test_an_export_overwrites_nothing(here: Workspace, path: Path) -> None:

@@ -10,7 +10,7 @@ import click
 from session_memory import audit
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, safe
-from session_memory.cli.stores import reading
+from session_memory.cli.stores import alone
 from session_memory.cli.times import Moment, to_ms
 from session_memory.core.schema import Session
 from session_memory.errors import NotFound, UsageError
@@ -50,7 +50,8 @@ def command(app: App, target: Path, form: str, dry_run: bool, **asked: str | Non
       session-memory export --format markdown --session 1f6a2c session.md
     """
     target = target.absolute()
-    with reading(app) as store:
+    # A sweep in between could add to a session whose first lines are written already.
+    with alone(app, "a sweep") as store:
         chosen = _choose(store, app, asked)
         if not chosen:
             raise NotFound("no session fits", hint="`session-memory sessions` lists them")
