@@ -20,10 +20,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.bench.corpora import SHARED
+
 from session_memory.store.port import SessionQuery, Store, TextFilter
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
-from tests.bench.corpora import SHARED
 
 DEPTH = 200
 _EVIDENCE = re.compile(r"D(\d+):(\d+)")
@@ -93,8 +94,8 @@ def _gold(evidence: Iterable[object]) -> Iterable[str]:
             yield f"D{int(session)}:{int(turn)}"
 
 
-def fill(space: Workspace, talks: Sequence[Dialogue]) -> dict[str, tuple[str, str]]:
-    """Write and sweep the dialogues; returns (conversation, turn) of every stored text's id."""
+def fill(space: Workspace, talks: Sequence[Dialogue]) -> None:
+    """Write and sweep the dialogues: one person prompts, the other answers."""
     for number, talk in enumerate(talks):
         for place, turns in enumerate(talk.sessions):
             log = ClaudeLog(seed=1000 * number + place, cwd=f"/talks/{talk.name}")
@@ -102,7 +103,6 @@ def fill(space: Workspace, talks: Sequence[Dialogue]) -> dict[str, tuple[str, st
                 _ = log.prompt(text) if first else log.say(text)
             space.write(log)
     space.sweep()
-    return {}
 
 
 def evaluate(store: Store, talk: Dialogue) -> list[Score]:

@@ -57,7 +57,9 @@ def test_a_second_sweep_changes_nothing_and_growth_is_observed(space: Workspace)
     log.prompt("Now port the viewer module the same way, please")
     space.write(log)
     space.sweep()
-    assert "Now port the viewer module the same way, please" in [one.text for one in observed(space)]
+    assert "Now port the viewer module the same way, please" in [
+        one.text for one in observed(space)
+    ]
 
 
 def test_observations_are_the_same_whatever_way_the_log_came_in(tmp_path: Path) -> None:
