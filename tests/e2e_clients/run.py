@@ -22,7 +22,17 @@ from tests.e2e_clients import packages, scripts
 from tests.e2e_clients.checks import CHECKS, Seen, verdicts
 from tests.e2e_clients.clients import CLIENTS, Client
 from tests.e2e_clients.sandbox import SHARED, Sandbox
-from tests.e2e_clients.seen import Page, asked, files_of, page_of, results, secret_places, stored
+from tests.e2e_clients.seen import (
+    Page,
+    answers,
+    asked,
+    channel,
+    files_of,
+    page_of,
+    results,
+    secret_places,
+    stored,
+)
 
 from session_memory.core.spool import SpoolRecord, Unreadable, decode, plan_imports
 from session_memory.worker.served import read_served
@@ -145,11 +155,12 @@ def inside(cache: Path, names: list[str]) -> int:
         report["clients"][name] = {
             "version": packages.version(cache, name),
             "checks": verdicts(seen),
-            "model_saw": results(rounds[-1]) if rounds else [],
+            "model_saw": answers(results(rounds[-1])) if rounds else [],
             "events": sorted({str(record["event"]) for record in seen.records}),
         }
         (FOLDER / "last.json").write_text(json.dumps(report, indent=1))
     print(table(report))
+    print(answers_table(report))
     failed = "FAIL" in json.dumps([one["checks"] for one in report["clients"].values()])
     return 1 if failed else 0
 
@@ -167,6 +178,16 @@ def table(report: dict[str, Any]) -> str:
         for check, verdict in one["checks"].items():
             if verdict != "ok":
                 lines.append(f"- {name}, {check}: {verdict[:600]}")
+    return "\n".join(lines)
+
+
+def answers_table(report: dict[str, Any]) -> str:
+    """What each model was shown of our answers, in Markdown."""
+    lines = ["| client | version | tool | its model saw | characters |", "|---|---|---|---|---|"]
+    for name, one in report["clients"].items():
+        for tool, text in zip(scripts.CALLED, one["model_saw"], strict=False):
+            cells = (name, one["version"], f"`{tool}`", channel(text), f"{len(text):,}")
+            lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -109,6 +109,18 @@ def results(request: dict[str, Any]) -> list[str]:
     return found
 
 
+def answers(texts: list[str]) -> list[str]:
+    """Those results that are answers of our tools: some clients look a tool up before a call."""
+    marks = ('"items":[', '"project":{', "Project not found")
+    return [text for text in texts if any(mark in text for mark in marks)]
+
+
+def channel(text: str) -> str:
+    """Which part of an answer of ours a client has shown: our text says the tool's name first."""
+    said, structured = "session-memory mem_" in text, "<<<memory " not in text
+    return ("both" if structured else "text") if said else "structured"
+
+
 class Page(NamedTuple):
     """What a session that starts now would be given."""
 
