@@ -386,7 +386,7 @@ OPENCODE = Client(
         ),
     ),
     hooks=frozenset({"session_created", "session_idle"}),
-    lacks={"compacted": "`opencode run` takes no /compact"},
+    lacks={"compacted": "`opencode run` has no command for it"},
 )
 
 # pi
@@ -407,15 +407,22 @@ def _pi_files(box: Sandbox) -> None:
         "baseUrl": f"{box.base}/v1",
         "api": "openai-completions",
         "apiKey": "dummy",
-        "models": [model],
+        "models": [model, {**model, "id": "fake-small", "contextWindow": 2500}],
     }
+    compaction = {"enabled": True, "reserveTokens": 500, "keepRecentTokens": 100}
+    box.write(".pi/agent/settings.json", {"compaction": compaction})
     box.write(".pi/agent/models.json", {"providers": {"fake": provider}})
     box.environ |= {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}
 
 
 def _pi(box: Sandbox, prompt: str, more: list[str]) -> list[str]:
-    model = ["--provider", "fake", "--model", "fake-model", "--mode", "json"]
-    return ["-p", *model, *more, prompt]
+    return ["-p", "--provider", "fake", "--model", "fake-model", "--mode", "json", *more, prompt]
+
+
+def _pi_small(box: Sandbox, prompt: str) -> list[str]:
+    """The same with a window that the session does not fit into."""
+    words = _pi(box, prompt, ["--continue"])
+    return ["fake-small" if word == "fake-model" else word for word in words]
 
 
 PI = Client(
@@ -425,12 +432,12 @@ PI = Client(
     (
         Step("work", lambda box, _: _pi(box, box.prompt("work", WORK), [])),
         Step("resume", lambda box, _: _pi(box, box.prompt("resume", AGAIN), ["--continue"])),
+        Step("compact", lambda box, _: _pi_small(box, box.prompt("hello", "in a small window"))),
         Step("recall", lambda box, _: _pi(box, box.prompt("hello", RECALL), [])),
     ),
-    hooks=frozenset({"session_start", "agent_end", "session_end"}),
+    hooks=frozenset({"session_start", "agent_end", "pre_compact", "session_end"}),
     lacks={
         "sub-agent": "pi has none",
-        "compacted": "`pi -p` takes no /compact",
         "mcp listed": "pi has no MCP",
         "mcp called": "pi has no MCP",
     },

@@ -215,8 +215,7 @@ def _brain(fake: Any) -> type:
             decided: dict[str, Any] = super().decide(kind, body, asked)
             end = fake.tools_of(kind, body).get("complete_task")
             if end and decided["scenario"] == "sub" and not decided["calls"]:  # Gemini wants that
-                needed = (end.get("schema") or {}).get("required") or ["result"]
-                decided["calls"] = [(end, dict.fromkeys(needed, decided["say"]))]
+                decided["calls"] = [(end, {"result": {"response": decided["say"]}})]
             for tool, arguments in decided["calls"]:
                 if tool["name"] == "task" and "subagent_type" in arguments:
                     arguments["subagent_type"] = "general"  # as OpenCode calls it
