@@ -9,7 +9,6 @@ import msgspec
 
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.store.port import Finding, ObservationQuery
-from session_memory.store.sqlite.closures import note_mismatch
 from session_memory.store.sqlite.connection import Database, rows, value
 
 ROW_BYTES = 160
@@ -60,6 +59,8 @@ def save(db: Database, session_id: int, found: Iterable[Observation]) -> None:
         " 0) FROM observation WHERE session_id = ?1) WHERE id = ?1",
         (session_id, ROW_BYTES),
     )
+    from session_memory.store.sqlite.closures import note_mismatch  # not needed by most sweeps
+
     note_mismatch(db, session_id)
 
 

@@ -34,8 +34,7 @@ from session_memory.store.port import (
     UsageRow,
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
-from session_memory.store.sqlite import aging, check, dump, observations, reading, searching, usage
-from session_memory.store.sqlite.closures import SqliteClosures, SqliteSyncs
+from session_memory.store.sqlite import aging, observations, reading, usage
 from session_memory.store.sqlite.connection import (
     DISK_ERRORS,
     Database,
@@ -49,20 +48,12 @@ from session_memory.store.sqlite.connection import (
     schema_version,
     value,
 )
-from session_memory.store.sqlite.effects import SqliteEffects
-from session_memory.store.sqlite.exchange import SqliteExchange
+from session_memory.store.sqlite.faces import DATABASE, Faces
 from session_memory.store.sqlite.forget_face import ForgetFace
-from session_memory.store.sqlite.jobs import SqliteJobs
-from session_memory.store.sqlite.live import SqliteLive
-from session_memory.store.sqlite.memories import SqliteMemories
-from session_memory.store.sqlite.patterns import SqlitePatterns
-from session_memory.store.sqlite.scopes import SqliteScopes
-from session_memory.store.sqlite.spend import SqliteSpend
 
 if TYPE_CHECKING:
     from session_memory.store.sqlite.writer import SqliteWriter
 
-DATABASE = "store.db"
 SEGMENTS = "segments"
 
 
@@ -94,7 +85,7 @@ def open_store(
     return SqliteStore(connection, directory, now_ms)
 
 
-class SqliteStore(ForgetFace):
+class SqliteStore(Faces, ForgetFace):
     """See store.port.Store."""
 
     def __init__(self, connection: Database, directory: str, now_ms: int) -> None:
@@ -103,16 +94,6 @@ class SqliteStore(ForgetFace):
         self._now = now_ms
         self.segments = DirectorySegments(os.path.join(directory, SEGMENTS))
         self._reader = SegmentReader(self.segments)
-        self.jobs = SqliteJobs(connection)
-        self.live = SqliteLive(connection)
-        self.effects = SqliteEffects(connection)
-        self.exchange = SqliteExchange(connection)
-        self.scopes = SqliteScopes(connection)
-        self.closures = SqliteClosures(connection)
-        self.syncs = SqliteSyncs(connection)
-        self.memories = SqliteMemories(connection)
-        self.patterns = SqlitePatterns(connection)
-        self.spend = SqliteSpend(connection, os.path.join(directory, DATABASE))
         self.fingerprint_key = self._key("fingerprint_key")
         self.tag_key = self._key("tag_key")
 
@@ -307,6 +288,8 @@ class SqliteStore(ForgetFace):
         self, query: str, limit: int = 20, where: TextFilter | None = None
     ) -> list[tuple[int, float]]:
         """See store.port.Store."""
+        from session_memory.store.sqlite import searching
+
         return searching.search(self._db, query, limit, where)
 
     # aging
@@ -347,6 +330,8 @@ class SqliteStore(ForgetFace):
 
     def fsck(self) -> list[Finding]:
         """See store.port.Store."""
+        from session_memory.store.sqlite import check
+
         return check.fsck(self._db, self.segments)
 
     def repair(self, layer: str, *, dry_run: bool) -> list[Repaired]:
@@ -373,6 +358,8 @@ class SqliteStore(ForgetFace):
 
     def dump(self) -> Iterator[dict[str, Any]]:
         """See store.port.Store."""
+        from session_memory.store.sqlite import dump
+
         return dump.dump(self._db, self._reader)
 
     def backup(self, target: str) -> int:
