@@ -51,7 +51,7 @@ def context(ran: Ran) -> str:
     return inner["additionalContext"]
 
 
-@pytest.mark.parametrize("client", ["claude", "codex", "qwen", "gemini"])
+@pytest.mark.parametrize("client", ["claude", "codex", "qwen", "gemini", "pi"])
 def test_a_session_is_given_its_projects_memory_and_the_date(tmp_path: Path, client: str) -> None:
     root = project(tmp_path)
     write_page(root, sections=[{"id": "p1", "text": "Use ruff: né", "trial": None}])
@@ -111,11 +111,19 @@ def test_copilot_reads_context_from_the_top_of_the_answer(tmp_path: Path) -> Non
     assert told["additionalContext"].endswith(TEXT.rstrip())
 
 
-@pytest.mark.parametrize("client", ["unknown", "pi"])
-def test_clients_that_take_nothing_are_given_nothing(tmp_path: Path, client: str) -> None:
+def test_opencode_is_told_where_its_session_is_made(tmp_path: Path) -> None:
+    root = project(tmp_path)
+    write_page(root)
+    payload = {"sessionID": "ses_1", "directory": str(root)}
+    assert context(run_hook("session.created", "opencode", payload=payload)).endswith("`")
+    assert run_hook("session.end", "opencode", payload=payload) == Ran(0, b"", b"")
+    assert [record["event"] for record in spooled()] == ["session_created", "session_end"]
+
+
+def test_an_unknown_client_is_given_nothing(tmp_path: Path) -> None:
     write_page(project(tmp_path))
-    assert start(project(tmp_path, "other"), client=client).out == b""
-    assert start(tmp_path / "home/code/proj", client=client) == Ran(0, b"", b"")
+    assert start(project(tmp_path, "other"), client="unknown").out == b""
+    assert start(tmp_path / "home/code/proj", client="unknown") == Ran(0, b"", b"")
     assert "given" not in spooled()[-1]
 
 

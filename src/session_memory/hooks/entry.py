@@ -25,14 +25,16 @@ CUT_NOTE = "\n[shortened]"
 O_BINARY, O_NOFOLLOW = getattr(os, "O_BINARY", 0), getattr(os, "O_NOFOLLOW", 0)
 
 CLIENTS = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "opencode", "pi")
-INJECTED = ("claude", "codex", "grok", "gemini", "qwen", "copilot")  # take what is printed
 # Event at which a client passes it on to its model, and that event's name in the answer. Grok reads
-# nothing at a session's start: it is told beside the result of the first tool.
+# nothing at a session's start: it is told beside the result of the first tool. For OpenCode and pi
+# our plug-in reads the answer.
 AT_START, AT_TOOL = ("session_start", "SessionStart"), ("post_tool_use", "PostToolUse")
 # Beginnings of events at which an agent comes to rest; what is between them can wait for them.
 WAKING = ("session_", "stop", "agent_", "subagent_stop", "after_agent", "pre_compact")
 # OpenCode's plug-in sees every piece of every message; these begin or end something.
-OPENCODE_EVENTS = ("session_created", "session_idle", "session_compacted", "session_deleted")
+OPENCODE_EVENTS = (
+    *("session_created", "session_idle", "session_compacted", "session_deleted", "session_end"),
+)
 GEMINI_EVENTS = ("before_agent", "after_agent", "before_tool", "after_tool", "pre_compress")
 # Client, the variable that holds its session's id, a part of its transcripts' paths.
 SIGNS = (
@@ -428,7 +430,7 @@ def compose(page: "Mapping[str, object]", session: str) -> tuple[str, list[str],
 def find_page(home: str, record: "Mapping[str, object]") -> dict[str, object] | None:
     """What the worker prepared for the project this session works in."""
     cwd = record.get("cwd")
-    if record["flavor"] not in INJECTED or "agent" in record or not isinstance(cwd, str):
+    if record["flavor"] not in CLIENTS or "agent" in record or not isinstance(cwd, str):
         return None
     root = project_root(cwd)
     name = sha256(os.fsencode(root)).hex() + ".json"
@@ -456,7 +458,7 @@ def is_moment(home: str, record: "Mapping[str, object]", payload: "Mapping[str, 
     """Whether what is printed now reaches the model, and has not reached it yet."""
     event, session = record["event"], str(record.get("session"))
     if record["flavor"] != "grok":
-        return event == AT_START[0]
+        return event in (AT_START[0], "session_created")
     if event in ("session_end", "pre_compact"):  # what was told is gone from the model's sight
         try:  # noqa: SIM105 - `contextlib` costs 4 ms
             os.unlink(told_mark(home, session))

@@ -8,7 +8,15 @@ from session_memory.install.client import Client, Files, Place, claude_groups, c
 from session_memory.install.ours import Ours
 from session_memory.install.parts import JsonHooks, TomlServer
 
-EVENTS = {"SessionStart": 5, "SessionEnd": 5, "Stop": 5, "SubagentStop": 5, "PreCompact": 5}
+# Grok passes nothing on that a hook prints at a session's start, but what one prints after a tool.
+EVENTS = {
+    "SessionStart": 5,
+    "PostToolUse": 5,
+    "SessionEnd": 5,
+    "Stop": 5,
+    "SubagentStop": 5,
+    "PreCompact": 5,
+}
 
 
 def root(place: Place) -> str:

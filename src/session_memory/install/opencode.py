@@ -1,4 +1,4 @@
-"""OpenCode: a plug-in that calls the hook, and the server in its configuration."""
+"""OpenCode: a plug-in that calls the hook and passes memory on, the server in its configuration."""
 
 from __future__ import annotations
 
@@ -14,29 +14,68 @@ EVENTS = ("session.created", "session.idle", "session.compacted", "session.delet
 
 # The hook gets ids and the directory, nothing else. Whatever fails, the session must not notice.
 PLUGIN = """\
-// session-memory: tells the memory of this machine where sessions begin and rest.
+// session-memory: tells the memory of this machine where sessions begin and rest, and the model
+// what earlier sessions in this project left behind.
 // Written by `session-memory init`, removed by `session-memory uninstall`.
 import {{ spawn }} from "node:child_process"
 
 const HOOK = {hook}
 const EVENTS = new Set({events})
 
-export const SessionMemory = async ({{ directory }}) => ({{
-  event: async ({{ event }}) => {{
-    if (!EVENTS.has(event.type)) return
+const PATIENCE_MS = 5000
+const told = new Map() // session to a promise of what its model is told
+
+const call = (event, payload) =>
+  new Promise((resolve) => {{
     try {{
-      const seen = event.properties ?? {{}}
-      const sessionID = seen.sessionID ?? seen.info?.id
-      const child = spawn(HOOK, [event.type, "opencode"], {{
-        stdio: ["pipe", "ignore", "ignore"],
+      let printed = ""
+      const child = spawn(HOOK, [event, "opencode"], {{
+        stdio: ["pipe", "pipe", "ignore"],
         detached: true,
         shell: {shell},
       }})
-      child.on("error", () => {{}})
+      child.on("error", () => resolve(""))
+      child.stdout.on("data", (piece) => (printed += piece))
+      child.on("close", () => {{
+        clearTimeout(bored)
+        resolve(printed)
+      }})
       child.stdin.on("error", () => {{}})
-      child.stdin.end(JSON.stringify({{ sessionID, directory: seen.info?.directory ?? directory }}))
-      child.unref()
-    }} catch {{}}
+      child.stdin.end(JSON.stringify(payload))
+      const bored = setTimeout(() => child.kill(), PATIENCE_MS)
+    }} catch {{
+      resolve("")
+    }}
+  }})
+
+const context = (printed) => {{
+  try {{
+    return JSON.parse(printed).hookSpecificOutput.additionalContext
+  }} catch {{
+    return ""
+  }}
+}}
+
+export const SessionMemory = async ({{ directory }}) => ({{
+  event: async ({{ event }}) => {{
+    if (!EVENTS.has(event.type)) return
+    const seen = event.properties ?? {{}}
+    const sessionID = seen.sessionID ?? seen.info?.id
+    const answer = call(event.type, {{ sessionID, directory: seen.info?.directory ?? directory }})
+    // A sub-agent is told by the agent that calls it.
+    if (event.type === "session.created")
+      told.set(sessionID, seen.info?.parentID ? "" : answer.then(context))
+  }},
+  "experimental.chat.system.transform": async ({{ sessionID }}, {{ system }}) => {{
+    if (!sessionID) return
+    if (!told.has(sessionID)) // begun in an earlier run
+      told.set(sessionID, call("session.created", {{ sessionID, directory }}).then(context))
+    const text = await told.get(sessionID)
+    if (text) system.push(text)
+  }},
+  dispose: async () => {{
+    const ended = [...told].filter(([, text]) => text !== "")
+    await Promise.all(ended.map(([sessionID]) => call("session.end", {{ sessionID, directory }})))
   }},
 }})
 """

@@ -1,4 +1,4 @@
-"""pi: an extension that calls the hook; it has no MCP."""
+"""pi: an extension that calls the hook and passes memory on; it has no MCP."""
 
 from __future__ import annotations
 
@@ -18,35 +18,65 @@ EVENTS = {
 """pi's events and what the hook calls them."""
 
 EXTENSION = """\
-// session-memory: tells the memory of this machine where sessions begin and rest.
+// session-memory: tells the memory of this machine where sessions begin and rest, and the model
+// what earlier sessions in this project left behind.
 // Written by `session-memory init`, removed by `session-memory uninstall`.
 import {{ spawn }} from "node:child_process"
 
 const HOOK = {hook}
 const EVENTS: Record<string, string> = {events}
 
+const PATIENCE_MS = 5000
+
+const call = (event: string, ctx: any): Promise<string> =>
+  new Promise((resolve) => {{
+    try {{
+      let printed = ""
+      const child = spawn(HOOK, [event, "pi"], {{
+        stdio: ["pipe", "pipe", "ignore"],
+        detached: true,
+        shell: {shell},
+      }})
+      child.on("error", () => resolve(""))
+      child.stdout.on("data", (piece: any) => (printed += piece))
+      child.on("close", () => {{
+        clearTimeout(bored)
+        resolve(printed)
+      }})
+      child.stdin.on("error", () => {{}})
+      child.stdin.end(
+        JSON.stringify({{
+          session_id: ctx.sessionManager.getSessionId(),
+          transcript_path: ctx.sessionManager.getSessionFile(),
+          cwd: ctx.cwd,
+        }}),
+      )
+      const bored = setTimeout(() => child.kill(), PATIENCE_MS)
+    }} catch {{
+      resolve("")
+    }}
+  }})
+
+const context = (printed: string): string => {{
+  try {{
+    return JSON.parse(printed).hookSpecificOutput.additionalContext
+  }} catch {{
+    return ""
+  }}
+}}
+
 export default function (pi: any) {{
+  let told: Promise<string> = Promise.resolve("")
   for (const [name, event] of Object.entries(EVENTS)) {{
     pi.on(name, async (_seen: any, ctx: any) => {{
-      try {{
-        const child = spawn(HOOK, [event, "pi"], {{
-          stdio: ["pipe", "ignore", "ignore"],
-          detached: true,
-          shell: {shell},
-        }})
-        child.on("error", () => {{}})
-        child.stdin.on("error", () => {{}})
-        child.stdin.end(
-          JSON.stringify({{
-            session_id: ctx.sessionManager.getSessionId(),
-            transcript_path: ctx.sessionManager.getSessionFile(),
-            cwd: ctx.cwd,
-          }}),
-        )
-        child.unref()
-      }} catch {{}}
+      const answer = call(event, ctx)
+      if (event === "session_start") told = answer.then(context)
     }})
   }}
+  pi.on("before_agent_start", async (seen: any) => {{
+    const text = await told
+    return text ? {{ systemPrompt: `${{seen.systemPrompt}}\\n\\n${{text}}` }} : undefined
+  }})
 }}
 """
 
@@ -67,5 +97,5 @@ def files(place: Place, ours: Ours) -> Files:
 
 CLIENT = Client(
     *("pi", "pi", ("pi",), root, files),
-    notes=("pi has no MCP: its sessions are captured, and it is given memory through AGENTS.md",),
+    notes=("pi has no MCP: it is told what is remembered, and cannot ask for more",),
 )
