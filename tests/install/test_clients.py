@@ -17,7 +17,7 @@ from session_memory.install.json_edit import value_at
 
 SERVER = {
     "command": sys.executable,
-    "args": ["-I", "-m", "session_memory", "mcp"],
+    "args": ["-I", "-m", "session_memory", "mcp", "--idle-timeout", "0"],
 }
 
 

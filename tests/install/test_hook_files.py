@@ -171,7 +171,7 @@ def test_places_that_variables_name_are_the_same_for_an_agent_without_them(
     assert len(records(state)) == 1
     server = machine.json(".claude.json")["mcpServers"]["session-memory"]
     assert server["env"]["XDG_DATA_HOME"] == str(machine.home / "my data")
-    assert server["args"][-3:] == ["--config", str(config), "mcp"]
+    assert server["args"][-5:-2] == ["--config", str(config), "mcp"]
 
 
 def test_an_upgrade_changes_our_files_and_no_file_of_an_agent(
@@ -226,7 +226,7 @@ def test_a_folder_of_our_name_in_the_project_is_not_run_for_us(machine: Machine)
     (trap / "__main__.py").write_text("print('trapped')\n")
     server = machine.json(".claude.json")["mcpServers"]["session-memory"]
     done = subprocess.run(
-        [server["command"], *server["args"][:-1], "--version"],
+        [server["command"], *server["args"][:-3], "--version"],
         cwd=machine.home,
         capture_output=True,
         text=True,

@@ -199,7 +199,7 @@ def test_our_older_entries_are_renewed_in_their_place(machine: Machine) -> None:
     assert hooks["Stop"][0]["hooks"][0]["timeout"] == 33  # what is not vital is the user's
     assert hooks.get("Notification", []) == []
     server = machine.json(".claude.json")["mcpServers"]["session-memory"]
-    assert server["args"] == ["-I", "-m", "session_memory", "mcp"]
+    assert server["args"] == ["-I", "-m", "session_memory", "mcp", "--idle-timeout", "0"]
     assert server["env"] == {"MINE": "1", "SESSION_MEMORY_HOME": str(machine.memory)}
     assert server["disabled"] is True
 
@@ -216,7 +216,7 @@ def test_an_older_table_of_codex_is_renewed_and_keeps_what_the_user_added(
     text = (machine.home / ".codex/config.toml").read_text()
     config = tomllib.loads(text)
     assert config["notify"] == [str(machine.launcher), "notify", "codex"]
-    assert config["mcp_servers"]["session-memory"]["args"][-1] == "mcp"
+    assert config["mcp_servers"]["session-memory"]["args"][-3] == "mcp"
     assert config["mcp_servers"]["session-memory"]["required"] is False
     assert "# slow" in text
 

@@ -67,8 +67,8 @@ class Ours(msgspec.Struct, frozen=True):
         return [self.python, self.isolation, "-m", "session_memory", *named, *words]
 
     def server(self) -> list[str]:
-        """The command line of the MCP server."""
-        return self.program("mcp")
+        """The command line of the MCP server; it stays, as no client starts an ended one again."""
+        return self.program("mcp", "--idle-timeout", "0")
 
 
 def find_ours(environ: Mapping[str, str], paths: Paths, config: str | None) -> Ours:
