@@ -39,12 +39,13 @@ class CallFailed(ModelFailed):
     def __init__(
         self,
         message: str,
-        kind: Kind,
+        kind: Kind = "garbage",
         *,
         retry_after: float | None = None,
         usage: Usage | None = None,
+        hint: str | None = None,
     ) -> None:
-        super().__init__(message)
+        super().__init__(message, hint=hint)
         self.kind: Kind = kind
         self.transient = kind in TRANSIENT
         self.retry_after = retry_after
