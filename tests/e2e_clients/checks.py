@@ -57,7 +57,7 @@ class Seen(NamedTuple):
 
 
 def wired(seen: Seen) -> str:
-    """Init ended well, changed something, and a second one changes nothing."""
+    """Init ended well and changed something."""
     bad = {name: code for name, code in seen.codes.items() if "init" in name and code != 0}
     if bad:
         return f"init ended with {bad}"

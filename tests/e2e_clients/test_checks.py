@@ -10,7 +10,7 @@ from tests.e2e_clients.checks import CHECKS, Seen, verdicts
 from tests.e2e_clients.clients import CLIENTS
 from tests.e2e_clients.seen import Page, Stored, counted
 
-ROOT = "/work/shop"
+ROOT = "/repos/shop"
 
 
 def events() -> list[dict[str, Any]]:
