@@ -31,6 +31,7 @@ Evidence = Callable[[], Iterable[Mined]]
 class _Tally(msgspec.Struct):
     """What is known of one candidate so far."""
 
+    name: str
     type: SignalType
     locus: str
     about: str
@@ -48,13 +49,6 @@ Name = tuple[str, str, str]
 """(id, locus, about) under which a signal counts."""
 
 
-class _Names(msgspec.Struct, frozen=True):
-    """Which patterns count under another name, and which names are worth folding."""
-
-    renamed: dict[str, Name]
-    frequent: frozenset[str]
-
-
 def reaches(candidate: Candidate, bar: int) -> bool:
     """Whether there is enough evidence when no session fills more than its share of the bar."""
     cap = max(1, int(bar * SHARE))
@@ -70,21 +64,16 @@ def cluster(
     that was decided on, keeps its name.
     """
     known = known or {}
-    names = _names(evidence(), bar, known)
+    tallies = _tallies(evidence(), bar, known)
     sessions: dict[int, tuple[str, str | None]] = {}
-    tallies: dict[str, _Tally] = {}
     for mined in evidence():
         sessions.setdefault(mined.counts_as, (mined.flavor, mined.repo))
         for signal in mined.signals:
-            renamed = names.renamed.get(signal.pattern)
-            name, locus, about = renamed or (signal.pattern, signal.locus, signal.about)
-            if name in names.frequent:
-                tally = tallies.get(name)
-                if tally is None:
-                    tally = _Tally(signal.type, locus, about, {}, set(), quotes={}, merged=set())
-                    tallies[name] = tally
-                _add(tally, mined, signal, name)
-    found = (_candidate(name, tally, sessions) for name, tally in tallies.items())
+            tally = tallies.get(signal.pattern)
+            if tally is not None:
+                _add(tally, mined, signal)
+    distinct = {tally.name: tally for tally in tallies.values()}
+    found = (_candidate(name, tally, sessions) for name, tally in distinct.items())
     kept = [
         msgspec.structs.replace(one, status=known.get(one.id, "candidate"))
         for one in found
@@ -102,29 +91,55 @@ def _without_checks(found: list[Candidate]) -> Iterator[Candidate]:
             yield one
 
 
-def _names(evidence: Iterable[Mined], bar: int, known: Mapping[str, PatternStatus]) -> _Names:
-    counts: Counter[str] = Counter()
-    joinable: dict[str, Signal] = {}  # what may count under another name
+def _tallies(
+    evidence: Iterable[Mined], bar: int, known: Mapping[str, PatternStatus]
+) -> dict[str, _Tally]:
+    """An empty tally for every pattern worth folding; those of one name share theirs."""
+    counts: dict[str, int] = {}
+    kept: dict[str, Signal] = {}
     for mined in evidence:
         for signal in mined.signals:
-            counts[signal.pattern] += signal.count
-            if signal.about or signal.type in ("recurring_error", "user_correction"):
-                joinable.setdefault(signal.pattern, signal)
+            pattern = signal.pattern
+            if pattern in counts:
+                counts[pattern] += signal.count
+            else:
+                counts[pattern] = signal.count
+                kept[pattern] = signal
+    names = _renamed(kept.values(), known)
+    for pattern, name in names.items():
+        counts[name[0]] = counts.get(name[0], 0) + counts[pattern]  # it brings them along
+    by_name: dict[str, _Tally] = {}
+    tallies: dict[str, _Tally] = {}
+    for pattern, signal in kept.items():
+        name, locus, about = names.get(pattern) or (pattern, signal.locus, signal.about)
+        if counts[name] >= bar:
+            tally = by_name.get(name)
+            if tally is None:
+                tally = by_name[name] = _Tally(
+                    *(name, signal.type, locus, about), {}, set(), quotes={}, merged=set()
+                )
+            tallies[pattern] = tally
+    return tallies
+
+
+def _renamed(kept: Iterable[Signal], known: Mapping[str, PatternStatus]) -> dict[str, Name]:
+    """What patterns count as, of those that count under another name."""
+    joinable = [
+        one for one in kept if one.about or one.type in ("recurring_error", "user_correction")
+    ]
     loci: dict[SignalType, set[str]] = {}
-    for signal in joinable.values():
+    for signal in joinable:
         loci.setdefault(signal.type, set()).add(signal.locus)
     errors = _chosen("recurring_error", _templates(loci.get("recurring_error", ())), known)
     corrections = _chosen("user_correction", alike(loci.get("user_correction", ())), known)
     renamed: dict[str, Name] = {}
-    for pattern, signal in joinable.items():
+    for signal in joinable:
         chosen = corrections if signal.type == "user_correction" else errors
         locus = signal.locus if signal.about else chosen.get(signal.locus, signal.locus)
         about = errors.get(signal.about, signal.about)
         if (locus, about) != (signal.locus, signal.about):
-            renamed[pattern] = name = (pattern_id(signal.type, locus, about), locus, about)
-            counts[name[0]] += counts[pattern]  # it brings its occurrences along
-    frequent = frozenset(name for name, count in counts.items() if count >= bar)
-    return _Names(renamed, frequent)
+            renamed[signal.pattern] = (pattern_id(signal.type, locus, about), locus, about)
+    return renamed
 
 
 def _templates(errors: Iterable[str]) -> list[list[str]]:
@@ -147,28 +162,40 @@ def _chosen(
     return chosen
 
 
-def _add(tally: _Tally, mined: Mined, signal: Signal, name: str) -> None:
+def _add(tally: _Tally, mined: Mined, signal: Signal) -> None:
     owner = mined.counts_as
     tally.counts[owner] = tally.counts.get(owner, 0) + signal.count
     if signal.tried:
         tally.tried.add(owner)
     if not signal.count:
         return
-    if signal.pattern != name:
+    if signal.pattern != tally.name:
         tally.merged.add(signal.pattern)
     if signal.usd is not None:
         tally.usd = (tally.usd or 0.0) + signal.usd
     tally.minutes += signal.minutes
     at = signal.at if signal.at is not None else mined.at
     if at is not None:
-        tally.first = at if tally.first is None else min(tally.first, at)
-        tally.last = at if tally.last is None else max(tally.last, at)
+        if tally.first is None or at < tally.first:
+            tally.first = at
+        if tally.last is None or at > tally.last:
+            tally.last = at
     if signal.quote:
-        quotes = tally.quotes.setdefault(mined.flavor, [])
-        if len(quotes) < QUOTES or (at or 0) >= (quotes[-1].at or 0):  # most come newest first
-            quotes.append(Quote(mined.external_id, mined.flavor, signal.seq, signal.quote, at))
-            quotes.sort(key=_newest)
-            del quotes[QUOTES:]
+        quotes = tally.quotes.get(mined.flavor)
+        if quotes is None:
+            quotes = tally.quotes[mined.flavor] = []
+        # Most come newest first, and are then not even made.
+        if len(quotes) < QUOTES or (at or 0) >= (quotes[-1].at or 0):
+            _quote(quotes, mined, signal, at)
+
+
+def _quote(quotes: list[Quote], mined: Mined, signal: Signal, at: int | None) -> None:
+    """Keep the quote if it is among the newest."""
+    place = -(at or 0), mined.external_id, signal.quote
+    if len(quotes) < QUOTES or place < _newest(quotes[-1]):
+        quotes.append(Quote(mined.external_id, mined.flavor, signal.seq, signal.quote, at))
+        quotes.sort(key=_newest)
+        del quotes[QUOTES:]
 
 
 def _newest(quote: Quote) -> tuple[int, str, str]:

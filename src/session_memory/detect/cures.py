@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 
 import msgspec
@@ -38,32 +38,49 @@ def cures(digest: Digest) -> Iterator[Attempt]:
         return
     problems = _problems(digest)
     told: dict[str, str] = {}
+    loci = _loci_after(runs, failed)
     for at in failed:
-        if locus := command_locus(runs[at].command):
+        if locus := loci[at]:
             # An error is kept with its first place only: a command that fails again fails alike.
             problem = told[locus] = problems.get(at) or told.get(locus) or locus
-            found = _attempt(runs, at, locus)
+            found = _attempt(runs, at, locus, loci)
             if found is not None:
                 remedy, worked = found
-                yield Attempt(problem, command_locus(remedy.command), remedy, worked)
+                yield Attempt(problem, loci[remedy], runs[remedy], worked)
 
 
-def _attempt(runs: tuple[CommandRun, ...], at: int, locus: str) -> tuple[CommandRun, bool] | None:
-    """(the last command that did something before the next try, whether that try worked).
+def _loci_after(runs: tuple[CommandRun, ...], failed: Iterable[int]) -> list[str]:
+    """The locus of each run in reach of a failure, '' for the others and for what never ran.
 
-    Loci are taken only as far as they are needed: most commands never follow a failure.
+    They are taken no further: most commands never follow a failure.
     """
-    remedy: CommandRun | None = None
-    first = True  # nothing came between
-    for run in runs[at + 1 : at + 1 + _REACH]:
-        if not run.denied and (here := command_locus(run.command)):
-            if here == locus:
-                return None if remedy is None else (remedy, not run.is_error)
-            if not run.is_error:
-                if first and _instead(runs[at].command, run.command):
-                    return run, True
-                remedy = None if run.verifies else run
-        first = False
+    loci = [""] * len(runs)
+    done = 0
+    for at in failed:
+        end = min(at + 1 + _REACH, len(runs))
+        for place in range(max(done, at), end):
+            run = runs[place]
+            if not run.denied:
+                loci[place] = command_locus(run.command)
+        done = end
+    return loci
+
+
+def _attempt(
+    runs: tuple[CommandRun, ...], at: int, locus: str, loci: list[str]
+) -> tuple[int, bool] | None:
+    """(place of the last command that did something before the next try, whether that worked)."""
+    after = at + 1
+    if after >= len(runs) or loci[after] == locus:
+        return None  # nothing came between
+    if loci[after] and not runs[after].is_error and _instead(runs[at].command, runs[after].command):
+        return after, True
+    if not locus or locus not in (reach := loci[after : after + _REACH]):
+        return None
+    again = after + reach.index(locus)
+    for place in range(again - 1, at, -1):
+        if loci[place] and not runs[place].is_error:
+            return None if runs[place].verifies else (place, not runs[again].is_error)
     return None
 
 
@@ -81,9 +98,10 @@ def settled_by_edits(digest: Digest) -> frozenset[int]:
 
     They are what the check is for. One that a command settled is kept: there is a rule in it.
     """
-    runs = digest.commands
-    if not any(run.verifies and run.is_error for run in runs):
+    # Asked first, as it spares most sessions the rest.
+    if not any(seen.template.startswith("<path>") for seen in digest.errors):
         return frozenset()
+    runs = digest.commands
     return frozenset(
         seen.seq
         for seen, at in _told_by(digest)
@@ -93,7 +111,7 @@ def settled_by_edits(digest: Digest) -> frozenset[int]:
 
 def _passed_by_edits(runs: tuple[CommandRun, ...], at: int) -> bool:
     locus = command_locus(runs[at].command)
-    attempt = _attempt(runs, at, locus)
+    attempt = _attempt(runs, at, locus, _loci_after(runs, (at,)))
     return not (attempt and attempt[1]) and any(
         not run.is_error and not run.denied and command_locus(run.command) == locus
         for run in runs[at + 1 :]

@@ -91,7 +91,7 @@ _HINTS = (
 _TELLING = re.compile(r"(?<![<\w])[^\W\d_]{2,}(?![\w>])")
 
 
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=65_536)
 def command_locus(command: str) -> str:
     """The command by its programs and subcommands, arguments masked; '' for one that only looks."""
     kept = [
@@ -161,7 +161,7 @@ def path_locus(path: str, roots: tuple[str, ...]) -> str:
     return plain.removeprefix("./")[:_LOCUS_CHARS]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65_536)
 def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
     """What kind of trouble an error tells of, and its normalised form; '' if it tells nothing."""
     if not any(map(sample.lower().__contains__, _HINTS)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 # Commands that ask: a "no" is an answer, and comes as a failure.
 _ASKS = (
@@ -32,6 +33,7 @@ _SHORT = 20
 _SAYS_NOTHING = re.compile(r"\W*(?:unknown |an )?(?:errors?|failed|failure)\W*$", re.I)
 
 
+@lru_cache(maxsize=4096)
 def is_ordinary_command(locus: str) -> bool:
     """Whether a command of this name fails in the course of things."""
     steps = locus.split(" && ")

@@ -62,7 +62,7 @@ def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
     for extract in EXTRACTORS:
         for found in extract(digest, place):
             locus, quote = found.locus, found.quote
-            if not locus or _is_own(quote) or _is_own(locus):
+            if not locus or (_OURS in quote and _is_own(quote)) or _is_own(locus):
                 continue
             if len(quote) > _QUOTE_CHARS or not quote.isprintable():
                 quote = excerpt(quote, _QUOTE_CHARS)
@@ -87,12 +87,18 @@ def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
 
 
 def _sum(one: Signal, other: Signal) -> Signal:
-    return msgspec.structs.replace(
-        one,
-        count=one.count + other.count,
-        usd=None if one.usd is None or other.usd is None else one.usd + other.usd,
-        minutes=one.minutes + other.minutes,
-        tried=one.tried + other.tried,
+    return Signal(
+        one.pattern,
+        one.type,
+        one.locus,
+        one.count + other.count,
+        None if one.usd is None or other.usd is None else one.usd + other.usd,
+        one.minutes + other.minutes,
+        one.quote,
+        one.seq,
+        one.at,
+        one.about,
+        one.tried + other.tried,
     )
 
 

@@ -35,4 +35,5 @@ def alike(loci: Iterable[str]) -> list[list[str]]:
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / max(1, len(one | other))
+    shared = len(one & other)
+    return shared / max(1, len(one) + len(other) - shared)

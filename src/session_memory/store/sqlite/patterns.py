@@ -14,15 +14,31 @@ from session_memory.core.patterns import (
     PatternStatus,
     Signal,
 )
-from session_memory.core.schema import Digest
+from session_memory.core.schema import CommandRun, Digest, ErrorSeen
 from session_memory.errors import NotFound
 from session_memory.store.patterns import Minable
 from session_memory.store.port import Finding
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 
+
+class _Run(CommandRun, frozen=True, gc=False):
+    """See core.patterns on `gc`: hundreds of digests are here at a time, each of dozens."""
+
+
+class _Error(ErrorSeen, frozen=True, gc=False):
+    """Likewise."""
+
+
+class _Digest(Digest, frozen=True, gc=False):
+    """Likewise."""
+
+    commands: tuple[_Run, ...] = ()
+    errors: tuple[_Error, ...] = ()
+
+
 _encode = msgspec.json.Encoder().encode
 _signals = msgspec.json.Decoder(tuple[Signal, ...]).decode
-_digest = msgspec.json.Decoder(Digest).decode
+_digest = msgspec.json.Decoder(_Digest).decode
 _counts = msgspec.json.Decoder(dict[str, int]).decode
 
 # Sessions of our own and those in which nothing was asked for prove nothing.
