@@ -129,6 +129,13 @@ class Journal(msgspec.Struct, frozen=True):
     compile_timeout_seconds: int = 1200
 
 
+class Recall(msgspec.Struct, frozen=True):
+    """How what is stored is found again."""
+
+    vectors: str = ""
+    vector_weight: float = 0.3
+
+
 class Distribute(msgspec.Struct, frozen=True):
     """What may be written into the files agents read."""
 
@@ -161,6 +168,7 @@ class Config(msgspec.Struct, frozen=True):
     model: Model = Model()
     memory: Memory = Memory()
     journal: Journal = Journal()
+    recall: Recall = Recall()
 
 
 SOURCE_KINDS: dict[str, Kind] = {"enabled": "flag", "paths": "paths"}
@@ -217,6 +225,8 @@ KINDS: dict[str, Kind] = {
     "journal.attempts": "count",
     "journal.retry_seconds": "count",
     "journal.compile_timeout_seconds": "count",
+    "recall.vectors": "path",
+    "recall.vector_weight": "share",
 }
 PLAIN: dict[str, type[msgspec.Struct]] = {
     "store": StoreConfig,
@@ -229,6 +239,7 @@ PLAIN: dict[str, type[msgspec.Struct]] = {
     "model": Model,
     "memory": Memory,
     "journal": Journal,
+    "recall": Recall,
 }
 """Sections that are one flat table."""
 SECTIONS = (*PLAIN, "sources", "domains", "curate")

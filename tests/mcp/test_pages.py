@@ -38,6 +38,6 @@ def test_the_table_of_sizes_is_what_its_script_prints_and_promises_nothing() -> 
 
 def test_the_page_names_every_tool_mode_and_profile() -> None:
     for tool in TOOLS:
-        assert PAGE.count(f"| `{tool.name}` |") == 2
+        assert PAGE.count(f"| `{tool.name}` |") >= 2
     for word in (*MODES, *PROFILES):
         assert re.search(rf"\b{word}\b", PAGE)

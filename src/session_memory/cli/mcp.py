@@ -60,7 +60,7 @@ def command(app: App, profile: str, read_only: bool, http: bool, **told: Any) ->
         response_mode=cast("ResponseMode | None", told["response_mode"]),
         idle_seconds=0 if http else 300 if idle is None else idle,
     )
-    runtime = Runtime(options, lambda: app.paths, app.clock)
+    runtime = Runtime(options, lambda: app.paths, app.clock, lambda: app.config.recall)
     reason = _http(app, runtime, told) if http else _stdio(app, runtime)
     _log(f"exit_reason={reason}")
 

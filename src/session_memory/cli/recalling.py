@@ -37,7 +37,7 @@ def session_option(callback: Callback) -> Callback:
 def recalling(app: App) -> Generator[tuple[Recall, SqliteStore]]:
     """The answers, over the open store."""
     with reading(app) as store:
-        yield Recall(store, app.clock), store
+        yield Recall(store, app.clock, settings=app.config.recall), store
 
 
 def key_of(store: SqliteStore, project: str | None) -> str:

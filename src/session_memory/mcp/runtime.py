@@ -23,6 +23,7 @@ from session_memory.paths import Paths
 
 if TYPE_CHECKING:
     from session_memory.recall.facade import Recall
+    from session_memory.settings import Recall as RecallSettings
     from session_memory.store.sqlite import SqliteStore
 
 Json = dict[str, Any]
@@ -51,8 +52,15 @@ class _Opened(msgspec.Struct, frozen=True):
 class Runtime:
     """Answers calls. Nothing is opened, made or configured before the first one (RUN-01)."""
 
-    def __init__(self, options: Options, places: Callable[[], Paths], clock: Clock) -> None:
+    def __init__(
+        self,
+        options: Options,
+        places: Callable[[], Paths],
+        clock: Clock,
+        settings: Callable[[], RecallSettings] | None = None,
+    ) -> None:
         self.options = options
+        self._settings = settings
         self._places = places
         self._clock = clock
         self._found: Paths | None = None
@@ -146,7 +154,8 @@ class Runtime:
         try:
             if opened is None:
                 store = open_store(str(self.paths.data), self._clock(), read_only=only_read)
-                recall = Recall(store, self._clock, read_only=only_read)
+                settings = self._settings() if self._settings else None
+                recall = Recall(store, self._clock, read_only=only_read, settings=settings)
                 opened = self._opened = _Opened(store, recall, _file(str(self.paths.store_db)))
             opened.store.scopes.check_current()
         except StoreTooNew as error:

@@ -18,6 +18,7 @@ from session_memory.recall.changes import ChangesAnswer, compare, recent_changes
 from session_memory.recall.completion import CompletionAnswer, check, closure_of
 from session_memory.recall.evidence import ObservationAnswer, ProvenanceAnswer
 from session_memory.recall.guard import ScopeGuardAnswer, scope_guard
+from session_memory.recall.hits import Nearness
 from session_memory.recall.items import fitted
 from session_memory.recall.material import Material, gather
 from session_memory.recall.pack import ContextPack, NotModified, build_pack, unless_known
@@ -34,7 +35,9 @@ from session_memory.recall.scope import Scope, find_project, open_scope
 from session_memory.recall.search import SearchAnswer
 from session_memory.recall.sessions import SessionListAnswer, describe, overfetch, wanted
 from session_memory.recall.sync import plan_sync, write
+from session_memory.recall.vectors import open_vectors
 from session_memory.recall.work import OpenWorkAnswer, open_work
+from session_memory.settings import Recall as RecallSettings
 from session_memory.store.port import Store
 from session_memory.store.scopes import ContextSync
 
@@ -42,10 +45,18 @@ from session_memory.store.scopes import ContextSync
 class Recall:
     """Answers about what is stored."""
 
-    def __init__(self, store: Store, clock: Clock, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        *,
+        read_only: bool = False,
+        settings: RecallSettings | None = None,
+    ) -> None:
         self._store = store
         self._clock = clock
         self._read_only = read_only
+        self._nearness = _nearness(settings) if settings and settings.vectors else None
 
     def session_list(self, request: SessionListRequest) -> SessionListAnswer:
         """mem_session_list: every conversation of the project, also those captured elsewhere."""
@@ -127,7 +138,7 @@ class Recall:
 
     def search(self, request: SearchRequest) -> SearchAnswer:
         """mem_search."""
-        return searching.search(self._store, request)
+        return searching.search(self._store, request, self._nearness)
 
     def recent(self, request: SearchRequest) -> SearchAnswer:
         """mem_recent."""
@@ -164,3 +175,7 @@ class Recall:
         found = resolve.routed(scope, request)
         shown = [one.line.id for one in resolve.shown_candidates(found, request.count)]
         return resolve.answer(scope, request, found, self._store.scopes.counts(shown))
+
+
+def _nearness(settings: RecallSettings) -> Nearness:
+    return Nearness(open_vectors(settings.vectors), settings.vector_weight)

@@ -16,6 +16,7 @@ from session_memory.recall.found import stem
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.scope import Scope, is_outside, is_program
 from session_memory.recall.sessions import overfetch
+from session_memory.recall.vectors import Likeness, reordered
 from session_memory.store.port import Store, TextFilter
 from session_memory.store.scopes import SessionLine
 
@@ -43,7 +44,16 @@ class EventHit(msgspec.Struct, frozen=True, kw_only=True):
     memory_kind: str = "event"
 
 
-def event_hits(store: Store, request: SearchRequest, scope: Scope | None) -> tuple[EventHit, ...]:
+class Nearness(msgspec.Struct, frozen=True):
+    """A second opinion on the order of hits, and how much it counts."""
+
+    likeness: Likeness
+    weight: float
+
+
+def event_hits(
+    store: Store, request: SearchRequest, scope: Scope | None, nearness: Nearness | None = None
+) -> tuple[EventHit, ...]:
     """The best events of a scope; more are looked at than wanted, as many say the same."""
     where = TextFilter(
         session=scope.session.id if scope and scope.session else None,
@@ -56,22 +66,26 @@ def event_hits(store: Store, request: SearchRequest, scope: Scope | None) -> tup
         until=request.until,
         errors_only=request.errors_only,
     )
-    found = store.search(request.query, overfetch(request.count), where)
-    scores = dict(found)
+    found = dict(store.search(request.query, overfetch(request.count), where))
+    told = [
+        (event, line, _SPACE.sub(" ", text))
+        for event in store.scopes.events(list(found))
+        if (line := store.scopes.line(event.session_id)) is not None and speaks(line, scope)
+        if (text := _text(store, event)) is not None
+    ]
+    if nearness is not None:
+        near = nearness.likeness(request.query, [text for _, _, text in told])
+        scores = [found[event.id] for event, _, _ in told]
+        told = [told[place] for place in reordered(scores, near, nearness.weight)]
     stems = [stem(word) for word in terms_of(request.query).words]
     hits: dict[str, EventHit] = {}
-    for event in store.scopes.events([event for event, _ in found]):
-        line = store.scopes.line(event.session_id)
-        text = _text(store, event)
-        if line is None or text is None or not speaks(line, scope):
-            continue
-        told = _SPACE.sub(" ", text)
-        known = hits.get(told)
+    for event, line, text in told:
+        known = hits.get(text)
         if known is not None:
             count = known.duplicate_count + 1
-            hits[told] = msgspec.structs.replace(known, duplicate_count=count)
+            hits[text] = msgspec.structs.replace(known, duplicate_count=count)
         elif len(hits) < request.count:
-            hits[told] = _hit(event, line, snippet(told, stems), scores[event.id])
+            hits[text] = _hit(event, line, snippet(text, stems), found[event.id])
     return tuple(hits.values())
 
 

@@ -17,7 +17,7 @@ from session_memory.core.safe_text import one_line
 from session_memory.core.schema import Observation, Project
 from session_memory.core.search_terms import terms_of
 from session_memory.recall.found import Ranked, collapse, fingerprint, rank, stem
-from session_memory.recall.hits import EventHit, event_hits, speaks
+from session_memory.recall.hits import EventHit, Nearness, event_hits, speaks
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.scope import Scope, is_outside, open_scope
 from session_memory.recall.sessions import capture_version, overfetch, shown
@@ -87,7 +87,7 @@ class _Place(msgspec.Struct, frozen=True):
     projects: dict[int, Project]
 
 
-def search(store: Store, request: SearchRequest) -> SearchAnswer:
+def search(store: Store, request: SearchRequest, nearness: Nearness | None = None) -> SearchAnswer:
     """What matches a question; a blank one is answered with what is newest (SRC-06)."""
     terms = terms_of(request.query)
     if not terms:
@@ -96,7 +96,7 @@ def search(store: Store, request: SearchRequest) -> SearchAnswer:
     query = _query(place, request, tuple(stem(word) for word in terms.words))
     ranked = rank(_allowed(store, place.scope, store.observations(query)), terms.words)
     groups = collapse(ranked)[: request.count]
-    events = event_hits(store, request, place.scope)
+    events = event_hits(store, request, place.scope, nearness)
     return SearchAnswer(
         tuple(_item(store, place, group, at) for at, group in enumerate(groups, 1)),
         len(groups),

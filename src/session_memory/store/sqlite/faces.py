@@ -6,8 +6,8 @@ An unchanged sweep asks for none of them, and loading them all took as long as l
 from __future__ import annotations
 
 import os
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from session_memory.store.sqlite.connection import Database
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from session_memory.store.sqlite.spend import SqliteSpend
 
 DATABASE = "store.db"
+Face = TypeVar("Face")
 
 
 class Faces:
@@ -30,73 +31,82 @@ class Faces:
 
     _db: Database
     _directory: str
+    _made: dict[object, Any]
 
-    @cached_property
+    def _once(self, make: Callable[[Database], Face], name: object = None) -> Face:
+        """What `make` makes, the same one every time."""
+        made: Any = self._made.get(name or make)
+        if made is None:
+            made = self._made[name or make] = make(self._db)
+        return made
+
+    @property
     def jobs(self) -> SqliteJobs:
         """Background work."""
         from session_memory.store.sqlite.jobs import SqliteJobs
 
-        return SqliteJobs(self._db)
+        return self._once(SqliteJobs)
 
-    @cached_property
+    @property
     def live(self) -> SqliteLive:
         """What hooks told."""
         from session_memory.store.sqlite.live import SqliteLive
 
-        return SqliteLive(self._db)
+        return self._once(SqliteLive)
 
-    @cached_property
+    @property
     def effects(self) -> SqliteEffects:
         """What measuring found."""
         from session_memory.store.sqlite.effects import SqliteEffects
 
-        return SqliteEffects(self._db)
+        return self._once(SqliteEffects)
 
-    @cached_property
+    @property
     def exchange(self) -> SqliteExchange:
         """What another store needs to take sessions over."""
         from session_memory.store.sqlite.exchange import SqliteExchange
 
-        return SqliteExchange(self._db)
+        return self._once(SqliteExchange)
 
-    @cached_property
+    @property
     def scopes(self) -> SqliteScopes:
         """Who worked where, and what was said."""
         from session_memory.store.sqlite.scopes import SqliteScopes
 
-        return SqliteScopes(self._db)
+        return self._once(SqliteScopes)
 
-    @cached_property
+    @property
     def closures(self) -> SqliteClosures:
         """Whether work called done was done."""
         from session_memory.store.sqlite.closures import SqliteClosures
 
-        return SqliteClosures(self._db)
+        return self._once(SqliteClosures)
 
-    @cached_property
+    @property
     def syncs(self) -> SqliteSyncs:
         """Files a project's pack was written into."""
         from session_memory.store.sqlite.closures import SqliteSyncs
 
-        return SqliteSyncs(self._db)
+        return self._once(SqliteSyncs)
 
-    @cached_property
+    @property
     def memories(self) -> SqliteMemories:
         """What sessions left for their project."""
         from session_memory.store.sqlite.memories import SqliteMemories
 
-        return SqliteMemories(self._db)
+        return self._once(SqliteMemories)
 
-    @cached_property
+    @property
     def patterns(self) -> SqlitePatterns:
         """What recurs, and what was decided about it."""
         from session_memory.store.sqlite.patterns import SqlitePatterns
 
-        return SqlitePatterns(self._db)
+        return self._once(SqlitePatterns)
 
-    @cached_property
+    @property
     def spend(self) -> SqliteSpend:
         """The ledger of model calls."""
         from session_memory.store.sqlite.spend import SqliteSpend
 
-        return SqliteSpend(self._db, os.path.join(self._directory, DATABASE))
+        path = os.path.join(self._directory, DATABASE)
+        return self._once(lambda db: SqliteSpend(db, path), SqliteSpend)

@@ -91,6 +91,7 @@ class SqliteStore(Faces, ForgetFace):
     def __init__(self, connection: Database, directory: str, now_ms: int) -> None:
         self._db = connection
         self._directory = directory
+        self._made = {}
         self._now = now_ms
         self.segments = DirectorySegments(os.path.join(directory, SEGMENTS))
         self._reader = SegmentReader(self.segments)
