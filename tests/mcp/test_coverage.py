@@ -116,7 +116,7 @@ def test_open_work_is_of_the_project_or_of_one_session(desk: Desk, known: Known)
 @pytest.mark.rows("TCV-08")
 def test_a_check_over_a_wrong_pair_is_not_recorded(desk: Desk, known: Known) -> None:
     def checks() -> int:
-        ((count,),) = known.memory.rows("SELECT count(*) FROM closure_check WHERE kind = 'check'")
+        ((count,),) = known.memory.select("SELECT count(*) FROM closure_check WHERE kind = 'check'")
         return int(count)
 
     whole = told(desk.call("mem_completion_check", project_key="shop"))

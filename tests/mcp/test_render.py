@@ -24,7 +24,7 @@ LIMIT = 12_000
 
 def every_call(known: Known) -> list[tuple[str, Json]]:
     """Each tool, once."""
-    (found,) = known.memory.rows("SELECT hash FROM observation LIMIT 1")
+    (found,) = known.memory.select("SELECT hash FROM observation LIMIT 1")
     special: dict[str, Json] = {
         "mem_search": {"query": "totals"},
         "mem_get": {"observation_id": found[0]},

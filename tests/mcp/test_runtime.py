@@ -88,7 +88,7 @@ def test_read_only_writes_nothing_at_all(known: Known) -> None:
         opened._db.execute("DELETE FROM observation")
     desk.close()
     assert digest(folder / "store.db") == before
-    assert known.memory.rows("SELECT count(*) FROM closure_check") == [(0,)]
+    assert known.memory.select("SELECT count(*) FROM closure_check") == [(0,)]
 
 
 def digest(path: Path) -> str:

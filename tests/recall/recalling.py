@@ -110,7 +110,7 @@ class Memory:
         """Move a session's last record."""
         self._db("UPDATE session SET ended_at = ? WHERE id = ?", START + at, session)
 
-    def rows(self, sql: str, *bindings: object) -> list[tuple[Any, ...]]:
+    def select(self, sql: str, *bindings: object) -> list[tuple[Any, ...]]:
         """What a query gives, on a connection of its own."""
         connection = apsw.Connection(str(self.directory / "store.db"))
         found = connection.execute(sql, bindings).fetchall()

@@ -17,7 +17,7 @@ def test_closures_and_syncs_go_with_their_session_and_project(memory: Memory) ->
     memory.store.syncs.record(project, ContextSync(START, "/work/shop/AGENTS.md", "0" * 64))
 
     def kept() -> list[tuple[object, ...]]:
-        return memory.rows("SELECT kind, session_id FROM closure_check ORDER BY id")
+        return memory.select("SELECT kind, session_id FROM closure_check ORDER BY id")
 
     assert kept() == [("mismatch", one), ("check", one), ("check", other), ("check", None)]
     memory.store.forget_sessions({one})
@@ -25,6 +25,6 @@ def test_closures_and_syncs_go_with_their_session_and_project(memory: Memory) ->
     assert len(memory.store.syncs.all(project)) == 1
     memory.store.forget_sessions({other})
     assert kept() == []
-    assert memory.rows("SELECT count(*) FROM context_sync") == [(0,)]
+    assert memory.select("SELECT count(*) FROM context_sync") == [(0,)]
     memory.store.erase_traces()
     assert memory.store.traces("/work/shop/AGENTS.md") == []

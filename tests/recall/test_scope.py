@@ -248,7 +248,7 @@ def test_a_session_of_another_project_is_refused_by_every_tool(memory: Memory, t
     told = f"{caught.value.message} {caught.value.hint}"
     assert "secret" not in told
     assert "barn" not in told
-    assert memory.rows("SELECT count(*) FROM closure_check") == [(0,)]
+    assert memory.select("SELECT count(*) FROM closure_check") == [(0,)]
     with pytest.raises(ScopeMismatch, match="Session not found for project"):
         SCOPED[tool](memory.recall, "shop", 4711)
 

@@ -38,7 +38,7 @@ def test_a_pack_that_is_not_smaller_leaves_the_file_and_a_record(
     record = memory.recall.sync(PackRequest("shop"), str(file))
     assert (record.skipped, record.reason) == (True, "context_pack_not_smaller_than_source")
     assert (file.read_bytes(), file.stat().st_mtime_ns) == before
-    rows = memory.rows("SELECT path, skipped, reason FROM context_sync")
+    rows = memory.select("SELECT path, skipped, reason FROM context_sync")
     assert rows == [(str(file), 1, "context_pack_not_smaller_than_source")]
     changes = memory.recall.recent_changes(ScopeRequest("shop"))
     assert changes.baseline_source == "project_start"
@@ -85,7 +85,7 @@ def test_a_dry_run_writes_neither_file_nor_record(memory: Memory, tmp_path: Path
     record = memory.recall.sync(PackRequest("shop"), str(tmp_path / "AGENTS.md"), dry_run=True)
     assert record.reason is None
     assert list(tmp_path.glob("AGENTS*")) == []
-    assert memory.rows("SELECT count(*) FROM context_sync") == [(0,)]
+    assert memory.select("SELECT count(*) FROM context_sync") == [(0,)]
 
 
 def test_a_file_somebody_changed_meanwhile_is_left(
@@ -105,7 +105,7 @@ def test_a_file_somebody_changed_meanwhile_is_left(
         memory.recall.sync(PackRequest("shop"), str(file))
     assert file.read_text() == "changed by somebody"
     assert [path.name for path in tmp_path.iterdir() if "session-memory" in path.name] == []
-    assert memory.rows("SELECT count(*) FROM context_sync") == [(0,)]
+    assert memory.select("SELECT count(*) FROM context_sync") == [(0,)]
 
 
 def test_a_full_disk_leaves_the_file_as_it_was(

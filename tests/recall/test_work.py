@@ -82,7 +82,7 @@ def test_a_wrong_pair_is_an_error_and_leaves_no_record(
 ) -> None:
     with pytest.raises(ScopeMismatch):
         TOOLS[tool](memory.recall, ScopeRequest("shop", max(two) + 1))
-    assert memory.rows("SELECT count(*) FROM closure_check") == [(0,)]
+    assert memory.select("SELECT count(*) FROM closure_check") == [(0,)]
 
 
 @pytest.mark.rows("OPS-03")
@@ -166,10 +166,10 @@ def test_a_check_is_recorded_unless_read_only(memory: Memory, two: tuple[int, in
     memory.recall.completion_check(ScopeRequest("shop", two[0]))
     count = "SELECT kind, session_id, done, reason FROM closure_check ORDER BY id"
     rows = [("check", None, 0, "pending_items_open"), ("check", two[0], 0, "pending_items_open")]
-    assert memory.rows(count) == rows
+    assert memory.select(count) == rows
     with open_store(str(memory.directory), START, read_only=True) as store:
         Recall(store, lambda: START, read_only=True).completion_check(ScopeRequest("shop"))
-    assert memory.rows(count) == rows
+    assert memory.select(count) == rows
 
 
 BASELINES = [

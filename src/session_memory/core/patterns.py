@@ -39,7 +39,7 @@ def kind_of(signal_type: SignalType) -> PatternKind:
     return "success" if signal_type in SUCCESSES else "problem"
 
 
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=131_072)
 def pattern_id(signal_type: SignalType, locus: str, about: str = "") -> str:
     """The name of a pattern: the same in every store and after every new detection."""
     kind = "success" if signal_type in SUCCESSES else "problem"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from sys import intern
 
 from session_memory.core.commands import Step, steps, words
 from session_memory.core.masks import excerpt, mask
@@ -102,7 +103,8 @@ def command_locus(command: str) -> str:
     if any(step.program == _OWN for step in kept):
         return ""  # who tries out this program teaches nothing about the work
     named = dict.fromkeys(name for step in kept if (name := _step_locus(step)))
-    return " && ".join(list(named)[:_STEPS])[:_LOCUS_CHARS]
+    # Thousands of commands share a locus: one text for all of them is compared and hashed once.
+    return intern(" && ".join(list(named)[:_STEPS])[:_LOCUS_CHARS])
 
 
 def _simple(command: str) -> tuple[Step, ...]:

@@ -62,7 +62,11 @@ def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
     for extract in EXTRACTORS:
         for found in extract(digest, place):
             locus, quote = found.locus, found.quote
-            if not locus or (_OURS in quote and _is_own(quote)) or _is_own(locus):
+            if (
+                not locus
+                or (_OURS in quote and _is_own(quote))
+                or (_OURS in locus and _is_own(locus))
+            ):
                 continue
             if len(quote) > _QUOTE_CHARS or not quote.isprintable():
                 quote = excerpt(quote, _QUOTE_CHARS)
@@ -223,8 +227,15 @@ def cured_errors(digest: Digest, _place: Place) -> Iterator[Found]:
         run = attempt.run
         worked = int(attempt.worked)
         yield Found(
-            *("cure", attempt.command, 1, worked, run.command, run.seq, run.at),
-            *(attempt.problem, 1),
+            "cure",
+            attempt.command,
+            1,
+            worked,
+            run.command,
+            run.seq,
+            run.at,
+            attempt.problem,
+            1,
         )
 
 
