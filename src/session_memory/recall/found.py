@@ -39,7 +39,6 @@ class Ranked(msgspec.Struct, frozen=True):
     """An observation that matched, with all that say the same."""
 
     one: Observation
-    score: float
     same: tuple[Observation, ...]
     """Itself included, oldest first."""
 
@@ -87,7 +86,7 @@ def collapse(ranked: Sequence[Observation]) -> list[Ranked]:
     for one in ranked:
         groups.setdefault(fingerprint(one), []).append(one)
     return [
-        Ranked(same[0], 0.0, tuple(sorted(same, key=lambda one: (one.at or 0, one.hash))))
+        Ranked(same[0], tuple(sorted(same, key=lambda one: (one.at or 0, one.hash))))
         for same in groups.values()
     ]
 

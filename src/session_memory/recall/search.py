@@ -112,7 +112,7 @@ def recent(store: Store, request: SearchRequest) -> SearchAnswer:
     query = msgspec.structs.replace(query, limit=overfetch(request.count))
     found = _allowed(store, place.scope, store.observations(query))
     newest = found[::-1][: request.count]
-    items = tuple(_item(store, place, Ranked(one, 0.0, (one,)), None) for one in newest)
+    items = tuple(_item(store, place, Ranked(one, (one,)), None) for one in newest)
     return SearchAnswer(items, len(items))
 
 
