@@ -10,7 +10,7 @@ from session_memory import settings
 from session_memory.errors import ModelUnavailable
 from session_memory.model.port import Answer, Request, Stop, Usage
 from session_memory.model.sdk import (
-    SchemaRefused,
+    SchemaFirst,
     SdkErrors,
     before,
     errors_of,
@@ -55,7 +55,7 @@ def open_anthropic(settings: settings.Model, environ: Mapping[str, str]) -> Anth
     return AnthropicModel(client, settings.name or SMALL_MODEL, key, errors)
 
 
-class AnthropicModel:
+class AnthropicModel(SchemaFirst):
     """See model.port.Model."""
 
     provider = "anthropic"
@@ -65,19 +65,7 @@ class AnthropicModel:
         self._client = client
         self._key = key
         self._errors = errors
-        self._plain = False
         self.name = name
-
-    def ask(self, request: Request) -> Answer:
-        """See model.port.Model. A server without structured output is asked once more, in words."""
-        if request.schema is not None and not self._plain:
-            try:
-                return self._once(request, plain=False)
-            except SchemaRefused:  # refused before any work: nothing was billed
-                answer = self._once(request, plain=True)
-                self._plain = True
-                return answer
-        return self._once(request, plain=True)
 
     def _once(self, request: Request, *, plain: bool) -> Answer:
         deadline = time.monotonic() + request.timeout_s

@@ -13,7 +13,7 @@ import msgspec
 
 from session_memory.errors import ModelUnavailable
 from session_memory.model.failures import CallFailed, Kind, kind_of_status, tidy
-from session_memory.model.port import Request
+from session_memory.model.port import Answer, Request
 
 T = TypeVar("T")
 
@@ -54,6 +54,28 @@ def errors_of(sdk: Any, base: str) -> SdkErrors:
 
 class SchemaRefused(Exception):  # noqa: N818 - a turn of the conversation, not an error of ours
     """The server does not take the structured-output wish; the question may be asked plainly."""
+
+
+class SchemaFirst:
+    """Asks with the schema, and in words where the server knows no structured output."""
+
+    _plain = False
+    """The server refused a schema once: it is not asked with one again."""
+
+    def ask(self, request: Request) -> Answer:
+        """See model.port.Model."""
+        if request.schema is not None and not self._plain:
+            try:
+                return self._once(request, plain=False)
+            except SchemaRefused:  # refused before any work: nothing was billed
+                answer = self._once(request, plain=True)
+                self._plain = True
+                return answer
+        return self._once(request, plain=True)
+
+    def _once(self, request: Request, *, plain: bool) -> Answer:
+        """One call, with the schema or, plainly, with its words."""
+        raise NotImplementedError
 
 
 @contextmanager
