@@ -1,8 +1,8 @@
-"""Replaces secrets by placeholders; most text is let through after one pass over its bytes."""
+"""Replaces secrets by placeholders; most text is let through after one or two passes over it."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
@@ -10,7 +10,8 @@ from typing import NamedTuple
 import msgspec
 
 from session_memory.redact.fields import is_secret_name, named_value, pair_value
-from session_memory.redact.linear import Match, Pattern, compile_pattern, compile_set, literal
+from session_memory.redact.keywords import Keywords, is_whole, whole_sign
+from session_memory.redact.linear import Match, Pattern, compile_pattern, compile_set
 from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
 from session_memory.redact.placeholder import marks, placeholder
 from session_memory.redact.rules import RULES, Rule
@@ -67,14 +68,9 @@ class Redactor:
         self._has_extra = bool(extra)
         self._patterns: dict[int, Pattern] = {}
         self._always = {n for n, rule in enumerate(self._rules) if not rule.keywords}
-        found_by = defaultdict[bytes, list[int]](list)
-        for order, rule in enumerate(self._rules):
-            for sign in first_signs(rule):
-                found_by[sign].append(order)
-        self._first_signs = tuple(found_by.values())
-        self._first = compile_set(found_by)
-        words = {word for rule in self._rules for word in keyword_signs(rule)}
-        self._keywords = compile_set(sorted(words))
+        self._keywords = Keywords(self._rules)
+        self._whole = [n for n, rule in enumerate(self._rules) if is_whole(rule)]
+        self._signs = compile_set(whole_sign(self._rules[n]) for n in self._whole)
 
     def redact(self, data: bytes) -> bytes:
         """`data` with every secret replaced; the same object when there is none."""
@@ -115,7 +111,7 @@ class Redactor:
         What cannot be decoded becomes one JSON string that holds its redacted text.
         """
         escaped = b"\\u00" in encoded or b"\\/" in encoded  # spellings that hide a keyword
-        if not (escaped or self._always or self._keywords.Match(encoded)):
+        if not (escaped or self._always or self._keywords.seen(encoded)):
             return encoded
         try:
             document: Json = msgspec.json.decode(encoded)
@@ -172,9 +168,12 @@ class Redactor:
             yield Edit(item.start, item.first, item.end, item.lead, mark, rule)
 
     def _candidates(self, text: bytes) -> set[int]:
-        """The rules worth trying: found as a whole in this pass, or at least a keyword."""
-        signs = self._first.Match(text) or ()
-        return {order for sign in signs for order in self._first_signs[sign]} | self._always
+        """The rules worth trying: those of which a keyword, or where that says little a sign, is
+        in the text."""
+        rules, everyday = self._keywords.rules(text)
+        if everyday:
+            rules.update(self._whole[sign] for sign in self._signs.Match(text) or ())
+        return rules | self._always
 
     def _apply(self, order: int, text: bytes) -> Iterator[Found]:
         rule = self._rules[order]
@@ -233,18 +232,6 @@ class Redactor:
             return self._redact_value(value)
         self.counts[NAMED_FIELD] += 1
         return placeholder(data, self._key).decode()
-
-
-def first_signs(rule: Rule) -> list[bytes]:
-    """What the first pass looks for: every text that the rule matches holds one of them."""
-    if rule.sign or rule.everyday:
-        return [rule.sign or rule.pattern]
-    return keyword_signs(rule)
-
-
-def keyword_signs(rule: Rule) -> list[bytes]:
-    """An expression for each keyword of the rule."""
-    return [literal(keyword, exact=rule.exact) for keyword in rule.keywords]
 
 
 def secret_span(match: Match, group: int, groups: int) -> tuple[int, int]:
