@@ -9,7 +9,6 @@ from __future__ import annotations
 import fnmatch
 import os
 import stat
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -83,6 +82,8 @@ def _read_toml_rules(root: str) -> ProjectRules:
     file = str(Path(root) / PROJECT_FILE)
     try:
         text = _read_regular(file)
+        import tomllib  # 4 ms that a repository without such a file does not cost
+
         table = tomllib.loads(text)
     except (FileNotFoundError, NotADirectoryError):
         return ProjectRules()

@@ -43,9 +43,8 @@ _NAMING = (
     "error ",
 )
 _ANSI = re.compile(
-    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0b\x0c\x0e-\x1f]"
+    r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|[\x00-\x08\x0e-\x1b]"
 )
-_SPACES = re.compile(r"\s+")
 
 _PREFACE = re.compile(
     r"(?:exit code:? -?\d+|chunk id:.*|wall time:.*|process exited with code -?\d+|output:"
@@ -77,7 +76,7 @@ _TAG = re.compile(r"</?tool_use_error>|<error>|</error>")
 
 def mask(text: str) -> str:
     """The template of one error text: one line, at most TEMPLATE_CHARS long."""
-    line = _SPACES.sub(" ", _ANSI.sub("", text[:_LINE_CHARS])).strip()
+    line = _flat(text[:_LINE_CHARS])
     return _VARIABLE.sub(_masked, line)[:TEMPLATE_CHARS].rstrip()
 
 
@@ -118,11 +117,17 @@ def error_line(text: str) -> str:
 
 def excerpt(text: str, limit: int) -> str:
     """One line of at most `limit` characters, cut at a word where possible."""
-    line = _SPACES.sub(" ", _ANSI.sub("", text[: limit * 4])).strip()
+    line = _flat(text[: limit * 4])
     if len(line) <= limit:
         return line
     cut = line.rfind(" ", limit // 2, limit - 1)
     return line[: cut if cut > 0 else limit - 1].rstrip() + "…"
+
+
+def _flat(text: str) -> str:
+    """The text in one line without terminal escapes, with single blanks."""
+    line = " ".join(text.split())
+    return line if line.isprintable() else " ".join(_ANSI.sub("", text).split())
 
 
 def window(text: str) -> str:

@@ -15,29 +15,29 @@ from session_memory.core.schema import Confidence, Outcome
 _QUOTE_CHARS = 80
 
 # A summary outranks what tests print on their way: they provoke errors on purpose.
+# What begins with a word or a line stands together: one question at most places of a text, not ten.
 _FAILED = re.compile(
-    r"\b[1-9]\d* (?:tests? |specs? |checks? )?(?:failed|failures?|failing|errors?|fail)\b"
-    r"|\b(?:failed|failures|errors|fail)[:=] ?[1-9]|^[1-9]\d* issues?\b"
-    r"|^(?:FAIL|FAILED|--- FAIL|✗|✖)(?:\b|$)|\bB(?:UILD|uild) (?:FAILED|failed)\b"
-    r"|\berror(?:\[E\d+\]| TS\d+| CS\d+): |\bnpm ERR!|^make(?:\[\d+\])?: \*\*\*|^panic: "
-    r"|(?<![A-Za-z])(?:exit|EXIT|exit code|exited with code)[ :=]{1,2}[1-9]\d*\b|ELIFECYCLE"
-    r"|^\s*× Some errors",
+    r"\b(?:[1-9]\d* (?:tests? |specs? |checks? )?(?:failed|failures?|failing|errors?|fail)\b"
+    r"|(?:failed|failures|errors|fail)[:=] ?[1-9]|B(?:UILD|uild) (?:FAILED|failed)\b"
+    r"|error(?:\[E\d+\]| TS\d+| CS\d+): |npm ERR!)"
+    r"|^(?:[1-9]\d* issues?\b|(?:FAIL|FAILED|--- FAIL|✗|✖)(?:\b|$)|make(?:\[\d+\])?: \*\*\*"
+    r"|panic: |\s*× Some errors)"
+    r"|(?<![A-Za-z])(?:exit|EXIT|exit code|exited with code)[ :=]{1,2}[1-9]\d*\b|ELIFECYCLE",
     re.M,
 )
+# In lower case, as the text then is.
 _PASSED = re.compile(
-    r"\b[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|^ok\s+\S|^PASS\b"
-    r"|\b0 (?:errors?|failures?|fail|failed|problems|issues)\b|\ball (?:checks|tests) passed"
-    r"|BUILD SUCCESS|test result: ok|\bno (?:issues|errors|problems) found|success: no issues"
-    r"|(?<![A-Za-z])exit[ :=]{1,2}0\b|^OK\b|BUILD_OK|compiled successfully|\bbuilt in\b"
-    r"|^\s*Finished `?\w+"
-    r"|no fixes applied",
-    re.M | re.I,
-)
-_TROUBLE = re.compile(
-    r"\berror: |Traceback \(most recent|command not found|No such file or directory"
-    r"|^\S+\.\w+:\d+:\d+: ",
+    r"\b(?:[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|all (?:checks|tests) passed"
+    r"|0 (?:errors?|failures?|fail|failed|problems|issues)\b|no (?:issues|errors|problems) found"
+    r"|built in\b)|^(?:ok\s+\S|pass\b|ok\b|\s*finished `?\w+)|(?<![a-z])exit[ :=]{1,2}0\b",
     re.M,
 )
+_CONTENT = (
+    *("build success", "test result: ok", "success: no issues", "build_ok"),
+    *("compiled successfully", "no fixes applied"),
+)
+_TROUBLE = re.compile(r"\berror: |^\S+\.\w+:\d+:\d+: ", re.M)
+_TROUBLES = ("Traceback (most recent", "command not found", "No such file or directory")
 _ECHO = re.compile(r"^(?:[$>] .*|\(?Bash completed with no output\)?|\s*)$", re.M)
 _STILL_RUNNING = re.compile(
     r"Process running with session ID|[Rr]unning in (?:the )?background|moved to the background"
@@ -104,9 +104,10 @@ def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool)
     seen = without_colour(window(text))
     if _FAILED.search(seen):
         return False
-    if _PASSED.search(seen):
+    lowered = seen.lower()
+    if any(words in lowered for words in _CONTENT) or _PASSED.search(lowered):
         return True
-    if _TROUBLE.search(seen):
+    if any(words in seen for words in _TROUBLES) or _TROUBLE.search(seen):
         return False
     # Compilers and linters are silent when content; tests never are.
     silent = "test" not in check.kinds and not is_error and not _ECHO.sub("", seen).strip()

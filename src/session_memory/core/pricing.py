@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from datetime import date
 from functools import cache, lru_cache
-from importlib.resources import files
+from pathlib import Path
 
 import msgspec
 
@@ -96,7 +96,7 @@ class CostSum(msgspec.Struct, frozen=True):
 @cache
 def load_table() -> PriceTable:
     """The table of this release, read once."""
-    return parse_table(files("session_memory.core").joinpath("prices.json").read_bytes())
+    return parse_table(Path(__file__).with_name("prices.json").read_bytes())
 
 
 def parse_table(data: bytes) -> PriceTable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any, Protocol, cast
 from urllib.parse import quote
 
@@ -141,12 +142,9 @@ def migrate(connection: Database, now_ms: int) -> list[int]:
 
 
 def _migration(number: int) -> str:
-    from importlib import resources  # 3 ms that a store of this version does not need
-
-    folder = resources.files("session_memory.store") / "migrations"
-    for entry in folder.iterdir():
-        if entry.name.startswith(f"{number:04d}_"):
-            return entry.read_text(encoding="utf-8")
+    folder = Path(__file__).parents[1] / "migrations"
+    for entry in folder.glob(f"{number:04d}_*"):
+        return entry.read_text(encoding="utf-8")
     raise StoreDamaged(f"migration {number} is not in this installation")
 
 
