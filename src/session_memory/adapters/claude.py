@@ -232,19 +232,20 @@ def _is_record(value: Record) -> bool:
     return "sessionId" in value and (kind in _HANDLERS or kind in _FACTS or kind in _IGNORED)
 
 
+_ENVELOPE = ("cwd", "entrypoint", "gitBranch", "version", "agentName", "teamName", "forkedFrom")
+
+
 def _note_envelope(part: PartBuilder, record: Record, pos: int) -> None:
     """Facts that every record of the conversation repeats, and sidecar records do not have."""
-    get = record.get
-    model = as_text(as_object(get("message")).get("model"))
+    model = as_text(as_object(record.get("message")).get("model"))
     if model and model != "<synthetic>":
         part.note_model(model, pos)
-    place = (get("cwd"), get("entrypoint"), get("gitBranch"), get("version"))
-    envelope = (*place, get("agentName"), get("teamName"), get("forkedFrom"))
+    envelope = tuple(map(record.get, _ENVELOPE))
     if part.envelope == envelope:
         part.repeat(pos)
         return
     part.change_envelope(envelope)
-    entrypoint = as_text(get("entrypoint"))
+    entrypoint = as_text(record.get("entrypoint"))
     if cwd := as_text(record.get("cwd")):
         part.note("cwd", cwd, pos)
         # Only here: a sidecar record without entrypoint says nothing about who started the session.

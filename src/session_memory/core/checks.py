@@ -121,11 +121,16 @@ _SCRIPT_NAME = re.compile(
     r"(?:[_.-]|$)",
     re.I,
 )
+_BREAKS = bytes(byte if bytes((byte,)).isalnum() or byte == ord("+") else 32 for byte in range(256))
+
+
+def _words(text: str) -> list[bytes]:
+    return text.encode("utf-8", "replace").translate(_BREAKS).split()
+
 
 # One cheap look spares most commands the tokens: a check has one of these among its words.
-_WORD_BREAK = re.compile(r"[^A-Za-z0-9+]+")
 _HINTS = frozenset(
-    _WORD_BREAK.split(name)[0]
+    _words(name)[0]
     for name in (
         *_BY_PROGRAM,
         *_BY_SUBCOMMAND,
@@ -149,8 +154,9 @@ _TAG = re.compile(r"\[REDACTED_SECRET:[0-9a-f]+\]")
 @lru_cache(maxsize=1024)
 def check_of(command: str) -> Check | None:
     """The tests, builds, linters and type checkers a command runs; None if it runs none."""
-    command = _TAG.sub("[REDACTED_SECRET]", command)  # the tag is the store's, not the command's
-    if _HINTS.isdisjoint(_WORD_BREAK.split(command[:SCAN_CHARS])):
+    if "[REDACTED_SECRET:" in command:  # the tag is the store's, not the command's
+        command = _TAG.sub("[REDACTED_SECRET]", command)
+    if _HINTS.isdisjoint(_words(command[:SCAN_CHARS])):
         return None
     kinds: dict[CheckKind, None] = {}
     exit_tells = True

@@ -18,10 +18,8 @@ def event_fingerprint(
     head = f"{kind}\x1f{'' if at is None else at}\x1f{call_id or ''}\x1f"
     if at is None:
         head += place
-    digest = blake2b(head.encode("utf-8", "replace"), digest_size=SIZE, key=key)
-    digest.update(b"\x1e")
-    digest.update(body)
-    return int.from_bytes(digest.digest(), "big", signed=True)
+    data = b"%b\x1e%b" % (head.encode("utf-8", "replace"), body)
+    return int.from_bytes(blake2b(data, digest_size=SIZE, key=key).digest(), "big", signed=True)
 
 
 def repeated(key: bytes, fingerprint: int, occurrence: int) -> int:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from session_memory.core.places import absolute, is_windows, join, leaf, parent
 
 MAX_MENTIONS = 20
 TEXT_LIMIT = 64 * 1024
-# One character class, the separator is looked for afterwards: linear in any text.
+# One character class, the separator is looked for apart: linear in any text.
 _TOKEN = re.compile(r"""[^\s"'`<>|,;()\[\]{}]+""")
 _QUOTED = re.compile(r'"([^"\n]{3,1024})"|`([^`\n]{3,1024})`|\'([^\'\n]{3,1024})\'')
 _LINE_NUMBER = re.compile(r"(?::\d+){1,2}$")
@@ -17,8 +18,7 @@ _LINE_NUMBER = re.compile(r"(?::\d+){1,2}$")
 def mentioned_paths(text: str, cwd: str, home: str | None) -> list[str]:
     """Absolute forms of the first few paths in `text`, seen from `cwd`, in order of mention."""
     text = text[:TEXT_LIMIT]
-    tokens = _TOKEN.finditer(text)
-    found = [(token.start(), token[0]) for token in tokens if "/" in token[0] or "\\" in token[0]]
+    found = list(_with_separators(text))
     for match in _QUOTED.finditer(text):  # only quotes keep a path with spaces together
         quoted = match[match.lastindex or 0]
         if " " in quoted and absolute(quoted):
@@ -31,6 +31,19 @@ def mentioned_paths(text: str, cwd: str, home: str | None) -> list[str]:
         if len(paths) >= MAX_MENTIONS:
             break
     return paths[:MAX_MENTIONS]
+
+
+def _with_separators(text: str) -> Iterator[tuple[int, str]]:
+    """Words that could be paths, with where they stand. Most words of a text hold no separator."""
+    at = 0
+    for word in text.split():
+        if "/" not in word and "\\" not in word:
+            continue
+        at = text.index(word, at)
+        for token in _TOKEN.finditer(word):
+            if "/" in token[0] or "\\" in token[0]:
+                yield at + token.start(), token[0]
+        at += len(word)
 
 
 def _readings(spelled: str, cwd: str, home: str | None) -> list[str]:
