@@ -104,7 +104,8 @@ _CORRECTS_FIRST = re.compile(
 _CORRECTS = re.compile(
     r"\b(?:i (?:said|meant|told you|asked (?:you )?(?:for|to)|already (?:said|told)"
     r"|did(?:n't|nt| not) (?:ask|want|mean|say))\b"
-    r"|(?:that's|thats|that is|this is|it's) (?:not|wrong)\b|(?:is|are|was|it's|got|the) wrong\b(?! with)"
+    r"|(?:that's|thats|that is|this is|it's) (?:not|wrong)\b"
+    r"|(?:is|are|was|it's|got|the) wrong\b(?! with)"
     r"|you (?:forgot|missed|should(?:n't| not| have)|were supposed|misunderstood|ignored|keep"
     r"|broke)\b|why (?:did|are|aren't|didn't|would|have) ?you\b|not what i\b"
     r"|(?:don't|do not|dont) (?:use|do|add|change|touch|remove|create|write|need|want|commit"
