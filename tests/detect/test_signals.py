@@ -8,7 +8,8 @@ from tests.detect.digests import digest, failed_with, ran
 from session_memory.core.own_text import BEGIN, END
 from session_memory.core.patterns import MINER_VERSION, Signal, SignalType, kind_of
 from session_memory.core.schema import Cost, Digest
-from session_memory.detect.signals import EXTRACTORS, Place, signals
+from session_memory.detect.signals import EXTRACTORS, signals
+from session_memory.detect.story import Place
 
 PLACE = Place("shop", ("/a/shop",))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Literal
 
@@ -39,7 +38,6 @@ def kind_of(signal_type: SignalType) -> PatternKind:
     return "success" if signal_type in SUCCESSES else "problem"
 
 
-@lru_cache(maxsize=131_072)
 def pattern_id(signal_type: SignalType, locus: str, about: str = "") -> str:
     """The name of a pattern: the same in every store and after every new detection."""
     kind = "success" if signal_type in SUCCESSES else "problem"

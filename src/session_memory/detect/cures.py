@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from operator import attrgetter
+from collections.abc import Iterator
 
-import msgspec
-
-from session_memory.core.schema import CommandRun, Digest, ErrorSeen
-from session_memory.detect.loci import command_locus, error_locus
+from session_memory.core.schema import CommandRun, Digest
+from session_memory.detect.loci import command_locus
+from session_memory.detect.story import REACH, Story
 
 _SHELLS = frozenset(("bash", "shell", "exec_command", "run_shell_command", "run_terminal_cmd"))
-_SEQ = attrgetter("seq")
-_REACH = 12  # commands between a failure and the next try; more is another story
 
-
-class Attempt(msgspec.Struct, frozen=True, gc=False):
-    """A command run after a problem, and whether what had failed then worked."""
-
-    problem: str
-    command: str
-    run: CommandRun
-    worked: bool
+Attempt = tuple[str, int, bool]
+"""(a problem, the place of the command run after it, whether what had failed then worked)"""
 
 
 def is_shell(tool: str | None) -> bool:
@@ -30,40 +20,22 @@ def is_shell(tool: str | None) -> bool:
     return tool is None or tool.lower() in _SHELLS
 
 
-def cures(digest: Digest) -> Iterator[Attempt]:
+def cures(story: Story) -> list[Attempt]:
     """Attempts at every problem, one per failure; what was cured by an edit has no command."""
-    runs = digest.commands
-    failed = [at for at, run in enumerate(runs) if run.is_error and not run.denied]
-    if not failed:
-        return
-    problems = _problems(digest)
+    attempts: list[Attempt] = []
+    if not story.failed:
+        return attempts
+    runs, loci = story.digest.commands, story.loci
+    problems = _problems(story)
     told: dict[str, str] = {}
-    loci = _loci_after(runs, failed)
-    for at in failed:
+    for at in story.failed:
         if locus := loci[at]:
             # An error is kept with its first place only: a command that fails again fails alike.
             problem = told[locus] = problems.get(at) or told.get(locus) or locus
             found = _attempt(runs, at, locus, loci)
             if found is not None:
-                remedy, worked = found
-                yield Attempt(problem, loci[remedy], runs[remedy], worked)
-
-
-def _loci_after(runs: tuple[CommandRun, ...], failed: Iterable[int]) -> list[str]:
-    """The locus of each run in reach of a failure, '' for the others and for what never ran.
-
-    They are taken no further: most commands never follow a failure.
-    """
-    loci = [""] * len(runs)
-    done = 0
-    for at in failed:
-        end = min(at + 1 + _REACH, len(runs))
-        for place in range(max(done, at), end):
-            run = runs[place]
-            if not run.denied:
-                loci[place] = command_locus(run.command)
-        done = end
-    return loci
+                attempts.append((problem, *found))
+    return attempts
 
 
 def _attempt(
@@ -75,7 +47,7 @@ def _attempt(
         return None  # nothing came between
     if loci[after] and not runs[after].is_error and _instead(runs[at].command, runs[after].command):
         return after, True
-    if not locus or locus not in (reach := loci[after : after + _REACH]):
+    if not locus or locus not in (reach := loci[after : after + REACH]):
         return None
     again = after + reach.index(locus)
     for place in range(again - 1, at, -1):
@@ -86,53 +58,59 @@ def _attempt(
 
 def _instead(failed: str, other: str) -> bool:
     """Whether a command is the failed one said differently: `python x.py`, then `python3 x.py`."""
-    one, words = set(failed.split()[1:]), other.split()[1:]
-    if one.isdisjoint(words):
-        return False
-    two = set(words)
-    return len(one & two) * 2 >= max(len(one), len(two)) or one <= two or two <= one
+    one, two = set(failed.split()[1:]), set(other.split()[1:])
+    shared = len(one & two)
+    longest, shortest = max(len(one), len(two)), min(len(one), len(two))
+    return shared > 0 and (shared * 2 >= longest or shared == shortest)
 
 
-def settled_by_edits(digest: Digest) -> frozenset[int]:
+def settled_by_edits(story: Story) -> frozenset[int]:
     """Findings of a check, by event, that were gone once the code they name was edited.
 
     They are what the check is for. One that a command settled is kept: there is a rule in it.
     """
-    # Asked first, as it spares most sessions the rest.
-    if not any(seen.template.startswith("<path>") for seen in digest.errors):
+    digest = story.digest
+    named = [seen.template.startswith("<path>") for seen in digest.errors]
+    if not any(named):  # asked first, as it spares most sessions the rest
         return frozenset()
     runs = digest.commands
     return frozenset(
-        seen.seq
-        for seen, at in _told_by(digest)
-        if runs[at].verifies and seen.template.startswith("<path>") and _passed_by_edits(runs, at)
+        digest.errors[which].seq
+        for which, at in _told_by(digest)
+        if named[which] and runs[at].verifies and _passed_by_edits(story, at)
     )
 
 
-def _passed_by_edits(runs: tuple[CommandRun, ...], at: int) -> bool:
+def _passed_by_edits(story: Story, at: int) -> bool:
+    runs = story.digest.commands
     locus = command_locus(runs[at].command)
-    attempt = _attempt(runs, at, locus, _loci_after(runs, (at,)))
+    attempt = _attempt(runs, at, locus, story.loci)
     return not (attempt and attempt[1]) and any(
         not run.is_error and not run.denied and command_locus(run.command) == locus
         for run in runs[at + 1 :]
     )
 
 
-def _problems(digest: Digest) -> dict[int, str]:
+def _problems(story: Story) -> dict[int, str]:
     """The error each failed run told of, by its place."""
     found: dict[int, str] = {}
-    for seen, at in _told_by(digest):
-        found.setdefault(at, error_locus(seen.sample, seen.template)[1])
+    for which, at in _told_by(story.digest):
+        found.setdefault(at, story.troubles[which][2])
     return found
 
 
-def _told_by(digest: Digest) -> Iterator[tuple[ErrorSeen, int]]:
-    """Each error of a shell with the place of the failed run it came from."""
+def _told_by(digest: Digest) -> Iterator[tuple[int, int]]:
+    """Each error of a shell with the failed run it came from, both by place, in order of events."""
+    if not digest.errors:
+        return
     runs = digest.commands
-    places = [run.seq for run in runs] if digest.errors else []
-    order = sorted(range(len(places)), key=places.__getitem__)
-    places.sort()
-    for seen in sorted(digest.errors, key=_SEQ):
-        before = bisect_left(places, seen.seq) if is_shell(seen.tool) else 0
-        if before and runs[order[before - 1]].is_error:
-            yield seen, order[before - 1]
+    seqs = [run.seq for run in runs]
+    order = sorted(range(len(seqs)), key=seqs.__getitem__)
+    seqs.sort()
+    told = [seen.seq for seen in digest.errors]
+    for which in sorted(range(len(told)), key=told.__getitem__):
+        before = bisect_left(seqs, told[which])
+        if before and is_shell(digest.errors[which].tool):
+            at = order[before - 1]
+            if runs[at].is_error:
+                yield which, at

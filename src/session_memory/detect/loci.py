@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from sys import intern
 
 from session_memory.core.commands import Step, steps, words
 from session_memory.core.masks import excerpt, mask
-from session_memory.core.patterns import SignalType
+from session_memory.core.patterns import SignalType, pattern_id
 from session_memory.detect.ordinary import is_ordinary_error
 
 _LOCUS_CHARS = 160
+_REMEMBERED = 65_536
 _STEPS = 3
 _OWN = "session-memory"
 # Programs whose first plain word says what they do, and those where it takes two.
@@ -92,7 +93,7 @@ _HINTS = (
 _TELLING = re.compile(r"(?<![<\w])[^\W\d_]{2,}(?![\w>])")
 
 
-@lru_cache(maxsize=65_536)
+@cache
 def command_locus(command: str) -> str:
     """The command by its programs and subcommands, arguments masked; '' for one that only looks."""
     kept = [
@@ -163,7 +164,6 @@ def path_locus(path: str, roots: tuple[str, ...]) -> str:
     return plain.removeprefix("./")[:_LOCUS_CHARS]
 
 
-@lru_cache(maxsize=65_536)
 def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
     """What kind of trouble an error tells of, and its normalised form; '' if it tells nothing."""
     if not any(map(sample.lower().__contains__, _HINTS)):
@@ -178,6 +178,23 @@ def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
         if found := pattern.search(sample):
             return "wrong_directory", name or _first(found) or "file"
     return "recurring_error", _told(sample, template)
+
+
+@cache
+def trouble(sample: str, template: str) -> tuple[str, SignalType, str]:
+    """(id of its pattern, type, locus) of an error."""
+    signal_type, locus = error_locus(sample, template)
+    return pattern_id(signal_type, locus), signal_type, locus
+
+
+def forget_some() -> None:
+    """Keep what is remembered of commands and errors within bounds.
+
+    A cache that does so itself keeps its entries in order, which takes as long as finding them.
+    """
+    for memory in (command_locus, trouble):
+        if memory.cache_info().currsize > _REMEMBERED:
+            memory.cache_clear()
 
 
 def _told(sample: str, template: str) -> str:

@@ -7,9 +7,10 @@ import msgspec
 from session_memory.core.masks import error_line, mask
 from session_memory.core.patterns import Candidate, Cure
 from session_memory.detect.cluster import cluster, reaches
-from session_memory.detect.loci import error_locus
+from session_memory.detect.loci import error_locus, forget_some
 from session_memory.detect.rank import cure_of, rank, surest
-from session_memory.detect.signals import Place, signals
+from session_memory.detect.signals import signals
+from session_memory.detect.story import Place
 from session_memory.detect.templates import SIMILAR, similarity, tokens
 from session_memory.store.patterns import Patterns
 
@@ -39,8 +40,9 @@ def mine(patterns: Patterns) -> int:
     waiting = patterns.unmined()
     for chunk in patterns.minable(waiting):
         patterns.save_signals(
-            [(one.session, signals(one.digest, Place(one.repo or "", one.roots))) for one in chunk]
+            (one.session, signals(one.digest, Place(one.repo or "", one.roots))) for one in chunk
         )
+        forget_some()
     return len(waiting)
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
-import msgspec
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 
 from session_memory.core.masks import excerpt
 from session_memory.core.own_text import BEGIN, PACK_BEGIN
 from session_memory.core.patterns import Signal, SignalType, pattern_id
 from session_memory.core.schema import CommandRun, Digest
 from session_memory.detect.cures import cures, is_shell, settled_by_edits
-from session_memory.detect.loci import command_locus, error_locus, path_locus, wording_locus
+from session_memory.detect.loci import command_locus, path_locus, wording_locus
 from session_memory.detect.ordinary import is_ordinary_command
+from session_memory.detect.story import Place, Story, read
 
 CHURN_EDITS = 8
 SEARCH_CALLS = 30
@@ -26,42 +26,26 @@ _ACTIVE_S = 30.0  # an event stands for at most this long: a night between two p
 
 _OURS = "session-memory"  # in both marks: one look is enough for nearly every text
 _ASKING = ("git status", "git diff", "git log", "git show", "git branch")  # how state is looked at
+# Commands go by few names, which come again and again; others are sooner made than found.
+_command_id = lru_cache(maxsize=4096)(pattern_id)
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where a session ran: what makes its paths comparable with those of others."""
+Found = tuple[str, SignalType, str, int, int, str, int | None, int | None, str, int]
+"""What an extractor saw, before it is costed: (pattern, type, locus, calls, count, quote, seq, at,
+about, tried), as in `Signal`; calls are how many of the session's went into it, its share of time
+and money."""
 
-    repo: str = ""
-    """'' where the session ran outside of any: what is said of a repository is then not said."""
-    roots: tuple[str, ...] = ()
-
-
-class Found(msgspec.Struct, frozen=True, gc=False):
-    """What an extractor saw, before it is named and costed."""
-
-    type: SignalType
-    locus: str
-    calls: int = 1
-    """How many of the session's calls went into it: its share of time and money."""
-    count: int = 1
-    quote: str = ""
-    seq: int | None = None
-    at: int | None = None
-    about: str = ""
-    tried: int = 0
-
-
-Extractor = Callable[[Digest, Place], Iterator[Found]]
+Extractor = Callable[[Story], Iterable[Found]]
 
 
 def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
     """Everything a digest shows, one signal per type and locus, costed by its share of calls."""
     joined: dict[str, Signal] = {}
-    calls = max(1, sum(digest.tools.values()), digest.turns)
+    story = read(digest, place)
+    calls = max(1, story.calls, digest.turns)
     minutes, usd, last = _active_minutes(digest), digest.cost.usd, digest.last_at
     for extract in EXTRACTORS:
-        for found in extract(digest, place):
-            locus, quote = found.locus, found.quote
+        for name, type_, locus, used, count, quote, seq, at, about, tried in extract(story):
             if (
                 not locus
                 or (_OURS in quote and _is_own(quote))
@@ -70,20 +54,19 @@ def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
                 continue
             if len(quote) > _QUOTE_CHARS or not quote.isprintable():
                 quote = excerpt(quote, _QUOTE_CHARS)
-            share = found.calls / calls if found.calls < calls else 1.0
-            name = pattern_id(found.type, locus, found.about)
+            share = used / calls if used < calls else 1.0
             signal = Signal(  # by place: this is done millions of times
                 name,
-                found.type,
+                type_,
                 locus,
-                found.count,
+                count,
                 None if usd is None else usd * share,
                 minutes * share,
                 quote,
-                found.seq,
-                found.at or last,
-                found.about,
-                found.tried,
+                seq,
+                at or last,
+                about,
+                tried,
             )
             known = joined.get(name)
             joined[name] = signal if known is None else _sum(known, signal)
@@ -115,101 +98,102 @@ def _is_own(text: str) -> bool:
     return _OURS in text and (BEGIN in text or PACK_BEGIN in text)
 
 
-def failing_commands(digest: Digest, _place: Place) -> Iterator[Found]:
+def failing_commands(story: Story) -> Iterator[Found]:
     """Commands that failed; a check that failed and passed later is work, not a problem."""
-    failed = [run for run in digest.commands if run.is_error and not run.denied]
-    if not failed:
-        return
-    passed = {
-        command_locus(run.command)
-        for run in digest.commands
-        if run.verifies and not run.is_error and not run.denied
-    }
-    for run in failed:
-        locus = command_locus(run.command)
+    loci = story.loci
+    passed = {loci[at] for at in story.passed}
+    for at in story.failed:
+        run, locus = story.digest.commands[at], loci[at]
         if not (run.verifies and locus in passed) and not is_ordinary_command(locus):
             yield _of_run("failing_command", locus, run)
 
 
-def denied_permissions(digest: Digest, _place: Place) -> Iterator[Found]:
+def denied_permissions(story: Story) -> Iterator[Found]:
     """Commands that the user or a rule refused."""
-    for run in digest.commands:
-        if run.denied:
-            yield _of_run("denied_permission", command_locus(run.command) or "looking", run)
+    for at in story.denied:
+        run = story.digest.commands[at]
+        yield _of_run("denied_permission", command_locus(run.command) or "looking", run)
 
 
 def _of_run(signal_type: SignalType, locus: str, run: CommandRun) -> Found:
-    return Found(signal_type, locus, run.count, run.count, run.command, run.seq, run.at)
+    name = _command_id(signal_type, locus)
+    return name, signal_type, locus, run.count, run.count, run.command, run.seq, run.at, "", 0
 
 
-def errors(digest: Digest, _place: Place) -> Iterator[Found]:
+def _of_session(signal_type: SignalType, locus: str, calls: int, quote: str) -> Found:
+    return pattern_id(signal_type, locus), signal_type, locus, calls, 1, quote, None, None, "", 0
+
+
+def errors(story: Story) -> Iterator[Found]:
     """Error texts: missing tools and wrong directories by name, the others by template."""
-    settled = settled_by_edits(digest)
-    for seen in digest.errors:
+    settled = settled_by_edits(story)
+    for seen, (name, signal_type, locus) in zip(story.digest.errors, story.troubles, strict=True):
         if seen.seq in settled:
             continue
-        signal_type, locus = error_locus(seen.sample, seen.template)
         if signal_type == "denied_permission":
             locus = seen.tool or "tool call"
-        yield Found(signal_type, locus, seen.count, seen.count, seen.sample, seen.seq)
+            name = pattern_id(signal_type, locus)
+        yield name, signal_type, locus, seen.count, seen.count, seen.sample, seen.seq, None, "", 0
 
 
-def edit_churn(digest: Digest, place: Place) -> Iterator[Found]:
+def edit_churn(story: Story) -> Iterator[Found]:
     """Files edited over and over in one session."""
-    for path, edits in digest.files.items():
+    for path, edits in story.digest.files.items():
         if edits >= CHURN_EDITS:
-            quote = f"{edits} edits of {path}"
-            yield Found("edit_churn", path_locus(path, place.roots), edits, quote=quote)
+            locus = path_locus(path, story.place.roots)
+            yield _of_session("edit_churn", locus, edits, f"{edits} edits of {path}")
 
 
-def retry_loops(digest: Digest, _place: Place) -> Iterator[Found]:
+def retry_loops(story: Story) -> Iterator[Found]:
     """The same call again and again with nothing changed between."""
-    for shown in digest.loops:
+    for shown in story.digest.loops:
         tool, _, call = shown.partition(": ")
         locus = command_locus(call) if is_shell(tool) else tool
         if not locus.startswith(_ASKING):
-            yield Found("retry_loop", locus, 3, quote=shown)
+            yield _of_session("retry_loop", locus, 3, shown)
 
 
-def user_corrections(digest: Digest, _place: Place) -> Iterator[Found]:
+def user_corrections(story: Story) -> Iterator[Found]:
     """What the user had to put right."""
-    calls = max(1, sum(digest.tools.values()) // max(1, digest.turns))  # a turn was for nothing
-    for text in digest.corrections[-_MAX_CORRECTIONS:]:
-        yield Found("user_correction", wording_locus(text), calls, quote=text)
+    calls = max(1, story.calls // max(1, story.digest.turns))  # a turn was for nothing
+    for text in story.digest.corrections[-_MAX_CORRECTIONS:]:
+        yield _of_session("user_correction", wording_locus(text), calls, text)
 
 
-def long_search(digest: Digest, place: Place) -> Iterator[Found]:
+def long_search(story: Story) -> Iterator[Found]:
     """Many calls before the first edit: what to change was hard to find."""
-    calls = digest.calls_before_edit
+    calls = story.digest.calls_before_edit
     if calls is not None and calls >= SEARCH_CALLS:
-        yield Found("long_search", place.repo, calls, quote=f"{calls} calls before the first edit")
+        quote = f"{calls} calls before the first edit"
+        yield _of_session("long_search", story.place.repo, calls, quote)
 
 
-def context_thrash(digest: Digest, place: Place) -> Iterator[Found]:
+def context_thrash(story: Story) -> Iterator[Found]:
     """A context compacted again and again."""
-    times = digest.compactions
+    times = story.digest.compactions
     if times >= THRASH_COMPACTIONS:
-        yield Found("context_thrash", place.repo, times, quote=f"compacted {times} times")
+        yield _of_session("context_thrash", story.place.repo, times, f"compacted {times} times")
 
 
-def expensive_stretch(digest: Digest, place: Place) -> Iterator[Found]:
+def expensive_stretch(story: Story) -> Iterator[Found]:
     """Much money for a session that did not reach its goal."""
+    digest = story.digest
     usd = digest.cost.usd or 0.0
     if usd >= EXPENSIVE_USD and digest.outcome in ("fail", "partial"):
         quote = f"${usd:.2f}: {digest.objective or 'no objective known'}"
-        yield Found("expensive_stretch", place.repo, sum(digest.tools.values()), quote=quote)
+        yield _of_session("expensive_stretch", story.place.repo, story.calls, quote)
 
 
-def verified_recipes(digest: Digest, _place: Place) -> Iterator[Found]:
+def verified_recipes(story: Story) -> Iterator[Found]:
     """Checks that passed in a session that went well: how this work is verified."""
-    if digest.outcome == "success":
-        for run in digest.commands:
-            if run.verifies and not run.is_error and not run.denied:
-                yield _of_run("verified_recipe", command_locus(run.command), run)
+    if story.digest.outcome == "success":
+        for at in story.passed:
+            yield _of_run("verified_recipe", story.loci[at], story.digest.commands[at])
 
 
-def fast_paths(digest: Digest, _place: Place) -> Iterator[Found]:
+def fast_paths(story: Story) -> Iterator[Found]:
     """A verified success without a stumble: the commands it took, in order."""
+    digest = story.digest
     smooth = not (digest.errors or digest.retries or digest.corrections or digest.tests_failed)
     early = digest.calls_before_edit is not None and digest.calls_before_edit <= FAST_CALLS
     if digest.outcome != "success" or digest.confidence == "low" or not (smooth and early):
@@ -217,26 +201,16 @@ def fast_paths(digest: Digest, _place: Place) -> Iterator[Found]:
     loci = [command_locus(run.command) for run in digest.commands if not run.denied]
     path = list(dict.fromkeys(locus for locus in loci if locus))
     if 1 < len(path) <= _FAST_STEPS:
-        quote = digest.objective or ""
-        yield Found("fast_path", " then ".join(path), sum(digest.tools.values()), quote=quote)
+        yield _of_session("fast_path", " then ".join(path), story.calls, digest.objective or "")
 
 
-def cured_errors(digest: Digest, _place: Place) -> Iterator[Found]:
+def cured_errors(story: Story) -> Iterator[Found]:
     """Commands run between a failure and the next try of what failed."""
-    for attempt in cures(digest):
-        run = attempt.run
-        worked = int(attempt.worked)
-        yield Found(
-            "cure",
-            attempt.command,
-            1,
-            worked,
-            run.command,
-            run.seq,
-            run.at,
-            attempt.problem,
-            1,
-        )
+    for problem, at, worked in cures(story):
+        run = story.digest.commands[at]
+        locus, count = story.loci[at], int(worked)
+        name = pattern_id("cure", locus, problem)
+        yield name, "cure", locus, 1, count, run.command, run.seq, run.at, problem, 1
 
 
 EXTRACTORS: tuple[Extractor, ...] = (

@@ -27,8 +27,8 @@ class Patterns(Protocol):
         """Sessions whose digest is new, has changed, or was mined by an older miner."""
         ...
 
-    def minable(self, sessions: list[int]) -> Iterator[list[Minable]]:
-        """The digests of these sessions, some hundreds at a time."""
+    def minable(self, sessions: list[int]) -> Iterator[Iterator[Minable]]:
+        """The digests of these sessions, some hundreds at a time, read one by one."""
         ...
 
     def save_signals(self, found: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:

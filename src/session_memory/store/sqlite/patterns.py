@@ -70,11 +70,14 @@ class SqlitePatterns:
         )
         return [row[0] for row in found]
 
-    def minable(self, sessions: list[int]) -> Iterator[list[Minable]]:
-        """The digests of these sessions, some hundreds at a time."""
+    def minable(self, sessions: list[int]) -> Iterator[Iterator[Minable]]:
+        """The digests of these sessions, some hundreds at a time, each read when it is asked for.
+
+        One that is mined at once is still in the processor's cache; of hundreds none would be.
+        """
         for start in range(0, len(sessions), _CHUNK):
             wanted = _encode(sessions[start : start + _CHUNK]).decode()
-            yield [
+            yield (
                 Minable(row[0], _digest(row[1]), row[2], tuple(path for path in row[3:] if path))
                 for row in rows(
                     self._db,
@@ -84,16 +87,17 @@ class SqlitePatterns:
                     " LEFT JOIN project p ON p.id = s.project_id",
                     (wanted,),
                 )
-            ]
+            )
 
     def save_signals(self, found: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:
         """Replace the signals of sessions; one that was forgotten meanwhile stays out."""
+        bodies = [(session, MINER_VERSION, _encode(one).decode()) for session, one in found]
         with transaction(self._db):
             self._db.executemany(
                 "INSERT INTO mined SELECT ?1, ?2, ?3 WHERE EXISTS"
                 " (SELECT 1 FROM digest WHERE session_id = ?1) ON CONFLICT DO UPDATE SET"
                 " version = excluded.version, body = excluded.body",
-                [(session, MINER_VERSION, _encode(one).decode()) for session, one in found],
+                bodies,
             )
 
     def evidence(self, since: int | None = None, repo: str | None = None) -> Iterator[Mined]:
