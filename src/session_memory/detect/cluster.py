@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
@@ -11,42 +10,18 @@ from session_memory.core.patterns import (
     Candidate,
     Mined,
     PatternStatus,
-    Quote,
     Signal,
     SignalType,
-    kind_of,
     pattern_id,
 )
-from session_memory.detect.templates import group
+from session_memory.detect.tally import Session, Tally
+from session_memory.detect.templates import joined, shape
 from session_memory.detect.wordings import alike
 
 SHARE = 0.5
 """One session fills at most this share of the bar, however often something happened in it."""
-QUOTES = 3
 
 Evidence = Callable[[], Iterable[Mined]]
-"""Reads the evidence from its start: it is gone through twice, so that it need not be kept."""
-
-
-class _Tally(msgspec.Struct):
-    """What is known of one candidate so far."""
-
-    name: str
-    type: SignalType
-    locus: str
-    about: str
-    counts: dict[int, int]
-    tried: set[int]
-    usd: float | None = None
-    minutes: float = 0.0
-    first: int | None = None
-    last: int | None = None
-    quotes: dict[str, list[Quote]] = {}
-    merged: set[str] = set()
-
-
-Name = tuple[str, str, str]
-"""(id, locus, about) under which a signal counts."""
 
 
 def reaches(candidate: Candidate, bar: int) -> bool:
@@ -64,16 +39,14 @@ def cluster(
     that was decided on, keeps its name.
     """
     known = known or {}
-    tallies = _tallies(evidence(), bar, known)
-    sessions: dict[int, tuple[str, str | None]] = {}
+    fold = Fold()
     for mined in evidence():
-        sessions.setdefault(mined.counts_as, (mined.flavor, mined.repo))
-        for signal in mined.signals:
-            tally = tallies.get(signal.pattern)
-            if tally is not None:
-                _add(tally, mined, signal)
-    distinct = {tally.name: tally for tally in tallies.values()}
-    found = (_candidate(name, tally, sessions) for name, tally in distinct.items())
+        fold.add(mined)
+    found = (
+        tally.candidate(fold.sessions)
+        for tally in fold.named(known)
+        if bar < 2 or len(tally.counts) > 1  # one session alone never reaches a bar above one
+    )
     kept = [
         msgspec.structs.replace(one, status=known.get(one.id, "candidate"))
         for one in found
@@ -91,59 +64,74 @@ def _without_checks(found: list[Candidate]) -> Iterator[Candidate]:
             yield one
 
 
-def _tallies(
-    evidence: Iterable[Mined], bar: int, known: Mapping[str, PatternStatus]
-) -> dict[str, _Tally]:
-    """An empty tally for every pattern worth folding; those of one name share theirs."""
-    counts: dict[str, int] = {}
-    kept: dict[str, Signal] = {}
-    for mined in evidence:
+class Fold:
+    """Signals counted in one go, the newest session first.
+
+    Errors of the same shape, and the cures of such, are counted together from the start: there are
+    thousands of each. What else is nearly the same is joined in the end, when all is known.
+    """
+
+    def __init__(self) -> None:
+        self.sessions: dict[int, Session] = {}
+        self._by_pattern: dict[str, Tally] = {}
+        self._tallies: dict[object, Tally] = {}
+        self._shapes: dict[str, tuple[str, ...]] = {}  # of every error
+
+    def add(self, mined: Mined) -> None:
+        """Count what a session shows."""
+        self.sessions.setdefault(mined.counts_as, (mined.flavor, mined.repo))
+        by_pattern = self._by_pattern
         for signal in mined.signals:
-            pattern = signal.pattern
-            if pattern in counts:
-                counts[pattern] += signal.count
-            else:
-                counts[pattern] = signal.count
-                kept[pattern] = signal
-    names = _renamed(kept.values(), known)
-    for pattern, name in names.items():
-        counts[name[0]] = counts.get(name[0], 0) + counts[pattern]  # it brings them along
-    by_name: dict[str, _Tally] = {}
-    tallies: dict[str, _Tally] = {}
-    for pattern, signal in kept.items():
-        name, locus, about = names.get(pattern) or (pattern, signal.locus, signal.about)
-        if counts[name] >= bar:
-            tally = by_name.get(name)
+            tally = by_pattern.get(signal.pattern)
             if tally is None:
-                tally = by_name[name] = _Tally(
-                    *(name, signal.type, locus, about), {}, set(), quotes={}, merged=set()
-                )
-            tallies[pattern] = tally
-    return tallies
+                tally = self._tally(signal)
+            tally.add(mined, signal)
 
+    def _tally(self, signal: Signal) -> Tally:
+        key = self._key(signal)
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = self._tallies[key] = Tally(signal)
+        if signal.count:  # what was tried in vain is no occurrence of its pattern
+            self._by_pattern[signal.pattern] = tally
+            tally.patterns.append(signal.pattern)
+        return tally
 
-def _renamed(kept: Iterable[Signal], known: Mapping[str, PatternStatus]) -> dict[str, Name]:
-    """What patterns count as, of those that count under another name."""
-    joinable = [
-        one for one in kept if one.about or one.type in ("recurring_error", "user_correction")
-    ]
-    loci: dict[SignalType, set[str]] = {}
-    for signal in joinable:
-        loci.setdefault(signal.type, set()).add(signal.locus)
-    errors = _chosen("recurring_error", _templates(loci.get("recurring_error", ())), known)
-    corrections = _chosen("user_correction", alike(loci.get("user_correction", ())), known)
-    renamed: dict[str, Name] = {}
-    for signal in joinable:
-        chosen = corrections if signal.type == "user_correction" else errors
-        locus = signal.locus if signal.about else chosen.get(signal.locus, signal.locus)
-        about = errors.get(signal.about, signal.about)
-        if (locus, about) != (signal.locus, signal.about):
-            renamed[signal.pattern] = (pattern_id(signal.type, locus, about), locus, about)
-    return renamed
+    def _key(self, signal: Signal) -> object:
+        """What is the same for all signals that are sure to count under one name."""
+        if signal.type == "recurring_error":
+            words = self._shapes[signal.locus] = shape(signal.locus, masked=True)
+            return words
+        if words := self._shapes.get(signal.about):
+            return signal.type, signal.locus, words
+        return signal.pattern
 
+    def named(self, known: Mapping[str, PatternStatus]) -> Iterable[Tally]:
+        """The tallies under the names they go by."""
+        errors, corrections = self._errors(known), self._corrections(known)
+        found: dict[str, Tally] = {}
+        for tally in self._tallies.values():
+            locus, about = tally.locus, errors.get(tally.about, tally.about)
+            if tally.type == "recurring_error":
+                locus = errors.get(locus, locus)
+            elif tally.type == "user_correction":
+                locus = corrections.get(locus, locus)
+            if (locus, about) != (tally.locus, tally.about):
+                tally.rename(locus, about)
+            first = found.setdefault(tally.pattern, tally)
+            if first is not tally:
+                first.join(tally)
+        return found.values()
 
-def _templates(errors: Iterable[str]) -> list[list[str]]:
-    return [found.members for found in group(errors, masked=True)]
+    def _errors(self, known: Mapping[str, PatternStatus]) -> dict[str, str]:
+        same: dict[tuple[str, ...], list[str]] = {}
+        for locus, words in self._shapes.items():
+            same.setdefault(words, []).append(locus)
+        return _chosen("recurring_error", [one.members for one in joined(same)], known)
+
+    def _corrections(self, known: Mapping[str, PatternStatus]) -> dict[str, str]:
+        said = [one.locus for one in self._tallies.values() if one.type == "user_correction"]
+        return _chosen("user_correction", alike(said), known)
 
 
 def _chosen(
@@ -160,82 +148,3 @@ def _chosen(
         if len(members) > 1:
             chosen.update(dict.fromkeys(members, min(members, key=precedence)))
     return chosen
-
-
-def _add(tally: _Tally, mined: Mined, signal: Signal) -> None:
-    owner = mined.counts_as
-    tally.counts[owner] = tally.counts.get(owner, 0) + signal.count
-    if signal.tried:
-        tally.tried.add(owner)
-    if not signal.count:
-        return
-    if signal.pattern != tally.name:
-        tally.merged.add(signal.pattern)
-    if signal.usd is not None:
-        tally.usd = (tally.usd or 0.0) + signal.usd
-    tally.minutes += signal.minutes
-    at = signal.at if signal.at is not None else mined.at
-    if at is not None:
-        if tally.first is None or at < tally.first:
-            tally.first = at
-        if tally.last is None or at > tally.last:
-            tally.last = at
-    if signal.quote:
-        quotes = tally.quotes.get(mined.flavor)
-        if quotes is None:
-            quotes = tally.quotes[mined.flavor] = []
-        # Most come newest first, and are then not even made.
-        if len(quotes) < QUOTES or (at or 0) >= (quotes[-1].at or 0):
-            _quote(quotes, mined, signal, at)
-
-
-def _quote(quotes: list[Quote], mined: Mined, signal: Signal, at: int | None) -> None:
-    """Keep the quote if it is among the newest."""
-    place = -(at or 0), mined.external_id, signal.quote
-    if len(quotes) < QUOTES or place < _newest(quotes[-1]):
-        quotes.append(Quote(mined.external_id, mined.flavor, signal.seq, signal.quote, at))
-        quotes.sort(key=_newest)
-        del quotes[QUOTES:]
-
-
-def _newest(quote: Quote) -> tuple[int, str, str]:
-    return -(quote.at or 0), quote.session, quote.text
-
-
-def _best(quotes: Mapping[str, list[Quote]]) -> Iterator[Quote]:
-    """The newest of every flavour first, then the second of each; none says the same twice."""
-    said: set[str] = set()
-    for place in range(QUOTES):
-        for flavor in sorted(quotes):
-            if place < len(quotes[flavor]) and quotes[flavor][place].text not in said:
-                said.add(quotes[flavor][place].text)
-                yield quotes[flavor][place]
-
-
-def _candidate(
-    name: str, tally: _Tally, sessions: Mapping[int, tuple[str, str | None]]
-) -> Candidate:
-    counts = {owner: count for owner, count in tally.counts.items() if count}
-    flavors = Counter(sessions[owner][0] for owner in counts)
-    repos = Counter(repo for owner in counts if (repo := sessions[owner][1]))
-    return Candidate(
-        id=name,
-        kind=kind_of(tally.type),
-        type=tally.type,
-        locus=tally.locus,
-        about=tally.about,
-        frequency=sum(counts.values()),
-        sessions=len(counts),
-        spread=dict(sorted(Counter(counts.values()).items())),
-        cross_flavor=len(flavors) > 1,
-        flavors=dict(sorted(flavors.items())),
-        repos=dict(sorted(repos.items(), key=lambda item: (-item[1], item[0]))),
-        usd=None if tally.usd is None else round(tally.usd, 4),
-        minutes=round(tally.minutes, 2),
-        first_seen=tally.first,
-        last_seen=tally.last,
-        tried=len(tally.tried),
-        value=0.0,
-        quotes=tuple(_best(tally.quotes))[:QUOTES],
-        merged=tuple(sorted(tally.merged)),
-    )

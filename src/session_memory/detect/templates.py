@@ -7,7 +7,7 @@ similar group), fed in sorted order so that no group depends on what was seen fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 import msgspec
@@ -59,14 +59,23 @@ def similarity(one: list[str] | tuple[str, ...], other: list[str] | tuple[str, .
     return sum(a == b for a, b in zip(one, other, strict=True)) / len(one)
 
 
+def shape(text: str, *, masked: bool = False) -> tuple[str, ...]:
+    """Its words; the text itself where no word is constant: there is nothing to be alike in."""
+    words = tokens(text, masked=masked)
+    return words if is_telling(words) else (text,)
+
+
 def group(texts: Iterable[str], *, masked: bool = False) -> list[Group]:
     """Distinct texts grouped, groups and members in sorted order."""
-    tree: dict[tuple[object, ...], list[Group]] = {}
     same: dict[tuple[str, ...], list[str]] = {}
     for text in sorted(set(texts)):
-        words = tokens(text, masked=masked)
-        # Without a constant word there is nothing to be alike in.
-        same.setdefault(words if is_telling(words) else (text,), []).append(text)
+        same.setdefault(shape(text, masked=masked), []).append(text)
+    return joined(same)
+
+
+def joined(same: Mapping[tuple[str, ...], list[str]]) -> list[Group]:
+    """Texts by their shape, those of similar shapes grouped."""
+    tree: dict[tuple[object, ...], list[Group]] = {}
     for words in sorted(same):
         branch = tree.setdefault((len(words), *words[:_LEADING]), [])
         best = max(branch, key=lambda known: similarity(known.template, words), default=None)
