@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import sys
 from collections.abc import Iterable
@@ -63,6 +62,8 @@ def wirings(app: App) -> dict[str, Wiring]:
 
 def diff(change: FileChange) -> str:
     """A change as a unified diff, without secrets and without anything a terminal would obey."""
+    import difflib
+
     from session_memory.redact import Redactor
 
     name = one_line(change.path)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from hashlib import blake2b
 from typing import Any, Literal
 
 import msgspec
+
+from session_memory.core.hashing import blake2b
 
 SPAN = 4096
 """How many bytes at each end of the part already read are compared before going on behind it."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable
 
 import msgspec
 
+from session_memory.core.hashing import blake2b
 from session_memory.core.masks import excerpt
 from session_memory.core.outcome import Evidence, Mark, Verdict, judge
 from session_memory.core.own_text import without_own_text
@@ -61,7 +61,7 @@ class _Builder:
     def __init__(self, continued: bool) -> None:
         self.runs = RunLog()
         self.plans = PlanLog()
-        self.fingerprint = hashlib.blake2b(digest_size=16)
+        self.fingerprint = blake2b(digest_size=16)
         self.events = self.turns = self.requests = 0
         self.interruptions = self.compactions = self.internal = 0
         self.first_at: int | None = None
@@ -367,7 +367,7 @@ def _joined_errors(old: tuple[ErrorSeen, ...], new: tuple[ErrorSeen, ...]) -> li
 
 def _joined_fingerprint(old: Digest, new: Digest) -> str:
     joined = f"{old.source_fingerprint}+{new.source_fingerprint}".encode()
-    return hashlib.blake2b(joined, digest_size=16).hexdigest()
+    return blake2b(joined, digest_size=16).hexdigest()
 
 
 def _summed(one: dict[str, int], other: dict[str, int], *, zeros: bool = False) -> dict[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
+from session_memory.core.hashing import blake2b
 
 SIZE = 8
 

@@ -7,11 +7,11 @@ and web pages never are, so that no page can plant a rule.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import blake2b
 
 from msgspec.structs import replace
 
 from session_memory.core.failing import FailingCommand
+from session_memory.core.hashing import blake2b
 from session_memory.core.inputs import (
     asks_little,
     is_probe,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Literal
 
 import msgspec
+
+from session_memory.core.hashing import blake2b
 
 PatternKind = Literal["problem", "success"]
 PatternStatus = Literal["candidate", "provisional", "approved", "rejected", "retired", "superseded"]

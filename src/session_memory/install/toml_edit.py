@@ -7,11 +7,9 @@ and comments about. What comes out is always compared with what went in, by its 
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import Any
 
 import msgspec
-import tomlkit
 
 from session_memory.errors import Refused
 from session_memory.install.json_text import as_list, as_object
@@ -35,6 +33,8 @@ class Table(msgspec.Struct, frozen=True):
 
 def values(text: str) -> dict[str, Any]:
     """The values of a text; refuses one that is not TOML."""
+    import tomllib
+
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except tomllib.TOMLDecodeError as error:
@@ -65,7 +65,7 @@ def change_table(text: str, name: Name, content: dict[str, Any]) -> str:
     if table is None:
         raise Refused(f"`{'.'.join(name)}` is not a table of its own", hint="remove it by hand")
     piece = text[table.start : table.end]
-    document = tomlkit.parse(piece)
+    document = _kit().parse(piece)
     here: Any = document
     for part in name:
         here = here[part]
@@ -106,7 +106,7 @@ def rename_table(text: str, old: Name, new: Name) -> str:
 def add_line(text: str, key: str, value: Any) -> str:
     """The text with one more key above everything else."""
     mark = "\ufeff" if text.startswith("\ufeff") else ""
-    line = tomlkit.dumps({key: value}).replace("\n", _newline(text))
+    line = _kit().dumps({key: value}).replace("\n", _newline(text))
     added = mark + line + text.removeprefix("\ufeff")
     return _checked(text, added, (key,), value)
 
@@ -168,6 +168,8 @@ def _headers(text: str) -> list[tuple[int, Name]]:
 
 def _name(header: str) -> Name:
     """The name in a header, read by a real parser: it may be quoted."""
+    import tomllib
+
     here: Any = tomllib.loads(header.rstrip())
     parts: list[str] = []
     while here:
@@ -186,21 +188,28 @@ def _without_lead(text: str, start: int, end: int) -> int:
     return end
 
 
+def _kit() -> Any:
+    """tomlkit, loaded by the first change: 15 ms, and most looks at a file change nothing."""
+    import tomlkit
+
+    return tomlkit
+
+
 def _rendered(name: Name, content: dict[str, Any], newline: str) -> str:
-    table = tomlkit.table()
+    table = _kit().table()
     for key, value in content.items():
         table.add(key, _inline(value))
     return f"{_header(name)}\n{table.as_string()}".replace("\n", newline)
 
 
 def _header(name: Name) -> str:
-    return f"[{'.'.join(tomlkit.key(part).as_string() for part in name)}]"
+    return f"[{'.'.join(_kit().key(part).as_string() for part in name)}]"
 
 
 def _inline(value: Any) -> Any:
     if not as_object(value):
-        return tomlkit.item({} if value == {} else value)
-    inline: Any = tomlkit.inline_table()
+        return _kit().item({} if value == {} else value)
+    inline: Any = _kit().inline_table()
     inline.update(value)
     return inline
 

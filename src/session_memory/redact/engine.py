@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from hashlib import blake2b
 from typing import NamedTuple
 
 import msgspec
 
+from session_memory.core.hashing import blake2b
 from session_memory.redact.fields import is_secret_name, named_value, pair_value
 from session_memory.redact.keywords import Keywords, is_whole, whole_sign
 from session_memory.redact.linear import Match, Pattern, compile_pattern, compile_set

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from hashlib import blake2b
+
+from session_memory.core.hashing import blake2b
 
 PLAIN = "[REDACTED_SECRET]"
 MARK = re.compile(rb"\[REDACTED_SECRET(?::[0-9a-f]{8})?\]")

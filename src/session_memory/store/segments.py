@@ -16,12 +16,12 @@ import re
 import struct
 import sys
 from collections.abc import Iterator
-from hashlib import blake2b
 from types import ModuleType
 from typing import Protocol
 
 import msgspec
 
+from session_memory.core.hashing import blake2b
 from session_memory.errors import StoreDamaged
 
 MAGIC = b"SMSEG\x01\r\n"
