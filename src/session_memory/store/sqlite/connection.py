@@ -20,7 +20,7 @@ from session_memory.errors import (
 )
 
 BUSY_TIMEOUT_MS = 10_000
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 PAGE_SIZE = 8192
 
 Row = tuple[Any, ...]

@@ -179,23 +179,25 @@ class SqliteStore(Faces, ForgetFace):
         segment_bytes, text_bytes = db.execute(
             "SELECT coalesce(sum(bytes), 0), coalesce(sum(text_bytes), 0) FROM segment"
         ).fetchone()
-        flavors = (
-            "SELECT flavor, count(*) FROM session WHERE event_count > 0"
-            " GROUP BY flavor ORDER BY flavor"
+        # By +flavor: following the index that begins with it is four times as slow.
+        flavors = rows(
+            db,
+            "SELECT flavor, count(*), sum(event_count) FROM session WHERE event_count > 0"
+            " GROUP BY +flavor ORDER BY flavor",
         )
         superseded = "SELECT count(*) FROM event WHERE superseded = 1"
         return StoreInfo(
             schema_version=schema_version(db),
             path=self._directory,
-            sessions=value(db, "SELECT count(*) FROM session WHERE event_count > 0"),
-            events=value(db, "SELECT coalesce(sum(event_count), 0) FROM session"),
+            sessions=sum(count for _, count, _ in flavors),
+            events=sum(events for _, _, events in flavors),
             projects=value(db, "SELECT count(*) FROM project"),
             sources=value(db, "SELECT count(*) FROM source"),
             unanalyzed=value(db, "SELECT count(*) FROM session WHERE state = 'captured'"),
             database_bytes=self._database_bytes(),
             segment_bytes=segment_bytes,
             text_bytes=text_bytes,
-            per_flavor=dict(rows(db, flavors)),
+            per_flavor={flavor: count for flavor, count, _ in flavors},
             last_event_at=value(db, "SELECT max(ended_at) FROM session"),
             superseded_events=value(db, superseded),
         )
