@@ -12,7 +12,7 @@ from session_memory.core.spend import SpendGroup, SpendRow
 from session_memory.model.budget import left
 from session_memory.model.metered import local_day
 from session_memory.model.open import caps_of
-from session_memory.store.port import Spend
+from session_memory.store.background import Spend
 
 DAY_MS = 86_400_000
 _HEADERS = ("calls", "failed", "unsettled", "input", "output", "usd", "unpriced calls")

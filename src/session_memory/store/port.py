@@ -24,11 +24,6 @@ from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent, Usage
-from session_memory.store.background import Jobs, Live, Spend
-from session_memory.store.effects import Effects
-from session_memory.store.memories import Memories
-from session_memory.store.patterns import Patterns
-from session_memory.store.scopes import Closures, Scopes, Syncs
 from session_memory.store.values import (
     EventDraft,
     Finding,
@@ -45,8 +40,13 @@ from session_memory.store.values import (
     UsageRow,
 )
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what a store can besides: loaded by whom it concerns, not with every store
     from session_memory.core.identity import Resolution
+    from session_memory.store.background import Jobs, Live, Spend
+    from session_memory.store.effects import Effects
+    from session_memory.store.memories import Memories
+    from session_memory.store.patterns import Patterns
+    from session_memory.store.scopes import Closures, Scopes, Syncs
 
 __all__ = [
     "EventDraft",
@@ -56,7 +56,6 @@ __all__ = [
     "Repaired",
     "SessionHandle",
     "SessionQuery",
-    "Spend",
     "Store",
     "StoreInfo",
     "TextFilter",
