@@ -13,8 +13,10 @@ _NESTING = 3
 _HEREDOC = re.compile(
     r"<<-?\s*(['\"]?)([A-Za-z_]\w*)\1(.*?)\n.*?(?:^[ \t]*\2[ \t]*$|\Z)", re.S | re.M
 )
+# Plain letters come first and in runs: one by one, each would be tried against all the rest.
 _TOKEN = re.compile(
-    r"""(?P<word>(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|\\.|\d?>{1,2}&?\d?|<|[^\s'"|;&<>\\])+)"""
+    r"""(?P<word>(?:[^\s'"|;&<>\\$\d]+|'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|\\."""
+    r"""|\d?>{1,2}&?\d?|<|[^\s'"|;&<>\\])+)"""
     r"|(?P<joint>&&|\|\|&?|\|&?|;|&|\n)|.",
     re.S,
 )

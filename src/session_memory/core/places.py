@@ -41,7 +41,7 @@ class Tree(Protocol):
 
 def is_windows(path: str) -> bool:
     """True for drive and UNC paths, whatever machine the log is read on."""
-    return _WINDOWS.match(path) is not None
+    return path[:1] != "/" and _WINDOWS.match(path) is not None
 
 
 def absolute(path: str) -> str | None:
