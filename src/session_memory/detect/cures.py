@@ -20,11 +20,8 @@ def is_shell(tool: str | None) -> bool:
     return tool is None or tool.lower() in _SHELLS
 
 
-def cures(story: Story) -> list[Attempt]:
+def cures(story: Story) -> Iterator[Attempt]:
     """Attempts at every problem, one per failure; what was cured by an edit has no command."""
-    attempts: list[Attempt] = []
-    if not story.failed:
-        return attempts
     runs, loci = story.digest.commands, story.loci
     problems = _problems(story)
     told: dict[str, str] = {}
@@ -34,8 +31,7 @@ def cures(story: Story) -> list[Attempt]:
             problem = told[locus] = problems.get(at) or told.get(locus) or locus
             found = _attempt(runs, at, locus, loci)
             if found is not None:
-                attempts.append((problem, *found))
-    return attempts
+                yield problem, *found
 
 
 def _attempt(
@@ -59,9 +55,9 @@ def _attempt(
 def _instead(failed: str, other: str) -> bool:
     """Whether a command is the failed one said differently: `python x.py`, then `python3 x.py`."""
     one, two = set(failed.split()[1:]), set(other.split()[1:])
-    shared = len(one & two)
-    longest, shortest = max(len(one), len(two)), min(len(one), len(two))
-    return shared > 0 and (shared * 2 >= longest or shared == shortest)
+    shared, first, second = len(one & two), len(one), len(two)
+    half = first <= shared * 2 >= second
+    return shared > 0 and (half or shared in (first, second))
 
 
 def settled_by_edits(story: Story) -> frozenset[int]:
@@ -70,8 +66,8 @@ def settled_by_edits(story: Story) -> frozenset[int]:
     They are what the check is for. One that a command settled is kept: there is a rule in it.
     """
     digest = story.digest
-    named = [seen.template.startswith("<path>") for seen in digest.errors]
-    if not any(named):  # asked first, as it spares most sessions the rest
+    named = [seen.template[:6] == "<path>" for seen in digest.errors]
+    if True not in named:  # asked first, as it spares most sessions the rest
         return frozenset()
     runs = digest.commands
     return frozenset(
@@ -92,25 +88,24 @@ def _passed_by_edits(story: Story, at: int) -> bool:
 
 
 def _problems(story: Story) -> dict[int, str]:
-    """The error each failed run told of, by its place."""
-    found: dict[int, str] = {}
+    """The error each failed run told of first, by its place."""
+    errors = story.digest.errors
+    first: dict[int, int] = {}
     for which, at in _told_by(story.digest):
-        found.setdefault(at, story.troubles[which][2])
-    return found
+        known = first.get(at)
+        if known is None or errors[which].seq < errors[known].seq:
+            first[at] = which
+    return {at: story.troubles[which][2] for at, which in first.items()}
 
 
 def _told_by(digest: Digest) -> Iterator[tuple[int, int]]:
-    """Each error of a shell with the failed run it came from, both by place, in order of events."""
-    if not digest.errors:
-        return
+    """Each error of a shell with the failed run it came from, both by place."""
     runs = digest.commands
-    seqs = [run.seq for run in runs]
-    order = sorted(range(len(seqs)), key=seqs.__getitem__)
-    seqs.sort()
-    told = [seen.seq for seen in digest.errors]
-    for which in sorted(range(len(told)), key=told.__getitem__):
-        before = bisect_left(seqs, told[which])
-        if before and is_shell(digest.errors[which].tool):
-            at = order[before - 1]
-            if runs[at].is_error:
-                yield which, at
+    places = [run.seq for run in runs]
+    ordered, order = sorted(places), range(len(places))
+    if ordered != places:
+        order = sorted(order, key=places.__getitem__)
+    for which, seen in enumerate(digest.errors):
+        before = bisect_left(ordered, seen.seq)
+        if before and runs[order[before - 1]].is_error and is_shell(seen.tool):
+            yield which, order[before - 1]

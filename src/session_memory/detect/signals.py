@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 
 from session_memory.core.masks import excerpt
@@ -35,8 +35,6 @@ Found = tuple[str, SignalType, str, int, int, str, int | None, int | None, str, 
 about, tried), as in `Signal`; calls are how many of the session's went into it, its share of time
 and money."""
 
-Extractor = Callable[[Story], Iterable[Found]]
-
 
 def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
     """Everything a digest shows, one signal per type and locus, costed by its share of calls."""
@@ -44,33 +42,58 @@ def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
     story = read(digest, place)
     calls = max(1, story.calls, digest.turns)
     minutes, usd, last = _active_minutes(digest), digest.cost.usd, digest.last_at
-    for extract in EXTRACTORS:
-        for name, type_, locus, used, count, quote, seq, at, about, tried in extract(story):
-            if (
-                not locus
-                or (_OURS in quote and _is_own(quote))
-                or (_OURS in locus and _is_own(locus))
-            ):
-                continue
-            if len(quote) > _QUOTE_CHARS or not quote.isprintable():
-                quote = excerpt(quote, _QUOTE_CHARS)
-            share = used / calls if used < calls else 1.0
-            signal = Signal(  # by place: this is done millions of times
-                name,
-                type_,
-                locus,
-                count,
-                None if usd is None else usd * share,
-                minutes * share,
-                quote,
-                seq,
-                at or last,
-                about,
-                tried,
-            )
-            known = joined.get(name)
-            joined[name] = signal if known is None else _sum(known, signal)
+    for name, type_, locus, used, count, quote, seq, at, about, tried in _found(story):
+        if not locus or (_OURS in quote and _is_own(quote)) or (_OURS in locus and _is_own(locus)):
+            continue
+        if len(quote) > _QUOTE_CHARS or not quote.isprintable():
+            quote = excerpt(quote, _QUOTE_CHARS)
+        share = used / calls if used < calls else 1.0
+        signal = Signal(  # by place: this is done millions of times
+            name,
+            type_,
+            locus,
+            count,
+            None if usd is None else usd * share,
+            minutes * share,
+            quote,
+            seq,
+            at or last,
+            about,
+            tried,
+        )
+        known = joined.get(name)
+        joined[name] = signal if known is None else _sum(known, signal)
     return tuple(joined.values())
+
+
+def _found(story: Story) -> list[Found]:
+    """What all extractors see; none is asked about what is not there, as most of it is not."""
+    digest = story.digest
+    found: list[Found] = []
+    if story.failed:
+        found += failing_commands(story)
+    if digest.errors:
+        found += errors(story)
+    if digest.files:
+        found += edit_churn(story)
+    if digest.loops:
+        found += retry_loops(story)
+    if digest.corrections:
+        found += user_corrections(story)
+    if story.denied:
+        found += denied_permissions(story)
+    if digest.calls_before_edit:
+        found += long_search(story)
+    if digest.compactions:
+        found += context_thrash(story)
+    if digest.cost.usd:
+        found += expensive_stretch(story)
+    if story.failed:
+        found += cured_errors(story)
+    if digest.outcome == "success":
+        found += verified_recipes(story)
+        found += fast_paths(story)
+    return found
 
 
 def _sum(one: Signal, other: Signal) -> Signal:
@@ -104,8 +127,15 @@ def failing_commands(story: Story) -> Iterator[Found]:
     passed = {loci[at] for at in story.passed}
     for at in story.failed:
         run, locus = story.digest.commands[at], loci[at]
-        if not (run.verifies and locus in passed) and not is_ordinary_command(locus):
-            yield _of_run("failing_command", locus, run)
+        if not (run.verifies and locus in passed) and (name := _failing(locus)):
+            times = run.count
+            yield name, "failing_command", locus, times, times, run.command, run.seq, run.at, "", 0
+
+
+@lru_cache(maxsize=4096)
+def _failing(locus: str) -> str:
+    """The id of a command that fails; '' where that belongs to ordinary work."""
+    return "" if not locus or is_ordinary_command(locus) else pattern_id("failing_command", locus)
 
 
 def denied_permissions(story: Story) -> Iterator[Found]:
@@ -186,9 +216,8 @@ def expensive_stretch(story: Story) -> Iterator[Found]:
 
 def verified_recipes(story: Story) -> Iterator[Found]:
     """Checks that passed in a session that went well: how this work is verified."""
-    if story.digest.outcome == "success":
-        for at in story.passed:
-            yield _of_run("verified_recipe", story.loci[at], story.digest.commands[at])
+    for at in story.passed:
+        yield _of_run("verified_recipe", story.loci[at], story.digest.commands[at])
 
 
 def fast_paths(story: Story) -> Iterator[Found]:
@@ -196,7 +225,7 @@ def fast_paths(story: Story) -> Iterator[Found]:
     digest = story.digest
     smooth = not (digest.errors or digest.retries or digest.corrections or digest.tests_failed)
     early = digest.calls_before_edit is not None and digest.calls_before_edit <= FAST_CALLS
-    if digest.outcome != "success" or digest.confidence == "low" or not (smooth and early):
+    if digest.confidence == "low" or not (smooth and early):
         return
     loci = [command_locus(run.command) for run in digest.commands if not run.denied]
     path = list(dict.fromkeys(locus for locus in loci if locus))
@@ -211,19 +240,3 @@ def cured_errors(story: Story) -> Iterator[Found]:
         locus, count = story.loci[at], int(worked)
         name = pattern_id("cure", locus, problem)
         yield name, "cure", locus, 1, count, run.command, run.seq, run.at, problem, 1
-
-
-EXTRACTORS: tuple[Extractor, ...] = (
-    failing_commands,
-    errors,
-    edit_churn,
-    retry_loops,
-    user_corrections,
-    denied_permissions,
-    long_search,
-    context_thrash,
-    expensive_stretch,
-    cured_errors,
-    verified_recipes,
-    fast_paths,
-)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 
 from session_memory.core.patterns import (
     Candidate,
@@ -19,6 +21,11 @@ QUOTES = 3
 
 Session = tuple[str, str | None]
 """(flavour, repository) of a session."""
+
+
+_Said = tuple[tuple[int, str, str], int | None, int | None]
+"""((age, session, text), event, time): quotes in order of their first part, made when shown."""
+_ORDER = itemgetter(0)
 
 
 class Tally:
@@ -40,7 +47,7 @@ class Tally:
         self.minutes = 0.0
         self.first: int | None = None
         self.last: int | None = None
-        self.quotes: dict[str, list[Quote]] = {}
+        self.quotes: dict[str, list[_Said]] = {}
 
     def add(self, mined: Mined, signal: Signal) -> None:
         """Count what a session shows."""
@@ -64,10 +71,7 @@ class Tally:
             quotes = self.quotes.get(mined.flavor)
             if quotes is None:
                 quotes = self.quotes[mined.flavor] = []
-            # Most come newest first, and are then not even made.
-            if len(quotes) < QUOTES or (at or 0) >= (quotes[-1].at or 0):
-                said = Quote(mined.external_id, mined.flavor, signal.seq, signal.quote, at)
-                _keep(quotes, said)
+            _keep(quotes, ((-(at or 0), mined.external_id, signal.quote), signal.seq, at))
 
     def rename(self, locus: str, about: str) -> None:
         """Count for another pattern of the same type."""
@@ -88,8 +92,8 @@ class Tally:
         if other.last is not None:
             self.last = other.last if self.last is None else max(self.last, other.last)
         for flavor, quotes in other.quotes.items():
-            for quote in quotes:
-                _keep(self.quotes.setdefault(flavor, []), quote)
+            for said in quotes:
+                _keep(self.quotes.setdefault(flavor, []), said)
 
     def candidate(self, sessions: Mapping[int, Session]) -> Candidate:
         """The candidate these signals add up to."""
@@ -125,23 +129,22 @@ class Tally:
         )
 
 
-def _keep(quotes: list[Quote], quote: Quote) -> None:
-    """Add a quote if it is among the newest."""
-    if len(quotes) < QUOTES or _newest(quote) < _newest(quotes[-1]):
-        quotes.append(quote)
-        quotes.sort(key=_newest)
-        del quotes[QUOTES:]
+def _keep(quotes: list[_Said], said: _Said) -> None:
+    """Add what was said if it is among the newest."""
+    if len(quotes) < QUOTES:
+        insort(quotes, said, key=_ORDER)
+    elif said[0] < quotes[-1][0]:
+        quotes.pop()
+        insort(quotes, said, key=_ORDER)
 
 
-def _newest(quote: Quote) -> tuple[int, str, str]:
-    return -(quote.at or 0), quote.session, quote.text
-
-
-def _best(quotes: Mapping[str, list[Quote]]) -> Iterator[Quote]:
+def _best(quotes: Mapping[str, list[_Said]]) -> Iterator[Quote]:
     """The newest of every flavour first, then the second of each; none says the same twice."""
-    said: set[str] = set()
+    repeated: set[str] = set()
     for place in range(QUOTES):
         for flavor in sorted(quotes):
-            if place < len(quotes[flavor]) and quotes[flavor][place].text not in said:
-                said.add(quotes[flavor][place].text)
-                yield quotes[flavor][place]
+            if place < len(quotes[flavor]):
+                (_, session, text), seq, at = quotes[flavor][place]
+                if text not in repeated:
+                    repeated.add(text)
+                    yield Quote(session, flavor, seq, text, at)

@@ -28,7 +28,7 @@ class Patterns(Protocol):
         ...
 
     def minable(self, sessions: list[int]) -> Iterator[Iterator[Minable]]:
-        """The digests of these sessions, some hundreds at a time, read one by one."""
+        """The digests of these sessions, many at a time, each read when it is asked for."""
         ...
 
     def save_signals(self, found: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:

@@ -43,7 +43,7 @@ _counts = msgspec.json.Decoder(dict[str, int]).decode
 
 # Sessions of our own and those in which nothing was asked for prove nothing.
 _WORTH = "s.source_kind != 'internal' AND s.low_value IS NULL"
-_CHUNK = 500
+_CHUNK = 2000
 _CURRENT = (MINER_VERSION,)
 _ROW_BYTES = 100  # figures and names of a pattern beside its words
 _BYTES = f"""
@@ -71,16 +71,12 @@ class SqlitePatterns:
         return [row[0] for row in found]
 
     def minable(self, sessions: list[int]) -> Iterator[Iterator[Minable]]:
-        """The digests of these sessions, some hundreds at a time, each read when it is asked for.
-
-        One that is mined at once is still in the processor's cache; of hundreds none would be.
-        """
+        """The digests of these sessions, many at a time, each read when it is asked for."""
         for start in range(0, len(sessions), _CHUNK):
             wanted = _encode(sessions[start : start + _CHUNK]).decode()
             yield (
-                Minable(row[0], _digest(row[1]), row[2], tuple(path for path in row[3:] if path))
-                for row in rows(
-                    self._db,
+                Minable(row[0], _digest(row[1]), row[2], tuple(filter(None, row[3:])))
+                for row in self._db.execute(
                     "SELECT d.session_id, d.body, CASE WHEN p.root IS NULL THEN NULL ELSE p.key"
                     " END, s.cwd, p.root, p.worktree_of FROM json_each(?) j"
                     " JOIN digest d ON d.session_id = j.value JOIN session s ON s.id = j.value"
