@@ -86,5 +86,6 @@ def test_only_head_and_tail_of_a_long_output_are_read() -> None:
 
 def test_an_excerpt_is_one_line_cut_at_a_word() -> None:
     assert excerpt("a  b\nc", 10) == "a b c"
+    assert excerpt("a\x0cb\u2003\x1b[31mc\x1b[0m\x00", 10) == "a b c"
     assert excerpt("alpha beta gamma delta", 12) == "alpha beta…"
     assert len(excerpt("x" * 1000, 50)) == 50

@@ -1,0 +1,53 @@
+"""The first look at a text may find too much, never too little."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from session_memory.redact import RULES, Rule
+from session_memory.redact.keywords import Keywords, is_whole, shortest, whole_sign
+from session_memory.redact.linear import compile_pattern, compile_set
+
+TABLE = Keywords(RULES)
+SAMPLES = [(rule, sample) for rule in RULES for sample in rule.must_match]
+
+
+@pytest.mark.parametrize(("rule", "sample"), SAMPLES, ids=[rule.id for rule, _ in SAMPLES])
+def test_a_secret_is_seen_by_a_keyword_or_sends_the_text_to_the_second_look(
+    rule: Rule, sample: str
+) -> None:
+    rules, everyday = TABLE.rules(sample.encode())
+    assert TABLE.seen(sample.encode())
+    assert everyday if is_whole(rule) else RULES.index(rule) in rules
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.sign], ids=lambda rule: rule.id)
+def test_a_sign_stands_in_every_text_that_its_rule_matches(rule: Rule) -> None:
+    sign = compile_set([whole_sign(rule)])
+    pattern = compile_pattern(rule.pattern)
+    found = [text.encode() for text in rule.must_match if any(pattern.finditer(text.encode()))]
+    assert found
+    assert all(sign.Match(text) for text in found)
+
+
+def test_ordinary_text_is_let_through_without_a_second_look() -> None:
+    text = b"Rename the column and run the migration on a copy of the table."
+    assert not TABLE.seen(text)
+    assert TABLE.rules(text) == (set(), False)
+
+
+def test_a_keyword_that_counts_only_as_written_does_not_count_otherwise() -> None:
+    rule = Rule(id="x", pattern=rb"AbC[0-9]", keywords=("AbC",), exact=True)
+    assert Keywords((rule,)).rules(b"the AbC1") == ({0}, False)
+    assert Keywords((rule,)).rules(b"the abc1") == (set(), False)
+
+
+@settings(max_examples=200, deadline=None, database=None)
+@given(st.sets(st.text("ab", min_size=1, max_size=5)), st.text("ab", max_size=8))
+def test_the_shortest_keywords_see_what_all_of_them_see(words: set[str], text: str) -> None:
+    kept = shortest(words)
+    assert set(kept) <= words
+    assert any(word in text for word in kept) == any(word in text for word in words)
+    assert not any(one in other for one in kept for other in kept if one is not other)
