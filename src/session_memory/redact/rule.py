@@ -21,10 +21,10 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     exact: bool = False
     """Keywords count only as they are written; long random text holds fewer of them by chance."""
     everyday: bool = False
-    """Its keywords are words of ordinary text: the whole pattern is looked for in the first pass,
+    """Its keywords are words of ordinary text: the whole pattern is looked for in a second look,
     so it may hold nothing long and counted before the keyword, which slows the automaton."""
     sign: bytes = b""
-    """A simpler expression that stands in every match: the first pass looks for it in place of the
+    """A simpler expression that stands in every match: that look is for it in place of the
     pattern, where that would make the automaton large. Building it costs more than the looking."""
     group: int = 0
     """The group that is the secret, or the first after it that took part; the rest stays."""
