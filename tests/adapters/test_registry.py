@@ -118,6 +118,17 @@ def test_two_names_of_one_directory_are_one_home(tmp_path: Path) -> None:
     assert registry.homes(CLAUDE, {}, str(tmp_path)) == [str(tmp_path / ".claude")]
 
 
+def test_a_usual_place_below_a_variable_counts_where_the_variable_is_set(tmp_path: Path) -> None:
+    moved, usual = tmp_path / "data" / "opencode", tmp_path / ".local" / "share" / "opencode"
+    moved.mkdir(parents=True)
+    usual.mkdir(parents=True)
+    opencode = registry.adapter("opencode")
+    assert registry.homes(opencode, {}, str(tmp_path)) == [str(usual)]
+    environ = {"XDG_DATA_HOME": str(tmp_path / "data")}
+    assert registry.homes(opencode, environ, str(tmp_path)) == [str(moved), str(usual)]
+    assert "opencode" in registry.adapters_here(environ, str(tmp_path / "elsewhere"), ())
+
+
 def test_usual_homes_are_those_of_the_records() -> None:
     told = {name: (found.env, found.default_dirs) for name, found in registry.adapters().items()}
     assert told == registry._USUAL_HOMES  # pyright: ignore[reportPrivateUsage]

@@ -146,6 +146,7 @@ class Adapter(msgspec.Struct, frozen=True):
     title: str
     env: str | None
     default_dirs: tuple[str, ...]
+    """Below `~`, or below a variable (`$NAME/folder`)."""
     discover: Callable[[str], Iterator[SourceFile]]
     parser_version: int
     parse: Callable[[SourceFile, Block, dict[str, Json]], Normalized]

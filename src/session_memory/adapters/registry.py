@@ -60,7 +60,10 @@ _USUAL_HOMES: dict[str, tuple[str, tuple[str, ...]]] = {
     "grok": ("GROK_HOME", ("~/.grok",)),
     "gemini": ("GEMINI_CLI_HOME", ("~/.gemini",)),
     "qwen": ("QWEN_HOME", ("~/.qwen",)),
-    "opencode": ("OPENCODE_DATA_DIR", ("~/.local/share/opencode",)),
+    "opencode": (
+        "OPENCODE_DATA_DIR",
+        ("$XDG_DATA_HOME/opencode", "~/.local/share/opencode"),
+    ),
     "copilot": ("COPILOT_HOME", ("~/.copilot",)),
     "pi": ("PI_CODING_AGENT_DIR", ("~/.pi/agent",)),
 }
@@ -79,7 +82,7 @@ def adapters_here(
         for name, (variable, folders) in _USUAL_HOMES.items()
         if name in configured
         or environ.get(variable)
-        or any(os.path.isdir(_expand(folder, home)) for folder in folders)
+        or any(map(os.path.isdir, usual_places(folders, environ, home)))
     ]
     if not names:
         return adapters()
@@ -126,13 +129,25 @@ def homes(
     if named:
         found = [_expand(path, home) for path in named]
     else:
-        found = [
-            path for path in (_expand(d, home) for d in adapter.default_dirs) if os.path.isdir(path)
-        ]
+        usual = usual_places(adapter.default_dirs, environ, home)
+        found = [path for path in usual if os.path.isdir(path)]
     by_place: dict[str, str] = {}
     for path in found:  # two names of one directory would be swept twice
         by_place.setdefault(os.path.realpath(path), path)
     return list(by_place.values())
+
+
+def usual_places(folders: tuple[str, ...], environ: Mapping[str, str], home: str) -> list[str]:
+    """Where a flavour keeps its logs; a folder below a variable counts where that is set."""
+    found: list[str] = []
+    for folder in folders:
+        if not folder.startswith("$"):
+            found.append(_expand(folder, home))
+            continue
+        variable, _, rest = folder[1:].partition("/")
+        if above := environ.get(variable):
+            found.append(os.path.join(_expand(above, home), rest))
+    return found
 
 
 def load_plugins(points: list[EntryPoint]) -> tuple[dict[str, Adapter], tuple[str, ...]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
-from session_memory.adapters.registry import homes
+from session_memory.adapters.registry import homes, usual_places
 from session_memory.core.cursor import Stamp
 from session_memory.settings import Sources
 
@@ -32,7 +32,7 @@ def places(
         if not source.enabled:
             continue
         named = homes(adapter, environ, home, list(source.paths) or None)
-        usual = [path.replace("~", home, 1) for path in adapter.default_dirs]
+        usual = usual_places(adapter.default_dirs, environ, home)
         roots = [path for path in named if os.path.isdir(path)]
         found.append(Places(adapter, roots, named or usual))
     return found
