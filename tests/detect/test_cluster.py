@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.detect.digests import mined, signal
 
-from session_memory.core.patterns import Candidate, Mined, pattern_id
+from session_memory.core.patterns import Candidate, Mined, Signal, pattern_id
 from session_memory.detect.cluster import cluster, reaches
 from session_memory.detect.rank import rank
 from session_memory.testing.store_drafts import START
@@ -121,3 +123,30 @@ def test_order_does_not_show_and_bars_only_narrow(
     assert sum(one.frequency for one in whole) == sum(
         one.count for session in sessions for one in session.signals
     )
+
+
+THINGS = [f"cannot reach host{number} over the wire" for number in range(4)]
+TOLD = [
+    *(signal("recurring_error", text, usd=0.25, minutes=0.5, quote=text) for text in THINGS),
+    *(signal("cure", "make keys", 1, about=text, tried=1, usd=0.25) for text in THINGS),
+    *(signal("cure", "make keys", 0, about=text, tried=1) for text in THINGS),
+    *(signal("user_correction", f"install instead pip {word} uv") for word in ("now", "use")),
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.lists(st.sampled_from(TOLD), max_size=5), max_size=6), st.randoms())
+def test_a_cure_counts_with_its_error_whichever_comes_first(
+    drawn: list[list[Signal]], chance: Random
+) -> None:
+    sessions = [mined(at, *shown) for at, shown in enumerate(drawn)]
+    whole = found(*sessions)
+    chance.shuffle(sessions)
+    assert found(*sessions) == whole
+    seen = {one.locus for shown in drawn for one in shown if one.type == "recurring_error"}
+    errors = [one for one in whole if one.type == "recurring_error"]
+    expected = [(min(seen), len(seen) - 1)] if seen else []
+    assert [(one.locus, len(one.merged)) for one in errors] == expected
+    for cure in whole:
+        if cure.type == "cure":
+            assert cure.about == min(seen, default="") or cure.about not in seen

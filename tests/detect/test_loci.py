@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from session_memory.core.masks import mask
+from session_memory.detect import loci
 from session_memory.detect.loci import command_locus, error_locus, path_locus, wording_locus
 
 
@@ -71,3 +72,18 @@ def test_corrections_of_the_same_words_have_the_same_name() -> None:
         "please use uv, not pip instead"
     )
     assert wording_locus("no") == ""
+
+
+def test_what_is_remembered_of_commands_and_errors_is_bounded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(loci, "_REMEMBERED", 2)
+    for memory in (command_locus, loci.trouble):
+        memory.cache_clear()
+    for name in ("a", "b", "c"):
+        command_locus(f"make {name}")
+    loci.trouble("no way", "no way")
+    loci.forget_some()
+    assert command_locus.cache_info().currsize == 0
+    assert loci.trouble.cache_info().currsize == 1
+    assert command_locus("make a") == "make a"

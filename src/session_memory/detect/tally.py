@@ -71,7 +71,10 @@ class Tally:
             quotes = self.quotes.get(mined.flavor)
             if quotes is None:
                 quotes = self.quotes[mined.flavor] = []
-            _keep(quotes, ((-(at or 0), mined.external_id, signal.quote), signal.seq, at))
+            age = -(at or 0)
+            # Most come newest first: what is older than all that are kept is not even made.
+            if len(quotes) < QUOTES or age <= quotes[-1][0][0]:
+                _keep(quotes, ((age, mined.external_id, signal.quote), signal.seq, at))
 
     def rename(self, locus: str, about: str) -> None:
         """Count for another pattern of the same type."""

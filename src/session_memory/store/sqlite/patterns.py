@@ -118,7 +118,7 @@ class SqlitePatterns:
             bindings,
         ):
             flavor, external_id, key, at = row[1:5]
-            owner = _owner(parents, row[0])
+            owner = _owner(parents, row[0]) if row[0] in parents else row[0]
             yield Mined(row[0], owner, flavor, external_id, key, at, _signals(row[5]))
 
     def statuses(self) -> dict[str, PatternStatus]:
