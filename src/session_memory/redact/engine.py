@@ -173,7 +173,8 @@ class Redactor:
         rules, everyday = self._keywords.rules(text)
         if everyday:
             rules.update(self._whole[sign] for sign in self._signs.Match(text) or ())
-        return rules | self._always
+        rules |= self._always
+        return rules
 
     def _apply(self, order: int, text: bytes) -> Iterator[Found]:
         rule = self._rules[order]

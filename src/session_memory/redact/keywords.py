@@ -37,8 +37,9 @@ class Keywords:
 
     def rules(self, text: bytes) -> tuple[set[int], bool]:
         """The rules of which a keyword is in the text, and whether an everyday one is."""
-        signs = self._set.Match(text)
-        found = {rule for sign in signs for rule in self._rules[sign]} if signs else set[int]()
+        found: set[int] = set()
+        for sign in self._set.Match(text) or ():
+            found.update(self._rules[sign])
         everyday = EVERYDAY in found
         found.discard(EVERYDAY)
         return found, everyday
