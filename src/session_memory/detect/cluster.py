@@ -14,7 +14,7 @@ from session_memory.core.patterns import (
     SignalType,
     pattern_id,
 )
-from session_memory.detect.tally import Session, Tally
+from session_memory.detect.tally import First, Session, Tally, started
 from session_memory.detect.templates import joined, shape
 from session_memory.detect.wordings import alike
 
@@ -44,7 +44,7 @@ def cluster(
         fold.add(mined)
     found = (
         tally.candidate(fold.sessions)
-        for tally in fold.named(known)
+        for tally in fold.named(known, lone=bar < 2)
         if bar < 2 or len(tally.counts) > 1  # one session alone never reaches a bar above one
     )
     kept = [
@@ -68,34 +68,44 @@ class Fold:
     """Signals counted in one go, the newest session first.
 
     Errors of the same shape, and the cures of such, are counted together from the start: there are
-    thousands of each. What else is nearly the same is joined in the end, when all is known.
+    thousands of each. What else is nearly the same is joined in the end, when all is known. Most
+    of what sessions show is shown once: it is kept as it came until there is more to count.
     """
 
     def __init__(self) -> None:
         self.sessions: dict[int, Session] = {}
         self._by_pattern: dict[str, Tally] = {}
-        self._tallies: dict[object, Tally] = {}
+        self._kept: dict[object, Tally | First] = {}
         self._shapes: dict[str, tuple[str, ...]] = {}  # of every error
 
     def add(self, mined: Mined) -> None:
         """Count what a session shows."""
         self.sessions.setdefault(mined.counts_as, (mined.flavor, mined.repo))
         by_pattern = self._by_pattern
+        alone = None  # the session without its signals, of which most are soon done with
         for signal in mined.signals:
             tally = by_pattern.get(signal.pattern)
-            if tally is None:
-                tally = self._tally(signal)
-            tally.add(mined, signal)
+            if tally is not None:
+                tally.add(mined, signal)
+            else:
+                alone = alone or msgspec.structs.replace(mined, signals=())
+                self._open(alone, signal)
 
-    def _tally(self, signal: Signal) -> Tally:
+    def _open(self, mined: Mined, signal: Signal) -> None:
         key = self._key(signal)
-        tally = self._tallies.get(key)
-        if tally is None:
-            tally = self._tallies[key] = Tally(signal)
+        kept = self._kept.get(key)
+        if kept is None:
+            self._kept[key] = mined, signal
+            return
+        if isinstance(kept, tuple):
+            first, kept = kept[1], started(kept)
+            self._kept[key] = kept
+            if first.count:
+                self._by_pattern[first.pattern] = kept
         if signal.count:  # what was tried in vain is no occurrence of its pattern
-            self._by_pattern[signal.pattern] = tally
-            tally.patterns.append(signal.pattern)
-        return tally
+            self._by_pattern[signal.pattern] = kept
+            kept.patterns.append(signal.pattern)
+        kept.add(mined, signal)
 
     def _key(self, signal: Signal) -> object:
         """What is the same for all signals that are sure to count under one name."""
@@ -106,21 +116,32 @@ class Fold:
             return signal.type, signal.locus, words
         return signal.pattern
 
-    def named(self, known: Mapping[str, PatternStatus]) -> Iterable[Tally]:
-        """The tallies under the names they go by."""
+    def named(self, known: Mapping[str, PatternStatus], *, lone: bool) -> Iterable[Tally]:
+        """The tallies under the names they go by, with those of a single signal if wanted."""
         errors, corrections = self._errors(known), self._corrections(known)
         found: dict[str, Tally] = {}
-        for tally in self._tallies.values():
-            locus, about = tally.locus, errors.get(tally.about, tally.about)
-            if tally.type == "recurring_error":
-                locus = errors.get(locus, locus)
-            elif tally.type == "user_correction":
-                locus = corrections.get(locus, locus)
-            if (locus, about) != (tally.locus, tally.about):
-                tally.rename(locus, about)
-            first = found.setdefault(tally.pattern, tally)
-            if first is not tally:
-                first.join(tally)
+        alone: dict[str, First] = {}
+        for kept in self._kept.values():
+            one = kept[1] if isinstance(kept, tuple) else kept
+            chosen = None
+            if one.about or one.type == "recurring_error":  # a cure is renamed with its error
+                chosen = errors.get(one.about or one.locus)
+            elif one.type == "user_correction":
+                chosen = corrections.get(one.locus)
+            if isinstance(kept, tuple):
+                if chosen is None and alone.setdefault(kept[1].pattern, kept) is kept:
+                    continue
+                kept = started(kept)
+            if chosen is not None:
+                kept.rename(chosen)
+            same = found.setdefault(kept.pattern, kept)
+            if same is not kept:
+                same.join(kept)
+        for pattern, first in alone.items():
+            if pattern in found:
+                found[pattern].join(started(first))
+            elif lone:
+                found[pattern] = started(first)
         return found.values()
 
     def _errors(self, known: Mapping[str, PatternStatus]) -> dict[str, str]:
@@ -130,7 +151,8 @@ class Fold:
         return _chosen("recurring_error", [one.members for one in joined(same)], known)
 
     def _corrections(self, known: Mapping[str, PatternStatus]) -> dict[str, str]:
-        said = [one.locus for one in self._tallies.values() if one.type == "user_correction"]
+        kept = (one[1] if isinstance(one, tuple) else one for one in self._kept.values())
+        said = [one.locus for one in kept if one.type == "user_correction"]
         return _chosen("user_correction", alike(said), known)
 
 

@@ -28,8 +28,12 @@ _Said = tuple[tuple[int, str, str], int | None, int | None]
 _ORDER = itemgetter(0)
 
 
+First = tuple[Mined, Signal]
+"""The only signal of its kind so far, as it came."""
+
+
 class Tally:
-    """Signals added up. There are as many as patterns, so that what few need is made late."""
+    """Signals added up."""
 
     __slots__ = (
         *("pattern", "type", "locus", "about", "counts", "tried", "patterns"),
@@ -76,9 +80,15 @@ class Tally:
             if len(quotes) < QUOTES or age <= quotes[-1][0][0]:
                 _keep(quotes, ((age, mined.external_id, signal.quote), signal.seq, at))
 
-    def rename(self, locus: str, about: str) -> None:
-        """Count for another pattern of the same type."""
-        self.pattern, self.locus, self.about = pattern_id(self.type, locus, about), locus, about
+    def rename(self, chosen: str) -> None:
+        """Count for the pattern of a near duplicate: that of its problem, if it is a cure."""
+        if chosen == (self.about or self.locus):
+            return
+        if self.about:
+            self.about = chosen
+        else:
+            self.locus = chosen
+        self.pattern = pattern_id(self.type, self.locus, self.about)
 
     def join(self, other: Tally) -> None:
         """Count what was counted under another name."""
@@ -130,6 +140,16 @@ class Tally:
             quotes=tuple(_best(self.quotes))[:QUOTES],
             merged=tuple(sorted(set(self.patterns) - {self.pattern})),
         )
+
+
+def started(first: First) -> Tally:
+    """A tally of one signal."""
+    mined, signal = first
+    tally = Tally(signal)
+    if signal.count:
+        tally.patterns.append(signal.pattern)
+    tally.add(mined, signal)
+    return tally
 
 
 def _keep(quotes: list[_Said], said: _Said) -> None:
