@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from session_memory.core.patterns import Candidate
-from session_memory.detect.run import Wanted, detect, fix, mine
+from session_memory.detect.mine import mine
+from session_memory.detect.run import Wanted, detect, fix
 from session_memory.store.sqlite import open_store
 from session_memory.testing.claude_log import START, ClaudeLog
 from session_memory.testing.codex_log import CodexLog

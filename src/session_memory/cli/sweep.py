@@ -37,6 +37,10 @@ def command(app: App, dry_run: bool) -> int:
             report = sweep(around, dry_run=dry_run)
         except StoreLocked as error:
             return _already_running(app, error)
+    if report.analyzed:
+        from session_memory.worker.mining import mine_after  # 20 ms that an idle sweep saves
+
+        mine_after(around, report)
     if not dry_run:
         private_dir(app.paths.state)
         finished = {"finished_at": app.clock(), "report": report}

@@ -7,10 +7,9 @@ import msgspec
 from session_memory.core.masks import error_line, mask
 from session_memory.core.patterns import Candidate, Cure
 from session_memory.detect.cluster import cluster, reaches
-from session_memory.detect.loci import error_locus, forget_some
+from session_memory.detect.loci import error_locus
+from session_memory.detect.mine import mine
 from session_memory.detect.rank import cure_of, rank, surest
-from session_memory.detect.signals import signals
-from session_memory.detect.story import Place
 from session_memory.detect.templates import SIMILAR, similarity, tokens
 from session_memory.store.patterns import Patterns
 
@@ -33,17 +32,6 @@ class Fix(msgspec.Struct, frozen=True):
     cures: tuple[Cure, ...]
     frequency: int = 0
     sessions: int = 0
-
-
-def mine(patterns: Patterns) -> int:
-    """Take the signals of every digest that is new or has changed; returns how many those were."""
-    waiting = patterns.unmined()
-    for chunk in patterns.minable(waiting):
-        patterns.save_signals(
-            (one.session, signals(one.digest, Place(one.repo or "", one.roots))) for one in chunk
-        )
-        forget_some()
-    return len(waiting)
 
 
 def detect(patterns: Patterns, wanted: Wanted, now_ms: int) -> list[Candidate]:

@@ -10,7 +10,8 @@ from pathlib import Path
 from session_memory.core.effects import Effect
 from session_memory.curate.catalog import read_catalog
 from session_memory.detect.cluster import cluster
-from session_memory.detect.run import MIN_FREQUENCY, mine
+from session_memory.detect.mine import mine
+from session_memory.detect.run import MIN_FREQUENCY
 from session_memory.measure.run import Material, measure, read_units
 from session_memory.settings import Measure
 from session_memory.store.given_files import read_given

@@ -22,6 +22,7 @@ from session_memory.ingest.sweep import Surroundings, sweep
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.worker.log import WorkerLog
+from session_memory.worker.mining import mine_after
 from session_memory.worker.served import read_served, write_served
 from session_memory.worker.spool_files import SpoolFiles
 
@@ -183,6 +184,8 @@ class Worker:
                 if not self._has_time():
                     raise
                 time.sleep(BUSY_WAIT_S)
+        if done.analyzed:
+            mine_after(around, done)
         report.sweeps += 1
         report.imports += len(ready)
         self._log_sweep(done)

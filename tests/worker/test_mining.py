@@ -1,0 +1,61 @@
+"""Signals are taken when a session is digested, so that asking for patterns is only counting."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from session_memory.__main__ import main
+from session_memory.config import variable
+from session_memory.errors import EXIT_OK, StoreLocked
+from session_memory.store.sqlite import open_store
+from session_memory.testing.samples import write_samples
+from session_memory.testing.workspace import Workspace
+from session_memory.worker.mining import mine_after
+
+
+@pytest.fixture
+def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    built = Workspace(tmp_path / "space")
+    write_samples(built.claude)
+    monkeypatch.setenv(variable("store.path"), str(built.store_directory))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(built.claude))
+    return built
+
+
+def mined(space: Workspace) -> tuple[int, int]:
+    """(sessions that were mined, sessions that wait for it)."""
+    with open_store(str(space.store_directory), space.now) as store:
+        return len(list(store.patterns.evidence())), len(store.patterns.unmined())
+
+
+def test_a_sweep_leaves_nothing_to_be_mined(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sweep", "--json"]) == EXIT_OK
+    assert json.loads(capsys.readouterr().out)["analyzed"] > 0
+    done, waiting = mined(space)
+    assert done > 0
+    assert waiting == 0
+
+
+def test_a_dry_run_mines_nothing(space: Workspace) -> None:
+    assert main(["sweep", "--dry-run", "--json"]) == EXIT_OK
+    assert not (space.store_directory / "store.db").exists()
+
+
+def test_what_cannot_be_mined_now_is_told_and_left_to_the_next_detection(space: Workspace) -> None:
+    report = space.sweep()
+
+    def locked(_store: object) -> object:
+        raise StoreLocked("another process is writing to the store")
+
+    mine_after(space.surroundings(locked), report)
+    assert report.warnings == [
+        "signals will be mined by the next `detect`: another process is writing to the store"
+    ]
+    assert mined(space)[1] > 0
+    mine_after(space.surroundings(), report)
+    assert mined(space)[1] == 0
