@@ -53,9 +53,8 @@ def test_what_cannot_be_mined_now_is_told_and_left_to_the_next_detection(space: 
         raise StoreLocked("another process is writing to the store")
 
     mine_after(space.surroundings(locked), report)
-    assert report.warnings == [
-        "signals will be mined by the next `detect`: another process is writing to the store"
-    ]
+    told = "signals will be mined by the next `detect`: another process is writing to the store"
+    assert report.warnings[-1] == told
     assert mined(space)[1] > 0
     mine_after(space.surroundings(), report)
     assert mined(space)[1] == 0
