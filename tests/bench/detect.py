@@ -74,7 +74,7 @@ def fill(directory: str, count: int) -> float:
                 for session, one in zip(sessions, made, strict=False):
                     writer.save_digest(session, one, None)
             started = time.process_time()
-            mine(store.patterns)
+            mine(store.patterns, sessions)
             spent += time.process_time() - started
     return spent
 

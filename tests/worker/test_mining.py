@@ -48,13 +48,17 @@ def test_a_dry_run_mines_nothing(space: Workspace) -> None:
 
 def test_what_cannot_be_mined_now_is_told_and_left_to_the_next_detection(space: Workspace) -> None:
     report = space.sweep()
+    with open_store(str(space.store_directory), space.now) as store:
+        digested = store.patterns.unmined()
 
     def locked(_store: object) -> object:
         raise StoreLocked("another process is writing to the store")
 
-    mine_after(space.surroundings(locked), report)
+    mine_after(space.surroundings(locked), digested, report)
     told = "signals will be mined by the next `detect`: another process is writing to the store"
     assert report.warnings[-1] == told
-    assert mined(space)[1] > 0
-    mine_after(space.surroundings(), report)
+    assert mined(space)[1] == len(digested) > 1
+    mine_after(space.surroundings(), digested[:1], report)
+    assert mined(space)[1] == len(digested) - 1
+    mine_after(space.surroundings(), digested, report)
     assert mined(space)[1] == 0

@@ -32,15 +32,16 @@ def command(app: App, dry_run: bool) -> int:
     """
     around = surroundings(app)
     with byte_progress(shown=app.shows_progress) as bar:
-        around = msgspec.structs.replace(around, progress=bar)
+        digested: list[int] = []
+        around = msgspec.structs.replace(around, progress=bar, digested=digested.extend)
         try:
             report = sweep(around, dry_run=dry_run)
         except StoreLocked as error:
             return _already_running(app, error)
-    if report.analyzed:
+    if digested:
         from session_memory.worker.mining import mine_after  # 20 ms that an idle sweep saves
 
-        mine_after(around, report)
+        mine_after(around, digested, report)
     if not dry_run:
         private_dir(app.paths.state)
         finished = {"finished_at": app.clock(), "report": report}

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from session_memory.detect.loci import forget_some
 from session_memory.detect.signals import signals
 from session_memory.detect.story import Place
 from session_memory.store.patterns import Patterns
 
 
-def mine(patterns: Patterns) -> int:
-    """Mine what was not mined yet; returns how many digests that were."""
-    waiting = patterns.unmined()
+def mine(patterns: Patterns, among: Collection[int] | None = None) -> int:
+    """Mine what was not mined yet, of these sessions or of all; returns how many those were."""
+    waiting = patterns.unmined(among)
     for chunk in patterns.minable(waiting):
         patterns.save_signals(
             (one.session, signals(one.digest, Place(one.repo or "", one.roots))) for one in chunk

@@ -14,14 +14,12 @@ from session_memory.core.worth import low_value_reason
 from session_memory.store.port import Store, Writer
 
 
-def analyze(store: Store, writer: Writer, skip: set[int]) -> int:
-    """Digest what is captured but not analyzed; `skip` are sessions still being read."""
-    count = 0
-    for session_id in store.unanalyzed():
-        if session_id not in skip:
-            _analyze_one(store, writer, session_id)
-            count += 1
-    return count
+def analyze(store: Store, writer: Writer, skip: set[int]) -> list[int]:
+    """Digest what is captured but not analyzed, and name it; `skip` are still being read."""
+    waiting = [session_id for session_id in store.unanalyzed() if session_id not in skip]
+    for session_id in waiting:
+        _analyze_one(store, writer, session_id)
+    return waiting
 
 
 def _analyze_one(store: Store, writer: Writer, session_id: int) -> None:

@@ -44,7 +44,9 @@ def capture(
             """Make what was read visible, then distil every session that is complete."""
             reader.settle()
             writer.commit()
-            report.analyzed += analyze(store, writer, open_sessions)
+            done = analyze(store, writer, open_sessions)
+            report.analyzed += len(done)
+            around.digested(done)
 
         writer.reprice(partial(price, table=prices), prices.version)
         reader = SourceReader(store, writer, drafter, finder, report)

@@ -56,6 +56,8 @@ class Surroundings(msgspec.Struct, frozen=True):
     named: Mapping[str, list[str]] = {}
     """Files to read besides those found, per flavour: transcripts that hooks named."""
     progress: Progress = lambda _done, _all, _path: None
+    digested: Callable[[list[int]], object] = lambda _sessions: None
+    """Told which sessions have a new digest; it may not be committed yet."""
 
 
 class Changed(msgspec.Struct):

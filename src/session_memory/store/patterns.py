@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -23,8 +23,8 @@ class Minable(msgspec.Struct, frozen=True, gc=False):
 class Patterns(Protocol):
     """Digests to mine, signals to fold, patterns to keep. Every writing method is a transaction."""
 
-    def unmined(self) -> list[int]:
-        """Sessions whose digest is new, has changed, or was mined by an older miner."""
+    def unmined(self, among: Collection[int] | None = None) -> list[int]:
+        """Sessions, of these or of all, whose digest is new, changed, or was mined otherwise."""
         ...
 
     def minable(self, sessions: list[int]) -> Iterator[Iterator[Minable]]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from session_memory.detect.mine import mine
 from session_memory.errors import StoreError
 from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import Surroundings
 
 
-def mine_after(around: Surroundings, report: SweepReport) -> None:
+def mine_after(around: Surroundings, digested: Collection[int], report: SweepReport) -> None:
     """Take the signals of what was digested; what fails here is no loss, `detect` catches up."""
     try:
         store = around.open_store()
         try:
-            mine(store.patterns)
+            mine(store.patterns, digested)
         finally:
             store.close()
     except StoreError as error:

@@ -175,7 +175,8 @@ class Worker:
         named: dict[str, list[str]] = {}
         for request in ready:
             named.setdefault(request.flavor, []).extend(request.files)
-        around = msgspec.structs.replace(self._around, named=named)
+        digested: list[int] = []
+        around = msgspec.structs.replace(self._around, named=named, digested=digested.extend)
         while True:
             try:
                 done = sweep(around)
@@ -184,8 +185,8 @@ class Worker:
                 if not self._has_time():
                     raise
                 time.sleep(BUSY_WAIT_S)
-        if done.analyzed:
-            mine_after(around, done)
+        if digested:
+            mine_after(around, digested, done)
         report.sweeps += 1
         report.imports += len(ready)
         self._log_sweep(done)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -59,14 +59,16 @@ class SqlitePatterns:
     def __init__(self, connection: Database) -> None:
         self._db = connection
 
-    def unmined(self) -> list[int]:
-        """Sessions whose digest is new, has changed, or was mined by an older miner."""
+    def unmined(self, among: Collection[int] | None = None) -> list[int]:
+        """Sessions, of these or of all, whose digest is new, changed, or was mined otherwise."""
+        only = "" if among is None else " AND d.session_id IN (SELECT value FROM json_each(?2))"
         found = rows(
             self._db,
             "SELECT d.session_id FROM digest d JOIN session s ON s.id = d.session_id"
             " LEFT JOIN mined m ON m.session_id = d.session_id"
-            f" WHERE (m.version IS NULL OR m.version != ?) AND {_WORTH} ORDER BY d.session_id",
-            (MINER_VERSION,),
+            f" WHERE (m.version IS NULL OR m.version != ?1) AND {_WORTH}{only}"
+            " ORDER BY d.session_id",
+            (MINER_VERSION, *([] if among is None else [_encode(list(among)).decode()])),
         )
         return [row[0] for row in found]
 
