@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import apsw
 import pytest
 
 from session_memory.__main__ import main
 from session_memory.config import variable
-from session_memory.errors import EXIT_OK, StoreLocked
-from session_memory.store.sqlite import open_store
+from session_memory.errors import EXIT_OK
+from session_memory.store.sqlite import connection, open_store
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 from session_memory.worker.mining import mine_after
@@ -46,19 +47,27 @@ def test_a_dry_run_mines_nothing(space: Workspace) -> None:
     assert not (space.store_directory / "store.db").exists()
 
 
-def test_what_cannot_be_mined_now_is_told_and_left_to_the_next_detection(space: Workspace) -> None:
+def test_a_store_that_another_process_writes_to_is_told_and_the_sweep_stands(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
     report = space.sweep()
     with open_store(str(space.store_directory), space.now) as store:
         digested = store.patterns.unmined()
-
-    def locked(_store: object) -> object:
-        raise StoreLocked("another process is writing to the store")
-
-    mine_after(space.surroundings(locked), digested, report)
-    told = "signals will be mined by the next `detect`: another process is writing to the store"
-    assert report.warnings[-1] == told
-    assert mined(space)[1] == len(digested) > 1
-    mine_after(space.surroundings(), digested[:1], report)
-    assert mined(space)[1] == len(digested) - 1
+    monkeypatch.setattr(connection, "BUSY_TIMEOUT_MS", 1)
+    other = apsw.Connection(str(space.store_directory / "store.db"))
+    other.execute("BEGIN IMMEDIATE")
     mine_after(space.surroundings(), digested, report)
-    assert mined(space)[1] == 0
+    other.execute("ROLLBACK")
+    other.close()
+    assert "another process is writing" in report.warnings[-1]
+    assert mined(space) == (0, len(digested))
+
+
+def test_only_what_was_digested_is_looked_at(space: Workspace) -> None:
+    report = space.sweep()
+    with open_store(str(space.store_directory), space.now) as store:
+        digested = store.patterns.unmined()
+    mine_after(space.surroundings(), digested[:1], report)
+    assert mined(space) == (1, len(digested) - 1)
+    mine_after(space.surroundings(), digested, report)
+    assert mined(space) == (len(digested), 0)

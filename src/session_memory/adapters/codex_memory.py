@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import blake2b
 from typing import Literal
 
 import msgspec
@@ -11,6 +10,7 @@ import msgspec
 from session_memory.adapters.codex_lineage import Lineage
 from session_memory.adapters.common import Json, RawEvent
 from session_memory.adapters.excerpt import EXCERPT, compact_json
+from session_memory.core.hashing import blake2b
 from session_memory.core.schema import EventKind, Origin
 
 Record = dict[str, Json]

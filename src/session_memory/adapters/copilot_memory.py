@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import blake2b
 
 import msgspec
 
 from session_memory.adapters.common import Json, RawEvent
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
+from session_memory.core.hashing import blake2b
 from session_memory.core.schema import EventKind, Origin
 
 Record = dict[str, Json]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import apsw
 import msgspec
 
 from session_memory.adapters.common import Json, SourceFile, parse_time
+from session_memory.core.hashing import blake2b
 
 BUSY_MS = 2000
 """How long a writer that checkpoints or recovers may keep us waiting."""

@@ -38,14 +38,14 @@ def command(app: App, dry_run: bool) -> int:
             report = sweep(around, dry_run=dry_run)
         except StoreLocked as error:
             return _already_running(app, error)
-    if digested:
-        from session_memory.worker.mining import mine_after  # 20 ms that an idle sweep saves
-
-        mine_after(around, digested, report)
     if not dry_run:
         private_dir(app.paths.state)
         finished = {"finished_at": app.clock(), "report": report}
         write_private(app.paths.last_sweep, msgspec.json.encode(finished))
+    if digested:
+        from session_memory.worker.mining import mine_after  # 20 ms that an idle sweep saves
+
+        mine_after(around, digested, report)
     if app.json:
         emit_json(report)
     else:

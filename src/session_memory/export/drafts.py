@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import blake2b
 
 from session_memory.core.fingerprint import event_fingerprint, repeated
+from session_memory.core.hashing import blake2b
 from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
 from session_memory.core.schema import SessionEvent
 from session_memory.export.records import EventLine, from_hex

@@ -7,11 +7,11 @@ leaves the store, and a digest goes without its fingerprint.
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Annotated, Any
 
 import msgspec
 
+from session_memory.core.hashing import blake2b
 from session_memory.core.schema import (
     Digest,
     EventKind,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from functools import lru_cache, partial
 from typing import Any
 
 import msgspec
@@ -35,8 +34,6 @@ class Drafter:
         self._redactor = redactor
         self._prices = prices
         self._words: dict[str, str] = {}
-        # All events of a response name it, one after the other, and so does what it cost.
-        self._response = lru_cache(maxsize=1024)(partial(usage_fingerprint, key))
 
     def events(
         self, flavor: str, part: SessionPart, turns: list[str], overflow: Overflow
@@ -118,7 +115,7 @@ class Drafter:
             exit_code=raw.exit_code,
             files=files,
             command=command,
-            usage_key=self._response(flavor, raw.usage_key) if raw.usage_key else None,
+            usage_key=usage_fingerprint(self.key, flavor, raw.usage_key) if raw.usage_key else None,
             label=self._word(raw.label) if raw.label else None,
             index_text=index_text(
                 raw.kind,
@@ -159,7 +156,7 @@ class Drafter:
     def usage(self, flavor: str, usage: Usage) -> UsageDraft:
         """Tokens with their price and the version of the table it came from."""
         return UsageDraft(
-            key=self._response(flavor, usage.key),
+            key=usage_fingerprint(self.key, flavor, usage.key),
             model=self._word(usage.model),
             at=usage.at,
             input=usage.input,

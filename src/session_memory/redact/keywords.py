@@ -12,6 +12,9 @@ from collections.abc import Iterable, Sequence
 from session_memory.redact.linear import compile_set, literal
 from session_memory.redact.rule import Rule
 
+EVERYDAY = -1
+"""Stands for all everyday rules together: their keywords are not told apart."""
+
 
 class Keywords:
     """The keywords of a table of rules."""
@@ -43,10 +46,6 @@ class Keywords:
         everyday = EVERYDAY in found
         found.discard(EVERYDAY)
         return found, everyday
-
-
-EVERYDAY = -1
-"""Stands for all everyday rules together: their keywords are not told apart."""
 
 
 def is_whole(rule: Rule) -> bool:

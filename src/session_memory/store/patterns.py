@@ -24,7 +24,7 @@ class Patterns(Protocol):
     """Digests to mine, signals to fold, patterns to keep. Every writing method is a transaction."""
 
     def unmined(self, among: Collection[int] | None = None) -> list[int]:
-        """Sessions, of these or of all, whose digest is new, changed, or was mined otherwise."""
+        """Sessions, of these or of all, whose digest is new, changed, or from another miner."""
         ...
 
     def minable(self, sessions: list[int]) -> Iterator[Iterator[Minable]]:

@@ -22,7 +22,6 @@ from session_memory.ingest.sweep import Surroundings, sweep
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.worker.log import WorkerLog
-from session_memory.worker.mining import mine_after
 from session_memory.worker.served import read_served, write_served
 from session_memory.worker.spool_files import SpoolFiles
 
@@ -186,6 +185,8 @@ class Worker:
                     raise
                 time.sleep(BUSY_WAIT_S)
         if digested:
+            from session_memory.worker.mining import mine_after  # 20 ms that most runs save
+
             mine_after(around, digested, done)
         report.sweeps += 1
         report.imports += len(ready)
@@ -200,6 +201,8 @@ class Worker:
             analyzed=done.analyzed,
             failed=len(done.failed),
         )
+        for reason in done.warnings:
+            self._log.write(self._around.clock(), "warning", reason=reason)
 
     def _tell_missing(self, request: ImportRequest, now: int, report: WorkerReport) -> None:
         if request.files and not any(os.path.exists(path) for path in request.files):

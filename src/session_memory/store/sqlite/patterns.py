@@ -60,7 +60,7 @@ class SqlitePatterns:
         self._db = connection
 
     def unmined(self, among: Collection[int] | None = None) -> list[int]:
-        """Sessions, of these or of all, whose digest is new, changed, or was mined otherwise."""
+        """Sessions, of these or of all, whose digest is new, changed, or from another miner."""
         only = "" if among is None else " AND d.session_id IN (SELECT value FROM json_each(?2))"
         found = rows(
             self._db,
