@@ -29,7 +29,7 @@ def met(
 
 
 def proposed(*mined: Mined) -> Any:
-    (one,) = proposals_of(cluster(lambda: mined, 2), mined)
+    (one,) = proposals_of(cluster(lambda: mined), mined)
     return one
 
 
@@ -66,7 +66,7 @@ def test_a_signal_of_a_thousand_occasions_stays_small() -> None:
 def test_every_kind_of_signal_has_words(kind: SignalType) -> None:
     signal = Signal(pattern_id(kind, "{x}", "b"), kind, "{x}", 2, about="b")
     mined = [Mined(n, n, "claude", f"e{n}", None, 1, (signal,)) for n in (1, 2)]
-    (one,) = proposals_of(cluster(lambda: mined, 2), mined)
+    (one,) = proposals_of(cluster(lambda: mined), mined)
     assert "{x}" in one.text and len(one.evidence) == 4
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.detect.digests import mined, signal
 
 from session_memory.core.patterns import Candidate, Mined, Signal, pattern_id
-from session_memory.detect.cluster import cluster, reaches
+from session_memory.detect.cluster import cluster
 from session_memory.detect.rank import rank
 from session_memory.testing.store_drafts import START
 
@@ -18,8 +18,13 @@ DAY_MS = 86_400_000
 PUSH = "git push <args>"
 
 
-def found(*sessions: Mined, bar: int = 1) -> list[Candidate]:
-    return rank(cluster(lambda: sessions, bar), START)
+def found(*sessions: Mined) -> list[Candidate]:
+    """Everything, also what a single session shows."""
+    return rank(cluster(lambda: sessions, single_sessions=True), START)
+
+
+def recurring(*sessions: Mined) -> list[Candidate]:
+    return rank(cluster(lambda: sessions), START)
 
 
 @pytest.mark.rows("DET-04", "DET-05")
@@ -48,13 +53,19 @@ def test_sub_agents_are_evidence_of_the_session_they_worked_for() -> None:
     assert (same.frequency, same.sessions) == (3, 1)
 
 
-@pytest.mark.rows("DET-03")
-def test_one_session_fills_at_most_half_of_the_bar() -> None:
+def test_what_recurs_is_shown_by_two_sessions_however_often_one_shows_it() -> None:
     lonely = mined(1, signal("failing_command", PUSH, 100))
-    assert found(lonely, bar=2) == []
-    assert len(found(lonely, mined(2, signal("failing_command", PUSH)), bar=2)) == 1
-    (seen,) = found(lonely)
-    assert reaches(seen, 1) and not reaches(seen, 3)
+    assert recurring(lonely) == []
+    assert len(recurring(lonely, mined(2, signal("failing_command", PUSH)))) == 1
+    assert [one.frequency for one in found(lonely)] == [100]
+
+
+def test_a_cure_that_a_second_session_tried_in_vain_does_not_recur() -> None:
+    worked = signal("cure", "make keys", about="no key", tried=1)
+    in_vain = signal("cure", "make keys", 0, about="no key", tried=1)
+    assert recurring(mined(1, worked), mined(2, in_vain)) == []
+    (seen,) = found(mined(1, worked), mined(2, in_vain))
+    assert (seen.sessions, seen.tried) == (1, 2)
 
 
 def test_near_duplicates_of_an_error_are_one_candidate_with_their_cures() -> None:
@@ -64,7 +75,7 @@ def test_near_duplicates_of_an_error_are_one_candidate_with_their_cures() -> Non
         for at, text in ((1, first), (2, second))
     ]
     sessions.append(mined(3, signal("cure", "make keys", 0, about=second, tried=1)))
-    problem = next(one for one in found(*sessions, bar=2) if one.kind == "problem")
+    problem = next(one for one in recurring(*sessions) if one.kind == "problem")
     assert (problem.locus, problem.sessions) == (first, 2)
     (cure,) = problem.cures
     assert (cure.command, cure.worked, cure.tried) == ("make keys", 2, 3)
@@ -73,7 +84,7 @@ def test_near_duplicates_of_an_error_are_one_candidate_with_their_cures() -> Non
 def test_a_correction_in_nearly_the_same_words_is_the_same() -> None:
     said = ["install instead pip uv", "install instead pip use uv", "commit message short"]
     sessions = [mined(at, signal("user_correction", text)) for at, text in enumerate(said)]
-    assert [(one.locus, one.sessions) for one in found(*sessions, bar=2)] == [(said[1], 2)]
+    assert [(one.locus, one.sessions) for one in recurring(*sessions)] == [(said[1], 2)]
     assert len(found(*sessions)) == 2
 
 
@@ -82,7 +93,7 @@ def test_the_name_decided_on_wins_among_near_duplicates() -> None:
     texts = ["cannot open <path> for user anna now", "cannot open <path> for user bert now"]
     later = pattern_id("recurring_error", texts[1])
     sessions = [mined(at, signal("recurring_error", text)) for at, text in enumerate(texts)]
-    (one,) = cluster(lambda: sessions, 1, {later: "rejected"})
+    (one,) = cluster(lambda: sessions, {later: "rejected"})
     assert (one.id, one.status, one.frequency) == (later, "rejected", 2)
 
 
@@ -111,15 +122,14 @@ SESSIONS = st.lists(st.tuples(st.sampled_from(["claude", "codex"]), st.lists(SIG
 
 
 @settings(max_examples=40, deadline=None)
-@given(SESSIONS, st.integers(1, 6))
-def test_order_does_not_show_and_bars_only_narrow(
-    drawn: list[tuple[str, list[object]]], bar: int
+@given(SESSIONS)
+def test_order_does_not_show_and_what_recurs_is_a_part_of_all(
+    drawn: list[tuple[str, list[object]]],
 ) -> None:
     sessions = [mined(at, *one, flavor=flavor) for at, (flavor, one) in enumerate(drawn)]  # pyright: ignore
     whole = found(*sessions)
     assert found(*reversed(sessions)) == whole
-    assert found(*sessions, bar=bar) == [one for one in whole if reaches(one, bar)]
-    assert all(one.frequency >= bar for one in whole if reaches(one, bar))
+    assert recurring(*sessions) == [one for one in whole if one.sessions > 1]
     assert sum(one.frequency for one in whole) == sum(
         one.count for session in sessions for one in session.signals
     )

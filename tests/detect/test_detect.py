@@ -12,6 +12,7 @@ from session_memory.core.patterns import Candidate
 from session_memory.detect.mine import mine
 from session_memory.detect.run import Wanted, detect, fix
 from session_memory.store.sqlite import open_store
+from session_memory.store.values import SessionQuery
 from session_memory.testing.claude_log import START, ClaudeLog
 from session_memory.testing.codex_log import CodexLog
 from session_memory.testing.store_drafts import evict
@@ -98,14 +99,53 @@ def test_it_works_when_the_raw_text_has_gone(space: Workspace) -> None:
 
 
 @pytest.mark.rows("DET-03", "DET-08", "DET-09")
-def test_the_bar_narrows_and_a_bar_of_one_keeps_all(space: Workspace) -> None:
-    whole = detected(space, min_frequency=1)
-    assert {one.kind for one in whole} == {"problem", "success"}
-    pushes = [one for one in whole if one.locus == "git push <args>"]
-    assert [(one.frequency, one.sessions) for one in pushes] == [(10, 1)]
-    three = detected(space, min_frequency=3)
-    assert three and all(one.frequency >= 3 for one in three)
-    assert "git push <args>" not in [one.locus for one in three]
+def test_a_floor_drops_only_what_occurred_less_often(space: Workspace) -> None:
+    def listed(*options: str) -> list[dict[str, Any]]:
+        return json.loads(told(space, "detect", "--json", *options))
+
+    whole = listed("--min-frequency", "1")
+    assert {one["kind"] for one in whole} == {"problem", "success"}
+    with open_store(str(space.store_directory), space.now) as opened:
+        counted = {
+            signal.pattern
+            for mined in opened.patterns.evidence()
+            for signal in mined.signals
+            if signal.count
+        }
+    assert {name for one in whole for name in (one["id"], *one["merged"])} == counted
+    pushes = [one for one in whole if one["locus"] == "git push <args>"]
+    assert [(one["frequency"], one["sessions"]) for one in pushes] == [(10, 1)]
+    for floor in (2, 3, 4, 10, 11):
+        expected = [one for one in whole if one["frequency"] >= floor]
+        assert listed("--min-frequency", str(floor)) == expected
+    assert [one["sessions"] > 1 for one in listed()] == [True] * sum(
+        one["sessions"] > 1 for one in whole
+    )
+    assert "git push <args>" in told(space, "detect", "--min-frequency", "3")
+
+
+@pytest.mark.rows("DET-04")
+def test_every_signal_names_its_session_and_flavour(space: Workspace) -> None:
+    with open_store(str(space.store_directory), space.now) as opened:
+        mine(opened.patterns)
+        sessions = {
+            one.id: (one.flavor, one.external_id) for one in opened.sessions(SessionQuery())
+        }
+        mined = list(opened.patterns.evidence())
+    assert {one.session: (one.flavor, one.external_id) for one in mined} == sessions
+    assert {one.flavor for one in mined} == {"claude", "codex"}
+    assert all(one.counts_as == one.session and one.signals for one in mined)
+    builds = [one for one in detected(space) if one.locus == "npm run build"]
+    assert [(one.type, one.sessions) for one in builds if one.kind == "success"] == [
+        ("verified_recipe", 3)
+    ]
+
+
+def test_a_floor_does_not_change_what_is_kept_for_review(space: Workspace) -> None:
+    detected(space)
+    kept = stored(space)
+    detected(space, min_frequency=1)
+    assert stored(space) == kept
 
 
 @pytest.mark.rows("DET-06", "DET-07")
@@ -165,12 +205,13 @@ def test_fix_finds_an_error_in_other_words(space: Workspace) -> None:
 
 
 def test_forgetting_a_session_takes_its_words_and_keeps_the_decision(space: Workspace) -> None:
-    found = detected(space, min_frequency=1)
-    push = next(one for one in found if one.locus == "git push <args>")
+    lonely(5).write(space.claude)
+    space.sweep()
+    push = next(one for one in detected(space) if one.locus == "git push <args>")
     with open_store(str(space.store_directory), space.now) as opened:
         patterns = opened.patterns
         patterns.decide(push.id, "approved", space.now)
-    space.forget(sessions=(ClaudeLog(4).session_id,))
+    space.forget(sessions=(ClaudeLog(4).session_id, ClaudeLog(5).session_id))
     with space.store() as store:
         assert store.traces("refused by the remote") == []
         assert store.traces("git push <args>") == []

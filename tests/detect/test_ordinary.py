@@ -135,7 +135,7 @@ def checks(fails: int, passes: int, status: PatternStatus | None = None) -> list
     known: dict[str, PatternStatus] = (
         {pattern_id("failing_command", locus): status} if status else {}
     )
-    return [one.type for one in cluster(lambda: sessions, 2, known)]
+    return [one.type for one in cluster(lambda: sessions, known)]
 
 
 def test_a_check_that_passes_as_often_as_it_fails_is_no_problem() -> None:

@@ -11,7 +11,7 @@ from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.patterns import Candidate
 from session_memory.detect.report import report
-from session_memory.detect.run import MIN_FREQUENCY, Wanted, detect
+from session_memory.detect.run import Wanted, detect
 from session_memory.store.sqlite import open_store
 
 
@@ -19,17 +19,15 @@ from session_memory.store.sqlite import open_store
 @click.option(
     "--min-frequency",
     type=click.IntRange(1),
-    default=MIN_FREQUENCY,
-    show_default=True,
     metavar="N",
-    help="Only what occurred so often; one session counts for at most half of N.",
+    help="All that occurred at least N times, also in a single session; 1 drops nothing.",
 )
 @click.option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
 @click.option("--repo", metavar="KEY", help="Only sessions of this project.")
 @json_option
 @pass_app
-def command(app: App, min_frequency: int, since: str | None, repo: str | None) -> None:
-    """Show what recurs: problems and what cured them, across agents first.
+def command(app: App, min_frequency: int | None, since: str | None, repo: str | None) -> None:
+    """Show what at least two sessions show: problems and what cured them, across agents first.
 
     Reads digests only, so it also knows sessions whose raw text has gone. A run over everything
     keeps its candidates for review; --since and --repo only look.
@@ -47,7 +45,7 @@ def command(app: App, min_frequency: int, since: str | None, repo: str | None) -
         click.echo(f"[{','.join(to_json(_row(one)) for one in found)}]")
         return
     click.echo(report(found))
-    if min_frequency > 1:
+    if min_frequency is None:
         app.note("what only one session shows is left out; --min-frequency 1 shows it")
 
 

@@ -264,12 +264,11 @@ def _given(file: Any) -> list[Proposal]:
 def _detected(app: App) -> list[Proposal]:
     from session_memory.curate.candidates import proposals_of
     from session_memory.detect.cluster import cluster
-    from session_memory.detect.run import MIN_FREQUENCY
     from session_memory.store.sqlite import open_store
 
     with open_store(str(app.paths.data), app.clock()) as store:
         patterns = store.patterns
-        found = cluster(patterns.evidence, MIN_FREQUENCY, patterns.statuses())
+        found = cluster(patterns.evidence, patterns.statuses())
         return proposals_of(found, patterns.evidence())
 
 

@@ -18,39 +18,35 @@ from session_memory.detect.tally import First, Session, Tally, started
 from session_memory.detect.templates import joined, shape
 from session_memory.detect.wordings import alike
 
-SHARE = 0.5
-"""One session fills at most this share of the bar, however often something happened in it."""
-
 Evidence = Callable[[], Iterable[Mined]]
 
 
-def reaches(candidate: Candidate, bar: int) -> bool:
-    """Whether there is enough evidence when no session fills more than its share of the bar."""
-    cap = max(1, int(bar * SHARE))
-    return bar <= sum(min(count, cap) * sessions for count, sessions in candidate.spread.items())
-
-
 def cluster(
-    evidence: Evidence, bar: int, known: Mapping[str, PatternStatus] | None = None
+    evidence: Evidence,
+    known: Mapping[str, PatternStatus] | None = None,
+    *,
+    single_sessions: bool = False,
 ) -> list[Candidate]:
-    """Candidates whose capped evidence reaches the bar, unranked, in order of their ids.
+    """What recurs: candidates that at least two sessions show, unranked, in order of their ids.
 
-    `known` are patterns named before: of near duplicates the known one, and first of all the one
-    that was decided on, keeps its name.
+    With `single_sessions`, what only one session shows is a candidate too. `known` are patterns
+    named before: of near duplicates the known one, and first of all the one that was decided on,
+    keeps its name.
     """
     known = known or {}
     fold = Fold()
     for mined in evidence():
         fold.add(mined)
+    least = 1 if single_sessions else 2
     found = (
         tally.candidate(fold.sessions)
-        for tally in fold.named(known, lone=bar < 2)
-        if bar < 2 or len(tally.counts) > 1  # one session alone never reaches a bar above one
+        for tally in fold.named(known, lone=single_sessions)
+        if len(tally.counts) >= least
     )
     kept = [
         msgspec.structs.replace(one, status=known.get(one.id, "candidate"))
         for one in found
-        if one.frequency and reaches(one, bar)
+        if one.sessions >= least
     ]
     return sorted(_without_checks(kept), key=lambda one: one.id)
 

@@ -6,20 +6,19 @@ import msgspec
 
 from session_memory.core.masks import error_line, mask
 from session_memory.core.patterns import Candidate, Cure
-from session_memory.detect.cluster import cluster, reaches
+from session_memory.detect.cluster import cluster
 from session_memory.detect.loci import error_locus
 from session_memory.detect.mine import mine
 from session_memory.detect.rank import cure_of, rank, surest
 from session_memory.detect.templates import SIMILAR, similarity, tokens
 from session_memory.store.patterns import Patterns
 
-MIN_FREQUENCY = 2
-
 
 class Wanted(msgspec.Struct, frozen=True):
     """Which candidates are asked for."""
 
-    min_frequency: int = MIN_FREQUENCY
+    min_frequency: int | None = None
+    """What occurred so often, in one session or many; None: what several sessions show."""
     since: int | None = None
     repo: str | None = None
 
@@ -38,15 +37,16 @@ def detect(patterns: Patterns, wanted: Wanted, now_ms: int) -> list[Candidate]:
     """Ranked candidates. Only a look at everything is kept: a narrow one would shrink counts."""
     mine(patterns)
     whole = wanted.since is None and wanted.repo is None
+    floor = wanted.min_frequency
     found = cluster(
         lambda: patterns.evidence(wanted.since, wanted.repo),
-        min(wanted.min_frequency, MIN_FREQUENCY),
         patterns.statuses(),
+        single_sessions=floor is not None,
     )
     ranked = rank(found, now_ms)
-    if whole:
-        patterns.save_candidates(ranked, now_ms)
-    return [one for one in ranked if reaches(one, wanted.min_frequency)]
+    if whole:  # for review, whatever floor this call names: only what recurs can pass the gate
+        patterns.save_candidates([one for one in ranked if one.sessions > 1], now_ms)
+    return [one for one in ranked if floor is None or one.frequency >= floor]
 
 
 def fix(patterns: Patterns, text: str) -> Fix | None:
@@ -54,7 +54,7 @@ def fix(patterns: Patterns, text: str) -> Fix | None:
     mine(patterns)
     line = error_line(text) or text
     _, locus = error_locus(line, mask(line))
-    found = cluster(patterns.evidence, 1, patterns.statuses())
+    found = cluster(patterns.evidence, patterns.statuses(), single_sessions=True)
     problems = {
         one.locus: one
         for one in found

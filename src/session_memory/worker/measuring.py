@@ -11,7 +11,6 @@ from session_memory.core.effects import Effect
 from session_memory.curate.catalog import read_catalog
 from session_memory.detect.cluster import cluster
 from session_memory.detect.mine import mine
-from session_memory.detect.run import MIN_FREQUENCY
 from session_memory.measure.run import Material, measure, read_units
 from session_memory.settings import Measure
 from session_memory.store.given_files import read_given
@@ -25,7 +24,7 @@ def measure_all(
     """The effect of all that was given; kept in the store unless asked not to."""
     patterns = store.patterns
     mine(patterns)
-    found = cluster(patterns.evidence, MIN_FREQUENCY, patterns.statuses())
+    found = cluster(patterns.evidence, patterns.statuses())
     sessions = read_units(store, patterns.evidence())
     material = Material(
         read_catalog(data).patterns,
