@@ -98,3 +98,34 @@ def test_a_file_changed_by_hand_or_by_git_is_taken_in(desk: LoopDesk) -> None:
     (desk.data / "catalog" / "index.toml").unlink()
     desk.run("review", "sync")
     assert names["deploy"] in (desk.data / "catalog" / "index.toml").read_text()
+
+
+@pytest.mark.rows("CUR-05", "CUR-11")
+def test_a_file_cannot_approve_what_the_gate_holds_back(desk: LoopDesk) -> None:
+    """A pattern with two sessions of evidence, set to approved by hand in its file."""
+    root = desk.repository("shop")
+    desk.sessions(root, 6, {"deploy": 2}, after=False)
+    name = desk.learn()["deploy"]
+    assert "provisional" in desk.run("review", "approve", name)
+    before = (root / "CLAUDE.md").read_bytes()
+    file = desk.data / "catalog" / f"{name}.toml"
+    ready = 'status = "approved"\ndistribution_ready = true'
+    file.write_text(file.read_text().replace('status = "provisional"', ready))
+    assert read_catalog(desk.data).patterns[name].current.status == "approved"
+
+    why = "sessions 2 is below distribute_min_sessions = 3"
+    for words in (["--dry-run"], []):
+        assert why in desk.json("review", "sync", *words)["held_back"][name]
+    assert why in desk.run("review", "sync")
+    assert {row[0]: row[5] for row in stored(desk)}[name] == "provisional"
+    assert 'status = "approved"' not in (desk.data / "catalog" / "index.toml").read_text()
+    assert desk.json("review", "list", "--status", "approved")["patterns"] == []
+    shown = desk.json("review", "show", name)["pattern"]
+    assert (shown["status"], shown["distribution_ready"]) == ("provisional", False)
+    assert desk.json("explain", name)["status"] == "provisional"
+    (stage,) = [one for one in desk.json("loop", "--all")["patterns"] if one["pattern_id"] == name]
+    assert stage["stage"] == "provisional"
+    desk.run("measure", "trial", "start", name, code=8)
+    desk.run("distribute")
+    assert why in desk.notes
+    assert (root / "CLAUDE.md").read_bytes() == before

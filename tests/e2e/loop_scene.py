@@ -31,6 +31,8 @@ class LoopDesk:
         self.data = folder / "memory" / "data"
         self.now = time.time_ns() // 1_000_000
         self._seed = 0
+        self.notes = ""
+        """What the last command wrote to stderr."""
         monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(self.claude))
         monkeypatch.setenv("CODEX_HOME", str(self.codex))
         monkeypatch.setenv("USER", "ada")
@@ -41,6 +43,7 @@ class LoopDesk:
         got = main([*words])
         out, err = self.capsys.readouterr()
         assert got == code, (got, out, err)
+        self.notes = err
         return out
 
     def json(self, *words: str, code: int = 0) -> Any:

@@ -16,6 +16,7 @@ from session_memory.clock import iso
 from session_memory.core.catalog import Catalog
 from session_memory.core.schema import Observation, Session
 from session_memory.curate.catalog import read_catalog
+from session_memory.curate.review import under_gate
 from session_memory.distribute.ledger import read_ledger
 from session_memory.errors import Ambiguous, NotFound
 from session_memory.redact import render
@@ -55,17 +56,17 @@ def command(app: App, name: str) -> None:
       session-memory explain 1a2b
     """
     with reading(app) as store:
-        told = explain(store, app.paths.data, name, app.clock())
+        told = explain(store, app, name)
     if app.json:
         emit_json(told)
         return
     click.echo("\n".join(_lines(told, app.clock())))
 
 
-def explain(store: Store, data: Path, name: str, now: int) -> dict[str, Any]:
+def explain(store: Store, app: App, name: str) -> dict[str, Any]:
     """What is known behind an id: a pattern's first, then an observation's, then a session's."""
-    plain = name.removeprefix("sm-")
-    catalog = read_catalog(data)
+    plain, data = name.removeprefix("sm-"), app.paths.data
+    catalog = under_gate(read_catalog(data), app.config.curate)
     witnesses = _witnesses(store)
     if pattern := _only({*catalog.patterns, *catalog.proposals, *witnesses}, plain, "patterns"):
         return _of_pattern(catalog, data, pattern, witnesses.get(pattern, []))

@@ -51,6 +51,7 @@ def command(app: App, everything: bool) -> None:
 def _facts(app: App) -> Facts:
     from session_memory.cli.stores import reading
     from session_memory.curate.catalog import read_catalog
+    from session_memory.curate.review import under_gate
     from session_memory.measure.stages import Facts
     from session_memory.store.given_files import read_given
     from session_memory.store.trial_files import read_trials
@@ -60,7 +61,8 @@ def _facts(app: App) -> Facts:
     if app.paths.store_db.exists():
         with reading(app) as store:
             effects = tuple(store.effects.all())
-    return Facts(read_catalog(data), read_given(data), read_trials(data), effects)
+    catalog = under_gate(read_catalog(data), app.config.curate)
+    return Facts(catalog, read_given(data), read_trials(data), effects)
 
 
 def _row(one: Stage) -> tuple[object, ...]:

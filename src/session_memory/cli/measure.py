@@ -123,9 +123,10 @@ def start(app: App, pattern: str, dry_run: bool) -> None:
       session-memory measure trial start fc-12ab
     """
     from session_memory.curate.catalog import read_catalog
+    from session_memory.curate.review import under_gate
     from session_memory.measure.trial import start as begin
 
-    catalog = read_catalog(app.paths.data)
+    catalog = under_gate(read_catalog(app.paths.data), app.config.curate)
     name = _full_name(pattern, [*catalog.patterns, *catalog.proposals])
     known = catalog.patterns.get(name)
     if known is None or not known.current.distribution_ready:

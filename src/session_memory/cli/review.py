@@ -295,6 +295,7 @@ def _carry_out(app: App, decide: Decide, dry_run: bool) -> None:
     """Decide while nobody else does, write what changed, and tell."""
     from session_memory.cli.review_output import sentence, told
     from session_memory.curate.catalog import changing, read_catalog, write_patterns
+    from session_memory.curate.review import under_gate
 
     data = app.paths.data
     with nullcontext(read_catalog(data)) if dry_run else changing(data) as catalog:
@@ -303,6 +304,7 @@ def _carry_out(app: App, decide: Decide, dry_run: bool) -> None:
         for item in done:
             catalog = catalog.with_pattern(item.pattern)
         if done and not dry_run:
+            catalog = under_gate(catalog, app.config.curate)
             write_patterns(data, catalog, [item.pattern.id for item in done])
             _note_in_store(app, catalog)
     if app.json:
@@ -334,10 +336,15 @@ def _note_in_store(app: App, catalog: Catalog) -> None:
 
 
 def _catalog(app: App) -> Catalog:
-    """What files say, and what measuring proposes."""
+    """What files say, as far as the gate lets it pass, and what measuring proposes."""
     from session_memory.curate.catalog import read_catalog
+    from session_memory.curate.review import held_back, under_gate
 
-    catalog = msgspec.structs.replace(read_catalog(app.paths.data), retirements=_retirements(app))
+    files = read_catalog(app.paths.data)
+    for name, why in held_back(files, app.config.curate).items():
+        app.warn(f"{name} is approved in its file only; the gate keeps it provisional: {why}")
+    catalog = under_gate(files, app.config.curate)
+    catalog = msgspec.structs.replace(catalog, retirements=_retirements(app))
     _warn_of_missing(app, catalog)
     return catalog
 

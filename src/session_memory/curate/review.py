@@ -231,14 +231,38 @@ def awaits_decision(catalog: Catalog, name: str, policy: Curate) -> bool:
     return status == "provisional" and grounds(catalog, name, policy).gate.distributes
 
 
+def held_back(catalog: Catalog, policy: Curate) -> dict[str, str]:
+    """Patterns that their files call approved although the gate does not let them pass, with why.
+
+    A file can be edited by hand or come from another machine, and floors can rise.
+    """
+    reasons: dict[str, str] = {}
+    for name, pattern in sorted(catalog.patterns.items()):
+        current = pattern.current
+        if current.status != "approved":
+            continue
+        result = gate(current.snapshot, policy.gate)
+        if not result.distributes:
+            reasons[name] = "; ".join(map(str, result.shortfalls))
+        elif in_foreign_words(pattern, current.text):
+            reasons[name] = "it quotes what a tool said"
+    return reasons
+
+
+def under_gate(catalog: Catalog, policy: Curate) -> Catalog:
+    """The catalog as the gate sees it: what is held back is provisional, whatever its file says."""
+    for name in held_back(catalog, policy):
+        pattern = catalog.patterns[name]
+        *earlier, current = pattern.versions
+        current = replace(current, status="provisional", distribution_ready=False)
+        catalog = catalog.with_pattern(replace(pattern, versions=(*earlier, current)))
+    return catalog
+
+
 def distributable(catalog: Catalog, policy: Curate) -> tuple[Pattern, ...]:
     """What agents may be given: approved by a person, and by today's floors still enough."""
-    return tuple(
-        pattern
-        for _, pattern in sorted(catalog.patterns.items())
-        if pattern.current.distribution_ready
-        and gate(pattern.current.snapshot, policy.gate).distributes
-    )
+    patterns = under_gate(catalog, policy).patterns
+    return tuple(one for _, one in sorted(patterns.items()) if one.current.distribution_ready)
 
 
 def find(catalog: Catalog, name: str) -> Proposal | Pattern:

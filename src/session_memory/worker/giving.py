@@ -11,7 +11,7 @@ from pathlib import Path
 from session_memory.core.injection import Section
 from session_memory.core.trials import Trial, decode_trials, under_trial
 from session_memory.curate.catalog import read_catalog
-from session_memory.curate.review import distributable
+from session_memory.curate.review import distributable, held_back
 from session_memory.curate.wording import make_clean
 from session_memory.distribute.files import repository_problem
 from session_memory.distribute.ledger import read_ledger
@@ -31,7 +31,8 @@ TRIALS = "trials.json"
 def gather(store: Store, data: Path, config: Config) -> tuple[Wanted, tuple[str, ...]]:
     """What is to be given and where, and what there is to warn about."""
     redactor, warnings = make_redactor(store.tag_key, config.redact)
-    patterns = distributable(read_catalog(data), config.curate)
+    catalog = read_catalog(data)
+    patterns = distributable(catalog, config.curate)
     wanted = Wanted(
         lessons=lessons(patterns, make_clean(redactor)),
         repos=known_repos(store),
@@ -39,7 +40,9 @@ def gather(store: Store, data: Path, config: Config) -> tuple[Wanted, tuple[str,
         default_domain=config.identity.default_domain,
         on_trial=frozenset(under_trial(read_trials(data))),
     )
-    return wanted, tuple(warnings)
+    held = held_back(catalog, config.curate).items()
+    notes = (f"{name} is not given to agents, the gate holds it back: {why}" for name, why in held)
+    return wanted, (*warnings, *notes)
 
 
 def known_repos(store: Store) -> tuple[Repo, ...]:
