@@ -10,6 +10,7 @@ from typing import Literal, cast
 
 import msgspec
 
+from session_memory.intervals import parse_interval
 from session_memory.sizes import LARGEST, parse_size
 
 MOST = 1_000_000
@@ -43,6 +44,7 @@ Kind = Literal[
     "share",
     "text",
     "provider",
+    "interval",
 ]
 PROVIDERS = ("none", "claude_cli", "codex_cli", "anthropic", "openai", "agent_sdk")
 """Ways to a language model; the first means no model at all."""
@@ -63,6 +65,7 @@ ALLOWED: dict[Kind, str] = {
     "share": "a number from 0 to 1",
     "text": "a text of at most 500 printable characters",
     "provider": "one of " + ", ".join(PROVIDERS),
+    "interval": "5m to 1d, a part of an hour or a day, such as 10m, 30m, 1h, 6h or 1d",
 }
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
@@ -98,6 +101,8 @@ def check(kind: Kind, value: object) -> Value:
         case "text", str() if len(value) <= 500 and (not value or value.isprintable()):
             return value
         case "provider", str() if value in PROVIDERS:
+            return value
+        case "interval", str() if parse_interval(value) is not None:
             return value
         case "money", (int() | float()) if not isinstance(value, bool) and 0 <= value <= MOST:
             return float(value)

@@ -62,6 +62,7 @@ class Ingest(msgspec.Struct, frozen=True):
 
     line_cap_bytes: int = 64 * MIB
     commit_bytes: int = 16 * MIB
+    cadence: str = "1h"
 
 
 class Redact(msgspec.Struct, frozen=True):
@@ -188,6 +189,7 @@ KINDS: dict[str, Kind] = {
     "retention.distilled_cap_bytes": "cap",
     "ingest.line_cap_bytes": "size",
     "ingest.commit_bytes": "size",
+    "ingest.cadence": "interval",
     "redact.rules": "rules",
     "redact.gitleaks": "file",
     "curate.auto_promote": "flag",

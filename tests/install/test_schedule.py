@@ -209,3 +209,21 @@ def test_a_system_with_no_scheduler_says_so(machine: Machine) -> None:
         schedule_run.kind_here(System(str(machine.home), {"PATH": str(machine.programs)}, "linux"))
     done = machine.run("schedule", "install")
     assert (done.code, "crontab" in done.err) == (1, True)
+
+
+@pytest.mark.rows("ING-05", "RET-01")
+def test_the_configured_cadence_decides_unless_an_interval_is_given(machine: Machine) -> None:
+    program(machine.programs, "crontab", CRON)
+
+    def scheduled(*before: str, after: tuple[str, ...] = ()) -> str:
+        done = machine.run(*before, "schedule", "install", "--dry-run", *after)
+        assert done.code == 0, done.err
+        return done.out
+
+    assert "17 * * * *" in scheduled()
+    assert "*/30 * * * *" in scheduled("--set", "ingest.cadence=30m")
+    assert "17 */6 * * *" in scheduled("--set", "ingest.cadence=30m", after=("--every", "6h"))
+    machine.run("--set", "ingest.cadence=10m", "init", "--yes", "--no-sweep", "--schedule")
+    assert "*/10 * * * *" in (machine.programs / "table").read_text()
+    wrong = machine.run("--set", "ingest.cadence=7m", "schedule", "install")
+    assert wrong.code == 4 and "5m to 1d" in wrong.err

@@ -30,11 +30,11 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--every", default="1h", show_default=True, metavar="SPAN", help="5m to 1d.")
+@click.option("--every", metavar="SPAN", help="5m to 1d; without it, `ingest.cadence`.")
 @click.option("--dry-run", is_flag=True, help="Show what would be put in place.")
 @pass_app
-def install(app: App, every: str, dry_run: bool) -> None:
-    """Put the schedule in place, or change it.
+def install(app: App, every: str | None, dry_run: bool) -> None:
+    """Put the schedule in place, or change it: also after `ingest.cadence` was changed.
 
     \b
     Examples:
@@ -94,7 +94,7 @@ def system(app: App) -> System:
 def install_schedule(app: App, every: str | None, *, dry_run: bool = False) -> None:
     """Put it in place and say where."""
     mine, here = ours(app), system(app)
-    minutes = schedule.minutes_of(every or "1h")
+    minutes = schedule.minutes_of(app.config.ingest.cadence if every is None else every)
     words = mine.program("sweep")
     job = schedule.Job((*words[:-1], "-q", "sweep"), minutes, mine.environ)
     kind = schedule_run.kind_here(here)

@@ -10,12 +10,12 @@ from xml.sax.saxutils import escape
 import msgspec
 
 from session_memory.errors import UsageError
+from session_memory.intervals import parse_interval
 
 Kind = Literal["systemd", "launchd", "cron", "tasks"]
 NAME = "session-memory"
 LABEL = "session-memory.sweep"
 MARK = "# session-memory: added by `session-memory schedule install`"
-_EVERY = re.compile(r"(\d+) ?(m|min|minutes?|h|hours?|d|days?)")
 
 
 class Job(msgspec.Struct, frozen=True):
@@ -27,20 +27,14 @@ class Job(msgspec.Struct, frozen=True):
 
 
 def minutes_of(text: str) -> int:
-    """An interval such as 30m, 1h or 1d."""
-    found = _EVERY.fullmatch(text.strip())
-    size = {"m": 1, "h": 60, "d": 1440}[found.group(2)[0]] * int(found.group(1)) if found else 0
-    if not 5 <= size <= 1440 or not _fits(size):
+    """Minutes of an interval, or the error a user can act on."""
+    minutes = parse_interval(text)
+    if minutes is None:
         raise UsageError(
             f"{text!r} is no interval this can keep",
             hint="5m to 1d, such as 10m, 30m, 1h, 6h or 1d; parts of an hour or a day only",
         )
-    return size
-
-
-def _fits(minutes: int) -> bool:
-    """Whether a clock face can show it: crontab knows minutes and hours, no spans."""
-    return 60 % minutes == 0 if minutes < 60 else minutes % 60 == 0 and 1440 % minutes == 0
+    return minutes
 
 
 def systemd_units(job: Job) -> dict[str, str]:
