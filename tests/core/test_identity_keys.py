@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from session_memory.core.disk_tree import DiskTree
 from session_memory.core.identity import (
+    DEFAULT_KEY,
+    Holder,
     Options,
     Resolution,
     domain_for,
@@ -49,16 +51,21 @@ def test_a_key_is_stable_and_never_a_path(name: str) -> None:
     assert key is None or (0 < len(key) <= 80 and not set(key) & set("/\\\n\0"))
 
 
+def key_beside(key: str, root: str | None, holders: dict[str, str | None]) -> str:
+    """The key of a root where `holders` (key to root) are there already."""
+    return unique_key(key, root, lambda k: Holder(1, holders[k]) if k in holders else None)
+
+
 @pytest.mark.rows("IDN-02")
 def test_two_roots_with_one_leaf_get_distinct_keys() -> None:
-    holders: dict[str, str] = {}
+    holders: dict[str, str | None] = {}
     keys: list[str] = []
     for root in ("/a/app", "/b/app", "/c/app", "/b/app", "/a/app/"):
-        key = unique_key("app", root, holders.get)
+        key = key_beside("app", root, holders)
         holders.setdefault(key, root)
         keys.append(key)
     assert keys[0] == keys[4] == "app"
-    assert keys[1] == keys[3] == unique_key("app", "/b/app", {"app": "/elsewhere"}.get)
+    assert keys[1] == keys[3] == key_beside("app", "/b/app", {"app": "/elsewhere"})
     assert len(set(keys)) == 3
     name, _, suffix = keys[1].rpartition("-")
     assert name == "app"
@@ -67,19 +74,27 @@ def test_two_roots_with_one_leaf_get_distinct_keys() -> None:
 
 
 def test_one_windows_root_in_two_spellings_keeps_its_key() -> None:
-    assert unique_key("App", "d:/SRC/app", {"App": "D:\\src\\App"}.get) == "App"
+    assert key_beside("App", "d:/SRC/app", {"App": "D:\\src\\App"}) == "App"
 
 
-def test_a_project_without_root_keeps_its_name() -> None:
-    assert unique_key("default-project", None, lambda _: "/x") == "default-project"
+@pytest.mark.rows("IDN-13")
+def test_the_default_key_is_for_sessions_without_a_project() -> None:
+    assert key_beside(DEFAULT_KEY, None, {}) == DEFAULT_KEY
+    assert key_beside(DEFAULT_KEY, None, {DEFAULT_KEY: None}) == DEFAULT_KEY
+    assert key_beside(DEFAULT_KEY, "/home/u/default-project", {}) != DEFAULT_KEY
+    # A store of an earlier version may have given it to a folder of that name.
+    other = key_beside(DEFAULT_KEY, None, {DEFAULT_KEY: "/home/u/default-project"})
+    assert other.startswith(f"{DEFAULT_KEY}-")
+    held: dict[str, str | None] = {DEFAULT_KEY: "/home/u/default-project", other: None}
+    assert key_beside(DEFAULT_KEY, None, held) == other
 
 
 def test_a_suffixed_key_that_is_taken_grows_and_stays_short() -> None:
-    first = unique_key("k" * 80, "/a", {"k" * 80: "/z"}.get)
-    grown = unique_key("k" * 80, "/a", {"k" * 80: "/z", first: "/y"}.get)
+    first = key_beside("k" * 80, "/a", {"k" * 80: "/z"})
+    grown = key_beside("k" * 80, "/a", {"k" * 80: "/z", first: "/y"})
     assert first != grown
     assert len(first) == len(grown) == 80
-    assert unique_key("k", "/a", lambda _: "/always").startswith("k-")
+    assert unique_key("k", "/a", lambda _: Holder(1, "/always")).startswith("k-")
 
 
 FOUND = Resolution(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,54 @@ def test_a_project_keeps_its_root_when_a_later_session_disagrees(space: Workspac
     assert roots["shop"] == str(repo)
     assert space.session(again.session_id).project_key == "shop"
     assert space.session(first.session_id).metadata["project_root_path"] == str(repo)
+
+
+@pytest.mark.rows("IDN-13")
+@pytest.mark.parametrize(
+    ("cwds", "projects"),
+    [
+        (("C:\\Users\\Me\\Proj", "c:\\Users\\Me\\Proj", "c:/users/me/proj/"), 1),
+        (("/home/u/default-project", "/tmp", "/home/u/default-project"), 2),
+        (("/tmp", "/home/u/default-project", "/tmp"), 2),
+    ],
+)
+def test_two_spellings_of_one_root_are_one_project(
+    space: Workspace, cwds: tuple[str, ...], projects: int
+) -> None:
+    logs = [talk(seed, cwd=cwd) for seed, cwd in enumerate(cwds, 1)]
+    for log in logs:  # one by one, then all at once into another store
+        space.write(log)
+        assert space.sweep().ingested == 1
+    other = space.beside("other")
+    other.sweep()
+    for each in (space, other):
+        with each.store() as store:
+            found = store.projects()
+        assert len(found) == projects
+        keys = [each.session(log.session_id).project_key for log in logs]
+        assert keys[0] == keys[2]
+        assert each.findings() == []
+    keyed = [
+        {name: s.project_key for name, s in each.sessions().items()} for each in (space, other)
+    ]
+    assert keyed[0] == keyed[1]
+
+
+@pytest.mark.rows("IDN-13")
+def test_a_folder_that_holds_the_default_key_since_long_stops_no_sweep(space: Workspace) -> None:
+    rooted, loose = talk(1, cwd="/home/u/default-project"), talk(2, cwd="/tmp")
+    space.write(rooted)
+    space.sweep()
+    database = sqlite3.connect(space.store_directory / "store.db")
+    with database:  # as earlier versions named it
+        database.execute("UPDATE project SET key = 'default-project'")
+    database.close()
+    space.write(loose)
+    assert space.sweep().ingested == 1
+    space.write(talk(3, cwd="/tmp"))
+    assert space.sweep().ingested == 1
+    assert len({s.project_key for s in space.sessions().values()}) == 2
+    assert space.session(rooted.session_id).project_key == "default-project"
 
 
 @pytest.mark.parametrize("rules", ["enabled = false\n", "exclude = ['src']\n", "enabled = maybe\n"])

@@ -21,6 +21,7 @@ from session_memory.core.places import (
     leaf,
     never_root,
     rebase,
+    same_place,
     upward,
     within,
 )
@@ -35,6 +36,7 @@ from session_memory.core.schema import Confidence
 
 __all__ = [
     "DEFAULT_KEY",
+    "Holder",
     "Options",
     "Resolution",
     "Tree",
@@ -97,6 +99,13 @@ class Resolution(msgspec.Struct, frozen=True):
     """Left to the log: what is checked out today says nothing about that day."""
 
 
+class Holder(msgspec.Struct, frozen=True):
+    """A project that has a key already."""
+
+    id: int
+    root: str | None
+
+
 class _ProjectState(msgspec.Struct):
     canonical_name: str
 
@@ -149,7 +158,7 @@ def _without_project(
         return Resolution(warnings=(TECHNICAL_CWD,))
     inside = [path for path in mentions if within(path, place)]
     for path in inside:
-        levels = takewhile(lambda level: fold(level) != fold(place), upward(path))
+        levels = takewhile(lambda level: not same_place(level, place), upward(path))
         found = _project(tuple(levels), "mentioned_path", tree, options)
         if found is not None:
             return found
@@ -168,7 +177,7 @@ def _names_a_project_elsewhere(
     """Whether one of the paths leads to a project other than `own`."""
     for path in paths:
         other = _project(upward(path), "mentioned_path", tree, options)
-        if other is not None and other.root != own.root:
+        if other is not None and not same_place(other.root, own.root):
             return True
     return False
 
@@ -183,7 +192,7 @@ def _project(
     repository = first_repository(here, tree, home) if here else None
     below_home = True
     for level in levels:
-        below_home = below_home and not (home and fold(level) == fold(home))
+        below_home = below_home and not (home and same_place(level, home))
         if level not in here:
             continue
         sign: tuple[str | None, str, Confidence] | None = None
@@ -278,19 +287,21 @@ def project_key(name: str | None) -> str | None:
     return None if key in ("", ".", "..") or re.fullmatch("[A-Za-z]:", key) else key
 
 
-def unique_key(key: str, root: str | None, taken: Callable[[str], str | None]) -> str:
+def unique_key(key: str, root: str | None, holder: Callable[[str], Holder | None]) -> str:
     """`key`, or where another root holds it, `key` with a suffix made from this root.
 
-    `taken` gives the root that holds a key, None for a free one. Not for a name the user gave
+    A key that is returned is free or held by this very root. The default key belongs to sessions
+    without a project, so a folder of that name always gets a suffix. Not for a name the user gave
     (source `explicit` or `payload`): that means the project of this name, wherever the session ran.
     """
-    if root is None:
-        return key
-    digest = hashlib.sha256(fold(root).encode("utf-8", "surrogatepass")).hexdigest()
-    candidates = [key, *(f"{key[: KEY_LIMIT - 1 - n]}-{digest[:n]}" for n in (6, 12, 64))]
+    place = fold(root) if root is not None else ""
+    digest = hashlib.sha256(place.encode("utf-8", "surrogatepass")).hexdigest()
+    candidates = [f"{key[: KEY_LIMIT - 1 - n]}-{digest[:n]}" for n in (6, 12, 64)]
+    if root is None or key != DEFAULT_KEY:
+        candidates.insert(0, key)
     for candidate in candidates:
-        holder = taken(candidate)
-        if holder is None or fold(holder) == fold(root):
+        held = holder(candidate)
+        if held is None or same_place(held.root, root):
             return candidate
     return candidates[-1]
 

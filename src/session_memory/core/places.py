@@ -89,6 +89,13 @@ def fold(path: str) -> str:
     return path.rstrip("/") or "/"
 
 
+def same_place(path: str | None, other: str | None) -> bool:
+    """Whether two spellings name one place: the only test of "same root", here and in the store."""
+    if path is None or other is None:
+        return path is other
+    return fold(path) == fold(other)
+
+
 def within(path: str, base: str) -> bool:
     """True where `path` is `base` or lies below it."""
     inner, outer = fold(path), fold(base)

@@ -10,12 +10,12 @@ import msgspec
 from session_memory.core.places import (
     Tree,
     absolute,
-    fold,
     is_windows,
     join,
     leaf,
     never_root,
     parent,
+    same_place,
     upward,
 )
 
@@ -37,7 +37,7 @@ class Repository(msgspec.Struct, frozen=True):
 
     @property
     def is_worktree(self) -> bool:
-        return fold(self.work) != fold(self.root)
+        return not same_place(self.work, self.root)
 
 
 def resolve_repo(cwd: str | None, tree: Tree, home: str | None = None) -> str | None:

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 
 from session_memory.core.facts import RankedFact, settle
-from session_memory.core.identity import Resolution, unique_key
+from session_memory.core.identity import Holder, Resolution, unique_key
+from session_memory.core.places import same_place
 from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.exchange import drop_twin_events, drop_twin_responses
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
@@ -342,29 +343,25 @@ def assign_project(
 
 
 def _project(db: Database, resolution: Resolution, domain: str) -> int:
-    named = resolution.source in ("explicit", "payload")
-    if named:  # the name a user or client gave decides, whatever root it has
-        found = value(db, "SELECT id FROM project WHERE key = ?", (resolution.key,))
-    elif resolution.root is not None:
-        found = value(db, "SELECT id FROM project WHERE root = ?", (resolution.root,))
+    """The id of the resolved project, made if there is none of this root or given name."""
+    root = resolution.root
+    at_root = _project_at(db, root)
+    if resolution.source in ("explicit", "payload"):
+        key = resolution.key  # the name a user or client gave decides, whatever root it has
+        root = None if at_root is not None else root
+    elif at_root is not None:
+        return at_root
     else:
-        found = value(
-            db, "SELECT id FROM project WHERE key = ? AND root IS NULL", (resolution.key,)
-        )
-    if found is not None:
-        return int(found)
-
-    def taken(key: str) -> str | None:
-        row = db.execute("SELECT coalesce(root, '') FROM project WHERE key = ?", (key,)).fetchone()
-        return row[0] if row else None
-
-    key = unique_key(resolution.key, resolution.root, taken)
+        key = unique_key(resolution.key, root, lambda key: _holder(db, key))
+    held = _holder(db, key)
+    if held is not None:
+        return held.id
     db.execute(
         "INSERT INTO project (key, root, remote, worktree_of, domain, source, confidence)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
         (
             key,
-            resolution.root,
+            root,
             resolution.remote,
             resolution.worktree_of,
             domain,
@@ -373,3 +370,20 @@ def _project(db: Database, resolution: Resolution, domain: str) -> int:
         ),
     )
     return db.last_insert_rowid()
+
+
+def _holder(db: Database, key: str) -> Holder | None:
+    row = db.execute("SELECT id, root FROM project WHERE key = ?", (key,)).fetchone()
+    return Holder(*row) if row else None
+
+
+def _project_at(db: Database, root: str | None) -> int | None:
+    """The project of a root, however its path is spelled."""
+    if root is None:
+        return None
+    found = value(db, "SELECT id FROM project WHERE root = ?", (root,))
+    if found is not None:
+        return int(found)
+    # Only a root that is new in this spelling comes here, so looking at all of them costs little.
+    known = rows(db, "SELECT id, root FROM project WHERE root IS NOT NULL ORDER BY id")
+    return next((int(held) for held, place in known if same_place(place, root)), None)
