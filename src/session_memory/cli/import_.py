@@ -66,7 +66,15 @@ def _opened(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[SqliteS
         if not dry_run:
             _take_key(app, manifest)
         with open_store(directory, app.clock(), create_missing=True) as store:
+            if not dry_run:
+                _apply_marks(store)
             yield store
+
+
+def _apply_marks(store: SqliteStore) -> None:
+    """Before anything comes in: what was forgotten here, also by a store that is no more."""
+    if store.has_new_marks():
+        store.apply_marks()
 
 
 def _take_key(app: App, manifest: Manifest) -> None:
@@ -78,6 +86,7 @@ def _take_key(app: App, manifest: Manifest) -> None:
     if not 16 <= len(key) <= 64:
         raise Refused("the manifest of this export is damaged: its key is none")
     with open_store(str(app.paths.data), app.clock(), create_missing=True) as store:
+        _apply_marks(store)
         if store.exchange.is_blank():
             store.exchange.adopt(key)
 

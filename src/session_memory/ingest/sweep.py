@@ -18,10 +18,12 @@ from session_memory.clock import Clock, iso
 from session_memory.core.cursor import Stamp
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.discover import Places, discover, places, stamp_of
+from session_memory.ingest.pausing import keep_pauses
 from session_memory.ingest.report import Failure, SweepReport
 from session_memory.ingest.unfinished import clear, is_marked, mark
 from session_memory.settings import Config
 from session_memory.store.lock import exclusive
+from session_memory.store.marks import clean_up
 from session_memory.store.port import Store
 
 if TYPE_CHECKING:
@@ -169,7 +171,12 @@ def _sweep(around: Surroundings, report: SweepReport) -> None:
     store = around.open_store()
     directory = around.store_directory
     try:
+        if store.has_new_marks():  # first of all: what was forgotten must not be read again
+            mark(directory)
+            keep_pauses(directory)
+            store.apply_marks()
         if is_marked(directory):
+            clean_up(directory)
             report.orphans_removed = store.sweep_orphans()
         changed = _find_changed(around, report, store)
         if any(group.files for group in changed) or store.unanalyzed():

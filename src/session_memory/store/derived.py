@@ -19,7 +19,7 @@ class Derived(msgspec.Struct, frozen=True):
 
 
 DERIVED: dict[str, Derived] = {
-    "meta": Derived("the store's own keys", None, False),
+    "meta": Derived("the store's keys, forget marks of other keys", None, False),
     "schema_migration": Derived("which migrations ran, and when", None, False),
     "project": Derived(
         "places of work: keys, roots, remotes", "those no other session is in", True

@@ -60,7 +60,7 @@ def file_system(path: str, mounts: str = "/proc/self/mounts") -> str | None:
 
 
 BESIDE = (
-    *("pauses.json", "catalog", "trials.json", "given.json"),
+    *("forget-marks.json", "pauses.json", "catalog", "trials.json", "given.json"),
     *("distribution.json", "audit.jsonl", "memories", "journal"),
 )
 """What belongs to a store but is not in its database: a backup takes it along."""

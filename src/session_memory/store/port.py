@@ -28,6 +28,7 @@ from session_memory.store.values import (
     EventDraft,
     Finding,
     Holder,
+    MarksApplied,
     ObservationQuery,
     Repaired,
     SessionHandle,
@@ -241,6 +242,17 @@ class Store(Protocol):
 
     def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
         """Whether a file is known to tell of forgotten sessions only, and has not changed."""
+        ...
+
+    def has_new_marks(self) -> bool:
+        """Whether the file of forget marks is missing, or holds marks that are not applied yet."""
+        ...
+
+    def apply_marks(self) -> MarksApplied:
+        """Give the store and the file beside it the marks of both; drop what they say is gone.
+
+        Only while no sweep runs.
+        """
         ...
 
     def projects(self) -> list[Project]:

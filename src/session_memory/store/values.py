@@ -151,6 +151,15 @@ class Repaired(msgspec.Struct, frozen=True):
     """Texts that no log holds any more."""
 
 
+class MarksApplied(msgspec.Struct, frozen=True):
+    """What applying forget marks dropped; sessions as (flavour, native id)."""
+
+    sessions: tuple[tuple[str, str], ...] = ()
+    """Forgotten whole, with their sub-agents."""
+    shortened: tuple[tuple[str, str], ...] = ()
+    """Sessions that lost single events."""
+
+
 class StoreInfo(msgspec.Struct, frozen=True):
     """The store at a glance."""
 

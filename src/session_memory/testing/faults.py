@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from session_memory.ingest import unfinished
-from session_memory.store import lock, segments
+from session_memory.store import durable, lock, segments
 
 OPERATIONS = ("open", "write", "fsync", "replace", "unlink")
 """What the file layer does to a disk."""
@@ -133,7 +133,7 @@ def failing_disk(kind: str, nth: int, *, stays: bool = False) -> Generator[Count
             disk.unregister()
 
 
-_FILE_LAYER = (segments, unfinished, lock)
+_FILE_LAYER = (durable, segments, unfinished, lock)
 
 
 class _FaultyDisk(apsw.VFS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any, Protocol, cast
 from urllib.parse import quote
@@ -18,6 +18,7 @@ from session_memory.errors import (
     StoreMissing,
     StoreTooNew,
 )
+from session_memory.store.marks import Keys, random_keys
 
 BUSY_TIMEOUT_MS = 10_000
 SCHEMA_VERSION = 10
@@ -119,7 +120,9 @@ def copy_database(source: Database, path: str) -> None:
     destination.close()
 
 
-def migrate(connection: Database, now_ms: int) -> list[int]:
+def migrate(
+    connection: Database, now_ms: int, new_keys: Callable[[], Keys] = random_keys
+) -> list[int]:
     """Apply pending migrations, each in one transaction with its record; return their numbers."""
     applied: list[int] = []
     check_version(connection)
@@ -133,8 +136,9 @@ def migrate(connection: Database, now_ms: int) -> list[int]:
                 connection.execute(
                     "CREATE TABLE schema_migration (version INTEGER PRIMARY KEY, at INTEGER) STRICT"
                 )
-                for name in ("fingerprint_key", "tag_key"):
-                    connection.execute("INSERT INTO meta VALUES (?, ?)", (name, os.urandom(32)))
+                new = new_keys()
+                for name, key in (("fingerprint_key", new.fingerprint), ("tag_key", new.tag)):
+                    connection.execute("INSERT INTO meta VALUES (?, ?)", (name, key))
             connection.execute("INSERT INTO schema_migration VALUES (?, ?)", (number, now_ms))
             connection.pragma("user_version", number)
             applied.append(number)

@@ -106,6 +106,7 @@ class SqliteExchange:
             self._db.execute(
                 "UPDATE meta SET value = ? WHERE name = 'fingerprint_key'", (fingerprint_key,)
             )
+            self._db.execute("DELETE FROM meta WHERE name = 'marks_file'")  # it names the old key
 
     def expect_twins(self) -> None:
         """See store.exchange.Exchange."""

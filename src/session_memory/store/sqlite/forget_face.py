@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Generator
 
 from session_memory.core.cursor import Stamp
 from session_memory.core.fingerprint import path_name
 from session_memory.core.schema import SessionEvent
+from session_memory.store.marks import Forgotten, Keys, Marks, add_marks
 from session_memory.store.segments import DirectorySegments
 from session_memory.store.sqlite.connection import Database
-from session_memory.store.values import TextHit
+from session_memory.store.values import MarksApplied, TextHit
 
 
 class ForgetFace:
@@ -19,6 +21,30 @@ class ForgetFace:
     _directory: str
     segments: DirectorySegments
     fingerprint_key: bytes
+    tag_key: bytes
+
+    @property
+    def keys(self) -> Keys:
+        """The store's two keys."""
+        return Keys(self.fingerprint_key, self.tag_key)
+
+    def has_new_marks(self) -> bool:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import marks
+
+        return not marks.is_current(self._db, self._directory)
+
+    def apply_marks(self) -> MarksApplied:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import marks
+
+        return marks.apply_marks(self._db, self.segments, self._directory, self.keys)
+
+    def marks(self) -> Marks:
+        """All forget marks that the database holds."""
+        from session_memory.store.sqlite import marks
+
+        return marks.marks_in(self._db, self.keys)
 
     def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
         """See store.port.Store."""
@@ -30,10 +56,11 @@ class ForgetFace:
 
     def forget_sessions(self, sessions: set[int]) -> set[int]:
         """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
+        from session_memory.store.sqlite import forgetting, marks
 
         whole = forgetting.with_subagents(self._db, sessions)
-        return forgetting.forget_sessions(self._db, self.segments, self.fingerprint_key, whole)
+        with self._marking(marks.marks_of(self._db, self.keys, whole)):
+            return forgetting.forget_sessions(self._db, self.segments, self.fingerprint_key, whole)
 
     def with_subagents(self, sessions: set[int]) -> set[int]:
         """See store.port.Store."""
@@ -45,7 +72,23 @@ class ForgetFace:
         """See store.port.Store."""
         from session_memory.store.sqlite import forgetting
 
-        return forgetting.forget_events(self._db, self.segments, session_id, fingerprints)
+        gone = Marks({self.keys: Forgotten(events=frozenset(fingerprints))})
+        with self._marking(gone):
+            return forgetting.forget_events(self._db, self.segments, session_id, fingerprints)
+
+    @contextlib.contextmanager
+    def _marking(self, gone: Marks) -> Generator[None]:
+        """Put marks into the file before anything is dropped, so that they outlive the database.
+
+        What is cut off in between is finished by the next sweep: it finds marks that are new to it.
+        """
+        from session_memory.store.sqlite import marks
+
+        was_current = marks.is_current(self._db, self._directory)
+        noted = add_marks(self._directory, gone, self.keys)
+        yield
+        if was_current:
+            marks.note_current(self._db, noted.checksum)
 
     def find_text(self, text: str, *, ignore_case: bool = False) -> list[TextHit]:
         """See store.port.Store."""

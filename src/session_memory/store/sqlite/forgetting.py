@@ -50,22 +50,7 @@ def forget_sessions(
 
 def _forget_one(db: Database, segments: SegmentStore, key: bytes, session_id: int) -> set[int]:
     """Forget one session; its copies in forks go first, so that a crash leaves it to repeat."""
-    ids = event_range(session_id)
-    own = {
-        row[0]
-        for row in rows(
-            db,
-            "SELECT fingerprint FROM event WHERE id BETWEEN ? AND ? AND inherited = 0"
-            " UNION SELECT fingerprint FROM evicted_event WHERE session_id = ? AND inherited = 0",
-            (*ids, session_id),
-        )
-    }
-    keys = {
-        row[0]
-        for row in rows(
-            db, "SELECT key FROM usage WHERE session_id = ? AND counted = 1", (session_id,)
-        )
-    }
+    own, keys = hashes_of(db, session_id)
     with transaction(db):
         bury(db, own | keys)
     copies = _holders(db, own) - {session_id}
@@ -85,6 +70,18 @@ def _forget_one(db: Database, segments: SegmentStore, key: bytes, session_id: in
             )
         _delete_session(db, key, session_id)
     return copies
+
+
+def hashes_of(db: Database, session_id: int) -> tuple[set[int], set[int]]:
+    """The hashes of a session's own events, and of the responses counted in it."""
+    own = rows(
+        db,
+        "SELECT fingerprint FROM event WHERE id BETWEEN ? AND ? AND inherited = 0"
+        " UNION SELECT fingerprint FROM evicted_event WHERE session_id = ? AND inherited = 0",
+        (*event_range(session_id), session_id),
+    )
+    keys = rows(db, "SELECT key FROM usage WHERE session_id = ? AND counted = 1", (session_id,))
+    return {row[0] for row in own}, {row[0] for row in keys}
 
 
 def bury(db: Database, fingerprints: set[int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Generator, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -22,6 +23,7 @@ from session_memory.core.schema import (
 )
 from session_memory.errors import Refused, StoreLocked, StoreMissing
 from session_memory.store.lock import exclusive
+from session_memory.store.marks import keys_for_new_store
 from session_memory.store.place import check_place, copy_beside
 from session_memory.store.port import (
     Finding,
@@ -69,7 +71,7 @@ def open_store(
         with exclusive(directory, "opening", wait=True):
             create(path)
             fresh = connect(path)
-            migrate(fresh, now_ms)
+            migrate(fresh, now_ms, partial(keys_for_new_store, directory))
             fresh.close()
     connection = connect(path, read_only=read_only)
     try:
@@ -78,7 +80,7 @@ def open_store(
             if schema_version(connection) == 0:  # a first sweep was cut off, or runs just now
                 raise StoreMissing(f"nothing was stored yet at {path}")
         else:
-            migrate(connection, now_ms)
+            migrate(connection, now_ms, partial(keys_for_new_store, directory))
     except BaseException:
         connection.close()
         raise

@@ -27,6 +27,7 @@ from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, value
 from session_memory.store.sqlite.forgetting import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
+from session_memory.store.sqlite.marks import others_in
 
 _encode = msgspec.json.Encoder().encode
 
@@ -53,7 +54,8 @@ class SqliteWriter:
         self._reader = reader
         self._key = key
         self._now = now_ms
-        self._forgotten: set[int] = set()
+        self._forgotten: list[tuple[bytes, set[int]]] = []
+        """Names of forgotten sessions, by the key they were made with."""
         self._has_tombstones = False
         self._open: dict[tuple[str, str], _OpenSession] = {}
         self._by_id: dict[int, _OpenSession] = {}
@@ -70,7 +72,10 @@ class SqliteWriter:
         self._db.execute("BEGIN IMMEDIATE")
         check_version(self._db)
         self._next_segment = int(value(self._db, "SELECT max(id) FROM segment") or 0) + 1
-        self._forgotten = {row[0] for row in rows(self._db, "SELECT name FROM forgotten_session")}
+        names = {row[0] for row in rows(self._db, "SELECT name FROM forgotten_session")}
+        self._forgotten = [(self._key, names)] if names else []
+        for keys, gone in others_in(self._db).items():
+            self._forgotten.append((keys.fingerprint, set(gone.sessions)))
         self._has_tombstones = value(self._db, "SELECT 1 FROM tombstone LIMIT 1") is not None
 
     def commit(self) -> None:
@@ -221,9 +226,9 @@ class SqliteWriter:
 
     def is_forgotten(self, flavor: str, external_id: str) -> bool:
         """See store.port.Writer."""
-        if not self._forgotten:
-            return False
-        return session_name(self._key, flavor, external_id) in self._forgotten
+        return any(
+            session_name(key, flavor, external_id) in names for key, names in self._forgotten
+        )
 
     def leave_source(self, source_id: int, path: str, stamp: Stamp) -> None:
         """See store.port.Writer."""

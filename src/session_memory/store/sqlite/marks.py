@@ -1,0 +1,125 @@
+"""The forget marks inside the database, and bringing them together with the file beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from session_memory.core.fingerprint import session_name
+from session_memory.store import marks as files
+from session_memory.store.marks import Forgotten, Keys, Marks
+from session_memory.store.segments import SegmentStore
+from session_memory.store.sqlite import forgetting
+from session_memory.store.sqlite.connection import Database, rows, transaction, value
+from session_memory.store.sqlite.rewriting import rewrite_session
+from session_memory.store.values import MarksApplied
+
+_OTHERS = "other_marks"
+"""Row of `meta`: marks that were made with another store's key, as a file of marks."""
+_SEEN = "marks_file"
+"""Row of `meta`: the checksum of the file whose marks are all in this database."""
+
+
+def marks_in(db: Database, keys: Keys) -> Marks:
+    """All marks that the database holds."""
+    own = Forgotten(
+        frozenset(row[0] for row in rows(db, "SELECT fingerprint FROM tombstone")),
+        frozenset(row[0] for row in rows(db, "SELECT name FROM forgotten_session")),
+    )
+    return files.merge(Marks({keys: own}), Marks(others_in(db)))
+
+
+def others_in(db: Database) -> Mapping[Keys, Forgotten]:
+    """The marks that were made with other keys."""
+    kept = value(db, "SELECT value FROM meta WHERE name = ?", (_OTHERS,))
+    return files.decode(bytes(kept), f"{_OTHERS} in the database").marks.by_key if kept else {}
+
+
+def marks_of(db: Database, keys: Keys, sessions: Iterable[int]) -> Marks:
+    """The marks that forgetting these sessions leaves."""
+    events: set[int] = set()
+    names: set[int] = set()
+    for session_id in sessions:
+        events = events.union(*forgetting.hashes_of(db, session_id))
+        for row in rows(db, "SELECT flavor, external_id FROM session WHERE id = ?", (session_id,)):
+            names.add(session_name(keys.fingerprint, *row))
+    return Marks({keys: Forgotten(frozenset(events), frozenset(names))})
+
+
+def is_current(db: Database, directory: str) -> bool:
+    """Whether the file is there and the database holds all its marks; reads one line of it."""
+    found = files.checksum_in(directory)
+    seen = value(db, "SELECT value FROM meta WHERE name = ?", (_SEEN,))
+    return found is not None and seen is not None and bytes(seen).decode() == found
+
+
+def note_current(db: Database, checksum: str) -> None:
+    """Remember that the marks of the file with this checksum are in the database."""
+    with transaction(db):
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_SEEN, checksum.encode()))
+
+
+def apply_marks(db: Database, segments: SegmentStore, directory: str, keys: Keys) -> MarksApplied:
+    """Give file and database the marks of both, and drop what they say was forgotten.
+
+    The file comes first: whatever is cut off after it is found and finished by the next call.
+    """
+    both = files.add_marks(directory, marks_in(db, keys), keys).marks
+    with transaction(db):
+        _insert(db, both, keys)
+    doomed = forgetting.with_subagents(db, _forgotten_sessions(db, both))
+    gone = _names(db, doomed)
+    forgetting.forget_sessions(db, segments, keys.fingerprint, doomed)
+    shortened = _drop_events(db, segments, both.under(keys.fingerprint).events)
+    if doomed or shortened:
+        forgetting.erase_traces(db, segments)
+    done = files.add_marks(directory, marks_in(db, keys), keys)
+    note_current(db, done.checksum)
+    return MarksApplied(gone, _names(db, shortened))
+
+
+def _insert(db: Database, marks: Marks, keys: Keys) -> None:
+    own, others = marks.under(keys.fingerprint), marks.other_than(keys.fingerprint)
+    forgetting.bury(db, set(own.events))
+    names = [(name,) for name in own.sessions]
+    db.executemany("INSERT OR IGNORE INTO forgotten_session VALUES (?)", names)
+    if others:
+        data, _ = files.encode(Marks(others), None)
+        db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (_OTHERS, data))
+
+
+def _forgotten_sessions(db: Database, marks: Marks) -> set[int]:
+    """Sessions that are stored although a mark of any key names them."""
+    named = [(keys, gone.sessions) for keys, gone in marks.by_key.items() if gone.sessions]
+    return {
+        session_id
+        for session_id, flavor, external_id in (
+            rows(db, "SELECT id, flavor, external_id FROM session") if named else ()
+        )
+        if any(session_name(keys.fingerprint, flavor, external_id) in gone for keys, gone in named)
+    }
+
+
+def _names(db: Database, sessions: set[int]) -> tuple[tuple[str, str], ...]:
+    found = rows(
+        db,
+        "SELECT flavor, external_id FROM session WHERE id IN (SELECT value FROM json_each(?))"
+        " ORDER BY flavor, external_id",
+        (msgspec.json.encode(sorted(sessions)).decode(),),
+    )
+    return tuple((row[0], row[1]) for row in found)
+
+
+def _drop_events(db: Database, segments: SegmentStore, gone: frozenset[int]) -> set[int]:
+    """Drop the events that marks name; returns the sessions that held some."""
+    held = rows(
+        db,
+        "SELECT DISTINCT e.id >> 24 FROM tombstone t"
+        " CROSS JOIN event e ON e.fingerprint = t.fingerprint",
+    )
+    for (session_id,) in held:
+        rewrite_session(
+            db, segments, session_id, lambda event: None if event.fingerprint in gone else event
+        )
+    return {row[0] for row in held}

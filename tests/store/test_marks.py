@@ -1,0 +1,245 @@
+"""Forget marks outlive the database: in the file beside it, merged in any order, never as text."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from session_memory.core.pauses import Pause, begin, is_paused, merge_pauses
+from session_memory.errors import Refused, StoreDamaged, StoreError
+from session_memory.ingest.pausing import read_pauses, write_pauses
+from session_memory.store import marks
+from session_memory.store.marks import Forgotten, Keys, Marks
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.faults import Stopped, failing_disk
+from session_memory.testing.workspace import Workspace
+
+WORD = "zebrawood"
+
+numbers = st.frozensets(st.integers(-(2**63), 2**63 - 1), max_size=5)
+keys = st.builds(Keys, st.sampled_from([b"a" * 32, b"b" * 32]), st.sampled_from([b"t" * 32, b""]))
+pauses = st.lists(
+    st.builds(Pause, st.integers(0, 9), st.none() | st.integers(0, 20)),
+    max_size=4,
+    unique_by=lambda pause: pause.since,
+).map(lambda found: tuple(sorted(found, key=lambda pause: pause.since)))
+any_marks = st.builds(
+    Marks, st.dictionaries(keys, st.builds(Forgotten, numbers, numbers), max_size=3), pauses
+)
+
+
+@given(any_marks, any_marks, any_marks)
+@pytest.mark.rows("BAK-02")
+def test_merging_marks_is_a_union(one: Marks, two: Marks, three: Marks) -> None:
+    assert marks.merge(one, two) == marks.merge(two, one)
+    assert marks.merge(marks.merge(one, two), three) == marks.merge(one, marks.merge(two, three))
+    both = marks.merge(one, two)
+    assert marks.merge(both, one) == both
+    for key, forgotten in one.by_key.items():
+        assert forgotten.events <= both.under(key.fingerprint).events
+        assert forgotten.sessions <= both.under(key.fingerprint).sessions
+
+
+@given(any_marks, st.none() | keys)
+def test_marks_come_back_from_their_file_as_they_were(found: Marks, own: Keys | None) -> None:
+    data, checksum = marks.encode(found, own)
+    read = marks.decode(data, "a file")
+    assert (read.checksum, read.keys, read.marks.pauses) == (checksum, own, found.pauses)
+    assert marks.merge(read.marks, found) == read.marks
+    assert {k: v for k, v in read.marks.by_key.items() if v} == {
+        k: v for k, v in found.by_key.items() if v
+    }
+
+
+@given(pauses, st.integers(0, 9), st.none() | st.integers(10, 20))
+def test_a_pause_that_begins_is_not_lost_in_a_merge(
+    before: tuple[Pause, ...], now: int, until: int | None
+) -> None:
+    after = begin(before, now, until)
+    assert merge_pauses(before, after) == tuple(sorted(after, key=lambda pause: pause.since))
+    assert is_paused(merge_pauses(after, before), now)
+
+
+def test_a_pause_that_ended_stays_ended() -> None:
+    assert merge_pauses((Pause(1),), (Pause(1, 5),)) == (Pause(1, 5),)
+
+
+def test_every_flipped_byte_of_the_file_is_noticed() -> None:
+    known = Keys(b"k" * 32, b"t" * 32)
+    some = Marks({known: Forgotten(frozenset({1, -2}), frozenset({3}))}, (Pause(1, 2),))
+    data, _ = marks.encode(some, known)
+    for place in range(len(data) - 1):  # the last byte ends the line and says nothing
+        for bit in (0x01, 0x10):
+            changed = bytearray(data)
+            changed[place] ^= bit
+            with pytest.raises((StoreDamaged, Refused)):
+                marks.decode(bytes(changed), "a file")
+    for length in range(len(data) - 1):
+        with pytest.raises(StoreDamaged):
+            marks.decode(data[:length], "a file")
+
+
+def test_a_file_of_a_newer_program_is_refused(tmp_path: Path) -> None:
+    data, _ = marks.encode(Marks(), None)
+    newer = data.replace(b'"format":1', b'"format":2', 1)
+    (tmp_path / marks.NAME).write_bytes(newer)
+    with pytest.raises(Refused, match="newer session-memory"):
+        marks.read_marks(str(tmp_path))
+
+
+# with a store
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    space = Workspace(tmp_path)
+    for number, text in ((1, f"I moved to {WORD}"), (2, "stay here")):
+        log = ClaudeLog(number)
+        log.prompt(text)
+        log.say(f"understood: {text}")
+        space.write(log)
+    space.sweep()
+    return space
+
+
+FORGOTTEN = ClaudeLog(1).session_id
+KEPT = ClaudeLog(2).session_id
+
+
+def marks_file(space: Workspace) -> Path:
+    return space.store_directory / marks.NAME
+
+
+def test_the_first_sweep_writes_the_file_and_the_next_leaves_it(space: Workspace) -> None:
+    path = marks_file(space)
+    before = path.stat()
+    if sys.platform != "win32":
+        assert stat.S_IMODE(before.st_mode) == 0o600
+    space.sweep()
+    assert path.stat() == before
+    path.unlink()  # as in a store of an older version
+    space.sweep()
+    assert path.exists()
+
+
+@pytest.mark.rows("BAK-02")
+def test_the_file_says_nothing_of_what_was_forgotten(space: Workspace) -> None:
+    size = marks_file(space).stat().st_size
+    space.forget(sessions=(FORGOTTEN,))
+    said = marks_file(space).read_text(encoding="ascii")
+    assert len(said) > size
+    assert WORD not in said and FORGOTTEN not in said
+    assert str(space.claude) not in said
+
+
+@pytest.mark.parametrize("wanted", [{"sessions": (FORGOTTEN,)}, {"text": WORD}], ids=str)
+@pytest.mark.rows("BAK-01")
+def test_a_store_made_anew_knows_what_was_forgotten(
+    space: Workspace, wanted: dict[str, object]
+) -> None:
+    space.forget(**wanted)
+    left = space.dump()
+    for path in space.store_directory.glob("store.db*"):
+        path.unlink()
+    space.sweep()
+    assert space.dump() == left
+    with space.store() as store:
+        assert store.traces(WORD) == []
+
+
+@pytest.mark.rows("BAK-01")
+def test_an_older_database_put_in_place_loses_what_was_forgotten_since(space: Workspace) -> None:
+    with space.store() as store:
+        store.backup(str(space.root / "older"))
+    space.forget(sessions=(FORGOTTEN,))
+    left = space.dump()
+    for path in space.store_directory.glob("store.db*"):
+        path.unlink()
+    (space.root / "older" / "store.db").rename(space.store_directory / "store.db")
+    for path in (space.root / "older" / "segments").rglob("*.seg"):
+        goal = space.store_directory / path.relative_to(space.root / "older")
+        goal.parent.mkdir(exist_ok=True)
+        path.rename(goal)
+    assert space.sweep().events == 0
+    assert space.dump() == left
+    assert space.findings() == []
+    with space.store() as store:
+        assert store.traces(WORD) == []
+
+
+@pytest.mark.rows("BAK-02")
+def test_marks_made_with_another_key_hold_too(space: Workspace, tmp_path: Path) -> None:
+    space.forget(sessions=(FORGOTTEN,))
+    other = space.beside("other")
+    other.store_directory.mkdir(mode=0o700)
+    with other.store_directory.joinpath("x").open("w"):
+        pass
+    other.sweep()
+    with space.store() as mine, other.store() as theirs:
+        assert mine.fingerprint_key != theirs.fingerprint_key
+        marks.add_marks(str(other.store_directory), mine.marks())
+    assert FORGOTTEN in other.sessions()
+    other.sweep()
+    assert set(other.sessions()) == {KEPT}
+    log = ClaudeLog(1)
+    log.prompt("it goes on")
+    space.write(log)
+    other.sweep()
+    assert set(other.sessions()) == {KEPT}
+
+
+def test_a_forgetting_that_dies_after_the_marks_is_finished_by_the_next_sweep(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> None:
+        raise Stopped
+
+    monkeypatch.setattr("session_memory.store.sqlite.forgetting._forget_one", die)
+    with pytest.raises(Stopped):
+        space.forget(sessions=(FORGOTTEN,))
+    monkeypatch.undo()
+    assert FORGOTTEN in space.sessions()
+    space.sweep()
+    assert set(space.sessions()) == {KEPT}
+    with space.store() as store:
+        assert store.traces(WORD) == []
+
+
+def test_nothing_is_forgotten_when_the_marks_cannot_be_written(space: Workspace) -> None:
+    before = space.dump()
+    with pytest.raises((OSError, StoreError)), failing_disk("disk full", 1, stays=True):
+        space.forget(sessions=(FORGOTTEN,))
+    assert space.dump() == before
+
+
+def test_a_damaged_file_stops_a_new_store(space: Workspace) -> None:
+    path = marks_file(space)
+    path.write_bytes(path.read_bytes().replace(b'"own":0', b'"own":1'))
+    for database in space.store_directory.glob("store.db*"):
+        database.unlink()
+    with pytest.raises(StoreDamaged, match="checksum"):
+        space.sweep()
+
+
+# pauses
+
+
+@pytest.mark.rows("BAK-01")
+def test_pauses_outlive_their_own_file(space: Workspace) -> None:
+    directory = str(space.store_directory)
+    write_pauses(directory, (Pause(1, 2), Pause(3)))
+    (space.store_directory / "pauses.json").unlink()
+    assert read_pauses(directory) == (Pause(1, 2), Pause(3))
+
+
+def test_pauses_of_an_older_store_are_copied_by_its_next_sweep(space: Workspace) -> None:
+    marks_file(space).unlink()
+    (space.store_directory / "pauses.json").write_text('[{"since":1,"until":2}]', encoding="ascii")
+    space.sweep()
+    (space.store_directory / "pauses.json").unlink()
+    assert read_pauses(str(space.store_directory)) == (Pause(1, 2),)
