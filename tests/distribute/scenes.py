@@ -68,13 +68,14 @@ class Hand:
 
     def plan(self, *given: Lesson, **more: Any) -> Plan:
         """What giving these would change."""
+        ledger = more.pop("ledger", None) or read_ledger(self.data)
         wanted = Wanted(given, self.repos, more.pop("settings", self.settings), **more)
-        return make_plan(wanted, read_ledger(self.data), Look(), repository_problem)
+        return make_plan(wanted, ledger, Look(), repository_problem)
 
     def give(self, *given: Lesson, **more: Any) -> tuple[Plan, Done]:
         """Give exactly these."""
         with distributing(self.data) as ledger:
-            plan = self.plan(*given, **more)
+            plan = self.plan(*given, ledger=ledger, **more)
             return plan, apply(self.data, plan, ledger, lambda: NOON)
 
     def undo(self, **which: Any) -> tuple[Plan, Done]:

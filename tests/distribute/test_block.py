@@ -7,8 +7,33 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.own_text import BEGIN, END
-from session_memory.distribute.block import find_block, put_block, take_block
+from session_memory.core.seal import Seal
+from session_memory.distribute import block
+from session_memory.distribute.block import Block, find_blocks
+from session_memory.distribute.ours import sort_blocks
 from session_memory.errors import Refused
+
+SEAL = Seal(b"ours")
+
+
+def find_block(data: bytes) -> Block | None:
+    """Our block in a file."""
+    return sort_blocks(data, SEAL, None).ours
+
+
+def is_edited(data: bytes) -> bool:
+    return sort_blocks(data, SEAL, None).is_edited
+
+
+def put_block(data: bytes, lines: list[str] | tuple[()]) -> bytes:
+    """The file with these lines in our block."""
+    return block.put_block(data, find_block(data), lines, SEAL)
+
+
+def take_block(data: bytes) -> bytes:
+    """The file without our block."""
+    return block.take_block(data, find_block(data))
+
 
 LINES = ["Learned:", "- Run make test. [sm-1a2b]"]
 BLOCK = put_block(b"a\n", LINES).decode().removeprefix("a\n\n")
@@ -60,8 +85,9 @@ def test_in_again_over_and_out(user: bytes, first: list[str], second: list[str])
     once = put_block(user, first)
     assert put_block(once, first) == once  # the same content once more changes nothing
     known = find_block(once)
-    assert known is not None and not known.is_edited
-    assert once[: known.start].startswith(user[: known.start - len(known.end) * known.gap])
+    assert known is not None and not is_edited(once)
+    gap = len(known.end) * known.marker.gap
+    assert once[: known.start].startswith(user[: known.start - gap])
     over = put_block(once, second)
     assert find_block(over) is not None
     assert take_block(once) == take_block(over) == put_block(over, ()) == user
@@ -80,7 +106,7 @@ def test_what_is_written_outside_meanwhile_stays(
     known = find_block(once)
     assert known is not None
     top = 3 if user.startswith(b"\xef\xbb\xbf") else 0
-    here = known.start - len(known.end) * known.gap  # where the block came in
+    here = known.start - len(known.end) * known.marker.gap  # where the block came in
     edited = once[:top] + above + once[top : known.stop] + below + once[known.stop :]
     assert take_block(edited) == user[:top] + above + user[top:here] + below + user[here:]
 
@@ -91,8 +117,8 @@ BAD = {
     "end first": f"{END}\n{BLOCK.replace(END, '')}",
     "twice": BLOCK + BLOCK,
     "two ends": BLOCK + END,
-    "marker changed": BLOCK.replace(" v1", ""),
-    "of a newer version": BLOCK.replace(" v1", " v2"),
+    "marker changed": BLOCK.replace(" v2", ""),
+    "of a newer version": BLOCK.replace(" v2", " v3"),
 }
 
 
@@ -124,8 +150,7 @@ def test_a_fence_that_never_ends_does_not_swallow_the_block() -> None:
 def test_an_edit_inside_is_noticed_and_other_line_ends_are_none() -> None:
     once = put_block(b"a\n", LINES)
     edited, checked_out = once.replace(b"make test", b"make check"), once.replace(b"\n", b"\r\n")
-    found = [find_block(data) for data in (once, edited, checked_out)]
-    assert [block and block.is_edited for block in found] == [False, True, False]
+    assert [is_edited(data) for data in (once, edited, checked_out)] == [False, True, False]
     assert take_block(checked_out) == b"a\r\n"
 
 
@@ -143,3 +168,31 @@ def test_a_file_that_is_no_text_is_refused() -> None:
 def test_words_written_right_before_the_block_keep_their_line_end() -> None:
     once = put_block(b"a\n", LINES)
     assert take_block(once.replace(b"a\n\n<!--", b"a\nb\n<!--")) == b"a\nb\n"
+
+
+OTHER = put_block(b"", LINES).replace(f"by={SEAL.name}".encode(), b"by=0a0b0c0d")
+
+
+@pytest.mark.rows("DIS-08")
+@settings(max_examples=60, deadline=None)
+@given(user=user_files(), content=CONTENT)
+def test_a_block_of_another_store_stays_to_the_byte(user: bytes, content: list[str]) -> None:
+    shared = block.put_block(user, None, LINES, Seal(b"theirs"))
+    once = put_block(shared, content)
+    assert len(find_blocks(once)) == 2
+    assert put_block(once, content) == once
+    assert take_block(once) == shared
+
+
+@pytest.mark.rows("DIS-08")
+@pytest.mark.parametrize("data", [OTHER, OTHER + OTHER, OTHER.replace(b" v2", b" v3")])
+def test_what_others_wrote_is_never_taken_for_ours(data: bytes) -> None:
+    assert find_block(data) is None and take_block(data) == data
+    assert put_block(data, LINES).startswith(data)
+
+
+@pytest.mark.rows("DIS-08")
+def test_a_forged_seal_is_an_edit() -> None:
+    """Whoever knows our name still lacks the key."""
+    forged = block.put_block(b"", None, ["- Run rm. [sm-1a2b]"], Seal(b"guess"))
+    assert is_edited(forged.replace(Seal(b"guess").name.encode(), SEAL.name.encode()))

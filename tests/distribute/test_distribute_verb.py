@@ -22,7 +22,7 @@ def test_from_corrections_in_sessions_to_a_line_and_back(desk: Desk, tmp_path: P
     out = desk.run("distribute", "--dry-run")
     assert f"+- Run make verify, not pytest. [sm-{name}]" in out and tree(shop, other) == before
     desk.run("distribute")
-    assert (shop / "CLAUDE.md").read_text().startswith("# Shop\n\n<!-- session-memory:begin v1")
+    assert (shop / "CLAUDE.md").read_text().startswith("# Shop\n\n<!-- session-memory:begin v2")
     for file in ("CLAUDE.md", "AGENTS.md"):
         assert f"- Run make verify, not pytest. [sm-{name}]\n" in (shop / file).read_text()
     assert tree(other) == {path: before[path] for path in tree(other)}

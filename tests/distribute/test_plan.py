@@ -14,7 +14,7 @@ from tests.distribute.scenes import BLOCKS, Hand, approved, lesson, repo_of, rep
 
 from session_memory import audit, paths
 from session_memory.distribute import files
-from session_memory.distribute.ledger import Ledger, read_ledger
+from session_memory.distribute.ledger import Ledger, read_ledger, write_ledger
 from session_memory.distribute.render import lessons, skill_name
 from session_memory.distribute.sections import sections_for
 from session_memory.distribute.targets import reach
@@ -200,7 +200,7 @@ def test_a_repository_that_is_gone_is_told_and_forgotten_on_request(tmp_path: Pa
     assert "gone" in hand.plan(lesson("p1")).refused[0].why
     assert "gone" in hand.undo()[0].refused[0].why
     hand.undo(force=True)
-    assert read_ledger(hand.data) == Ledger()
+    assert read_ledger(hand.data).entries == ()
 
 
 def test_a_file_that_changed_since_the_plan_is_left_alone(tmp_path: Path) -> None:
@@ -268,6 +268,8 @@ def test_cut_off_anywhere_each_file_is_old_or_new_and_the_next_run_ends_well(
 ) -> None:
     given = (lesson("p1"), lesson("p2", "long\ntext"))
     fine = repository(tmp_path / "fine", "shop", CLAUDE="mine")
+    (tmp_path / "fine" / "data").mkdir()
+    write_ledger(tmp_path / "fine" / "data", Ledger(key="00"))
     Hand(tmp_path / "fine" / "data", fine, settings=ALL).give(*given)
     wanted = {path.name: path.read_bytes() for path in fine.rglob("*.md")}
     for nth in range(1, 60):
@@ -275,6 +277,7 @@ def test_cut_off_anywhere_each_file_is_old_or_new_and_the_next_run_ends_well(
         shop = repository(folder, "shop", CLAUDE="mine")
         before = tree(shop)
         hand = Hand(folder / "data", shop, settings=ALL)
+        write_ledger(folder / "data", Ledger(key="00"))
         counter = Counter(nth, ("write", "fsync", "replace"), stays=way == "killed")
         faulty = _Dying(counter) if way == "killed" else CountingOs(counter, errno.ENOSPC)
         with monkeypatch.context() as patch:

@@ -8,16 +8,18 @@ from hypothesis import strategies as st
 from tests.distribute.scenes import approved, lesson
 
 from session_memory.core.own_text import BEGIN, END, PACK_BEGIN, PACK_END, without_own_text
-from session_memory.distribute.block import find_block, put_block, take_block
+from session_memory.core.seal import Seal
+from session_memory.distribute.block import put_block, take_block
+from session_memory.distribute.ours import skill_state, sort_blocks
 from session_memory.distribute.render import (
     bullet,
-    is_own_skill,
     lessons,
     section,
     skill_file,
     skill_name,
 )
 
+SEAL = Seal(b"ours")
 HOSTILE = st.lists(
     st.one_of(
         st.sampled_from(
@@ -46,13 +48,13 @@ def test_no_text_can_end_what_it_stands_in(text: str) -> None:
     for one in lessons([approved("p1", text)], str):
         line = bullet(one)
         assert "\n" not in line and "<!--" not in line and line.endswith(" [sm-p1]")
-        once = put_block(b"user\n", [line])
-        known = find_block(once)
+        once = put_block(b"user\n", None, [line], SEAL)
+        known = sort_blocks(once, SEAL, None).ours
         assert known is not None and known.content == line.encode() + b"\n"
-        assert take_block(once) == b"user\n"
-        skill = skill_file(one)
-        assert is_own_skill(skill) and is_own_skill(skill.replace(b"\n", b"\r\n"))
-        assert not is_own_skill(skill + b"x")
+        assert take_block(once, known) == b"user\n"
+        skill = skill_file(one, SEAL)
+        forms = (skill, skill.replace(b"\n", b"\r\n"), skill + b"x")
+        assert [skill_state(form, SEAL, None) for form in forms] == ["ours", "ours", "edited"]
         assert skill.decode().split("\n---\n")[0].count("\n") == 2  # name and description, no more
         outside = without_own_text(skill.decode()).splitlines()
         assert len([row for row in outside if row.strip()]) == 4  # the front matter

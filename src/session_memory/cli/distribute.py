@@ -213,6 +213,7 @@ def _tell(
                 "unchanged": [f"{one.place.root}/{one.place.path}" for one in plan.unchanged],
                 "left_out": plan.left_out,
                 "refused": refused,
+                "left_alone": plan.left_alone,
             }
         )
         return
@@ -220,6 +221,8 @@ def _tell(
         click.echo(diff(change) if dry_run else _sentence(change))
     for left in plan.left_out:
         click.echo(f"left out: {one_line(left.pattern)} of {one_line(left.where)}: {left.why}")
+    for other in plan.left_alone:
+        click.echo(f"{one_line(other.where)}: {other.why}")
     for refusal in refused:
         app.warn(f"{one_line(refusal.where)}: {refusal.why}")
     done = "would change" if dry_run else "changed"

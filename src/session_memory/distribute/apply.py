@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 from session_memory import audit
 from session_memory.distribute import files
-from session_memory.distribute.block import find_block
+from session_memory.distribute.block import VERSION
 from session_memory.distribute.ledger import Entry, Ledger, Place, write_ledger
+from session_memory.distribute.ours import sort_blocks
 from session_memory.distribute.plan import Change, Plan, Refusal
 from session_memory.errors import Refused
 
@@ -34,8 +35,8 @@ def apply(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> D
     now = clock()
     entries = {change.place: _entry(change, ledger, now) for change in _all(plan)}
     before = ledger.with_entries(entries.values())
-    if before != ledger:
-        write_ledger(data, before)
+    if plan.changes or before != ledger:
+        write_ledger(data, before)  # with the key: a block whose key is lost is nobody's
     changed: list[Change] = []
     refused: list[Refusal] = []
     for change in _all(plan):  # what a run that was killed left behind
@@ -64,7 +65,7 @@ def _entry(change: Change, ledger: Ledger, now: int) -> Entry:
     """What the ledger says of a file while it is written: all that it may hold then."""
     known = ledger.by_place().get(change.place)
     created = change.before is None or (
-        known is not None and known.created and not _is_users(change)
+        known is not None and known.created and not _is_users(change, ledger, known)
     )
     kept = known.replaced if known else ()
     if change.edited is not None:
@@ -73,15 +74,16 @@ def _entry(change: Change, ledger: Ledger, now: int) -> Entry:
     at = known.at if known and change.before == change.after else now
     made = files.missing_folders(change.place.root, change.real) if change.after else ()
     folders = tuple(dict.fromkeys((*(known.folders if known else ()), *made)))
+    marker = known.marker if known else VERSION
     return Entry(
         *(change.place, change.repo, change.kind, tuple(patterns), at),
-        *(created, folders, kept),
+        *(created, folders, kept, marker),
     )
 
 
-def _is_users(change: Change) -> bool:
+def _is_users(change: Change, ledger: Ledger, known: Entry) -> bool:
     """Whether somebody else made the file since: it holds no block of ours."""
-    return change.kind == "block" and find_block(change.before or b"") is None
+    return change.kind == "block" and sort_blocks(change.before, ledger.seal, known).ours is None
 
 
 def _carry_out(data: Path, change: Change, entry: Entry, now: int) -> None:
@@ -105,9 +107,14 @@ def _settled(
     for change in _all(plan):
         entry = entries[change.place]
         if change.place in done:
-            entry = replace(entry, patterns=change.patterns)
+            entry = replace(entry, patterns=change.patterns, marker=_marker(change, entry))
         if entry.patterns or entry.replaced:
             kept.append(entry)
         else:
             gone.append(change.place)
     return ledger.with_entries(kept, gone)
+
+
+def _marker(change: Change, entry: Entry) -> int:
+    """The version of the marker in the file now: what was written just now has the latest."""
+    return entry.marker if change.before == change.after else VERSION

@@ -1,7 +1,8 @@
 """The managed block: our few lines in a file that belongs to somebody else.
 
-Pure functions of bytes. Whatever stands outside the two marker lines is never changed; taking the
-block out again gives the very bytes that were there before it came in.
+Pure functions of bytes. A file may hold several blocks, each of another writer; whatever stands
+outside the two marker lines of the one that is ours is never changed. Taking it out again gives the
+very bytes that were there before it came in.
 """
 
 from __future__ import annotations
@@ -13,58 +14,67 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from session_memory.core.own_text import BEGIN, END
+from session_memory.core.seal import Seal
 from session_memory.errors import Refused
 
-VERSION = 1
+VERSION = 2
+"""1 had a plain hash and no name of the writer."""
 _BOM = b"\xef\xbb\xbf"
 _BEGIN, _END = BEGIN.encode(), END.encode()
 _HEAD = re.compile(
-    rb"<!-- session-memory:begin v(?P<version>\d+) gap=(?P<gap>[012]) sha256=(?P<hash>[0-9a-f]{16})"
-    rb" -->"
+    rb"<!-- session-memory:begin v(?P<version>\d{1,4})"
+    rb"(?P<fields>(?: [a-z0-9]{1,16}=[0-9a-f]{1,64})*) -->"
 )
 _FENCE = re.compile(rb" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 
 
+class Marker(msgspec.Struct, frozen=True):
+    """What a begin marker says."""
+
+    version: int
+    by: str
+    """The name of the writer; empty in version 1."""
+    seal: str
+    gap: int = 0
+    """Line ends before the block that came with it."""
+
+
 class Block(msgspec.Struct, frozen=True):
-    """Where the block stands in a file, and what it holds."""
+    """Where a block stands in a file, and what it holds."""
 
     start: int
     """Of the begin marker's line."""
     stop: int
     """Behind the end marker's line, its line end included."""
-    gap: int
-    """Line ends before the block that came with it."""
-    version: int
+    lines: tuple[int, int]
+    """The same as numbers of lines, as an editor shows them."""
+    marker: Marker
     end: bytes
     """How its lines end."""
     content: bytes
     """The lines between the markers."""
-    is_edited: bool
-    """Whether the content is no longer what was written."""
 
 
-def find_block(data: bytes) -> Block | None:
-    """The block of a file; refuses a file whose markers do not pair up exactly once."""
-    heads: list[_Line] = []
-    ends: list[_Line] = []
+def find_blocks(data: bytes) -> tuple[Block, ...]:
+    """Every block of a file, whoever wrote it; refuses markers that do not pair up."""
+    found: list[Block] = []
+    head: _Line | None = None
     for line in _lines_outside_fences(data):
         text = line.text.strip()
-        if text.startswith(_BEGIN):
-            heads.append(line)
-        elif text == _END:
-            ends.append(line)
-    if not heads and not ends:
-        return None
-    if len(heads) != 1 or len(ends) != 1:
-        raise Refused(
-            f"{len(heads)} begin markers and {len(ends)} end markers of session-memory",
-            hint="leave one of each, or delete all of them, markers included",
-        )
-    return _between(data, heads[0], ends[0])
+        if text.startswith(_BEGIN) and head is None:
+            head = line
+        elif text == _END and head is not None:
+            found.append(_between(data, head, line))
+            head = None
+        elif text.startswith(_BEGIN) or text == _END:
+            raise _unpaired(data, line)
+    if head is not None:
+        raise _unpaired(data, head)
+    return tuple(found)
 
 
-def put_block(data: bytes | None, lines: Sequence[str]) -> bytes:
-    """The file with exactly these lines in its block; without lines, without the block."""
+def put_block(data: bytes | None, ours: Block | None, lines: Sequence[str], seal: Seal) -> bytes:
+    """The file with exactly these lines in our block; without lines, without the block."""
     whole = data or b""
     if b"\0" in whole:
         raise Refused("this is not a text file", hint="agents read UTF-8")
@@ -72,41 +82,51 @@ def put_block(data: bytes | None, lines: Sequence[str]) -> bytes:
         if "\n" in line or BEGIN in line or END in line or _FENCE.match(line.encode()):
             raise ValueError(f"this line could not be told from what is around it: {line!r}")
     if not lines:
-        return take_block(whole)
-    known = find_block(whole)
-    if known is not None:
-        block = _render(lines, known.gap, known.end)
-        if not whole[: known.stop].endswith(b"\n"):
-            block = block[: -len(known.end)]
-        return whole[: known.start] + block + whole[known.stop :]
+        return take_block(whole, ours)
+    if ours is not None:
+        block = _render(lines, ours.marker.gap, ours.end, seal)
+        if not whole[: ours.stop].endswith(b"\n"):
+            block = block[: -len(ours.end)]
+        return whole[: ours.start] + block + whole[ours.stop :]
     at, end = _place(whole), _line_end(whole)
     before = whole[:at]
     gap = 0 if before in (b"", _BOM) else 1 if before.endswith(b"\n") else 2
-    return before + end * gap + _render(lines, gap, end) + whole[at:]
+    return before + end * gap + _render(lines, gap, end, seal) + whole[at:]
 
 
-def take_block(data: bytes) -> bytes:
-    """The file without the block and without the line ends that came with it."""
-    known = find_block(data)
-    if known is None:
+def take_block(data: bytes, ours: Block | None) -> bytes:
+    """The file without our block and without the line ends that came with it."""
+    if ours is None:
         return data
-    before = data[: known.start]
-    ours = known.end * known.gap
+    before = data[: ours.start]
+    gap = ours.end * ours.marker.gap
     # Where somebody wrote right before the block, the line end there is theirs.
-    blank = before.endswith(b"\n" + known.end) or before == known.end
-    if blank and before.endswith(ours):
-        before = before.removesuffix(ours)
-    return before + data[known.stop :]
+    blank = before.endswith(b"\n" + ours.end) or before == ours.end
+    if blank and before.endswith(gap):
+        before = before.removesuffix(gap)
+    return before + data[ours.stop :]
 
 
-def digest(content: bytes) -> str:
-    """What the marker says of the content; git may change line ends, which is no edit."""
+def plain_hash(content: bytes) -> str:
+    """What a marker of version 1 says of the content."""
     return hashlib.sha256(content.replace(b"\r\n", b"\n")).hexdigest()[:16]
 
 
-def begin_marker(content: bytes, gap: int = 0) -> str:
+def begin_marker(content: bytes, seal: Seal, gap: int = 0) -> str:
     """The line that begins a block with this content."""
-    return f"{BEGIN} v{VERSION} gap={gap} sha256={digest(content)} -->"
+    return f"{BEGIN} v{VERSION} by={seal.name} gap={gap} seal={seal.of(content)} -->"
+
+
+def read_marker(line: bytes) -> Marker | None:
+    """What a line says as a begin marker; None where it is none that we could have written."""
+    found = _HEAD.fullmatch(line.strip())
+    if found is None:
+        return None
+    fields = dict(field.split("=") for field in found["fields"].decode().split())
+    version = int(found["version"])
+    seal = fields.get("sha256" if version == 1 else "seal", "")
+    gap = fields.get("gap", "0")
+    return Marker(version, fields.get("by", ""), seal, int(gap) if gap in "012" else 0)
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -162,32 +182,36 @@ def _place(data: bytes) -> int:
     return at if fence is not None else len(data)
 
 
+def _unpaired(data: bytes, line: _Line) -> Refused:
+    number = data.count(b"\n", 0, line.start) + 1
+    return Refused(
+        f"the marker of session-memory in line {number} has no partner",
+        hint="delete that line, or the block with both of its markers",
+    )
+
+
 def _between(data: bytes, head: _Line, end: _Line) -> Block:
-    found = _HEAD.fullmatch(head.text.strip())
-    if found is None:
+    marker = read_marker(head.text)
+    if marker is None:
         raise Refused(
             "the begin marker of session-memory was changed",
             hint="delete the block with its markers; the next run writes it anew",
         )
-    if end.start < head.start:
-        raise Refused("the end marker of session-memory stands before the begin marker")
-    if int(found["version"]) > VERSION:
-        raise Refused("a newer version of session-memory wrote the block", hint="upgrade it")
-    content = data[head.stop : end.start]
+    first = data.count(b"\n", 0, head.start) + 1
+    last = data.count(b"\n", 0, end.start) + 1
     return Block(
         start=head.start,
         stop=end.stop,
-        gap=int(found["gap"]),
-        version=int(found["version"]),
+        lines=(first, last),
+        marker=marker,
         end=b"\r\n" if data[: head.stop].endswith(b"\r\n") else b"\n",
-        content=content,
-        is_edited=digest(content) != found["hash"].decode(),
+        content=data[head.stop : end.start],
     )
 
 
-def _render(lines: Sequence[str], gap: int, end: bytes) -> bytes:
+def _render(lines: Sequence[str], gap: int, end: bytes, seal: Seal) -> bytes:
     content = b"".join(line.encode("utf-8", "replace") + b"\n" for line in lines)
-    whole = begin_marker(content, gap).encode() + b"\n" + content + _END + b"\n"
+    whole = begin_marker(content, seal, gap).encode() + b"\n" + content + _END + b"\n"
     return whole.replace(b"\n", end)
 
 

@@ -1,11 +1,13 @@
 """What was written into which file, so that it can be changed, told and taken out again.
 
 No copy of a user's file is kept: a block is taken out exactly by its markers. The only words in
-here that are not ours are edits inside a block that somebody chose to overwrite.
+here that are not ours are edits inside a block that somebody chose to overwrite. The key makes the
+seals of our blocks: without this file nothing that was written is known as ours any more.
 """
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.core.seal import Seal
 from session_memory.errors import Refused
 from session_memory.paths import private_dir, write_private
 from session_memory.store.lock import exclusive
@@ -42,6 +45,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """Directories made for it, outermost first."""
     replaced: tuple[str, ...] = ()
     """Blocks that somebody had edited and that were overwritten on request."""
+    marker: int = 1
+    """The version of the marker in the file."""
 
 
 class Ledger(msgspec.Struct, frozen=True):
@@ -49,6 +54,17 @@ class Ledger(msgspec.Struct, frozen=True):
 
     entries: tuple[Entry, ...] = ()
     version: int = 1
+    key: str = ""
+    """Of the seals, as hex digits; kept from the first write on."""
+
+    @property
+    def seal(self) -> Seal:
+        """Seals what we write, and knows it again."""
+        return Seal(bytes.fromhex(self.key))
+
+    def with_key(self) -> Ledger:
+        """The ledger with a key, a new one where it has none."""
+        return self if self.key else msgspec.structs.replace(self, key=secrets.token_hex(32))
 
     def by_place(self) -> dict[Place, Entry]:
         """The entries by the file they are about."""
@@ -60,7 +76,7 @@ class Ledger(msgspec.Struct, frozen=True):
         for place in gone:
             known.pop(place, None)
         order = sorted(known.values(), key=lambda entry: (entry.place.root, entry.place.path))
-        return Ledger(tuple(order))
+        return msgspec.structs.replace(self, entries=tuple(order))
 
     def given_in(self, root: str) -> frozenset[str]:
         """Patterns that files of a repository give."""
@@ -75,11 +91,13 @@ class Ledger(msgspec.Struct, frozen=True):
 def read_ledger(data: Path) -> Ledger:
     """What was written so far; a ledger that cannot be read stops everything that writes."""
     try:
-        return msgspec.json.decode((data / FILE).read_bytes(), type=Ledger)
+        ledger = msgspec.json.decode((data / FILE).read_bytes(), type=Ledger)
+        _ = ledger.seal
+        return ledger.with_key()
     except FileNotFoundError:
-        return Ledger()
+        return Ledger().with_key()
     except (OSError, ValueError, RecursionError) as error:
-        hint = "move it away; blocks in files are found again by their markers"
+        hint = "put a copy of it back; without it, blocks that were written are left alone"
         raise Refused(f"cannot read {data / FILE}: {error}", hint=hint) from None
 
 
@@ -107,5 +125,5 @@ def rewrite_words(data: Path, words: Callable[[str], str]) -> bool:
         )
         if changed == ledger.entries:
             return False
-        write_ledger(data, Ledger(changed))
+        write_ledger(data, msgspec.structs.replace(ledger, entries=changed))
     return True

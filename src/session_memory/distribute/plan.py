@@ -6,22 +6,25 @@ A function of values: files are read through a parameter, and nothing is written
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import msgspec
 
-from session_memory.distribute.block import find_block, put_block
+from session_memory.core.safe_text import one_line
+from session_memory.distribute.block import put_block, take_block
 from session_memory.distribute.files import Seen
 from session_memory.distribute.ledger import Entry, Ledger, Place
-from session_memory.distribute.render import (
-    HEAD,
-    Lesson,
-    bullet,
-    is_own_skill,
-    skill_file,
-    skill_name,
+from session_memory.distribute.ours import (
+    Blocks,
+    pattern_ids,
+    said_by,
+    said_lines,
+    skill_state,
+    sort_blocks,
 )
+from session_memory.distribute.render import HEAD, Lesson, bullet, gives, skill_file, skill_name
 from session_memory.distribute.targets import (
     BLOCK_TARGETS,
     SKILL_TARGETS,
@@ -76,6 +79,8 @@ class Plan(msgspec.Struct, frozen=True):
     unchanged: tuple[Change, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     refused: tuple[Refusal, ...] = ()
+    left_alone: tuple[Refusal, ...] = ()
+    """Blocks and skills that this store did not write."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -95,13 +100,16 @@ class Wanted(msgspec.Struct, frozen=True):
 class _Draft:
     """A plan in the making."""
 
-    def __init__(self, ledger: Ledger, read: Read, force: bool) -> None:
-        self.known = ledger.by_place()
+    def __init__(self, ledger: Ledger, read: Read, force: bool, command: str) -> None:
+        self.known, self.seal = ledger.by_place(), ledger.seal
         self.read, self.force = read, force
+        self.command = command
+        """What the user typed, to say what to type instead."""
         self.changes: list[Change] = []
         self.unchanged: list[Change] = []
         self.left_out: list[LeftOut] = []
         self.refused: list[Refusal] = []
+        self.left_alone: dict[Refusal, None] = {}
         self.visited: set[Place] = set()
         self._done: set[str] = set()
 
@@ -118,10 +126,24 @@ class _Draft:
             self.add(_without(entry, seen))
         return True
 
+    def refuse(self, place: Place, why: str) -> None:
+        """Leave a file as it is."""
+        self.refused.append(Refusal(f"{place.root}/{place.path}", why))
+
+    def leave_alone(self, place: Place, why: str) -> None:
+        """Tell of something that is not ours; the rest of the file is dealt with."""
+        self.left_alone[Refusal(f"{place.root}/{place.path}", why)] = None
+
+    def edited(self, place: Place, what: str, keeping: str) -> str:
+        """Why something of ours is left as somebody edited it, and what to type."""
+        way = f"`{self.command} --force --repo {shlex.quote(place.root)}` overwrites the edit"
+        return f"{what} was edited: {way}; {keeping}"
+
     def plan(self) -> Plan:
         """The finished plan."""
         return Plan(
-            tuple(self.changes), tuple(self.unchanged), tuple(self.left_out), tuple(self.refused)
+            *(tuple(self.changes), tuple(self.unchanged)),
+            *(tuple(self.left_out), tuple(self.refused), tuple(self.left_alone)),
         )
 
 
@@ -135,7 +157,7 @@ def make_plan(
     wanted: Wanted, ledger: Ledger, read: Read, problem: Callable[[str], str | None]
 ) -> Plan:
     """What one run would do. `problem` tells why a repository is not to be written to."""
-    draft = _Draft(ledger, read, wanted.force)
+    draft = _Draft(ledger, read, wanted.force, "session-memory distribute")
     targets = check_targets(wanted.settings.targets)
     for_repo = _by_repo(wanted, draft)
     known_roots = {entry.place.root for entry in ledger.entries}
@@ -193,12 +215,12 @@ def _plan_block(
     if draft.is_done(place, seen):
         return
     try:
-        edited = _own_part(draft, seen)
-        users = put_block(seen.data, ())
-        lines, given, left = _fitting(seen.real, users, lessons, settings)
-        after = put_block(seen.data, lines)
+        blocks = _blocks(draft, place, seen)
+        users = take_block(seen.data or b"", blocks.ours)
+        lines, given, left = _fitting(draft, seen.real, blocks, users, lessons, settings)
+        after = put_block(seen.data, blocks.ours, lines, draft.seal)
     except Refused as error:
-        draft.refused.append(Refusal(f"{repo.root}/{path}", error.message))
+        draft.refuse(place, _told(error))
         return
     draft.left_out += left
     if seen.data is None and not lines:
@@ -209,37 +231,59 @@ def _plan_block(
     draft.add(
         Change(
             *(place, seen.real, repo.key, "block"),
-            *(seen.data, None if gone else after, given, why, edited),
+            *(seen.data, None if gone else after, given, why, _edit(blocks)),
         )
     )
 
 
-def _own_part(draft: _Draft, seen: Seen) -> bytes | None:
-    """What somebody wrote into our block; refused unless it may be overwritten."""
+def _blocks(draft: _Draft, place: Place, seen: Seen) -> Blocks:
+    """The blocks of a file; refuses one whose block of ours was edited, unless that may go."""
     if seen.problem:
         raise Refused(seen.problem)
-    known = find_block(seen.data or b"")
-    if known is None or not known.is_edited:
-        return None
-    if not draft.force:
-        raise Refused("somebody edited the block of session-memory; --force overwrites the edit")
-    return known.content
+    blocks = sort_blocks(seen.data, draft.seal, draft.known.get(place))
+    for other in blocks.others:
+        why = "this store did not write it; if nobody needs it, delete those lines"
+        draft.leave_alone(place, f"the block in {said_lines(other)} is left alone: {why}")
+    if blocks.ours is not None and blocks.is_edited and not draft.force:
+        what = f"the block of session-memory in {said_lines(blocks.ours)}"
+        keeping = "to keep your words, delete the two marker lines around them"
+        raise Refused(draft.edited(place, what, keeping))
+    return blocks
+
+
+def _edit(blocks: Blocks) -> bytes | None:
+    """What somebody wrote into our block."""
+    return blocks.ours.content if blocks.ours is not None and blocks.is_edited else None
+
+
+def _told(error: Refused) -> str:
+    return f"{error.message}; {error.hint}" if error.hint else error.message
 
 
 def _fitting(
-    real: str, users: bytes, lessons: Sequence[Lesson], settings: Distribute
+    draft: _Draft,
+    real: str,
+    blocks: Blocks,
+    users: bytes,
+    lessons: Sequence[Lesson],
+    settings: Distribute,
 ) -> tuple[list[str], tuple[str, ...], list[LeftOut]]:
     """The lines that fit both limits, the most valuable first, and what is left out."""
     path = os.path.basename(real)
     room, limit = byte_room(path, len(users), settings.max_bytes)
+    said = said_by(blocks.others)
+    # What we give already stays although others say it too: else two stores would both take it out.
+    standing = pattern_ids(blocks.ours) if blocks.ours else frozenset[str]()
     lines: list[str] = []
     given: list[str] = []
     left: list[LeftOut] = []
     for lesson in lessons:
         more = [*(lines or [HEAD]), bullet(lesson)]
-        if len(given) >= settings.max_patterns:
+        if lesson.id not in standing and said & {lesson.line_id, one_line(lesson.text)}:
+            why = "another block of the file gives it already"
+        elif len(given) >= settings.max_patterns:
             why = f"distribute.max_patterns is {settings.max_patterns}"
-        elif len(put_block(users, more)) - len(users) > room:
+        elif len(put_block(users, None, more, draft.seal)) - len(users) > room:
             why = limit
         else:
             lines, given = more, [*given, lesson.id]
@@ -254,7 +298,7 @@ def _plan_skills(
     given = 0
     for lesson in lessons:
         path = f"{target}/{skill_name(lesson.id)}/SKILL.md"
-        after = skill_file(lesson)
+        after = skill_file(lesson, draft.seal)
         if given >= settings.max_patterns or len(after) > settings.max_bytes:
             count = given >= settings.max_patterns
             name = "max_patterns" if count else "max_bytes"
@@ -266,22 +310,41 @@ def _plan_skills(
         draft.visited.add(place)
         if draft.is_done(place, seen):
             continue
-        if reason := _skill_problem(seen, draft.force):
-            draft.refused.append(Refusal(f"{repo.root}/{path}", reason))
-            continue
-        own = seen.data is None or is_own_skill(seen.data)
-        draft.add(
-            Change(
-                *(place, seen.real, repo.key, "skill"),
-                *(seen.data, after, (lesson.id,), "gives 1 pattern", None if own else seen.data),
+        if _may_write_skill(draft, place, seen):
+            draft.add(
+                Change(
+                    *(place, seen.real, repo.key, "skill"),
+                    *(seen.data, after, (lesson.id,), "gives 1 pattern"),
+                    _skill_edit(draft, place, seen),
+                )
             )
-        )
 
 
-def _skill_problem(seen: Seen, force: bool) -> str | None:
-    if seen.problem or seen.data is None or force or is_own_skill(seen.data):
-        return seen.problem
-    return "somebody edited the skill of session-memory; --force overwrites the edit"
+def _may_write_skill(draft: _Draft, place: Place, seen: Seen) -> bool:
+    """Whether a skill file is ours to write or remove; tells why where it is not."""
+    if seen.problem:
+        draft.refuse(place, seen.problem)
+    elif seen.data is None:
+        return True
+    else:
+        state = skill_state(seen.data, draft.seal, draft.known.get(place))
+        if state == "ours" or (state == "edited" and draft.force):
+            return True
+        if state == "edited":
+            keeping = "to keep your words, move the file to a folder of another name"
+            draft.refuse(place, draft.edited(place, "the skill of session-memory", keeping))
+        else:
+            why = "this store did not write it; if nobody needs it, delete it"
+            draft.leave_alone(place, f"the skill is left alone: {why}")
+    return False
+
+
+def _skill_edit(draft: _Draft, place: Place, seen: Seen) -> bytes | None:
+    """A skill that somebody edited."""
+    if seen.data is None:
+        return None
+    state = skill_state(seen.data, draft.seal, draft.known.get(place))
+    return seen.data if state == "edited" else None
 
 
 def _plan_leaving(draft: _Draft, only: str | None, problem: Callable[[str], str | None]) -> None:
@@ -299,25 +362,27 @@ def taking_out(draft: _Draft, entry: Entry, patterns: frozenset[str]) -> None:
     """Plan to take patterns out of a file; with its last one goes what came with them."""
     place = entry.place
     seen = draft.read(place.root, place.path)
-    where = f"{place.root}/{place.path}"
     left = tuple(name for name in entry.patterns if name not in patterns)
     if draft.is_done(place, seen):
         return
     if entry.kind == "skill":
-        reason = _skill_problem(seen, draft.force)
-        edited = None if seen.data is None or is_own_skill(seen.data) else seen.data
-        after: bytes | None = None
+        if not _may_write_skill(draft, place, seen):
+            return
+        edited, after = _skill_edit(draft, place, seen), None
     else:
         try:
-            reason, edited = None, _own_part(draft, seen)
-            after = put_block(seen.data, _lines_left(seen.data or b"", patterns) if left else ())
+            blocks = _blocks(draft, place, seen)
         except Refused as error:
-            reason, edited, after = error.message, None, None
-        if seen.data is None or (not after and entry.created):
-            after = None
-    if reason:
-        draft.refused.append(Refusal(where, reason))
-        return
+            draft.refuse(place, _told(error))
+            return
+        edited = _edit(blocks)
+        lines = _lines_left(blocks, patterns) if left else []
+        after = seen.data
+        if blocks.ours is None:
+            left = ()
+        else:
+            after = put_block(seen.data, blocks.ours, lines, draft.seal)
+            after = None if not after and entry.created else after
     draft.add(
         Change(
             *(place, seen.real, entry.repo, entry.kind),
@@ -326,18 +391,17 @@ def taking_out(draft: _Draft, entry: Entry, patterns: frozenset[str]) -> None:
     )
 
 
-def _lines_left(data: bytes, patterns: frozenset[str]) -> list[str]:
-    known = find_block(data)
-    lines = known.content.decode("utf-8", "replace").splitlines() if known else []
-    ends = tuple(f"[sm-{name}]" for name in patterns)
-    return [line for line in lines if not line.rstrip().endswith(ends)]
+def _lines_left(blocks: Blocks, patterns: frozenset[str]) -> list[str]:
+    content = blocks.ours.content if blocks.ours else b""
+    lines = content.decode("utf-8", "replace").splitlines()
+    return [line for line in lines if not any(gives(line, f"sm-{name}") for name in patterns)]
 
 
 def plan_undo(
     ledger: Ledger, read: Read, problem: Callable[[str], str | None], wanted: Undo
 ) -> Plan:
     """What taking out would change: of one repository, of one pattern, or everything."""
-    draft = _Draft(ledger, read, wanted.force)
+    draft = _Draft(ledger, read, wanted.force, "session-memory distribute undo")
     for entry in ledger.entries:
         chosen = frozenset(entry.patterns) & (wanted.patterns or frozenset(entry.patterns))
         if wanted.root not in (None, entry.place.root) or not chosen:

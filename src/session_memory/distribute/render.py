@@ -13,8 +13,9 @@ from session_memory.core.foreign_words import in_foreign_words
 from session_memory.core.injection import Section
 from session_memory.core.own_text import END, PACK_BEGIN, PACK_END
 from session_memory.core.safe_text import one_line, stripped
+from session_memory.core.seal import Seal
 from session_memory.core.trials import section_id
-from session_memory.distribute.block import begin_marker, digest
+from session_memory.distribute.block import begin_marker
 
 Clean = Callable[[str], str]
 
@@ -25,7 +26,6 @@ SKILL_NAME = 64
 DESCRIPTION_CHARS = 200
 # Whatever could begin or end something of ours; an agent reads the entity as well.
 _MARKUP = re.compile(r"<(?=\s*!--|\s*/?\s*session-memory)", re.IGNORECASE)
-_HEAD_LINE = re.compile(rb"^<!-- session-memory:begin [^\n]*sha256=([0-9a-f]{16}) -->\r?\n", re.M)
 
 
 class Lesson(msgspec.Struct, frozen=True):
@@ -94,25 +94,17 @@ def skill_name(pattern: str) -> str:
     return f"{name.replace('_', '-')[: SKILL_NAME - 9].rstrip('-')}-{short}"
 
 
-def skill_file(lesson: Lesson) -> bytes:
-    """`SKILL.md` of a lesson, marked as ours with a hash over all of it."""
+def skill_file(lesson: Lesson, seal: Seal) -> bytes:
+    """`SKILL.md` of a lesson, with our seal over all of it."""
     described = one_line(lesson.text.partition("\n")[0])[:DESCRIPTION_CHARS]
     quoted = msgspec.json.encode(f"Learned from earlier sessions: {described}").decode()
     front = f"---\nname: {skill_name(lesson.id)}\ndescription: {quoted}\n---\n\n"
     source = f"`session-memory explain {lesson.line_id}` tells where this comes from."
     body = f"{lesson.text}\n\n{source} [{lesson.line_id}]\n{END}\n"
     content = f"{front}{body}".encode("utf-8", "replace")
-    marker = begin_marker(content).encode() + b"\n"
+    marker = begin_marker(content, seal).encode() + b"\n"
     at = len(front.encode("utf-8", "replace"))
     return content[:at] + marker + content[at:]
-
-
-def is_own_skill(data: bytes) -> bool:
-    """Whether a file is a skill of ours that nobody has edited."""
-    found = _HEAD_LINE.search(data)
-    return found is not None and found[1].decode() == digest(
-        data[: found.start()] + data[found.end() :]
-    )
 
 
 def section(lesson: Lesson, *, on_trial: bool) -> Section:

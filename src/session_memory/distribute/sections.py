@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from session_memory.core.injection import Section
-from session_memory.distribute.ledger import Ledger
+from session_memory.distribute.ledger import Ledger, Place
+from session_memory.distribute.ours import said_by, sort_blocks
+from session_memory.distribute.plan import Read
 from session_memory.distribute.render import Lesson, section
-from session_memory.distribute.targets import Repo, reach
+from session_memory.distribute.targets import BLOCK_TARGETS, OVERRIDE, Repo, reach
+from session_memory.errors import Refused
 
 
 def sections_for(
@@ -18,8 +21,11 @@ def sections_for(
     *,
     on_trial: frozenset[str] = frozenset(),
     default_domain: str = "default",
+    said: frozenset[str] = frozenset(),
 ) -> tuple[Section, ...]:
     """Patterns for the page of a root: those under trial, and those no file there gives.
+
+    `said` is what blocks of teammates say there (`said_by_others`).
 
     Nothing is given twice: a second giving would cost tokens and blur what is measured.
     """
@@ -30,5 +36,17 @@ def sections_for(
         for lesson in lessons
         if not lesson.is_foreign
         and keys & reach(lesson, repos, default_domain)
-        and (lesson.id in on_trial or lesson.id not in placed)
+        and (lesson.id in on_trial or not (lesson.id in placed or lesson.line_id in said))
     )
+
+
+def said_by_others(root: str, ledger: Ledger, read: Read) -> frozenset[str]:
+    """What blocks that this store did not write give in the files of a root: ids and words."""
+    said: frozenset[str] = frozenset()
+    for path in (*BLOCK_TARGETS, OVERRIDE):
+        entry = ledger.by_place().get(Place(root, path))
+        try:
+            said |= said_by(sort_blocks(read(root, path).data, ledger.seal, entry).others)
+        except Refused:  # its markers do not pair up: nobody knows what it gives
+            continue
+    return said

@@ -7,13 +7,14 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.distribute.block import find_block
+from session_memory.core.seal import Seal
 from session_memory.distribute.ledger import Entry, Ledger
+from session_memory.distribute.ours import skill_state, sort_blocks
 from session_memory.distribute.plan import Read
-from session_memory.distribute.render import is_own_skill
 from session_memory.errors import Refused
 
-State = Literal["in place", "edited", "missing", "damaged", "out of reach"]
+State = Literal["in place", "edited", "missing", "not ours", "damaged", "out of reach"]
+_OF_SKILL: dict[str, State] = {"ours": "in place", "edited": "edited", "theirs": "not ours"}
 
 
 class FileState(msgspec.Struct, frozen=True):
@@ -34,14 +35,14 @@ def states(
     """Every file of the ledger with what became of it."""
     return tuple(
         FileState(
-            *(entry.place.root, entry.place.path, _state(entry, read, problem)),
+            *(entry.place.root, entry.place.path, _state(entry, read, problem, ledger.seal)),
             *(entry.patterns, entry.at, entry.replaced),
         )
         for entry in ledger.entries
     )
 
 
-def _state(entry: Entry, read: Read, problem: Callable[[str], str | None]) -> State:
+def _state(entry: Entry, read: Read, problem: Callable[[str], str | None], seal: Seal) -> State:
     if problem(entry.place.root):
         return "out of reach"
     seen = read(entry.place.root, entry.place.path)
@@ -50,14 +51,14 @@ def _state(entry: Entry, read: Read, problem: Callable[[str], str | None]) -> St
     if seen.data is None:
         return "missing"
     if entry.kind == "skill":
-        return "in place" if is_own_skill(seen.data) else "edited"
+        return _OF_SKILL[skill_state(seen.data, seal, entry)]
     try:
-        known = find_block(seen.data)
+        blocks = sort_blocks(seen.data, seal, entry)
     except Refused:
         return "damaged"
-    if known is None:
-        return "missing"
-    return "edited" if known.is_edited else "in place"
+    if blocks.ours is None:
+        return "not ours" if blocks.others else "missing"
+    return "edited" if blocks.is_edited else "in place"
 
 
 def holding(ledger: Ledger, read: Read, words: Callable[[bytes], bool]) -> tuple[str, ...]:

@@ -13,11 +13,11 @@ from session_memory.core.trials import Trial, decode_trials, under_trial
 from session_memory.curate.catalog import read_catalog
 from session_memory.curate.review import distributable, held_back
 from session_memory.curate.wording import make_clean
-from session_memory.distribute.files import repository_problem
+from session_memory.distribute.files import look, repository_problem
 from session_memory.distribute.ledger import read_ledger
 from session_memory.distribute.plan import Wanted
 from session_memory.distribute.render import lessons
-from session_memory.distribute.sections import sections_for
+from session_memory.distribute.sections import said_by_others, sections_for
 from session_memory.distribute.targets import Repo
 from session_memory.errors import Refused
 from session_memory.ingest.redaction import make_redactor
@@ -88,6 +88,7 @@ def pattern_sections(
             ledger,
             on_trial=wanted.on_trial,
             default_domain=wanted.default_domain,
+            said=said_by_others(root, ledger, look) if wanted.lessons else frozenset(),
         )
 
     return of_root
