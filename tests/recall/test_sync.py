@@ -10,14 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.recall.recalling import HOUR, Memory
 
-from session_memory.core.context_block import with_pack
+from session_memory.core.context_block import find_packs, put_pack, take_pack
 from session_memory.core.own_text import PACK_BEGIN, without_own_text
+from session_memory.core.seal import Seal
 from session_memory.errors import Refused
 from session_memory.recall import sync as syncing
 from session_memory.recall.pack import ContextPack
 from session_memory.recall.requests import PackRequest, ScopeRequest
 
 PACK = "<session-memory-pack>\nA line.\n</session-memory-pack>"
+SEAL, OTHER = Seal(b"ours"), Seal(b"theirs")
 
 
 def talkative(memory: Memory) -> None:
@@ -58,7 +60,8 @@ def test_a_pack_that_saves_something_is_written_between_its_lines(
     assert (record.skipped, record.pack_hash) == (False, pack.pack_hash)
     text = file.read_bytes()
     assert text.startswith(b"# Ours\r\n\r\nKeep this.\r\n")
-    assert pack.text.replace("\n", "\r\n").encode() in text
+    inside = pack.text.partition("\n")[2]  # in the file the first line names the store
+    assert inside.replace("\n", "\r\n").encode() in text
     assert file.stat().st_mode & 0o777 == 0o640
     assert without_own_text(text.decode()).strip() == "# Ours\r\n\r\nKeep this."
     again = memory.recall.sync(PackRequest("shop"), str(file))
@@ -125,21 +128,70 @@ def test_a_full_disk_leaves_the_file_as_it_was(
     assert [path.name for path in tmp_path.iterdir() if "session-memory" in path.name] == []
 
 
-@given(before=st.binary(max_size=200), behind=st.binary(max_size=200))
+def with_pack(data: bytes, pack: str, seal: Seal = SEAL) -> bytes:
+    """The file with our pack in it."""
+    return put_pack(data, find_packs(data, seal).ours, pack, seal)
+
+
+PLAIN = st.binary(max_size=200).filter(lambda data: b"session-memory" not in data)
+
+
+@pytest.mark.rows("DIS-09")
+@given(before=PLAIN, behind=PLAIN)
 def test_bytes_outside_the_lines_never_change(before: bytes, behind: bytes) -> None:
     first = with_pack(before, PACK)
     assert first.startswith(before)
-    whole = before + b"\n" + PACK.encode() + b"\n" + behind
+    known = find_packs(first, SEAL)
+    assert known.ours is not None and not known.is_edited
+    assert take_pack(first, known.ours) == before
+    whole = first + behind
     changed = with_pack(whole, PACK.replace("A line", "Another line"))
-    assert changed.startswith(before + b"\n")
-    assert changed.endswith(b"\n" + behind)
+    assert changed.startswith(before) and changed.endswith(behind)
     assert b"Another line" in changed
     assert b"A line" not in changed or b"A line" in before + behind
 
 
-@pytest.mark.parametrize(
-    "text", ["<session-memory-pack>\nopen", "</session-memory-pack>\n", f"{PACK}\n{PACK}\n"]
-)
+@pytest.mark.rows("DIS-09")
+@given(before=PLAIN)
+def test_a_pack_of_another_store_stays_to_the_byte(before: bytes) -> None:
+    shared = with_pack(before, PACK, OTHER)
+    both = with_pack(shared, PACK)
+    assert both.startswith(shared) and len(find_packs(both, SEAL).others) == 1
+    ours = find_packs(both, SEAL).ours
+    assert ours is not None and take_pack(both, ours) == shared
+
+
+@pytest.mark.parametrize("text", ["<session-memory-pack>\nopen", "</session-memory-pack>\n"])
 def test_lines_that_do_not_pair_up_are_refused(text: str) -> None:
     with pytest.raises(Refused, match="pair up"):
         with_pack(text.encode(), PACK)
+
+
+@pytest.mark.rows("DIS-09")
+@pytest.mark.parametrize("by", ["", " by=0a0b0c0d gap=1 seal=0123456789abcdef"])
+def test_a_pack_that_this_store_did_not_write_is_left_and_reported(
+    memory: Memory, tmp_path: Path, by: str
+) -> None:
+    talkative(memory)
+    file = tmp_path / "AGENTS.md"
+    theirs = f"# Ours\n\n{PACK}\n".replace("pack>\nA", f"pack{by}>\nA")
+    file.write_text(theirs)
+    plans: list[syncing.SyncPlan] = []
+    memory.recall.sync(PackRequest("shop"), str(file), tell=plans.append)
+    assert file.read_text().startswith(theirs) and file.read_text().count(PACK_BEGIN) == 2
+    assert "lines 3 to 5 is left alone" in plans[0].left_alone[0]
+
+
+@pytest.mark.rows("DIS-09")
+def test_a_pack_that_somebody_edited_is_left_with_what_to_do(
+    memory: Memory, tmp_path: Path
+) -> None:
+    talkative(memory)
+    file = tmp_path / "AGENTS.md"
+    memory.recall.sync(PackRequest("shop"), str(file))
+    file.write_text(file.read_text().replace("item 7", "item 7, but not before May"))
+    edited = file.read_text()
+    memory.session("new", ("blocker", "the crane is broken"), at=100 * HOUR)
+    with pytest.raises(Refused, match="was edited") as refused:
+        memory.recall.sync(PackRequest("shop"), str(file))
+    assert "delete those lines" in (refused.value.hint or "") and file.read_text() == edited

@@ -12,6 +12,7 @@ from session_memory.cli.output import emit_json, safe
 from session_memory.cli.recalling import project_option, recalling, scope_of, session_option
 from session_memory.recall.pack import NotModified
 from session_memory.recall.requests import PackRequest
+from session_memory.recall.sync import SyncPlan, note
 
 
 @click.command(name="pack")
@@ -59,10 +60,20 @@ def command(
             known_pack_hash=wanted["known"],
         )
         if sync is not None:
-            record = recall.sync(request, sync, dry_run=dry_run)
+            plans: list[SyncPlan] = []
+
+            def tell(plan: SyncPlan) -> None:
+                plans.append(plan)
+                if plan.after is not None and not dry_run:
+                    note(app.paths.data, plan, "writes the pack of a project", app.clock())
+
+            record = recall.sync(request, sync, dry_run=dry_run, tell=tell)
             if app.json:
-                emit_json({**msgspec.to_builtins(record), "dry_run": dry_run})
+                others = {"left_alone": plans[0].left_alone}
+                emit_json({**msgspec.to_builtins(record), **others, "dry_run": dry_run})
                 return
+            for other in plans[0].left_alone:
+                click.echo(f"{safe(record.path)}: {other}")
             said = f"left as it is ({record.reason})" if record.reason else "written"
             click.echo(f"{safe(record.path)}: {'would be ' if dry_run else ''}{said}")
             return

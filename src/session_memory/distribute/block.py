@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from session_memory.core.inserted import cut_out, line_numbers
 from session_memory.core.own_text import BEGIN, END
 from session_memory.core.seal import Seal
 from session_memory.errors import Refused
@@ -98,13 +99,7 @@ def take_block(data: bytes, ours: Block | None) -> bytes:
     """The file without our block and without the line ends that came with it."""
     if ours is None:
         return data
-    before = data[: ours.start]
-    gap = ours.end * ours.marker.gap
-    # Where somebody wrote right before the block, the line end there is theirs.
-    blank = before.endswith(b"\n" + ours.end) or before == ours.end
-    if blank and before.endswith(gap):
-        before = before.removesuffix(gap)
-    return before + data[ours.stop :]
+    return cut_out(data, ours.start, ours.stop, ours.end * ours.marker.gap)
 
 
 def plain_hash(content: bytes) -> str:
@@ -197,12 +192,10 @@ def _between(data: bytes, head: _Line, end: _Line) -> Block:
             "the begin marker of session-memory was changed",
             hint="delete the block with its markers; the next run writes it anew",
         )
-    first = data.count(b"\n", 0, head.start) + 1
-    last = data.count(b"\n", 0, end.start) + 1
     return Block(
         start=head.start,
         stop=end.stop,
-        lines=(first, last),
+        lines=line_numbers(data, head.start, end.start),
         marker=marker,
         end=b"\r\n" if data[: head.stop].endswith(b"\r\n") else b"\n",
         content=data[head.stop : end.start],

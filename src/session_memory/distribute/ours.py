@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.core.inserted import said_lines
 from session_memory.core.seal import Seal
 from session_memory.distribute.block import (
     VERSION,
@@ -43,7 +44,7 @@ def sort_blocks(data: bytes | None, seal: Seal, entry: Entry | None) -> Blocks:
     found = find_blocks(data or b"")
     mine = [block for block in found if block.marker.by == seal.name] or _older(found, entry)
     if len(mine) > 1:
-        places = " and ".join(said_lines(block) for block in mine)
+        places = " and ".join(said_lines(block.lines) for block in mine)
         hint = "delete all but one of them, markers included"
         raise Refused(f"session-memory has {len(mine)} blocks here: {places}", hint=hint)
     if not mine:
@@ -80,11 +81,6 @@ def said_by(blocks: Iterable[Block]) -> frozenset[str]:
     """What blocks already say: the ids of their lines, and their words."""
     lines = [found for block in blocks for found in _given(block)]
     return frozenset(text for found in lines for text in (f"sm-{found['id']}", found["text"]))
-
-
-def said_lines(block: Block) -> str:
-    """Where a block stands, for a message."""
-    return f"lines {block.lines[0]} to {block.lines[1]}"
 
 
 def _given(block: Block) -> list[re.Match[str]]:

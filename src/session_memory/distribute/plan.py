@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.core.inserted import said_lines
 from session_memory.core.safe_text import one_line
 from session_memory.distribute.block import put_block, take_block
 from session_memory.distribute.files import Seen
@@ -20,7 +21,6 @@ from session_memory.distribute.ours import (
     Blocks,
     pattern_ids,
     said_by,
-    said_lines,
     skill_state,
     sort_blocks,
 )
@@ -243,9 +243,9 @@ def _blocks(draft: _Draft, place: Place, seen: Seen) -> Blocks:
     blocks = sort_blocks(seen.data, draft.seal, draft.known.get(place))
     for other in blocks.others:
         why = "this store did not write it; if nobody needs it, delete those lines"
-        draft.leave_alone(place, f"the block in {said_lines(other)} is left alone: {why}")
+        draft.leave_alone(place, f"the block in {said_lines(other.lines)} is left alone: {why}")
     if blocks.ours is not None and blocks.is_edited and not draft.force:
-        what = f"the block of session-memory in {said_lines(blocks.ours)}"
+        what = f"the block of session-memory in {said_lines(blocks.ours.lines)}"
         keeping = "to keep your words, delete the two marker lines around them"
         raise Refused(draft.edited(place, what, keeping))
     return blocks

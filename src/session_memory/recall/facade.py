@@ -6,6 +6,8 @@ record of a completion check, and that not in read-only mode (SCP-13, OPS-06).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from session_memory.clock import Clock
@@ -34,7 +36,7 @@ from session_memory.recall.resolve import ScopeResolveAnswer
 from session_memory.recall.scope import Scope, find_project, open_scope
 from session_memory.recall.search import SearchAnswer
 from session_memory.recall.sessions import SessionListAnswer, describe, overfetch, wanted
-from session_memory.recall.sync import plan_sync, write
+from session_memory.recall.sync import SyncPlan, plan_sync, seal_of, write
 from session_memory.recall.vectors import open_vectors
 from session_memory.recall.work import OpenWorkAnswer, open_work
 from session_memory.settings import Recall as RecallSettings
@@ -88,11 +90,24 @@ class Recall:
         scope = open_scope(self._store, request.project_key, request.session_id)
         return unless_known(self._pack(scope, request), request.known_pack_hash)
 
-    def sync(self, request: PackRequest, path: str, *, dry_run: bool = False) -> ContextSync:
-        """Write the pack between its lines in a file, or say why not; kept either way (DIS-04)."""
+    def sync(
+        self,
+        request: PackRequest,
+        path: str,
+        *,
+        dry_run: bool = False,
+        tell: Callable[[SyncPlan], None] | None = None,
+    ) -> ContextSync:
+        """Write the pack between its lines in a file, or say why not; kept either way (DIS-04).
+
+        `tell` hears what is going to be written.
+        """
         scope = open_scope(self._store, request.project_key, request.session_id)
-        plan = plan_sync(self._pack(scope, request), path)
+        seal = seal_of(self._store.tag_key)
+        plan = plan_sync(self._pack(scope, request), path, seal)
         record = plan.record(self._clock())
+        if tell is not None:
+            tell(plan)
         if not dry_run:
             write(plan)
             self._store.syncs.record(scope.project.id, record)

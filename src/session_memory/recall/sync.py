@@ -6,10 +6,14 @@ import contextlib
 import os
 import stat
 import tempfile
+from pathlib import Path
 
 import msgspec
 
-from session_memory.core.context_block import with_pack
+from session_memory import audit
+from session_memory.core.context_block import find_packs, put_pack, take_pack
+from session_memory.core.inserted import said_lines
+from session_memory.core.seal import Seal
 from session_memory.errors import Refused
 from session_memory.recall.pack import ContextPack
 from session_memory.store.scopes import ContextSync
@@ -31,6 +35,8 @@ class SyncPlan(msgspec.Struct, frozen=True):
     after: bytes | None
     pack_hash: str
     reason: str | None = None
+    left_alone: tuple[str, ...] = ()
+    """Packs in the file that this store did not write."""
 
     def record(self, now: int) -> ContextSync:
         """What is kept of it."""
@@ -46,16 +52,51 @@ def target(path: str) -> str:
     return place
 
 
-def plan_sync(pack: ContextPack, path: str) -> SyncPlan:
+def seal_of(tag_key: bytes) -> Seal:
+    """The seal of the packs that a store writes."""
+    return Seal(b"pack\0" + tag_key)
+
+
+def plan_sync(pack: ContextPack, path: str, seal: Seal) -> SyncPlan:
     """Decide without writing (DIS-04)."""
     place = target(path)
     before = _read(place)
     if pack.stats.approx_pack_tokens >= pack.stats.approx_source_tokens:
         return SyncPlan(place, before, None, pack.pack_hash, NOT_SMALLER)
-    after = with_pack(before, pack.text)
+    packs = find_packs(before, seal)
+    if packs.ours is not None and packs.is_edited:
+        raise Refused(
+            f"{place}: the pack in {said_lines(packs.ours.lines)} was edited",
+            hint="delete those lines to have it written anew, or only the first and the last of"
+            " them to keep your words",
+        )
+    others = tuple(
+        f"the pack in {said_lines(other.lines)} is left alone: this store did not write it; if"
+        " nobody needs it, delete those lines"
+        for other in packs.others
+    )
+    after = put_pack(before, packs.ours, pack.text, seal)
     if after == before:
-        return SyncPlan(place, before, None, pack.pack_hash, UNCHANGED)
-    return SyncPlan(place, before, after, pack.pack_hash)
+        return SyncPlan(place, before, None, pack.pack_hash, UNCHANGED, others)
+    return SyncPlan(place, before, after, pack.pack_hash, left_alone=others)
+
+
+def plan_removal(path: str, seal: Seal) -> SyncPlan:
+    """What taking our pack out of a file would change; refuses one that somebody edited."""
+    before = _read(path)
+    packs = find_packs(before, seal)
+    if packs.ours is None:
+        return SyncPlan(path, before, None, "", UNCHANGED)
+    if packs.is_edited:
+        where = said_lines(packs.ours.lines)
+        raise Refused(f"the pack in {where} was edited", hint="delete what must go")
+    return SyncPlan(path, before, take_pack(before, packs.ours), "")
+
+
+def note(data: Path, plan: SyncPlan, why: str, now: int) -> None:
+    """Say in the audit what is going to be written."""
+    hashes = audit.sha256(plan.before), audit.sha256(plan.after)
+    audit.append(data, audit.Written(now, "pack", plan.path, why, *hashes))
 
 
 def write(plan: SyncPlan) -> None:
