@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from session_memory.errors import EXIT_INTERRUPTED, EXIT_OK, SessionMemoryError
+from session_memory.errors import EXIT_INTERRUPTED, EXIT_OK, SessionMemoryError, as_damage
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,6 +30,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback at users
+        if (damage := as_damage(error)) is not None:
+            return _fail(args, damage.exit_code, damage.code, (damage.message, damage.hint))
         if os.environ.get("SESSION_MEMORY_DEBUG"):
             import traceback
 

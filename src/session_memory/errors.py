@@ -7,6 +7,7 @@ SessionMemoryError (1)          something failed
 │   ├── StoreMissing (5)        there is no store yet
 │   ├── StoreTooNew (5)         a newer program wrote it
 │   ├── StoreDamaged (1)        its content fails a check
+│   │   └── DatabaseDamaged (1) the database file is damaged or missing
 │   └── StoreLocked (6)         another process holds it                     (transient)
 ├── NotFound (1)                no session, project or file of that name
 ├── Ambiguous (2)               a short name fits several
@@ -82,7 +83,23 @@ class StoreDamaged(StoreError):
     """Stored content fails a check (hash, integrity, dangling reference)."""
 
     code = "store_damaged"
-    default_hint = "run `session-memory fsck` for the full list"
+    default_hint = "`session-memory fsck` lists everything, `session-memory repair` mends it"
+
+
+class DatabaseDamaged(StoreDamaged):
+    """The database file itself is damaged, empty or missing; nothing may be written into it."""
+
+    default_hint = "run `session-memory repair`: it shows what can be saved and how"
+
+
+def as_damage(error: BaseException) -> DatabaseDamaged | None:
+    """Our error for a damaged file, or SQLite's, by its name: a caller need not have loaded it."""
+    kind = type(error)
+    if isinstance(error, DatabaseDamaged):
+        return error
+    if kind.__module__ == "apsw" and kind.__name__ in ("CorruptError", "NotADBError"):
+        return DatabaseDamaged(f"the database is damaged: {error}")
+    return None
 
 
 class StoreLocked(StoreError):

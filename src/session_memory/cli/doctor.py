@@ -18,6 +18,7 @@ from session_memory.cli.stores import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
 from session_memory.ingest.unfinished import is_marked
 from session_memory.install.check import Check
+from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.place import check_place, file_system
 from session_memory.store.sqlite import SqliteStore
 
@@ -74,6 +75,7 @@ def _checks(app: App) -> Iterator[Check]:
     except SessionMemoryError as error:
         yield Check("store", "fail", error.message, error.hint)
         return
+    yield _damage(directory)
     yield _modes(directory)
     yield _unfinished(directory)
     yield from _last_sweep(app)
@@ -103,7 +105,17 @@ def _integrity(store: SqliteStore) -> Check:
     told = store.quick_check()
     if told == "ok":
         return Check("database", "pass", f"sound, schema {store.info().schema_version}")
-    return Check("database", "fail", told, "session-memory fsck, then restore a backup")
+    return Check("database", "fail", told, "session-memory repair")
+
+
+def _damage(directory: str) -> Check:
+    damage = known_damage(directory)
+    if damage is not None:
+        return Check("damage", "fail", damage.told, "session-memory repair")
+    if kept := kept_files(directory):
+        told = f"kept after a repair: {', '.join(kept)}"
+        return Check("damage", "warn", told, "session-memory repair --delete-kept")
+    return Check("damage", "pass", "no damaged database is kept here")
 
 
 def _pending(store: SqliteStore) -> Check:

@@ -7,7 +7,10 @@ import click
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.stores import alone
-from session_memory.errors import EXIT_OK, EXIT_WARNINGS
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, DatabaseDamaged
+from session_memory.store.damage import note_damage
+from session_memory.store.port import Finding
+from session_memory.store.sqlite.check import is_file_damage
 
 
 @click.command(name="fsck")
@@ -23,14 +26,22 @@ def command(app: App) -> int:
       session-memory fsck
       session-memory fsck --json
     """
-    with alone(app, "a sweep") as store:
-        findings = store.fsck()
+    try:
+        with alone(app, "a sweep") as store:
+            findings = store.fsck()
+    except DatabaseDamaged as error:  # so damaged that it cannot be opened
+        findings = [Finding("integrity", error.message)]
+    bad = next((found for found in findings if is_file_damage(found)), None)
+    if bad is not None:  # so that the next sweep does not write into it
+        note_damage(str(app.paths.data), app.clock(), f"fsck found: {bad.detail}")
     if app.json:
         emit_json({"ok": not findings, "findings": findings})
     else:
         for finding in findings:
             click.echo(f"{finding.severity}: {finding.check}: {one_line(finding.detail)}")
         click.echo("the store is whole" if not findings else f"{len(findings)} findings")
+        if findings:
+            click.echo("`session-memory repair` shows what can be mended")
     if any(finding.severity == "error" for finding in findings):
         return 1
     return EXIT_WARNINGS if findings else EXIT_OK

@@ -18,6 +18,7 @@ from session_memory.core.jobs import Job, state_of
 from session_memory.core.retention import StoreUsage
 from session_memory.install.plan import Wiring
 from session_memory.settings import Retention
+from session_memory.store.damage import known_damage
 from session_memory.store.values import StoreInfo
 from session_memory.worker.spool_files import SpoolFiles
 
@@ -46,6 +47,8 @@ class Status(msgspec.Struct, frozen=True):
     """None while no model is turned on."""
     last_sweep: dict[str, Any] | None
     last_error: str | None
+    damage: str | None
+    """What is wrong with the database; None while nothing is known to be."""
 
 
 @click.command(name="status")
@@ -87,6 +90,7 @@ def _look(app: App) -> Status:
         spend=spend,
         last_sweep=last,
         last_error=_last_error(jobs, last),
+        damage=damage.told if (damage := known_damage(str(app.paths.data))) else None,
     )
 
 
@@ -109,6 +113,8 @@ def _last_error(jobs: list[Job], last: dict[str, Any] | None) -> str | None:
 def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
     info, usage, limits = found.store, found.usage, found.budget
     flavors = ", ".join(f"{one_line(name)} {count}" for name, count in info.per_flavor.items())
+    if found.damage is not None:
+        yield "damaged", f"{one_line(found.damage)}: run `session-memory repair`"
     yield "agents", _wired(found.agents)
     yield "last sweep", _told(found.last_sweep, now)
     yield "sessions", f"{info.sessions} ({flavors})" if flavors else "0"

@@ -11,6 +11,7 @@ from session_memory.errors import StoreMissing
 from session_memory.ingest.sweep import Surroundings
 from session_memory.ingest.unfinished import marked
 from session_memory.paths import private_dir
+from session_memory.store.damage import absent
 from session_memory.store.lock import exclusive
 from session_memory.store.sqlite import SqliteStore, open_store
 
@@ -18,18 +19,15 @@ from session_memory.store.sqlite import SqliteStore, open_store
 @contextmanager
 def reading(app: App) -> Generator[SqliteStore]:
     """The store, for a verb that only asks."""
-    store = open_store(str(app.paths.data), app.clock())
-    try:
+    with open_store(str(app.paths.data), app.clock()) as store:
         yield store
-    finally:
-        store.close()
 
 
 @contextmanager
 def alone(app: App, what: str) -> Generator[SqliteStore]:
     """The store while no sweep runs; raises StoreLocked (exit 6) when one does."""
     if not app.paths.store_db.exists():
-        raise StoreMissing(f"no store at {app.paths.data}")
+        raise absent(str(app.paths.data))
     with exclusive(str(app.paths.data / "sweep.lock"), what), reading(app) as store:
         yield store
 

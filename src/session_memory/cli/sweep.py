@@ -28,7 +28,9 @@ def command(app: App, dry_run: bool) -> int:
       session-memory sweep              capture what is new since the last one
       session-memory sweep --dry-run    what would be read, without writing
 
-    Exit code 3 means: done, but a file could not be read or raw text was lost to the hard cap.
+    Exit code 3 means: done, but a file could not be read, raw text was lost to the hard cap, or the
+    database is damaged. Then it is kept under another name, untouched, and what is new is captured
+    into a fresh one until `session-memory repair` joins both.
     """
     around = surroundings(app)
     with byte_progress(shown=app.shows_progress) as bar:
@@ -94,6 +96,9 @@ def lines(report: SweepReport) -> list[str]:
                 f" without digest: {_some(kept.data_loss)}"
             )
         told += [f"alert      {alert}" for alert in kept.alerts]
+    if report.damage:
+        told.append(f"damage     {one_line(report.damage)}")
+        told.append("           captured into a fresh database; `session-memory repair` joins both")
     if report.forgotten:
         told.append(f"forgotten  {report.forgotten} events stay out")
     if report.excluded:

@@ -62,8 +62,10 @@ class SweepReport(msgspec.Struct):
     redactions: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
     retention: RetentionLine = msgspec.field(default_factory=RetentionLine)
     warnings: list[str] = []
+    damage: str | None = None
+    """What is wrong with the store until `repair` has joined what was kept of it."""
 
     @property
     def needs_attention(self) -> bool:
         """Whether the sweep ended with something the user must know: exit code 3."""
-        return bool(self.failed) or bool(self.retention.data_loss)
+        return bool(self.failed or self.retention.data_loss or self.damage)

@@ -16,12 +16,14 @@ import msgspec
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.clock import Clock, iso
 from session_memory.core.cursor import Stamp
+from session_memory.errors import as_damage
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.discover import Places, discover, places, stamp_of
 from session_memory.ingest.pausing import keep_pauses
 from session_memory.ingest.report import Failure, SweepReport
 from session_memory.ingest.unfinished import clear, is_marked, mark
 from session_memory.settings import Config
+from session_memory.store.damage import keep_aside, known_damage, was_removed
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import clean_up
 from session_memory.store.port import Store
@@ -85,7 +87,7 @@ def sweep(around: Surroundings, *, dry_run: bool = False) -> SweepReport:
     else:
         around.prepare()
         with exclusive(os.path.join(around.store_directory, "sweep.lock"), "a sweep"):
-            _sweep(around, report)
+            report = _sweep(around)
     report.seconds = round(time.perf_counter() - started, 3)
     report.cpu_seconds = round(time.process_time() - cpu, 3)
     return report
@@ -167,7 +169,28 @@ def _dry_run(around: Surroundings, report: SweepReport) -> None:
                 report.failed.append(Failure(file.path, f"{type(error).__name__}: {error}"))
 
 
-def _sweep(around: Surroundings, report: SweepReport) -> None:
+def _sweep(around: Surroundings) -> SweepReport:
+    """Capture; where the database turns out to be damaged, into a fresh one."""
+    directory = around.store_directory
+    report = SweepReport()
+    if was_removed(directory):
+        keep_aside(directory, around.clock(), "the database is missing")
+    try:
+        _capture(around, report)
+    except Exception as error:
+        found = as_damage(error)
+        if found is None:
+            raise
+        keep_aside(directory, around.clock(), found.message)
+        report = SweepReport()
+        _capture(around, report)
+    damage = known_damage(directory)
+    if damage is not None:
+        report.damage = damage.told
+    return report
+
+
+def _capture(around: Surroundings, report: SweepReport) -> None:
     store = around.open_store()
     directory = around.store_directory
     try:

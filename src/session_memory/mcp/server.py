@@ -9,7 +9,7 @@ from typing import Any, cast
 import msgspec
 
 from session_memory import __version__
-from session_memory.errors import SessionMemoryError
+from session_memory.errors import SessionMemoryError, as_damage
 from session_memory.mcp import callers, render, wire
 from session_memory.mcp.arguments import asked
 from session_memory.mcp.runtime import Runtime
@@ -122,6 +122,8 @@ class Server:
         except SessionMemoryError as error:
             return render.refusal(error.message, error.hint, mode)
         except Exception as error:  # noqa: BLE001 - one call that fails must not end the server
+            if (damage := as_damage(error)) is not None:
+                return render.refusal(damage.message, damage.hint, mode)
             self._log(f"{name} failed: {type(error).__name__} {_place(error)}")
             told = f"unexpected {type(error).__name__} in {name}"
             return render.refusal(told, "the server's log has more; try again", mode)

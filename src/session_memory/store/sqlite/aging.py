@@ -13,6 +13,7 @@ from session_memory.core.retention import (
     StoreUsage,
     estimate_raw_bytes,
 )
+from session_memory.errors import DatabaseDamaged
 from session_memory.store.segments import SegmentStore, pack, unpack
 from session_memory.store.sqlite import observations, patterns
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
@@ -167,7 +168,10 @@ def sweep_orphans(db: Database, segments: SegmentStore) -> int:
     with transaction(db):  # a writer puts its files before it commits the rows: keep it out
         known = {row[0] for row in rows(db, "SELECT name FROM segment")}
         segments.drop_unfinished()
-        return removed + segments.delete([name for name in segments.names() if name not in known])
+        loose = [name for name in segments.names() if name not in known]
+        if loose and (told := value(db, "PRAGMA integrity_check('segment')")) != "ok":
+            raise DatabaseDamaged(f"the database is damaged: {told}")  # rows may be missing
+        return removed + segments.delete(loose)
 
 
 def compact(db: Database, segments: SegmentStore, session_id: int) -> int:

@@ -36,6 +36,11 @@ def _database(db: Database) -> Iterator[Finding]:
         yield Finding("integrity", f"the database cannot be read: {error}")
 
 
+def is_file_damage(finding: Finding) -> bool:
+    """Whether a finding is about pages of the file; an index of words alone is made again."""
+    return finding.check == "integrity" and "inverted index" not in finding.detail
+
+
 _REFERENCES = {
     "event_without_session": "SELECT count(*) FROM event e WHERE NOT EXISTS"
     " (SELECT 1 FROM session WHERE id = e.id >> 24)",

@@ -12,12 +12,13 @@ from urllib.parse import quote
 import apsw
 
 from session_memory.errors import (
+    DatabaseDamaged,
     StoreDamaged,
     StoreError,
     StoreLocked,
-    StoreMissing,
     StoreTooNew,
 )
+from session_memory.store.damage import absent
 from session_memory.store.marks import Keys, random_keys
 
 BUSY_TIMEOUT_MS = 10_000
@@ -49,8 +50,8 @@ class Database(Protocol):
 
 def connect(path: str, *, read_only: bool = False) -> Database:
     """Open a database that exists, with the pragmas every connection of ours has."""
-    if not os.path.exists(path):
-        raise StoreMissing(f"no store at {path}")
+    if not (os.path.exists(path) and os.path.getsize(path)):
+        raise absent(os.path.dirname(path))
     try:
         connection = apsw.Connection(
             f"file:{quote(os.path.abspath(path))}?{_mode(path, read_only)}",
@@ -58,8 +59,8 @@ def connect(path: str, *, read_only: bool = False) -> Database:
         )
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         _prepare(cast("Database", connection), read_only)
-    except apsw.NotADBError:
-        raise StoreDamaged(f"{path} is not a session-memory store") from None
+    except DAMAGE_ERRORS as error:
+        raise damaged(error, path) from None
     except (apsw.BusyError, apsw.LockedError):
         raise StoreLocked(f"{path} is in use by another process") from None
     return cast("Database", connection)
@@ -182,10 +183,29 @@ def transaction(connection: Database) -> Generator[None]:
             connection.execute("ROLLBACK")
         if isinstance(error, DISK_ERRORS):
             raise disk_error(error) from error
+        if isinstance(error, DAMAGE_ERRORS):
+            raise damaged(error) from error
         raise
 
 
 DISK_ERRORS = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
+
+
+DAMAGE_ERRORS = (apsw.CorruptError, apsw.NotADBError)
+
+
+def damaged(error: Exception, path: str = "") -> DatabaseDamaged:
+    """What SQLite says when the file is not what it wrote."""
+    return DatabaseDamaged(f"the database {path or 'of the store'} is damaged: {error}")
+
+
+@contextlib.contextmanager
+def telling_damage() -> Generator[None]:
+    """Turn SQLite's word for damage into ours."""
+    try:
+        yield
+    except DAMAGE_ERRORS as error:
+        raise damaged(error) from error
 
 
 def disk_error(error: Exception) -> StoreError:

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from session_memory.store.damage import DATABASE
 from session_memory.store.sqlite.connection import Database
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from session_memory.store.sqlite.scopes import SqliteScopes
     from session_memory.store.sqlite.spend import SqliteSpend
 
-DATABASE = "store.db"
+
 Face = TypeVar("Face")
 
 

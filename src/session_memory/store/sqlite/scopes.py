@@ -15,9 +15,16 @@ from session_memory.core.schema import (
     ObservationType,
     SessionEvent,
 )
-from session_memory.errors import StoreDamaged, StoreLocked
+from session_memory.errors import StoreLocked
 from session_memory.store.scopes import ScopeTotals, SessionCounts, SessionLine
-from session_memory.store.sqlite.connection import Database, Row, check_version, rows
+from session_memory.store.sqlite.connection import (
+    DAMAGE_ERRORS,
+    Database,
+    Row,
+    check_version,
+    damaged,
+    rows,
+)
 from session_memory.store.sqlite.reading import events_by_id
 
 _LINE = """
@@ -130,8 +137,8 @@ class SqliteScopes:
             yield
         except (apsw.BusyError, apsw.LockedError):
             raise StoreLocked("another process holds the store") from None
-        except (apsw.CorruptError, apsw.NotADBError):
-            raise StoreDamaged("the database is damaged") from None
+        except DAMAGE_ERRORS as error:
+            raise damaged(error) from None
         finally:
             if self._db.in_transaction:  # nothing was written: only the view is let go of
                 self._db.execute("ROLLBACK")

@@ -21,7 +21,8 @@ from session_memory.core.schema import (
     Session,
     SessionEvent,
 )
-from session_memory.errors import Refused, StoreLocked, StoreMissing
+from session_memory.errors import DatabaseDamaged, Refused, StoreLocked, StoreMissing
+from session_memory.store.damage import DATABASE, Damage, absent, has_segments, known_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
 from session_memory.store.place import check_place, copy_beside
@@ -38,19 +39,22 @@ from session_memory.store.port import (
 from session_memory.store.segments import DirectorySegments, SegmentReader
 from session_memory.store.sqlite import aging, observations, reading, usage
 from session_memory.store.sqlite.connection import (
+    DAMAGE_ERRORS,
     DISK_ERRORS,
     Database,
     check_version,
     connect,
     copy_database,
     create,
+    damaged,
     disk_error,
     migrate,
     rows,
     schema_version,
+    telling_damage,
     value,
 )
-from session_memory.store.sqlite.faces import DATABASE, Faces
+from session_memory.store.sqlite.faces import Faces
 from session_memory.store.sqlite.forget_face import ForgetFace
 
 if TYPE_CHECKING:
@@ -65,26 +69,46 @@ def open_store(
     """Open the store in a directory, bringing its schema up to date when it may be written."""
     check_place(directory)
     path = os.path.join(directory, DATABASE)
-    if create_missing and not (os.path.exists(path) and os.path.getsize(path)):
-        # Two processes that switch a new file to write-ahead logging at once collide.
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-        with exclusive(directory, "opening", wait=True):
-            create(path)
-            fresh = connect(path)
-            migrate(fresh, now_ms, partial(keys_for_new_store, directory))
-            fresh.close()
+    if create_missing:
+        damage = known_damage(directory)
+        if damage and (damage.in_place or not damage.finished):
+            raise DatabaseDamaged(damage.told)
+        if not (os.path.exists(path) and os.path.getsize(path)):
+            _create(directory, now_ms, damage)
     connection = connect(path, read_only=read_only)
     try:
-        if read_only:
-            check_version(connection)
-            if schema_version(connection) == 0:  # a first sweep was cut off, or runs just now
-                raise StoreMissing(f"nothing was stored yet at {path}")
-        else:
-            migrate(connection, now_ms, partial(keys_for_new_store, directory))
+        with telling_damage():
+            if schema_version(connection) == 0 and has_segments(directory):
+                raise absent(directory)
+            if read_only:
+                check_version(connection)
+                if schema_version(connection) == 0:  # a first sweep was cut off, or runs just now
+                    raise StoreMissing(f"nothing was stored yet at {path}")
+            else:
+                migrate(connection, now_ms, partial(keys_for_new_store, directory))
+            return SqliteStore(connection, directory, now_ms)
     except BaseException:
         connection.close()
         raise
-    return SqliteStore(connection, directory, now_ms)
+
+
+def _create(directory: str, now_ms: int, damage: Damage | None) -> None:
+    """Make an empty store; after damage it continues the keys and forgettings of the lost one."""
+    if damage is None and has_segments(directory):
+        raise absent(directory)
+    os.makedirs(directory, mode=0o700, exist_ok=True)
+    # Two processes that switch a new file to write-ahead logging at once collide.
+    with exclusive(directory, "opening", wait=True):
+        path = os.path.join(directory, DATABASE)
+        if damage is not None and not os.path.exists(path):
+            from session_memory.store.sqlite.fresh import make_fresh
+
+            make_fresh(directory, damage, now_ms)
+            return
+        create(path)
+        fresh = connect(path)
+        migrate(fresh, now_ms, partial(keys_for_new_store, directory))
+        fresh.close()
 
 
 class SqliteStore(Faces, ForgetFace):
@@ -101,7 +125,10 @@ class SqliteStore(Faces, ForgetFace):
         self.tag_key = self._key("tag_key")
 
     def _key(self, name: str) -> bytes:
-        return bytes(value(self._db, "SELECT value FROM meta WHERE name = ?", (name,)))
+        found = value(self._db, "SELECT value FROM meta WHERE name = ?", (name,))
+        if not isinstance(found, bytes):
+            raise DatabaseDamaged(f"the database has lost its {name}")
+        return found
 
     def close(self) -> None:
         """See store.port.Store."""
@@ -110,8 +137,10 @@ class SqliteStore(Faces, ForgetFace):
     def __enter__(self) -> SqliteStore:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self.close()
+        if isinstance(error, DAMAGE_ERRORS):
+            raise damaged(error, os.path.join(self._directory, DATABASE)) from error
 
     # writing
 
@@ -131,6 +160,9 @@ class SqliteStore(Faces, ForgetFace):
         except DISK_ERRORS as error:
             writer.rollback()
             raise disk_error(error) from error
+        except DAMAGE_ERRORS as error:
+            writer.rollback()
+            raise damaged(error) from error
         except BaseException:
             writer.rollback()
             raise
@@ -319,7 +351,9 @@ class SqliteStore(Faces, ForgetFace):
         """See store.port.Store."""
         from session_memory.store.sqlite import forgetting
 
-        removed = aging.sweep_orphans(self._db, self.segments)
+        # While a damaged database is kept aside, its rows may know what ours do not.
+        safe = known_damage(self._directory) is None
+        removed = aging.sweep_orphans(self._db, self.segments) if safe else 0
         forgetting.finish_erasing(self._db, self.segments)
         return removed
 
@@ -343,6 +377,8 @@ class SqliteStore(Faces, ForgetFace):
         """See store.port.Store."""
         from session_memory.store.sqlite import repair
 
+        if layer == "orphans" and known_damage(self._directory) is not None:
+            return []  # see sweep_orphans
         return repair.repair(self._db, self.segments, layer, dry_run=dry_run)
 
     def quarantined(self) -> list[tuple[str, int, int]]:
