@@ -33,6 +33,7 @@ def session(number: int, **changes: object) -> RawSession:
         analyzed=True,
         raw_bytes=100,
         last_at=NOW - (100 - number) * DAY_MS,
+        captured_at=NOW,
     )
     return msgspec.structs.replace(base, **changes)
 
@@ -49,7 +50,7 @@ def names(of: EvictionPlan) -> list[str]:
 
 @pytest.mark.rows("RET-01")
 def test_below_all_caps_nothing_leaves_however_old() -> None:
-    ancient = [session(n, last_at=n, analyzed=n % 2 == 0) for n in range(1, 9)]
+    ancient = [session(n, last_at=n, captured_at=n, analyzed=n % 2 == 0) for n in range(1, 9)]
     result = plan(ancient, Policy(raw_max_age_days=None))
     assert result.evictions == ()
     assert result.usage_after == result.usage_before
@@ -103,19 +104,41 @@ def test_the_hard_cap_alone_takes_distilled_sessions_before_any_other() -> None:
 @pytest.mark.rows("RET-04")
 def test_past_the_maximum_age_only_distilled_sessions_leave() -> None:
     old = NOW - 366 * DAY_MS
-    aged, waiting = session(1, last_at=old), session(2, last_at=old, analyzed=False)
+    aged, waiting = session(1, captured_at=old), session(2, captured_at=old, analyzed=False)
     result = plan([aged, waiting, session(3)], Policy())
     assert [(e.external_id, e.reason) for e in result.evictions] == [("s1", "age")]
 
 
 def test_a_session_leaves_by_age_only_once_it_is_older_than_the_limit() -> None:
     limit = NOW - 365 * DAY_MS
-    assert names(plan([session(1, last_at=limit)], Policy())) == []
-    assert names(plan([session(1, last_at=limit - 1)], Policy())) == ["s1"]
+    assert names(plan([session(1, captured_at=limit)], Policy())) == []
+    assert names(plan([session(1, captured_at=limit - 1)], Policy())) == ["s1"]
+
+
+@pytest.mark.rows("RET-04")
+def test_age_counts_from_capture_and_not_from_the_end_of_the_session() -> None:
+    ancient = session(1, last_at=1, captured_at=NOW - DAY_MS)
+    captured_long_ago = session(2, last_at=2, captured_at=NOW - 9 * DAY_MS)
+    newest = session(3, last_at=3, captured_at=NOW)
+    result = plan([ancient, captured_long_ago, newest], Policy(raw_max_age_days=7))
+    assert [(e.external_id, e.reason) for e in result.evictions] == [("s2", "age")]
+
+
+def test_the_caps_take_the_session_that_ended_first_whenever_it_was_captured() -> None:
+    archive = session(1, last_at=1, captured_at=NOW)
+    recent = session(2, last_at=2, captured_at=NOW - DAY_MS)
+    assert names(plan([archive, recent], Policy(raw_soft_cap_bytes=100))) == ["s1"]
+
+
+def test_what_left_by_age_is_not_taken_again_for_a_cap() -> None:
+    aged = session(2, captured_at=NOW - 400 * DAY_MS)
+    result = plan([session(1), aged, session(3)], Policy(raw_soft_cap_bytes=100))
+    assert [(e.external_id, e.reason) for e in result.evictions] == [("s2", "age"), ("s1", "soft")]
+    assert result.sizes == {"age": 100, "soft": 100}
 
 
 def test_a_time_in_the_future_never_counts_as_old() -> None:
-    stepped = session(1, last_at=NOW + 4000 * DAY_MS)
+    stepped = session(1, last_at=NOW + 4000 * DAY_MS, captured_at=NOW + 4000 * DAY_MS)
     assert plan([stepped], Policy(raw_max_age_days=1)).evictions == ()
     newest_last = plan([stepped, session(50)], Policy(raw_soft_cap_bytes=100))
     assert names(newest_last) == ["s50"]
@@ -148,7 +171,8 @@ def test_sessions_of_one_moment_leave_in_the_order_of_their_native_ids() -> None
 
 
 def test_shares_that_add_up_to_more_than_was_measured_leave_usage_at_zero() -> None:
-    result = plan_eviction(StoreUsage(150), [session(1), session(2)], Policy(100, 100, 1), NOW)
+    aged = [session(n, captured_at=1) for n in (1, 2)]
+    result = plan_eviction(StoreUsage(150), aged, Policy(100, 100, 1), NOW)
     assert (result.freed, result.usage_after.raw_bytes) == (200, 0)
 
 
@@ -190,13 +214,13 @@ def test_the_estimate_adds_rows_and_index_to_the_segments() -> None:
 @pytest.mark.parametrize(
     ("eviction", "words"),
     [
-        (Eviction(1, "abc", 2048, "age"), ["abc", "2.0 KiB", "raw_max_age_days"]),
-        (Eviction(1, "abc", 12, "soft"), ["abc", "12 B", "soft cap"]),
-        (Eviction(1, "abc", 3 * GIB, "hard"), ["abc", "3.0 GiB", "hard cap", "distilled"]),
+        (Eviction(1, "abc", 2048, "age"), ["abc", "2.0 KiB", "captured more than 365 days ago"]),
+        (Eviction(1, "abc", 12, "soft"), ["abc", "12 B", "soft cap, 4.0 GiB", "oldest"]),
+        (Eviction(1, "abc", 3 * GIB, "hard"), ["abc", "3.0 GiB", "hard cap, 8.0 GiB", "oldest"]),
         (Eviction(1, "abc", 5, "hard", data_loss=True), ["hard cap", "NO digest", "data_loss"]),
     ],
 )
 def test_every_eviction_can_say_why(eviction: Eviction, words: list[str]) -> None:
-    sentence = explain(eviction)
+    sentence = explain(eviction, Policy())
     assert all(word in sentence for word in words)
     assert ("data_loss" in sentence) == eviction.data_loss

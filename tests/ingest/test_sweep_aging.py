@@ -248,20 +248,6 @@ def test_where_analyzed_sessions_suffice_nothing_is_lost(space: Workspace) -> No
     assert (line.soft, line.hard, line.data_loss, line.data_loss_bytes) == (5, 0, [], 0)
 
 
-@pytest.mark.rows("RET-04")
-def test_analyzed_raw_text_past_the_age_leaves_below_all_caps(space: Workspace) -> None:
-    logs = five(space)
-    space.set_retention(raw_max_age_days=28)  # the clock stands at day 30
-    space.now = START + 30 * DAY_MS + DAY_MS // 2
-    line = space.sweep().retention
-    assert (line.age, line.soft) == (2, 0)
-    assert [states(space)[log.session_id] for log in logs[:3]] == [
-        "raw_evicted",
-        "raw_evicted",
-        "analyzed",
-    ]
-
-
 @pytest.mark.rows("RET-05")
 def test_above_the_distilled_cap_there_is_an_alert_and_nothing_is_deleted(
     space: Workspace,

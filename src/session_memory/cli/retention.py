@@ -12,6 +12,7 @@ from session_memory.cli.stores import changing, reading
 from session_memory.core.retention import EvictionPlan, Policy, explain
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
+from session_memory.ingest.report import RetentionLine
 
 
 @click.group(name="retention")
@@ -64,11 +65,27 @@ def apply(app: App, yes: bool) -> int:
     if app.json:
         emit_json({"retention": line, "orphans_removed": orphans})
     else:
-        click.echo(
-            f"freed {human_bytes(line.freed)}, final_usage {human_bytes(line.final_usage)},"
-            f" age {line.age}, soft {line.soft}, hard {line.hard}, orphans {orphans}"
-        )
+        click.echo("\n".join(done_lines(line)))
+        if orphans:
+            click.echo(f"orphans    {orphans} files without a session removed")
     return EXIT_WARNINGS if line.data_loss else EXIT_OK
+
+
+def done_lines(line: RetentionLine) -> list[str]:
+    """What eviction did: in all, then how much went for which reason, and what was lost."""
+    passes = f"age {line.age}, soft {line.soft}, hard {line.hard}"
+    usage = f"final_usage {human_bytes(line.final_usage)}"
+    told = [f"evict      freed {human_bytes(line.freed)}, {usage}, {passes}"]
+    told += [
+        f"evicted    {one.sessions} sessions, {human_bytes(one.bytes)} of raw text: {one.why}"
+        for one in line.evicted
+    ]
+    if line.data_loss:
+        told.append(
+            f"data_loss  {len(line.data_loss)} sessions, {human_bytes(line.data_loss_bytes)},"
+            f" had no digest: {', '.join(one_line(name) for name in line.data_loss)}"
+        )
+    return [*told, *(f"alert      {alert}" for alert in line.alerts)]
 
 
 def _ask(found: EvictionPlan) -> None:
@@ -85,7 +102,7 @@ def _policy(app: App) -> Policy:
 def _lines(found: EvictionPlan) -> list[str]:
     before, after = found.usage_before.raw_bytes, found.usage_after.raw_bytes
     return [
-        *(one_line(explain(eviction)) for eviction in found.evictions),
+        *(one_line(explain(eviction, found.policy)) for eviction in found.evictions),
         *(f"alert: {alert}" for alert in found.alerts),
         f"{len(found.evictions)} sessions to evict: {human_bytes(before)} -> {human_bytes(after)}",
     ]

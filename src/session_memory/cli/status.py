@@ -14,13 +14,16 @@ from session_memory.cli.output import emit_json, human_bytes, human_time, one_li
 from session_memory.cli.spend import status_line
 from session_memory.cli.stores import reading
 from session_memory.cli.wiring import clients, place, wirings
+from session_memory.clock import iso
 from session_memory.core.jobs import Job, state_of
 from session_memory.core.retention import StoreUsage
 from session_memory.install.plan import Wiring
 from session_memory.settings import Retention
 from session_memory.store.damage import known_damage
-from session_memory.store.values import StoreInfo
+from session_memory.store.values import Evicted, StoreInfo
 from session_memory.worker.spool_files import SpoolFiles
+
+_LIMITS = {"age": "age", "soft": "the soft cap", "hard": "the hard cap"}
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -124,6 +127,8 @@ def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
     yield "raw", f"{human_bytes(usage.raw_bytes)} of {soft} soft, {hard} hard"
     cap = human_bytes(limits.distilled_cap_bytes)
     yield "distilled", f"{human_bytes(usage.distilled_bytes)} of {cap}"
+    if info.evicted:
+        yield "evicted", _gone(info.evicted)
     database, texts = human_bytes(info.database_bytes), human_bytes(info.segment_bytes)
     yield "on disk", f"{database} database, {texts} texts in {one_line(info.path)}"
     shared = "share" if found.share_worktrees else "do not share"
@@ -134,6 +139,15 @@ def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
     if found.spend is not None:
         yield "spend", found.spend
     yield "last error", one_line(found.last_error) if found.last_error else "none"
+
+
+def _gone(evicted: tuple[Evicted, ...]) -> str:
+    parts = [
+        f"{one.sessions} by {_LIMITS.get(one.reason, one.reason)} ({human_bytes(one.bytes)})"
+        for one in evicted
+    ]
+    last = (iso(max(one.last_at for one in evicted)) or "")[:10]
+    return f"raw text of sessions: {', '.join(parts)}; last on {last}"
 
 
 def _wired(agents: tuple[Wiring, ...]) -> str:

@@ -7,9 +7,10 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, one_line
+from session_memory.cli.retention import done_lines
 from session_memory.cli.stores import surroundings
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
-from session_memory.ingest.report import RetentionLine, SweepReport
+from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import sweep
 from session_memory.paths import private_dir, write_private
 
@@ -69,7 +70,6 @@ def _already_running(app: App, error: StoreLocked) -> int:
 
 def lines(report: SweepReport) -> list[str]:
     """The report as text, one line per step of the sweep."""
-    kept = report.retention
     told = [
         f"discover   discovered {report.discovered}, ingested {report.ingested},"
         f" skipped_unchanged {report.skipped_unchanged}, failed {len(report.failed)}"
@@ -88,14 +88,8 @@ def lines(report: SweepReport) -> list[str]:
         told += [
             f"store      {report.events} events, {report.sessions} new sessions{history}{orphans}",
             f"digest     analyzed {report.analyzed}",
-            f"evict      freed {human_bytes(kept.freed)}, {_evicted(kept)}",
+            *done_lines(report.retention),
         ]
-        if kept.data_loss:
-            told.append(
-                f"data_loss  {human_bytes(kept.data_loss_bytes)} of {len(kept.data_loss)} sessions"
-                f" without digest: {_some(kept.data_loss)}"
-            )
-        told += [f"alert      {alert}" for alert in kept.alerts]
     if report.damage:
         told.append(f"damage     {one_line(report.damage)}")
         told.append("           captured into a fresh database; `session-memory repair` joins both")
@@ -111,11 +105,6 @@ def lines(report: SweepReport) -> list[str]:
         told.append("no agent logs found; looked in:")
         told += [f"  {one_line(place)}" for place in report.looked_in]
     return told
-
-
-def _evicted(kept: RetentionLine) -> str:
-    passes = f"age {kept.age}, soft {kept.soft}, hard {kept.hard}"
-    return f"final_usage {human_bytes(kept.final_usage)}, {passes}"
 
 
 def _speed(report: SweepReport) -> str:
@@ -138,8 +127,3 @@ def _unknown(report: SweepReport) -> list[tuple[str, int]]:
     found = report.unknown.most_common()
     rest = sum(count for _, count in found[SHOWN:])
     return [*found[:SHOWN], ("and others", rest)] if rest else found
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(one_line(name) for name in names[:SHOWN]) + more

@@ -1,8 +1,8 @@
 """Which sessions give up their raw text, in what order and why: a plan, made from values alone.
 
-Three passes over Tier 1, each of them oldest first:
+Three passes over Tier 1, each of them oldest session first:
 
-  age    distilled sessions older than the maximum age, however much room there is
+  age    distilled sessions captured longer ago than the maximum age, however much room there is
   soft   above the soft cap: distilled sessions, until usage is at or below it
   hard   above the hard cap still: distilled sessions that are left, then, as the last resort,
          sessions without a digest. Those are marked `data_loss`; no other pass touches them.
@@ -48,7 +48,10 @@ class RawSession(msgspec.Struct, frozen=True):
     raw_bytes: int
     """Its share of usage: see `estimate_raw_bytes`."""
     last_at: int
-    """When it ended, else when it was captured, in milliseconds."""
+    """When it ended, else when it was captured, in milliseconds: who leaves first."""
+    captured_at: int
+    """When raw text of it was last captured. Its age counts from here and not from `last_at`:
+    logs that were old when they were first read must stay searchable."""
     pinned: bool = False
     """Live or held by the user: no pass may take it."""
 
@@ -77,6 +80,8 @@ class EvictionPlan(msgspec.Struct, frozen=True):
     evictions: tuple[Eviction, ...]
     usage_before: StoreUsage
     usage_after: StoreUsage
+    policy: Policy = Policy()
+    """The limits it was made for."""
     alerts: tuple[str, ...] = ()
 
     @property
@@ -86,6 +91,14 @@ class EvictionPlan(msgspec.Struct, frozen=True):
         for eviction in self.evictions:
             counts[eviction.reason] += 1
         return counts
+
+    @property
+    def sizes(self) -> dict[Reason, int]:
+        """Bytes each pass takes; only passes that take something."""
+        sizes: dict[Reason, int] = {}
+        for eviction in self.evictions:
+            sizes[eviction.reason] = sizes.get(eviction.reason, 0) + eviction.bytes
+        return sizes
 
     @property
     def freed(self) -> int:
@@ -133,8 +146,7 @@ def plan_eviction(
     undistilled = [s for s in movable if not s.analyzed]
 
     aged = [s for s in distilled if _is_over_age(s, policy.raw_max_age_days, now_ms)]
-    # Oldest first, so the aged ones are exactly the head of the list.
-    kept = distilled[len(aged) :]
+    kept = [s for s in distilled if not _is_over_age(s, policy.raw_max_age_days, now_ms)]
     level = usage.raw_bytes - _total(aged)
 
     soft = _until_within(policy.raw_soft_cap_bytes, level, kept)
@@ -155,27 +167,31 @@ def plan_eviction(
         evictions=tuple(_eviction(s, reason) for reason, taken in passes for s in taken),
         usage_before=usage,
         usage_after=after,
+        policy=policy,
         alerts=tuple(_alerts(after, policy)),
     )
 
 
-def explain(eviction: Eviction) -> str:
+def explain(eviction: Eviction, policy: Policy) -> str:
     """One sentence for a person: which session, how much, and why this one."""
     head = f"session {eviction.external_id} gives up {_size(eviction.bytes)} of raw text: "
-    match eviction.reason:
+    why = explain_pass(eviction.reason, policy)
+    if eviction.data_loss:
+        return f"{head}{why}, and no session with a digest is left; it has NO digest (data_loss)"
+    return f"{head}{why}" + ("" if eviction.reason == "age" else "; it is the oldest one left")
+
+
+def explain_pass(reason: Reason, policy: Policy) -> str:
+    """Why a pass takes anything at all, with the limit that asks for it."""
+    match reason:
         case "age":
-            return head + "it is distilled and older than raw_max_age_days"
+            return f"captured more than {policy.raw_max_age_days} days ago (raw_max_age_days)"
         case "soft":
-            return head + "it is the oldest distilled one while usage is above the soft cap"
-        case "hard" if eviction.data_loss:
-            return (
-                head + "usage is above the hard cap and every distilled session is gone already; "
-                "it has NO digest, so its content is lost (data_loss)"
-            )
+            return f"above the soft cap, {_cap(policy.raw_soft_cap_bytes)} (raw_soft_cap_bytes)"
         case "hard":
-            return head + "it is the oldest distilled one while usage is above the hard cap"
+            return f"above the hard cap, {_cap(policy.raw_hard_cap_bytes)} (raw_hard_cap_bytes)"
         case _:
-            assert_never(eviction.reason)
+            assert_never(reason)
 
 
 def _oldest_first(session: RawSession) -> tuple[int, str, int]:
@@ -185,7 +201,7 @@ def _oldest_first(session: RawSession) -> tuple[int, str, int]:
 
 def _is_over_age(session: RawSession, max_age_days: int | None, now_ms: int) -> bool:
     # A time in the future (the clock was stepped) gives a negative age: young, never old.
-    return max_age_days is not None and now_ms - session.last_at > max_age_days * DAY_MS
+    return max_age_days is not None and now_ms - session.captured_at > max_age_days * DAY_MS
 
 
 def _until_within(
@@ -230,6 +246,10 @@ def _alerts(after: StoreUsage, policy: Policy) -> Iterable[str]:
             f"raw data stays at {_size(after.raw_bytes)}, above raw_hard_cap_bytes "
             f"({_size(hard)}): what is left belongs to live or held sessions"
         )
+
+
+def _cap(size: int | None) -> str:
+    return "unlimited" if size is None else _size(size)
 
 
 def _size(count: int) -> str:

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from session_memory.core.retention import DAY_MS, EvictionPlan, Policy, plan_eviction
-from session_memory.ingest.report import RetentionLine
+from session_memory.core.retention import (
+    DAY_MS,
+    EvictionPlan,
+    Policy,
+    explain_pass,
+    plan_eviction,
+)
+from session_memory.ingest.report import PassLine, RetentionLine
 from session_memory.settings import Retention
 from session_memory.store.port import Store
 
@@ -37,6 +43,10 @@ def apply_plan(store: Store, plan: EvictionPlan, now_ms: int) -> RetentionLine:
         freed=freed,
         final_usage=usage.raw_bytes,
         **plan.counts,
+        evicted=[
+            PassLine(reason, plan.counts[reason], size, explain_pass(reason, plan.policy))
+            for reason, size in plan.sizes.items()
+        ],
         data_loss=[eviction.external_id for eviction in plan.data_loss],
         data_loss_bytes=sum(eviction.bytes for eviction in plan.data_loss),
         alerts=list(plan.alerts),

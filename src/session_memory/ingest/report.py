@@ -6,12 +6,24 @@ from collections import Counter
 
 import msgspec
 
+from session_memory.core.retention import Reason
+
 
 class Failure(msgspec.Struct, frozen=True):
     """A source that could not be read, and why."""
 
     path: str
     reason: str
+
+
+class PassLine(msgspec.Struct, frozen=True):
+    """Sessions that one pass of retention took the raw text of, and why."""
+
+    reason: Reason
+    sessions: int
+    bytes: int
+    """Of segments, rows and index: what counted against the caps."""
+    why: str
 
 
 class RetentionLine(msgspec.Struct):
@@ -22,6 +34,8 @@ class RetentionLine(msgspec.Struct):
     age: int = 0
     soft: int = 0
     hard: int = 0
+    evicted: list[PassLine] = []
+    """The passes that took something."""
     data_loss: list[str] = []
     data_loss_bytes: int = 0
     alerts: list[str] = []

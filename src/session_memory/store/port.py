@@ -328,7 +328,7 @@ class Store(Protocol):
         ...
 
     def oldest_analyzed(self) -> int | None:
-        """When the oldest analyzed session that still has raw text ended."""
+        """When the raw text of an analyzed session that has been here longest was captured."""
         ...
 
     def raw_sessions(self) -> list[RawSession]:

@@ -160,6 +160,15 @@ class MarksApplied(msgspec.Struct, frozen=True):
     """Sessions that lost single events."""
 
 
+class Evicted(msgspec.Struct, frozen=True):
+    """Raw text that went for one reason, over the life of the store."""
+
+    reason: str
+    sessions: int
+    bytes: int
+    last_at: int
+
+
 class StoreInfo(msgspec.Struct, frozen=True):
     """The store at a glance."""
 
@@ -176,6 +185,7 @@ class StoreInfo(msgspec.Struct, frozen=True):
     per_flavor: dict[str, int]
     last_event_at: int | None
     superseded_events: int
+    evicted: tuple[Evicted, ...]
 
 
 class TextFilter(msgspec.Struct, frozen=True):

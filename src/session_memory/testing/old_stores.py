@@ -7,6 +7,7 @@ from pathlib import Path
 from session_memory.store.sqlite.connection import connect
 
 _LATER = (
+    "ALTER TABLE session DROP COLUMN raw_captured_at",
     "DROP INDEX event_superseded",
     "DROP TABLE context_sync",
     "DROP TABLE closure_check",

@@ -18,12 +18,16 @@ from session_memory.store.segments import SegmentStore, pack, unpack
 from session_memory.store.sqlite import observations, patterns
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
+from session_memory.store.values import Evicted
 
 OPTIMIZE_SHARE = 8
 """The indexes are rewritten once an eighth of what they index has gone."""
-_RAW = """
+# Text cannot have been captured before it was written: with a clock that was set back, and with
+# sessions that grew before captures were noted, the session's end is the better bound.
+_CAPTURED = "max(raw_captured_at, coalesce(ended_at, 0))"
+_RAW = f"""
 SELECT s.id, s.external_id, s.state, coalesce(s.ended_at, s.captured_at), s.index_bytes,
-  coalesce(g.bytes, 0), s.raw_events
+  coalesce(g.bytes, 0), s.raw_events, {_CAPTURED}
 FROM session s LEFT JOIN (SELECT session_id, sum(bytes) AS bytes FROM segment GROUP BY session_id) g
   ON g.session_id = s.id
 WHERE s.raw_events > 0
@@ -42,17 +46,17 @@ def raw_sessions(db: Database) -> list[RawSession]:
             analyzed=row[2] == "analyzed",
             raw_bytes=estimate_raw_bytes(row[5], row[6], row[4]),
             last_at=row[3],
+            captured_at=row[7],
         )
         for row in rows(db, _RAW)
     ]
 
 
 def oldest_analyzed(db: Database) -> int | None:
-    """When the oldest analyzed session that still has raw text ended."""
+    """When the raw text of an analyzed session that has been here longest was captured."""
     return value(
         db,
-        "SELECT min(coalesce(ended_at, captured_at)) FROM session"
-        " WHERE raw_events > 0 AND state = 'analyzed'",
+        f"SELECT min({_CAPTURED}) FROM session WHERE raw_events > 0 AND state = 'analyzed'",
     )
 
 
@@ -73,6 +77,16 @@ def raw_usage(db: Database) -> StoreUsage:
         + observations.distilled_bytes(db)
         + patterns.distilled_bytes(db),
     )
+
+
+def evicted(db: Database) -> tuple[Evicted, ...]:
+    """What was evicted so far, by reason; sessions forgotten since are not counted."""
+    found = rows(
+        db,
+        "SELECT reason, count(DISTINCT session_id), sum(bytes), max(at) FROM eviction"
+        " GROUP BY reason ORDER BY reason",
+    )
+    return tuple(Evicted(*row) for row in found)
 
 
 def evict(db: Database, segments: SegmentStore, evictions: list[Eviction], now_ms: int) -> int:

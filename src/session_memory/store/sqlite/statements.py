@@ -37,6 +37,12 @@ _FULLNESS = (
 _encode = msgspec.json.Encoder().encode
 
 
+SESSION_GREW = """
+UPDATE session SET next_seq = ?1, event_count = event_count + ?2, raw_events = raw_events + ?2,
+  index_bytes = index_bytes + ?3, raw_captured_at = ?4 WHERE id = ?5
+"""
+
+
 def fullness(table: str) -> str:
     """What orders several statements about one response; the greatest is the one to believe.
 

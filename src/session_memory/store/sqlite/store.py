@@ -234,6 +234,7 @@ class SqliteStore(Faces, ForgetFace):
             per_flavor={flavor: count for flavor, count, _ in flavors},
             last_event_at=value(db, "SELECT max(ended_at) FROM session"),
             superseded_events=value(db, superseded),
+            evicted=aging.evicted(db),
         )
 
     def _database_bytes(self) -> int:

@@ -120,11 +120,8 @@ class SqliteWriter:
                 )
                 state.bodies, state.body_bytes, state.segment_id = [], 0, 0
             if state.added:
-                self._db.execute(
-                    "UPDATE session SET next_seq = ?, event_count = event_count + ?,"
-                    " raw_events = raw_events + ?, index_bytes = index_bytes + ? WHERE id = ?",
-                    (state.next_seq, state.added, state.added, state.index_bytes, state.handle.id),
-                )
+                grown = (state.next_seq, state.added, state.index_bytes, self._now)
+                self._db.execute(statements.SESSION_GREW, (*grown, state.handle.id))
                 state.added = state.index_bytes = 0
         try:
             self._reader.store.put(packed)
