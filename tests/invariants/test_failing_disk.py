@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-import sys
-from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -17,7 +13,7 @@ from tests.invariants.killing import damage
 from tests.invariants.sizes import SIZES, record
 
 from session_memory.errors import SessionMemoryError
-from session_memory.testing.faults import KINDS, failing_disk
+from session_memory.testing.faults import KINDS, failing_disk, second_faults_pass
 from session_memory.testing.workspace import Workspace
 
 REPORTED = (SessionMemoryError, OSError, apsw.Error)
@@ -30,22 +26,6 @@ def operations(flow: Flow, space: Workspace, kind: str) -> int:
     with failing_disk(kind, 0) as counter:
         flow.work(space)
     return counter.done
-
-
-@contextlib.contextmanager
-def second_faults_pass() -> Generator[None]:
-    """While SQLite takes back what failed, a fault that stays has nobody to be raised to."""
-    known = sys.unraisablehook
-
-    def hear(told: Any) -> None:
-        if not isinstance(told.exc_value, apsw.Error):
-            known(told)
-
-    sys.unraisablehook = hear
-    try:
-        yield
-    finally:
-        sys.unraisablehook = known
 
 
 def one_fault(flow: Flow, space: Workspace, kind: str, nth: int) -> tuple[bool, bool]:

@@ -1,4 +1,4 @@
-"""`session-memory backup`: a consistent copy of the store, made while it is in use."""
+"""`session-memory backup`: a checked copy of the store, complete or absent."""
 
 from __future__ import annotations
 
@@ -7,26 +7,38 @@ from pathlib import Path
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, human_bytes, safe
+from session_memory.cli.output import byte_progress, emit_json, human_bytes, safe
 from session_memory.cli.stores import alone
 
 
 @click.command(name="backup")
-@click.argument("target", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("target", type=click.Path(path_type=Path))
+@click.option(
+    "--replace", is_flag=True, help="Replace the backup in TARGET once the new one is whole."
+)
 @json_option
 @pass_app
-def command(app: App, target: Path) -> None:
-    """Copy the store into a new directory TARGET.
+def command(app: App, target: Path, replace: bool) -> None:
+    """Copy the store into a new directory TARGET, and check the copy.
+
+    TARGET appears when every byte of it is written and checked; a backup that fails or is
+    interrupted leaves nothing there. `session-memory restore TARGET` brings it back. A damaged
+    store is not copied (exit code 1), nor one that is being swept (6).
 
     The copy is a store of its own: `--set store.path=TARGET` reads it.
 
     \b
-    Example:
+    Examples:
       session-memory backup ~/memory-backup-2026-11-15
+      session-memory backup --replace ~/memory-backup
     """
-    with alone(app, "a sweep") as store:
-        size = store.backup(str(target.absolute()))
+    place = str(target.absolute())
+    with (
+        alone(app, "a sweep or another backup") as store,
+        byte_progress(shown=app.shows_progress) as advance,
+    ):
+        size = store.backup(place, advance, replace=replace)
     if app.json:
-        emit_json({"target": str(target.absolute()), "bytes": size})
+        emit_json({"target": place, "bytes": size, "checked": True})
     else:
-        click.echo(f"copied {human_bytes(size)} to {safe(str(target))}")
+        click.echo(f"copied and checked {human_bytes(size)} in {safe(str(target))}")

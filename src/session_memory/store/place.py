@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
 from session_memory.errors import Refused
+from session_memory.store.durable import write_file
 
 NETWORK = frozenset(
     {
@@ -66,23 +68,27 @@ BESIDE = (
 """What belongs to a store but is not in its database: a backup takes it along."""
 
 
-def copy_beside(directory: str, target: str) -> int:
-    """Copy what lies beside the database, private as everything; returns bytes."""
-    total = 0
+def beside_of(directory: str) -> list[str]:
+    """The files that lie beside the database and belong to it."""
+    found: list[str] = []
     for name in BESIDE:
-        for folder, _, names in os.walk(os.path.join(directory, name)):
-            into = os.path.join(target, os.path.relpath(folder, directory))
-            os.makedirs(into, mode=0o700, exist_ok=True)
-            total += sum(_copy(os.path.join(folder, n), os.path.join(into, n)) for n in names)
-        if os.path.isfile(os.path.join(directory, name)):
-            total += _copy(os.path.join(directory, name), os.path.join(target, name))
+        path = os.path.join(directory, name)
+        if os.path.isfile(path):
+            found.append(path)
+        for folder, _, names in os.walk(path):
+            found += [os.path.join(folder, one) for one in names]
+    return found
+
+
+def copy_beside(directory: str, target: str) -> int:
+    """Copy what lies beside the database, private as everything and durable; returns bytes."""
+    total = 0
+    for path in beside_of(directory):
+        into = os.path.join(target, os.path.relpath(path, directory))
+        os.makedirs(os.path.dirname(into), mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # another process may replace or remove it
+            with open(path, "rb") as file:
+                data = file.read()
+            write_file(into, data)
+            total += len(data)
     return total
-
-
-def _copy(source: str, target: str) -> int:
-    with open(source, "rb") as file:
-        data = file.read()
-    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-    return len(data)

@@ -403,7 +403,7 @@ class Store(Protocol):
         ...
 
     def backup(self, target: str) -> int:
-        """Copy everything, consistent, to an empty directory; returns bytes written."""
+        """Copy everything, consistent and checked, to a new directory; returns bytes written."""
         ...
 
     def close(self) -> None:

@@ -27,6 +27,7 @@ from session_memory.errors import StoreDamaged
 MAGIC = b"SMSEG\x01\r\n"
 BLOCK_TEXT = 128 * 1024
 LEVEL = 3
+DIGEST_SIZE = 16
 SUFFIX = ".seg"
 _NAME = re.compile(r"([0-9a-f]+)-[0-9a-f]+\.seg")
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
@@ -96,7 +97,7 @@ def pack(session_id: int, text: bytes) -> Packed:
     lengths = struct.pack(f"<{len(blocks)}I", *(len(block) for block in blocks))
     trailer = _TRAILER.pack(len(text), BLOCK_TEXT, len(blocks), MAGIC)
     data = b"".join((MAGIC, *blocks, lengths, trailer))
-    digest = blake2b(data, digest_size=16).digest()
+    digest = blake2b(data, digest_size=DIGEST_SIZE).digest()
     name = f"{session_id:x}-{digest.hex()}{os.urandom(8).hex()}{SUFFIX}"
     return Packed(name, data, len(text), digest)
 
@@ -199,7 +200,7 @@ def unpack(store: SegmentStore, name: str) -> bytes:
 
 def digest_of(data: bytes) -> bytes:
     """The hash that a segment's row keeps of the file."""
-    return blake2b(data, digest_size=16).digest()
+    return blake2b(data, digest_size=DIGEST_SIZE).digest()
 
 
 class DirectorySegments:
@@ -208,7 +209,8 @@ class DirectorySegments:
     def __init__(self, root: str) -> None:
         self.root = root
 
-    def _path(self, name: str) -> str:
+    def path(self, name: str) -> str:
+        """Where a segment of this name is, or would be."""
         valid = _NAME.fullmatch(name)
         if valid is None:  # names come from rows: no traversal
             raise StoreDamaged(f"not a segment name: {name!r}")
@@ -218,7 +220,7 @@ class DirectorySegments:
         """Write temp files, fsync them together, rename, then fsync each directory once."""
         if not segments:
             return
-        folders = {os.path.dirname(self._path(segment.name)) for segment in segments}
+        folders = {os.path.dirname(self.path(segment.name)) for segment in segments}
         for folder in (self.root, *folders):  # makedirs gives its mode to the last part only
             os.makedirs(folder, mode=0o700, exist_ok=True)
         if len(segments) == 1:
@@ -229,13 +231,13 @@ class DirectorySegments:
             with ThreadPoolExecutor(8) as pool:
                 list(pool.map(self._write_temp, segments))
         for segment in segments:
-            path = self._path(segment.name)
+            path = self.path(segment.name)
             os.replace(path + ".tmp", path)
         for folder in folders:
             _fsync_directory(folder)
 
     def _write_temp(self, segment: Packed) -> None:
-        path = self._path(segment.name) + ".tmp"
+        path = self.path(segment.name) + ".tmp"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(path, flags, 0o600)
         try:
@@ -249,7 +251,7 @@ class DirectorySegments:
     def read(self, name: str) -> bytes:
         """See SegmentStore."""
         try:
-            with open(self._path(name), "rb") as file:
+            with open(self.path(name), "rb") as file:
                 return file.read()
         except FileNotFoundError:
             raise StoreDamaged(f"segment {name} is missing") from None
@@ -257,7 +259,7 @@ class DirectorySegments:
     def read_range(self, name: str, start: int, length: int) -> bytes:
         """See SegmentStore."""
         try:
-            with open(self._path(name), "rb", buffering=0) as file:
+            with open(self.path(name), "rb", buffering=0) as file:
                 if start < 0:
                     start = max(0, file.seek(0, os.SEEK_END) + start)
                 file.seek(start)
@@ -265,18 +267,12 @@ class DirectorySegments:
         except FileNotFoundError:
             raise StoreDamaged(f"segment {name} is missing") from None
 
-    def copy_to(self, name: str, target: DirectorySegments) -> int:
-        """Copy one segment into another directory, durably; returns its size."""
-        data = self.read(name)
-        target.put([Packed(name, data, 0, b"")])
-        return len(data)
-
     def delete(self, names: list[str]) -> int:
         """See SegmentStore."""
         gone = 0
         for name in names:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._path(name))
+                os.unlink(self.path(name))
                 gone += 1
         return gone
 

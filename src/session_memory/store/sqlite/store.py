@@ -21,11 +21,11 @@ from session_memory.core.schema import (
     Session,
     SessionEvent,
 )
-from session_memory.errors import DatabaseDamaged, Refused, StoreLocked, StoreMissing
+from session_memory.errors import DatabaseDamaged, StoreLocked, StoreMissing
 from session_memory.store.damage import DATABASE, Damage, absent, has_segments, known_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
-from session_memory.store.place import check_place, copy_beside
+from session_memory.store.place import check_place
 from session_memory.store.port import (
     Finding,
     ObservationQuery,
@@ -44,7 +44,6 @@ from session_memory.store.sqlite.connection import (
     Database,
     check_version,
     connect,
-    copy_database,
     create,
     damaged,
     disk_error,
@@ -58,6 +57,7 @@ from session_memory.store.sqlite.faces import Faces
 from session_memory.store.sqlite.forget_face import ForgetFace
 
 if TYPE_CHECKING:
+    from session_memory.store.backups import Progress
     from session_memory.store.sqlite.writer import SqliteWriter
 
 SEGMENTS = "segments"
@@ -404,18 +404,14 @@ class SqliteStore(Faces, ForgetFace):
 
         return dump.dump(self._db, self._reader)
 
-    def backup(self, target: str) -> int:
+    def backup(
+        self, target: str, progress: Progress | None = None, *, replace: bool = False
+    ) -> int:
         """See store.port.Store."""
-        if os.path.isdir(target) and os.listdir(target):
-            raise Refused(f"{target} is not empty", hint="name a new directory for the backup")
-        os.makedirs(target, mode=0o700, exist_ok=True)
-        copied = os.path.join(target, DATABASE)
-        copy_database(self._db, copied)
-        destination = connect(copied)
-        names = [row[0] for row in rows(destination, "SELECT name FROM segment")]
-        destination.close()
-        target_segments = DirectorySegments(os.path.join(target, SEGMENTS))
-        total = os.path.getsize(copied)
-        for name in names:
-            total += self.segments.copy_to(name, target_segments)
-        return total + copy_beside(self._directory, target)
+        from session_memory.store import backups
+        from session_memory.store.sqlite import backing_up
+
+        target = os.path.abspath(target)
+        backups.check_target(target, self._directory, replace=replace)
+        advance = progress or backups.unseen
+        return backing_up.back_up(self._db, self._directory, target, self._now, advance).size
