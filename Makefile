@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-locks
+RUN_STAMP := $(VENV)/.made-to-run
 JOBS ?= auto
 
 .PHONY: run test torture check bench bench-redact bench-recall bench-peers docs lock clean model-clients mcp-inspector e2e-clients
 
 # One sweep over the agent logs of this machine, then what is stored.
-run: $(STAMP)
+run: $(RUN_STAMP)
 	$(BIN)/python scripts/first_run.py
 
 # The whole test suite.
@@ -75,10 +76,20 @@ lock:
 clean:
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis .cache .import_linter_cache build dist
 
-# Made once, and again when a lock or the package's own metadata changes.
-$(STAMP): requirements/dev.txt pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+# Made once, and again when a lock or the package's own metadata changes. Running needs a part of
+# what testing needs, so an environment for tests is one for running too.
+$(RUN_STAMP): requirements/run.txt pyproject.toml
+	@$(call make_environment,requirements/run.txt)
 	@touch $@
+
+$(STAMP): requirements/dev.txt pyproject.toml
+	@$(call make_environment,requirements/dev.txt)
+	@touch $@ $(RUN_STAMP)
+
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+define make_environment
+$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
+test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+$(PIP) --require-hashes -r $(1)
+$(PIP) --no-deps --no-build-isolation -e .
+endef

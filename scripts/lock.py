@@ -38,8 +38,9 @@ def wanted() -> dict[str, list[str]]:
     """Requirements per lock file; each lock holds everything the one before it holds."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     base: list[str] = project["project"]["dependencies"]
-    dev: list[str] = project["dependency-groups"]["dev"]
-    return {"base": base, "dev": [*base, *dev]}
+    groups: dict[str, list[str]] = project["dependency-groups"]
+    run = [*base, *groups["build"]]
+    return {"base": base, "run": run, "dev": [*run, *groups["dev"]]}
 
 
 def make_tool(folder: Path) -> Path:
