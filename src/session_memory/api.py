@@ -56,7 +56,7 @@ __all__ = [
 ]
 
 SessionName = Session | int | str
-"""A session, our number of it, or its native id or a unique part of that."""
+"""A session, our number of it, or a reference as the command line takes it."""
 When = int | datetime
 """Milliseconds since 1970, or a moment; a moment without a zone is local time, as in Python."""
 

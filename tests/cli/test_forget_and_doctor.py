@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,61 @@ def test_forget_shows_what_would_go_and_asks_before_it_does(space: Workspace) ->
     refused = run(space, "forget", "--text", "zebrawood")
     assert refused.returncode == 8
     assert run(space, "forget", "--text", "zebrawood", "--verify").returncode == 1
+
+
+@pytest.mark.rows("REF-03")
+def test_forget_shows_each_session_before_it_goes(space: Workspace) -> None:
+    swept(space)
+    (session,) = space.sessions().values()
+    told = run(space, "forget", "--session", str(session.id), "--dry-run")
+    row = next(line for line in told.stdout.splitlines() if session.external_id in line)
+    assert row.split()[:4] == [str(session.id), session.external_id, "claude", session.project_key]
+    assert "2026-03-02T09:00  2026-03-02T09:00" in row and "zebrawood address" in row
+    assert "1 sessions with 1 events" in told.stdout
+    told = run(space, "forget", "--session", str(session.id), "--dry-run", "--json")
+    (shown,) = json.loads(told.stdout)["sessions"]
+    assert (shown["session_id"], shown["session"]) == (session.id, session.external_id)
+    assert (shown["flavor"], shown["project"]) == ("claude", session.project_key)
+    assert (shown["events"], shown["title"]) == (1, "the zebrawood address is private")
+    assert shown["started_at"] and shown["ended_at"]
+    assert run(space, "sessions", "--json").stdout.count(session.external_id) == 1
+
+
+@pytest.mark.rows("REF-03")
+def test_forget_without_a_terminal_needs_yes(space: Workspace) -> None:
+    swept(space)
+    (session,) = space.sessions().values()
+    refused = run(space, "forget", "--session", str(session.id))
+    assert (refused.returncode, refused.stdout) == (8, "")
+    assert session.external_id in refused.stderr and "--yes" in refused.stderr
+    assert len(space.sessions()) == 1
+    done = run(space, "forget", "--session", str(session.id), "--yes")
+    assert done.returncode == 0 and session.external_id in done.stdout
+    assert done.stdout.endswith("forgotten\n") and space.sessions() == {}
+
+
+@pytest.mark.rows("REF-03")
+@pytest.mark.parametrize(("answer", "left"), [("n", 1), ("y", 0)])
+def test_forget_asks_on_a_terminal(space: Workspace, answer: str, left: int) -> None:
+    swept(space)
+    (session,) = space.sessions().values()
+    ours, theirs = os.openpty()
+    words = ["--config", str(space.write_config()), "forget", "--session", str(session.id)]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "session_memory", *words],
+        env=space.environ(),
+        cwd=space.root,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.write(ours, f"{answer}\n".encode())
+    _, shown = child.communicate()
+    os.close(ours)
+    os.close(theirs)
+    assert shown.index(session.external_id) < shown.index("Forget?")
+    assert len(space.sessions()) == left
 
 
 def test_forget_and_verify(space: Workspace) -> None:

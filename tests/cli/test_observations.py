@@ -41,7 +41,8 @@ def rows(space: Workspace, *arguments: str) -> list[dict[str, Any]]:
 def test_it_lists_one_line_each_and_nothing_a_terminal_would_obey(space: Workspace) -> None:
     lines = told(space).splitlines()
     assert any("decision" in line and "keep the old format" in line for line in lines)
-    assert any(FIRST[:8] in line and "Never touch the writer." in line for line in lines)
+    (first,) = {str(row["session_id"]) for row in rows(space) if row["session"] == FIRST}
+    assert any(first in line.split() and "Never touch the writer." in line for line in lines)
     assert "\x1b" not in "".join(lines)
     assert not any(line.endswith("  ok") for line in lines)
 

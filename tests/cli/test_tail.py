@@ -21,7 +21,8 @@ def test_tail_once_shows_what_was_captured(tmp_path: Path) -> None:
     assert any("USER" in line and "the parser" in line for line in lines)
     assert any("-> " in line and "pytest -q" in line for line in lines)
     assert any("failed:" in line for line in lines)
-    assert all(f"claude:{log.session_id[:8]}" in line for line in lines)
+    number = space.session(log.session_id).id
+    assert all(line.split()[1:3] == ["claude", str(number)] for line in lines)
 
 
 def test_tail_of_another_flavour_shows_nothing(tmp_path: Path) -> None:

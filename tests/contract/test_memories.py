@@ -49,9 +49,17 @@ def test_a_trace_is_found_by_a_prefix_or_number_and_never_by_half_a_pattern(stor
     assert store.memories.find(str(two)).session_id == two
     with pytest.raises(Ambiguous):
         store.memories.find("ab")
-    for nothing in ("", "%", "a_c", "zzz"):
+    for nothing in ("%", "a_c", "zzz", "99", "id:1"):
         with pytest.raises(NotFound):
             store.memories.find(nothing)
+
+
+def test_digits_alone_name_the_trace_of_that_session_number(store: Store) -> None:
+    one, two = captured(store, "a", "b")
+    store.memories.save(trace(one, "2222"))
+    store.memories.save(trace(two, "1111"))
+    assert store.memories.find("2").session_id == two
+    assert store.memories.find("id:2").session_id == one
 
 
 def test_a_session_that_left_nothing_is_known_and_is_no_trace(store: Store) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from session_memory.core.facts import Fact
 from session_memory.core.identity import Resolution
-from session_memory.errors import Ambiguous, NotFound
+from session_memory.errors import Ambiguous, NotFound, UsageError
 from session_memory.store.port import SessionQuery, Store
 from session_memory.testing.store_drafts import (
     START,
@@ -85,18 +85,36 @@ def test_facts_of_a_source_that_is_read_again_are_stated_anew(store: Store) -> N
     assert store.session(session_id).branch == "new"
 
 
-def test_a_session_is_found_by_its_whole_name_and_by_our_number(store: Store) -> None:
+def test_a_session_is_found_by_its_whole_id_and_by_its_number(store: Store) -> None:
     (one, _) = add(store, "abc", "abcdef")
     assert store.find_session("abc").id == one
-    assert store.find_session(str(one)).id == one
+    assert store.find_session(f" {one} ").id == one
     assert store.session(one).external_id == "abc"
 
 
+def test_digits_alone_are_the_number_whatever_an_id_begins_with(store: Store) -> None:
+    one, two = add(store, "2", "1" * 12)
+    assert store.find_session("2").id == two
+    assert store.find_session("1").id == one
+    assert store.find_session("id:2").id == one
+    assert store.find_session("id:1").id == two
+
+
+@pytest.mark.parametrize("digits", ["07", "777", "7" * 40])
+def test_digits_that_are_no_number_of_ours_say_how_to_name_an_id(store: Store, digits: str) -> None:
+    (one,) = add(store, f"{digits}-more")
+    with pytest.raises(NotFound, match=f"number {digits}") as refused:
+        store.find_session(digits)
+    assert f"`id:{digits}`" in (refused.value.hint or "")
+    assert store.find_session(f"id:{digits}").id == one
+
+
 def test_a_session_is_found_by_a_prefix_that_fits_one(store: Store) -> None:
-    add(store, "abc-1", "abd-2")
+    one, two = add(store, "abc-1", "abd-2")
     assert store.find_session("abc").external_id == "abc-1"
-    with pytest.raises(Ambiguous, match="abc-1, abd-2"):
+    with pytest.raises(Ambiguous) as refused:
         store.find_session("ab")
+    assert f"{one} claude abc-1; {two} claude abd-2" in refused.value.message
 
 
 def test_a_session_is_told_from_its_sub_agents(store: Store) -> None:
@@ -109,19 +127,43 @@ def test_a_session_is_told_from_its_sub_agents(store: Store) -> None:
 
 def test_a_prefix_is_ambiguous_however_many_sub_agents_stand_between(store: Store) -> None:
     add(store, "abc1", *(f"abc1:agent-{i}" for i in range(8)), "abc2")
+    with pytest.raises(Ambiguous, match="fits 2 sessions"):
+        store.find_session("abc")
+
+
+def test_a_session_does_not_stand_for_sub_agents_of_another(store: Store) -> None:
+    add(store, "abc1", "abc2:agent-1")
     with pytest.raises(Ambiguous):
         store.find_session("abc")
 
 
-def test_a_name_that_two_flavours_use_is_ambiguous(store: Store) -> None:
+def test_an_id_that_two_agents_use_is_ambiguous_and_the_agent_decides(store: Store) -> None:
     add(store, "same")
     capture(store, Said("same", "/logs/codex", (event(9),), flavor="codex"))
-    with pytest.raises(Ambiguous):
+    with pytest.raises(Ambiguous, match="codex same"):
         store.find_session("same")
+    assert store.own_session("same") is None
+    found = store.own_session("same", "codex")
+    assert found is not None and found.flavor == "codex"
+    assert store.own_session("sam", "codex") is None
+
+
+def test_only_so_many_sessions_are_listed(store: Store) -> None:
+    add(store, *(f"ab-{i}" for i in range(9)))
+    with pytest.raises(Ambiguous, match=r"fits 9 sessions: .*; and 3 more"):
+        store.find_session("ab")
+
+
+@pytest.mark.parametrize("reference", ["", " ", "id:"])
+def test_an_empty_reference_names_no_session(store: Store, reference: str) -> None:
+    add(store, "abc")
+    with pytest.raises(UsageError, match="empty"):
+        store.find_session(reference)
 
 
 @pytest.mark.parametrize(
-    "reference", ["", "nothing", "%", "_", "a%", "' OR 1", "999", "²", "9" * 30]
+    "reference",
+    ["nothing", "%", "_", "a%", "' OR 1", "999", "0", "²", "9" * 30, "id:1", "-1", "\udcff"],
 )
 def test_an_unknown_session_is_not_found(store: Store, reference: str) -> None:
     add(store, "abc")

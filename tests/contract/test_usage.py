@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.facts import Fact
 from session_memory.core.identity import Resolution
-from session_memory.store.port import Store, UsageDraft
+from session_memory.store.port import Store, UsageDraft, UsageGroup, UsageRow
 from session_memory.testing.store_drafts import (
     START,
     Said,
@@ -38,6 +39,11 @@ def said(session: str, opened: int, *usages: UsageDraft, **fields: Any) -> Said:
     return Said(session, f"/logs/{session}", (own, *told), facts, usages, **fields)
 
 
+def counted(store: Store, group: UsageGroup) -> list[UsageRow]:
+    """Without the numbers of sessions, which follow the order of arrival."""
+    return [msgspec.structs.replace(row, session_id=None) for row in store.usage(group)]
+
+
 def total(store: Store) -> int:
     return sum(row.cost.output for row in store.usage("session"))
 
@@ -48,6 +54,20 @@ def test_a_streamed_response_keeps_its_last_and_fullest_figures(store: Store) ->
     cost = store.session(session_id).cost
     assert (cost.output, cost.input, cost.usd) == (80, 1, 80 / 1_000_000)
     assert cost.price_table == "test"
+
+
+def test_two_agents_with_one_native_id_are_two_rows(store: Store) -> None:
+    ours = said("same", 0, response("r", 1))
+    theirs = Said(
+        "same", "/logs/codex", (event(9),), lived(5, 6), (response("q", 2),), flavor="codex"
+    )
+    numbers = [*capture(store, ours), *capture(store, theirs)]
+    rows = store.usage("session")
+    assert [(row.session_id, row.group, row.cost.output) for row in rows] == [
+        (numbers[0], "same", 1),
+        (numbers[1], "same", 2),
+    ]
+    assert [row.session_id for row in store.usage("flavor")] == [None, None]
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -127,7 +147,7 @@ def test_counted_usage_does_not_depend_on_the_order_of_arrival(
     for store, order in zip(stores, (pieces, shuffled), strict=True):
         for piece in order:
             capture(store, piece)
-    groups = [[store.usage(group) for group in ("session", "day", "model")] for store in stores]
+    groups = [[counted(store, group) for group in ("session", "day", "model")] for store in stores]
     assert groups[0] == groups[1]
     canonical = [
         [(one["session"]["external_id"], one["usage"]) for one in s.dump()] for s in stores

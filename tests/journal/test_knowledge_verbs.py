@@ -136,9 +136,12 @@ def test_flush_all_writes_each_session_on_its_own_day_once(
 ) -> None:
     shown = told(capsys, "flush", "--all", "--dry-run")
     assert shown.count("**User:**") == 3
-    outcomes = data(capsys, "flush", "--all")["outcomes"]
-    assert sorted(outcomes.values()) == ["saved"] * 3
-    assert data(capsys, "flush", "--all")["outcomes"] == {}
+    flushed = data(capsys, "flush", "--all")["sessions"]
+    assert [one["outcome"] for one in flushed] == ["saved"] * 3
+    assert {one["session_id"]: one["session"] for one in flushed} == {
+        session.id: name for name, session in swept.sessions().items()
+    }
+    assert data(capsys, "flush", "--all")["sessions"] == []
     with swept.store() as store:
         jobs = [job.kind for job in store.jobs.all()]
     assert jobs == ["journal.compile"]

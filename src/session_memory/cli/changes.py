@@ -5,19 +5,19 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.naming import session_option
 from session_memory.cli.output import emit_json
 from session_memory.cli.recalling import (
     echo_items,
     project_option,
     recalling,
     scope_of,
-    session_option,
 )
 
 
 @click.command(name="changes")
 @project_option
-@session_option
+@session_option()
 @json_option
 @pass_app
 def command(app: App, project: str | None, session: str | None) -> None:

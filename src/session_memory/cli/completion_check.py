@@ -5,20 +5,20 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.naming import session_option
 from session_memory.cli.output import emit_json
 from session_memory.cli.recalling import (
     echo_items,
     project_option,
     recalling,
     scope_of,
-    session_option,
 )
 from session_memory.recall.facade import Recall
 
 
 @click.command(name="completion-check")
 @project_option
-@session_option
+@session_option()
 @click.option("--dry-run", is_flag=True, help="Do not record that you asked.")
 @json_option
 @pass_app

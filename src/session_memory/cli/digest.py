@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.naming import named, names
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.stores import reading
 from session_memory.core.schema import Digest, Session
@@ -24,21 +25,23 @@ def command(app: App, session: str) -> None:
 
     \b
     Example:
-      session-memory digest 1111
+      session-memory digest 42
     """
     with reading(app) as store:
         found = store.find_session(session)
         digest = store.digest(found.id)
     if digest is None:
-        raise NotFound(f"session {session} has no digest yet", hint="run `session-memory sweep`")
+        raise NotFound(
+            f"session {named(found)} has no digest yet", hint="run `session-memory sweep`"
+        )
     if app.json:
-        emit_json({"session": found.external_id, "flavor": found.flavor, "digest": digest})
+        emit_json({**names(found), "digest": digest})
         return
     click.echo("\n".join(_lines(found, digest)))
 
 
 def _lines(session: Session, digest: Digest) -> Iterator[str]:
-    yield f"session    {one_line(f'{session.flavor} {session.external_id}')}"
+    yield f"session    {named(session)}"
     yield f"objective  {one_line(digest.objective or '-')}"
     yield f"outcome    {digest.outcome} ({digest.confidence})"
     yield from (f"           {one_line(ground)}" for ground in digest.grounds)

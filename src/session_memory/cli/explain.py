@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ SHORTEST = 4
 class Witness(msgspec.Struct, frozen=True):
     """One session that speaks for a pattern, in its own words."""
 
+    session_id: int | None
+    """Its number, as long as the store knows it."""
     flavor: str
     session: str
     event: int | None
@@ -64,21 +67,29 @@ def command(app: App, name: str) -> None:
 
 
 def explain(store: Store, app: App, name: str) -> dict[str, Any]:
-    """What is known behind an id: a pattern's first, then an observation's, then a session's."""
-    plain, data = name.removeprefix("sm-"), app.paths.data
+    """What is known behind an id: of a pattern, an observation or a session."""
+    data = app.paths.data
     catalog = under_gate(read_catalog(data), app.config.curate)
     witnesses = _witnesses(store)
-    if pattern := _only({*catalog.patterns, *catalog.proposals, *witnesses}, plain, "patterns"):
-        return _of_pattern(catalog, data, pattern, witnesses.get(pattern, []))
+    if name.isascii() and name.isdigit():  # a session's number, whatever else begins so
+        return _of_session(store, store.find_session(name), witnesses)
+    found: list[dict[str, Any]] = []
+    patterns = {*catalog.patterns, *catalog.proposals, *witnesses}
+    if pattern := _only(patterns, name.removeprefix("sm-"), "patterns"):
+        found.append(_of_pattern(store, catalog, data, pattern, witnesses.get(pattern, [])))
     notes = {one.hash: one for one in store.observations(ObservationQuery(excluded=True))}
-    if note := _only(set(notes), plain, "observations"):
-        return _of_observation(store, notes[note])
-    try:
-        session = store.find_session(name)
-    except NotFound:
+    if note := _only(set(notes), name, "observations"):
+        found.append(_of_observation(store, notes[note]))
+    with suppress(NotFound):
+        found.append(_of_session(store, store.find_session(name), witnesses))
+    if not found:
         hint = "it may be the id of a line (sm-...), a pattern, an observation or a session"
-        raise NotFound(f"nothing is known as {name}", hint=hint) from None
-    return _of_session(store, session, witnesses)
+        raise NotFound(f"nothing is known as {name}", hint=hint)
+    whole = [one for one in found if one["id"] == name] or found
+    if len(whole) > 1:
+        fits = ", ".join(f"{one['what']} {one['id']}" for one in whole)
+        raise Ambiguous(f"{name} fits several things: {fits}", hint="give more of the id")
+    return whole[0]
 
 
 def _only(names: set[str], given: str, what: str) -> str | None:
@@ -98,7 +109,7 @@ def _witnesses(store: Store) -> dict[str, list[Witness]]:
         raw = store.session(mined.session).state != "raw_evicted"
         for signal in mined.signals:
             one = Witness(
-                *(mined.flavor, mined.external_id, signal.seq, render(signal.quote)),
+                *(mined.session, mined.flavor, mined.external_id, signal.seq, render(signal.quote)),
                 *(signal.at or mined.at, signal.count, raw),
             )
             found.setdefault(signal.pattern, []).append(one)
@@ -106,14 +117,17 @@ def _witnesses(store: Store) -> dict[str, list[Witness]]:
 
 
 def _of_pattern(
-    catalog: Catalog, data: Path, name: str, witnesses: list[Witness]
+    store: Store, catalog: Catalog, data: Path, name: str, witnesses: list[Witness]
 ) -> dict[str, Any]:
     pattern, proposal = catalog.patterns.get(name), catalog.proposals.get(name)
     entry = pattern or proposal
     told = {(one.flavor, one.session) for one in witnesses}
     evidence = pattern.current.evidence if pattern else proposal.evidence if proposal else ()
     kept = [
-        Witness(item.flavor, item.session, None, item.quote, item.at)
+        Witness(
+            *(_number(store, item.flavor, item.session), item.flavor, item.session),
+            *(None, item.quote, item.at),
+        )
         for item in evidence
         if (item.flavor, item.session) not in told
     ]
@@ -149,6 +163,11 @@ def _of_pattern(
     }
 
 
+def _number(store: Store, flavor: str, native_id: str) -> int | None:
+    found = store.own_session(native_id, flavor)
+    return found.id if found else None
+
+
 def _of_observation(store: Store, note: Observation) -> dict[str, Any]:
     session = store.session(note.session)
     event = next(
@@ -162,7 +181,7 @@ def _of_observation(store: Store, note: Observation) -> dict[str, Any]:
         "text": render(note.text),
         "evidence": [
             Witness(
-                *(session.flavor, session.external_id, note.event),
+                *(session.id, session.flavor, session.external_id, note.event),
                 *(render((event.text if event else None) or note.text), note.at, 1),
                 bool(event and event.text),
             )
@@ -182,6 +201,7 @@ def _of_session(
     return {
         "what": "session",
         "id": session.external_id,
+        "session_id": session.id,
         "flavor": session.flavor,
         "project": session.project_key,
         "state": session.state,
@@ -198,7 +218,9 @@ def _of_session(
 
 def _lines(told: dict[str, Any], now: int) -> Iterator[str]:
     """The same for people, each piece on a line of its own."""
-    head = " ".join(str(told[key]) for key in ("what", "id", "status", "state") if told.get(key))
+    head = " ".join(
+        str(told[key]) for key in ("what", "session_id", "id", "status", "state") if told.get(key)
+    )
     yield one_line(head)
     for key in ("text", "type", "locus", "project", "outcome"):
         if told.get(key):
@@ -225,7 +247,8 @@ def _evidence_lines(evidence: list[Witness]) -> Iterator[str]:
     for one in evidence[:SHOWN]:
         event = "" if one.event is None else f"#{one.event}"
         gone = "" if one.raw else " (raw text gone)"
-        where = f"{one_line(one.flavor)}:{one_line(one.session)}{event}{gone}"
+        number = "" if one.session_id is None else f"{one.session_id}  "
+        where = f"{number}{one_line(one.flavor)}:{one_line(one.session)}{event}{gone}"
         yield f'  {where}  {iso(one.at) or "-"}  "{one_line(one.quote)}"'
     if len(evidence) > SHOWN:
         yield f"  and {len(evidence) - SHOWN} more; --json has them all"

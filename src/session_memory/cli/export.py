@@ -9,6 +9,7 @@ import click
 
 from session_memory import audit
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.naming import session_option
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, safe
 from session_memory.cli.stores import alone
 from session_memory.cli.times import Moment, to_ms
@@ -32,7 +33,7 @@ from session_memory.store.values import SessionQuery
     help="For programs and `import`, or for people.",
 )
 @click.option("--project", metavar="KEY", help="Only sessions of this project.")
-@click.option("--session", metavar="ID", help="Only this session and its sub-agents.")
+@session_option("Only this session and its sub-agents")
 @click.option("--since", type=Moment(), help="Ended at or after: a date, time or span (7d).")
 @click.option("--dry-run", is_flag=True, help="Say what would be written, write nothing.")
 @json_option
@@ -47,7 +48,7 @@ def command(app: App, target: Path, form: str, dry_run: bool, **asked: str | Non
     Examples:
       session-memory export ~/memory-2026-11
       session-memory export --project shop --since 30d shop.jsonl
-      session-memory export --format markdown --session 1f6a2c session.md
+      session-memory export --format markdown --session 42 session.md
     """
     target = target.absolute()
     # A sweep in between could add to a session whose first lines are written already.
@@ -77,7 +78,7 @@ def _choose(store: SqliteStore, app: App, asked: dict[str, str | None]) -> tuple
     found = store.sessions(query)
     if asked["project"] and not any(p.key == asked["project"] for p in store.projects()):
         raise NotFound(f"no project {asked['project']!r}", hint="see `session-memory sessions`")
-    if asked["session"]:
+    if asked["session"] is not None:
         wanted = store.with_subagents({store.find_session(asked["session"]).id})
         found = [session for session in found if session.id in wanted]
     return tuple(sorted(found, key=lambda session: session.id))

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.naming import NAMED_BY, names, titled
+from session_memory.cli.output import emit_json, one_line, table
 from session_memory.cli.stores import changing
 from session_memory.cli.times import Moment, to_ms
+from session_memory.clock import iso
+from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
 from session_memory.store.port import Store
@@ -21,7 +25,8 @@ SHOWN = 20
 
 
 @click.command(name="forget")
-@click.option("--session", "sessions", multiple=True, help="A session, with its sub-agents.")
+@click.option("--session", "sessions", metavar="SESSION", multiple=True,
+              help=f"A session with its sub-agents, {NAMED_BY}; repeatable.")  # fmt: skip
 @click.option("--project", metavar="KEY", help="Every session of a project.")
 @click.option("--since", type=Moment(), help="Sessions that ended at or after.")
 @click.option("--until", type=Moment(), help="Sessions that started before.")
@@ -40,7 +45,7 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
 
     \b
     Examples:
-      session-memory forget --session 1111 --dry-run
+      session-memory forget --session 42 --dry-run
       session-memory forget --project secret-app --yes
       session-memory forget --text "my old address" --yes
       session-memory forget --text "my old address" --verify
@@ -54,15 +59,19 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
         plan = plan_forget(store, wanted)
         if plan.is_empty and not _is_said_beside(app, wanted):
             raise Refused("nothing matches", hint="`session-memory sessions` lists what is stored")
+        shown = [store.session(number) for number in _concerned(plan)]
+        if not app.json:
+            asks = not dry_run and not yes  # then it belongs to the question, not to the result
+            click.echo("\n".join(_preview(plan, shown)), err=asks)
         if not dry_run:
             if not yes:
-                _ask(plan)
-            names = {(store.session(i).flavor, name) for i, name in plan.sessions.items()}
+                _ask()
+            gone = {(store.session(i).flavor, name) for i, name in plan.sessions.items()}
             apply_forget(store, plan, wanted)
-            _forget_beside(app, store, wanted, names)
+            _forget_beside(app, store, wanted, gone)
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
         left = store.traces(wanted.text) if wanted.text and not dry_run else []
-    _tell(app, plan, dry_run)
+    _tell(app, plan, shown, dry_run)
     return 1 if left else EXIT_OK
 
 
@@ -108,31 +117,63 @@ def _tell_traces(app: App, traces: list[str]) -> int:
     return 1 if traces else EXIT_OK
 
 
-def _ask(plan: ForgetPlan) -> None:
-    click.echo("\n".join(_lines(plan)), err=True)
+def _concerned(plan: ForgetPlan) -> list[int]:
+    """The numbers of the sessions that go, or that lose events."""
+    return sorted({*plan.sessions, *(hit.session_id for hit in plan.hits)})
+
+
+def _preview(plan: ForgetPlan, sessions: list[Session]) -> Iterator[str]:
+    rows = [_row(one) for one in sessions]
+    headers = ("session", "id", "agent", "project", "started", "ended", "events", "title")
+    if rows:
+        yield table(rows[:SHOWN], headers)
+    if len(rows) > SHOWN:
+        yield f"and {len(rows) - SHOWN} more; --dry-run --json lists them all"
+    if plan.hits:
+        yield f"{plan.events} events in {len(plan.hits)} sessions hold the text"
+    else:
+        yield f"{len(rows)} sessions with {plan.events} events"
+
+
+def _row(session: Session) -> tuple[object, ...]:
+    return (
+        session.id,
+        session.external_id,
+        session.flavor,
+        session.project_key,
+        (iso(session.started_at) or "-")[:16],
+        (iso(session.ended_at) or "-")[:16],
+        session.event_count,
+        titled(session)[:60],
+    )
+
+
+def _ask() -> None:
     if not sys.stdin.isatty():
-        raise Refused("this would be forgotten for good", hint="add --yes to do it")
+        raise Refused("this would be forgotten for good", hint="--dry-run shows it, --yes does it")
     click.confirm("Forget?", abort=True, err=True)
 
 
-def _tell(app: App, plan: ForgetPlan, dry_run: bool) -> None:
-    if app.json:
-        emit_json(
-            {
-                "dry_run": dry_run,
-                "sessions": list(plan.sessions.values()),
-                "events": plan.events,
-                "sessions_with_text": len(plan.hits),
-            }
-        )
+def _tell(app: App, plan: ForgetPlan, sessions: list[Session], dry_run: bool) -> None:
+    if not app.json:
+        click.echo("dry run: nothing was changed" if dry_run else "forgotten")
         return
-    click.echo("\n".join(_lines(plan)))
-    click.echo("dry run: nothing was changed" if dry_run else "forgotten")
-
-
-def _lines(plan: ForgetPlan) -> list[str]:
-    if plan.hits:
-        return [f"{plan.events} events in {len(plan.hits)} sessions hold the text"]
-    names = [one_line(name) for name in plan.sessions.values()]
-    more = [f"and {len(names) - SHOWN} more"] if len(names) > SHOWN else []
-    return [*names[:SHOWN], *more, f"{len(names)} sessions with {plan.events} events"]
+    emit_json(
+        {
+            "dry_run": dry_run,
+            "sessions": [
+                {
+                    **names(one),
+                    "project": one.project_key,
+                    "title": titled(one),
+                    "started_at": iso(one.started_at),
+                    "ended_at": iso(one.ended_at),
+                    "events": one.event_count,
+                }
+                for one in sessions
+            ],
+            "whole": not plan.hits,
+            "events": plan.events,
+            "sessions_with_text": len(plan.hits),
+        }
+    )

@@ -17,6 +17,7 @@ from session_memory.cli.journal_desk import (
     sessions_to_flush,
 )
 from session_memory.cli.journal_knowledge import VERBS
+from session_memory.cli.naming import named, names
 from session_memory.cli.output import emit_json, one_line, safe
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound
@@ -120,41 +121,35 @@ def flush(app: App, session: str | None, everything: bool, dry_run: bool) -> int
 
     \b
     Examples:
-      session-memory journal flush 1f6a2c
+      session-memory journal flush 42
       session-memory journal flush --all --dry-run
     """
     with desk_of(app) as (desk, store):
         if everything:
             found = sessions_to_flush(desk, store)
         else:
-            found = [store.find_session(session) if session else latest(app, store)]
+            found = [latest(app, store) if session is None else store.find_session(session)]
         if dry_run:
             _show_contexts(app, desk, found)
             return EXIT_OK
-        outcomes: dict[str, Outcome | None] = {
-            one.external_id: flush_session(desk, one, "end", one.ended_at or 0) for one in found
-        }
-    if app.json and everything:
-        emit_json({"outcomes": {name: one or "empty" for name, one in outcomes.items()}})
-    elif app.json:
-        ((name, outcome),) = outcomes.items()
-        emit_json({"session": name, "outcome": outcome or "empty"})
+        done: list[tuple[Session, Outcome | None]] = [
+            (one, flush_session(desk, one, "end", one.ended_at or 0)) for one in found
+        ]
+    rows = [{**names(one), "outcome": outcome or "empty"} for one, outcome in done]
+    if app.json:
+        emit_json({"sessions": rows} if everything else rows[0])
     else:
-        for name, outcome in outcomes.items():
-            click.echo(f"{one_line(name)}: {OUTCOMES[outcome]}")
-    return EXIT_WARNINGS if "failed" in outcomes.values() else EXIT_OK
+        for one, outcome in done:
+            click.echo(f"{named(one)}: {OUTCOMES[outcome]}")
+    return EXIT_WARNINGS if any(outcome == "failed" for _, outcome in done) else EXIT_OK
 
 
 def _show_contexts(app: App, desk: Desk, found: list[Session]) -> None:
-    store = desk.store
-    texts = {
-        one.external_id: make_context(turns_of_session(store, one.id), desk.clean)
-        for one in found
-        if store is not None
-    }
-    for name, text in texts.items():
+    assert desk.store is not None  # `desk_of` opened it
+    for one in found:
+        text = make_context(turns_of_session(desk.store, one.id), desk.clean)
         if app.json:
-            emit_json({"session": name, "dry_run": True, "context": text})
+            emit_json({**names(one), "dry_run": True, "context": text})
         else:
             click.echo(safe(text))
 

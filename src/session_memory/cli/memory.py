@@ -19,6 +19,7 @@ from session_memory.cli.memory_output import (
     tell_report,
     tell_status,
 )
+from session_memory.cli.naming import session_option
 from session_memory.cli.output import emit_json
 from session_memory.cli.stores import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
@@ -63,7 +64,7 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--session", metavar="ID", help="This session, whatever is known of it.")
+@session_option("This session, whatever is known of it")
 @click.option("--project", metavar="KEY|PATH", help="Every session of this project that is due.")
 @click.option("--now", "everything", is_flag=True, help="All that is due, not only a few.")
 @click.option("--dry-run", is_flag=True, help="Show which sessions would be read; write nothing.")
@@ -79,7 +80,7 @@ def extract(
     \b
     Examples:
       session-memory memory extract --now
-      session-memory memory extract --session 1111
+      session-memory memory extract --session 42
       session-memory memory extract --project shop --dry-run
     """
     if not app.config.memory.enabled:
@@ -90,7 +91,7 @@ def extract(
         tell_plan(app, plan)
         return 0
     wanted = Wanted(limit=app.config.memory.max_sessions_per_start)
-    if session or project or everything:
+    if session is not None or project or everything:
         with reading(app) as store:
             wanted = _wanted(app, store, session, project, everything)
     report = pipeline(lambda: _open(app), _around(app), wanted)
@@ -159,7 +160,7 @@ def _wanted(
 ) -> Wanted:
     limit = app.config.memory.max_sessions_per_start
     return Wanted(
-        session=store.find_session(session).id if session else None,
+        session=None if session is None else store.find_session(session).id,
         root=_root(store, project) if project else None,
         limit=EVERYTHING if everything or project else limit,
         everything=everything,
@@ -201,21 +202,21 @@ def _root(store: Store, project: str | None) -> str:
 
 
 @command.command()
-@click.argument("trace", required=False)
+@click.argument("trace", metavar="SESSION", required=False)
 @project_option
 @json_option
 @pass_app
 def show(app: App, trace: str | None, project: str | None) -> None:
-    """Show the memory of a project, or one trace whole.
+    """Show the memory of a project, or whole what one session left.
 
     \b
     Examples:
       session-memory memory show
-      session-memory memory show 1111
+      session-memory memory show 42
       session-memory memory show --project shop --json
     """
     with reading(app) as store:
-        if trace:
+        if trace is not None:
             found = store.memories.find(trace)
             tell_memory(app, memory_root(app.paths.data, found.root), found.root, [found])
             return
@@ -263,7 +264,7 @@ def status(app: App) -> None:
 
 
 @command.command()
-@click.argument("what", metavar="LINE-OR-TRACE")
+@click.argument("what", metavar="LINE-OR-SESSION")
 @json_option
 @pass_app
 def why(app: App, what: str) -> None:
@@ -273,14 +274,14 @@ def why(app: App, what: str) -> None:
     Examples:
       session-memory memory why "bun run test"
       session-memory memory why "[e:285212833]"
-      session-memory memory why 1111
+      session-memory memory why 42
     """
     with reading(app) as store:
         tell_evidence(app, evidence_for(store, what, app.paths.data))
 
 
 @command.command()
-@click.argument("trace")
+@click.argument("trace", metavar="SESSION")
 @click.option("--dry-run", is_flag=True, help="Show what would go; change nothing.")
 @json_option
 @pass_app
@@ -292,8 +293,8 @@ def forget(app: App, trace: str, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory memory forget 1111 --dry-run
-      session-memory memory forget 1111
+      session-memory memory forget 42 --dry-run
+      session-memory memory forget 42
     """
     with reading(app) as store:
         found = store.memories.find(trace)
@@ -308,9 +309,16 @@ def forget(app: App, trace: str, dry_run: bool) -> None:
                 if one.reason:
                     app.warn(f"what was made of it is gone, a new one is not: {one.reason}")
     if app.json:
-        emit_json({"trace": found.thread_id, "file": file and str(file), "dry_run": dry_run})
+        emit_json(
+            {
+                "session_id": found.session_id,
+                "trace": found.thread_id,
+                "file": file and str(file),
+                "dry_run": dry_run,
+            }
+        )
     else:
-        click.echo(f"{found.thread_id}: {file or 'no file'}")
+        click.echo(f"{found.session_id}  {found.thread_id}: {file or 'no file'}")
         click.echo("dry run: nothing was changed" if dry_run else "removed")
 
 

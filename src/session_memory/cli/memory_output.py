@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from session_memory.cli.app import App
+from session_memory.cli.naming import named, names
 from session_memory.cli.output import emit_json, one_line, safe
 from session_memory.clock import iso
 from session_memory.core.jobs import state_of
@@ -30,19 +31,13 @@ def tell_plan(app: App, plan: Sequence[Candidate]) -> None:
         emit_json({"dry_run": True, "candidates": [_candidate(one) for one in plan]})
         return
     for one in plan:
-        session = one.session
-        click.echo(f"{session.flavor}:{one_line(session.external_id)}  {one_line(one.root)}")
+        click.echo(f"{named(one.session)}  {one_line(one.root)}")
     click.echo(f"{len(plan)} sessions would be read; dry run: nothing was changed")
 
 
 def _candidate(one: Candidate) -> dict[str, object]:
-    session = one.session
-    return {
-        "session": session.external_id,
-        "flavor": session.flavor,
-        "root": one.root,
-        "updated_at": iso(session.ended_at),
-    }
+    updated_at = iso(one.session.ended_at)
+    return {**names(one.session), "root": one.root, "updated_at": updated_at}
 
 
 def tell_report(app: App, report: Report) -> None:
@@ -98,7 +93,7 @@ def tell_memory(
         return
     for trace in traces:
         when = (iso(trace.updated_at) or "-")[:10]
-        click.echo(f"{when}  {trace.thread_id[:13]:<13}  {one_line(trace.memory_summary)}")
+        click.echo(f"{when}  {trace.session_id:>5}  {one_line(trace.memory_summary)}")
 
 
 def _page(path: Path) -> str | None:
@@ -138,7 +133,7 @@ def tell_status(app: App, store: Store, due: Sequence[Candidate]) -> None:
     known = store.memories.known()
     for one in due[:SHOWN]:
         why = "grew since it was read" if one.session.id in known else "not read yet"
-        click.echo(f"  {one_line(one.session.external_id)[:13]:<13}  {why}  {one_line(one.root)}")
+        click.echo(f"  {named(one.session)}  {why}  {one_line(one.root)}")
     for reason, count in passed.most_common():
         click.echo(f"{count} sessions left nothing: {one_line(reason)}")
     for held in store.memories.held():
@@ -160,7 +155,7 @@ def tell_evidence(app: App, found: Sequence[Evidence]) -> None:
         return
     for one in found:
         click.echo(one.line)
-        click.echo(f"  trace {one.trace}, session {one_line(one.session)}, {one_line(one.root)}")
+        click.echo(f"  session {one.session_id} {one_line(one.session)}, {one_line(one.root)}")
         for quote in one.quotes:
             click.echo(f"  [e:{quote.event}] {quote.at or '-'} {quote.kind}: {quote.text}")
         if not one.quotes:

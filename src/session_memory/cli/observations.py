@@ -8,18 +8,19 @@ from typing import Any
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.naming import names, session_option
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.stores import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
-from session_memory.core.schema import Observation, ObservationType
+from session_memory.core.schema import Observation, ObservationType, Session
 from session_memory.store.port import ObservationQuery
 
 TYPES: tuple[ObservationType, ...] = ObservationType.__args__
 
 
 @click.command(name="observations")
-@click.option("--session", metavar="ID", help="Only of this session.")
+@session_option("Only of this session")
 @click.option("--project", metavar="KEY", help="Only of this project.")
 @click.option("--type", "types", type=click.Choice(TYPES), multiple=True, help="Repeatable.")
 @click.option("--since", type=Moment(), help="Said at or after: a date, time or span (7d).")
@@ -42,7 +43,7 @@ def command(
     seed, limit = int(wanted.pop("seed")), int(wanted.pop("limit"))
     with reading(app) as store:
         query = ObservationQuery(
-            session=store.find_session(session).id if session else None,
+            session=None if session is None else store.find_session(session).id,
             since=to_ms(since, app.clock()),
             limit=None if sample else limit,
             **wanted,
@@ -50,12 +51,12 @@ def command(
         found = store.observations(query)
         if sample:
             found = _drawn(found, sample, seed)
-        names = {one.session: store.session(one.session).external_id for one in found}
+        sessions = {number: store.session(number) for number in {one.session for one in found}}
     if app.json:
-        emit_json({"observations": [_row(one, names[one.session]) for one in found]})
+        emit_json({"observations": [_row(one, sessions[one.session]) for one in found]})
         return
     for one in found:
-        click.echo(_line(one, names[one.session]))
+        click.echo(_line(one))
 
 
 def _drawn(found: list[Observation], count: int, seed: int) -> list[Observation]:
@@ -65,9 +66,9 @@ def _drawn(found: list[Observation], count: int, seed: int) -> list[Observation]
     return sorted(chosen, key=lambda one: (one.at or 0, one.hash))
 
 
-def _row(one: Observation, session: str) -> dict[str, object]:
+def _row(one: Observation, session: Session) -> dict[str, object]:
     return {
-        "session": session,
+        **names(session),
         "event": one.event,
         "type": one.type,
         "status": one.status,
@@ -80,6 +81,6 @@ def _row(one: Observation, session: str) -> dict[str, object]:
     }
 
 
-def _line(one: Observation, session: str) -> str:
+def _line(one: Observation) -> str:
     when = (iso(one.at) or "-")[:16]
-    return f"{when:<16}  {one_line(session)[:8]:<8}  {one.type:<16}  {one_line(one.text)}"
+    return f"{when:<16}  {one.session:>5}  {one.type:<16}  {one_line(one.text)}"

@@ -28,11 +28,6 @@ def project_option(callback: Callback) -> Callback:
     )(callback)
 
 
-def session_option(callback: Callback) -> Callback:
-    """`--session`: one session only."""
-    return click.option("--session", metavar="ID", help="Only this session.")(callback)
-
-
 @contextmanager
 def recalling(app: App) -> Generator[tuple[Recall, SqliteStore]]:
     """The answers, over the open store."""
@@ -51,8 +46,6 @@ def scope_of(store: SqliteStore, project: str | None, session: str | None) -> Sc
     """What was asked about; a session alone brings its project along."""
     if session is None:
         return ScopeRequest(key_of(store, project))
-    if session.isdecimal() and len(session) < 12 and store.scopes.line(int(session)) is not None:
-        return ScopeRequest(project, int(session))  # the number that answers name sessions by
     return ScopeRequest(project, store.find_session(session).id)
 
 

@@ -8,7 +8,8 @@ from typing import Any, get_args
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, safe
+from session_memory.cli.naming import named, session_option, titled
+from session_memory.cli.output import emit_json, one_line, safe
 from session_memory.cli.recalling import recalling, scope_of
 from session_memory.cli.times import Moment, to_ms
 from session_memory.core.schema import EventKind
@@ -25,7 +26,7 @@ TEXT_CHARS = 2_000
 @click.command()
 @click.argument("query", nargs=-1)
 @click.option("--project", metavar="KEY", help="Only this project.")
-@click.option("--session", metavar="ID", help="Only this session.")
+@session_option()
 @click.option("--agent", "flavor", metavar="NAME", help="Only sessions of this agent.")
 @click.option("--kind", "kinds", multiple=True, type=click.Choice(KINDS), help="Only such events.")
 @click.option("--tool", metavar="NAME", help="Only calls of this tool, and what came back.")
@@ -57,7 +58,7 @@ def command(app: App, query: tuple[str, ...], around: int, **wanted: Any) -> Non
             return
         for item in answer.items:
             when = (item.updated_at or "")[:10]
-            click.echo(f"{when}  {item.type}: {safe(item.summary)}")
+            click.echo(f"{when}  {item.session_id}  {item.type}: {safe(item.summary)}")
         for session, hits in groupby(_grouped(answer.events), key=lambda hit: hit.session_id):
             _echo_session(store, session, list(hits), around)
     if not answer.items and not answer.events:
@@ -82,8 +83,7 @@ def _grouped(hits: tuple[EventHit, ...]) -> list[EventHit]:
 
 def _echo_session(store: Store, session_id: int, hits: list[EventHit], around: int) -> None:
     session = store.session(session_id)
-    label = session.title or session.label or ""
-    click.echo(f"\n{session.flavor} {safe(session.external_id)}  {safe(label[:70])}")
+    click.echo(f"\n{named(session)}  {one_line(titled(session)[:70])}")
     for hit in hits:
         times = f" ({hit.duplicate_count} times)" if hit.duplicate_count > 1 else ""
         click.echo(f"  {(hit.at or '')[:16]}  {hit.kind}: {safe(hit.snippet)}{times}")

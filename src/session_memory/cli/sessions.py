@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.naming import titled
 from session_memory.cli.output import emit_json, table
 from session_memory.cli.stores import reading
 from session_memory.cli.times import Moment, to_ms
@@ -26,7 +27,7 @@ from session_memory.store.port import SessionQuery
 @json_option
 @pass_app
 def command(app: App, since: str | None, until: str | None, main_only: bool, **wanted: Any) -> None:
-    """List captured sessions, newest first.
+    """List captured sessions, newest first; `session` is the number every command takes.
 
     \b
     Examples:
@@ -49,7 +50,7 @@ def command(app: App, since: str | None, until: str | None, main_only: bool, **w
         )
         return
     rows = [_row(session, outcomes.get(session.id)) for session in found]
-    headers = ("session", "flavor", "project", "ended", "events", "outcome", "usd", "title")
+    headers = ("session", "id", "flavor", "project", "ended", "events", "outcome", "usd", "title")
     click.echo(table(rows, headers))
 
 
@@ -57,6 +58,7 @@ def _row(session: Session, outcome: str | None) -> tuple[object, ...]:
     name, _, agent = session.external_id.partition(":")
     dollars = None if session.cost.usd is None else f"{session.cost.usd:.2f}"
     return (
+        session.id,
         f"{name[:8]}:{agent[:8]}" if agent else name[:13],
         session.flavor,
         session.project_key,
@@ -64,5 +66,5 @@ def _row(session: Session, outcome: str | None) -> tuple[object, ...]:
         session.event_count,
         outcome,
         dollars,
-        str(session.title or session.metadata.get("operational_label") or "")[:60],
+        titled(session)[:60],
     )

@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.naming import named
 from session_memory.cli.output import emit_json, one_line, safe
 from session_memory.cli.stores import reading
 from session_memory.clock import iso
@@ -26,12 +27,17 @@ _TOLD = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_result", 
 @json_option
 @pass_app
 def command(app: App, session: str, as_events: bool, full: bool, history: bool) -> None:
-    """Show one session, by its id or the beginning of it.
+    """Show one session.
+
+    SESSION, here and in every command, is the number that lists print; or the id its agent gave
+    it, whole or a beginning of it that fits one session. Digits alone are always the number: put
+    `id:`, or the agent and a colon, before an id that is digits alone.
 
     \b
     Examples:
-      session-memory show 1111            a readable transcript
-      session-memory show 1111 --events   everything, one line each
+      session-memory show 42                a readable transcript
+      session-memory show 1f6a2c --events   everything, one line each
+      session-memory show id:20260301       by an id that is digits alone
     """
     with reading(app) as store:
         found = store.find_session(session)
@@ -59,7 +65,7 @@ def _header(session: Session) -> list[str]:
     cost = session.cost
     dollars = f", {cost.usd:.4f} USD" if cost.usd is not None else ""
     facts = [
-        ("session", f"{session.flavor} {session.external_id}"),
+        ("session", named(session)),
         ("title", session.title),
         ("project", session.project_key),
         ("cwd", session.cwd),

@@ -68,7 +68,7 @@ def _new_lines(
         session = store.session(session_id)
         if flavor is not None and session.flavor != flavor:
             continue
-        name = f"{session.flavor}:{session.external_id[:8]}"
+        name = f"{session.flavor} {session.id}"
         for event in store.events(session_id, texts=True):
             if event.seq >= before and event.kind in _SHOWN and not event.inherited:
                 yield f"{(iso(event.at) or '')[11:19]:8} {name:<16} {_told(event)}"

@@ -55,7 +55,7 @@ def command(
 def _row(row: UsageRow) -> tuple[object, ...]:
     cost = row.cost
     return (
-        row.group,
+        row.group if row.session_id is None else f"{row.session_id}  {row.group}",
         row.responses,
         cost.input,
         cost.output,

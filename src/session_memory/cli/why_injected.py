@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.naming import names
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.stores import reading
 from session_memory.clock import iso
@@ -19,13 +20,13 @@ def command(app: App, session: str) -> None:
 
     \b
     Example:
-      session-memory why-injected 1111
+      session-memory why-injected 42
     """
     with reading(app) as store:
         found = store.find_session(session)
         given = store.live.injections(found.flavor, found.external_id)
     if app.json:
-        emit_json({"session": found.external_id, "injections": given})
+        emit_json({**names(found), "injections": given})
         return
     if not given:
         click.echo("nothing was given to this session")

@@ -174,7 +174,8 @@ def plan_eviction(
 
 def explain(eviction: Eviction, policy: Policy) -> str:
     """One sentence for a person: which session, how much, and why this one."""
-    head = f"session {eviction.external_id} gives up {_size(eviction.bytes)} of raw text: "
+    name = f"session {eviction.session_id} ({eviction.external_id})"
+    head = f"{name} gives up {_size(eviction.bytes)} of raw text: "
     why = explain_pass(eviction.reason, policy)
     if eviction.data_loss:
         return f"{head}{why}, and no session with a digest is left; it has NO digest (data_loss)"

@@ -10,7 +10,6 @@ import msgspec
 
 from session_memory.clock import Clock
 from session_memory.core.schema import Session
-from session_memory.errors import Ambiguous, NotFound
 from session_memory.journal.answer import Patience, Write, model_writer
 from session_memory.journal.asking import Asker
 from session_memory.journal.cleaning import Clean
@@ -99,12 +98,7 @@ def _last_spoken(store: Store | None, session: str) -> int | None:
 
 def session_named(store: Store, name: str, flavor: str | None = None) -> Session | None:
     """The session an agent calls so; never one that only begins so."""
-    try:
-        found = store.find_session(name)
-    except (NotFound, Ambiguous):
-        return None
-    fits = found.external_id == name and flavor in (None, found.flavor)
-    return found if fits else None
+    return store.own_session(name, flavor)
 
 
 def project_root(store: Store, session: Session) -> str:

@@ -10,7 +10,7 @@ import msgspec
 from session_memory.clock import Clock
 from session_memory.core.jobs import Job
 from session_memory.core.spool import SpoolRecord
-from session_memory.errors import Ambiguous, NotFound, Refused, SessionMemoryError, StoreLocked
+from session_memory.errors import Refused, SessionMemoryError, StoreLocked
 from session_memory.memory.consolidate import Done, Stage, consolidate
 from session_memory.memory.extract import Around, Report, extract
 from session_memory.memory.layout import REBUILD, memory_root
@@ -150,10 +150,9 @@ def rebuilds(store: Store, data: Path) -> set[str]:
 
 def _session_of(store: Store, job: Job) -> int | None:
     """The session on whose behalf a pass ran, if it was captured."""
-    try:
-        return store.find_session(job.key.split(":", 2)[2]).id
-    except (NotFound, Ambiguous):
-        return None
+    _, flavor, native_id = job.key.split(":", 2)
+    found = store.own_session(native_id, flavor)
+    return found.id if found else None
 
 
 def _owner(store: Store, job: Job, token: str) -> str:

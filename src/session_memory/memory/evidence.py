@@ -37,6 +37,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
     line: str
     trace: str
+    session_id: int
     session: str
     root: str
     quotes: tuple[Quote, ...]
@@ -60,11 +61,12 @@ def evidence_for(store: Store, wanted: str, data: Path | None = None) -> list[Ev
 
 
 def _lines(store: Store, wanted: str) -> list[tuple[Trace, str]]:
+    one = _trace(store, wanted)
     return [
         (trace, line)
-        for trace in _traces(store, wanted)
+        for trace in ([one] if one else _all(store))
         for line in trace.trace_summary.splitlines()
-        if CITED.search(line) and _fits(trace, line, wanted)
+        if CITED.search(line) and (one or _fits(line, wanted))
     ]
 
 
@@ -81,20 +83,18 @@ def _cited_in_memory(store: Store, wanted: str, data: Path) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _traces(store: Store, wanted: str) -> list[Trace]:
+def _trace(store: Store, wanted: str) -> Trace | None:
     try:
-        return [store.memories.find(wanted)] if " " not in wanted.strip() else _all(store)
+        return None if " " in wanted.strip() else store.memories.find(wanted)
     except NotFound:
-        return _all(store)
+        return None
 
 
 def _all(store: Store) -> list[Trace]:
     return [trace for root in store.memories.roots() for trace in store.memories.of_root(root)]
 
 
-def _fits(trace: Trace, line: str, wanted: str) -> bool:
-    if trace.thread_id.startswith(wanted) or str(trace.session_id) == wanted:
-        return True
+def _fits(line: str, wanted: str) -> bool:
     asked = {int(number) for number in CITED.findall(wanted)}
     cited = {int(number) for number in CITED.findall(line)}
     if asked:
@@ -117,7 +117,8 @@ def _evidence(store: Store, trace: Trace, line: str) -> Evidence:
             shown = one_line(excerpt(said, _QUOTE_CHARS))
             quotes.append(Quote(event.id, event.kind, iso(event.at), shown))
     shown_line = one_line(CITED.sub("", line)).removeprefix("- ")
-    return Evidence(shown_line, trace.thread_id, session.external_id, trace.root, tuple(quotes))
+    named = (session.id, session.external_id)
+    return Evidence(shown_line, trace.thread_id, *named, trace.root, tuple(quotes))
 
 
 def _words(event: SessionEvent, text: str) -> str:

@@ -78,7 +78,7 @@ class Memories(Protocol):
         ...
 
     def find(self, reference: str) -> Trace:
-        """One trace by its thread id, a unique prefix of it, or the session's number."""
+        """One trace as a person names its session, see core.session_reference."""
         ...
 
     def passed_over(self) -> list[Passed]:

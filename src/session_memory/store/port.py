@@ -268,7 +268,11 @@ class Store(Protocol):
         ...
 
     def find_session(self, reference: str) -> Session:
-        """One session by its native id, a unique prefix of it, or our id."""
+        """One session as a person names it: by number or native id, see core.session_reference."""
+        ...
+
+    def own_session(self, native_id: str, flavor: str | None = None) -> Session | None:
+        """The session an agent itself calls so, whole; None where none or several agents do."""
         ...
 
     def events(self, session_id: int, *, texts: bool = False) -> Iterator[SessionEvent]:

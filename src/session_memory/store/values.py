@@ -121,6 +121,8 @@ class UsageRow(msgspec.Struct, frozen=True):
     cost: Cost
     unpriced_tokens: int = 0
     models: tuple[str, ...] = ()
+    session_id: int | None = None
+    """The session's number, where `group` is its native id."""
 
 
 class Finding(msgspec.Struct, frozen=True):

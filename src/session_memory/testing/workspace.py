@@ -241,17 +241,23 @@ class Workspace:
     def events(self, external_id: str) -> list[SessionEvent]:
         """A session's live events with their texts."""
         with self.store() as store:
-            return list(store.events(store.find_session(external_id).id, texts=True))
+            return list(store.events(self._number(store, external_id), texts=True))
 
     def superseded(self, external_id: str) -> list[SessionEvent]:
         """A session's events that its rewritten log no longer holds."""
         with self.store() as store:
-            return list(store.superseded_events(store.find_session(external_id).id))
+            return list(store.superseded_events(self._number(store, external_id)))
 
     def digest(self, external_id: str) -> Digest | None:
         """A session's digest."""
         with self.store() as store:
-            return store.digest(store.find_session(external_id).id)
+            return store.digest(self._number(store, external_id))
+
+    @staticmethod
+    def _number(store: SqliteStore, external_id: str) -> int:
+        found = store.own_session(external_id)
+        assert found is not None, f"no session {external_id}"
+        return found.id
 
 
 def _toml(value: object) -> str:

@@ -11,12 +11,17 @@ from contextlib import contextmanager
 import msgspec
 
 from session_memory.core.jobs import RETRIES
-from session_memory.errors import Ambiguous, NotFound, Refused
+from session_memory.core.session_reference import Known, Lookup, find
+from session_memory.errors import NotFound, Refused
 from session_memory.store.memories import Claim, Held, Passed, Trace
 from session_memory.store.sqlite.connection import Database, rows, transaction
 from session_memory.store.sqlite.rewriting import note_erasing
 
 _COLUMNS = "session_id, thread_id, root, trace_summary, memory_summary, updated_at"
+_KNOWN = (
+    "SELECT session_id, external_id, flavor, title FROM trace"
+    " JOIN session ON session.id = session_id WHERE passed_over IS NULL"
+)
 _UPSERT = (
     f"INSERT INTO trace ({_COLUMNS}, passed_over) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
     " WHERE EXISTS (SELECT 1 FROM session WHERE id = ?1) ON CONFLICT (session_id) DO UPDATE SET"
@@ -75,23 +80,21 @@ class SqliteMemories:
         return dict(found)
 
     def find(self, reference: str) -> Trace:
-        """By thread id, by a unique prefix of it, by the session's number."""
-        conditions = ["thread_id = ?1", "substr(thread_id, 1, length(?1)) = ?1 AND ?1 != ''"]
-        if reference.isdecimal() and len(reference) < 12:
-            conditions.append("session_id = CAST(?1 AS INTEGER)")
-        for condition in conditions:
-            found = rows(
-                self._db,
-                f"SELECT {_COLUMNS} FROM trace WHERE passed_over IS NULL AND {condition}"
-                " ORDER BY updated_at DESC LIMIT 6",
-                (reference,),
-            )
-            if len(found) == 1:
-                return Trace(*found[0])
-            if found:
-                names = ", ".join(str(row[1]) for row in found)
-                raise Ambiguous(f"{reference!r} fits several traces: {names}")
-        raise NotFound(f"no trace {reference!r}", hint="`session-memory memory show` lists them")
+        """By the same rules as a session, see core.session_reference."""
+        lists = "`session-memory memory show` lists them"
+        number = find(reference, Lookup(self._numbered, self._called, "trace", lists))
+        (found,) = rows(self._db, f"SELECT {_COLUMNS} FROM trace WHERE session_id = ?", (number,))
+        return Trace(*found)
+
+    def _numbered(self, number: int) -> list[Known]:
+        return [Known(*row) for row in rows(self._db, f"{_KNOWN} AND session_id = ?", (number,))]
+
+    def _called(self, name: str) -> list[Known]:
+        """By the agent's own id, or by the name the trace has in file names."""
+        begins = "substr({0}, 1, length(?1)) = ?1".format
+        either = f"({begins('external_id')} OR {begins('thread_id')})"
+        found = rows(self._db, f"{_KNOWN} AND {either} ORDER BY session_id", (name,))
+        return [Known(*row) for row in found]
 
     def passed_over(self) -> list[Passed]:
         """Sessions that left nothing, newest first."""

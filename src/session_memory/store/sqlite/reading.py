@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
 
 from session_memory.core.schema import Cost, Digest, Project, Session, SessionEvent
-from session_memory.errors import Ambiguous, NotFound, StoreDamaged
+from session_memory.core.session_reference import Known, Lookup, find
+from session_memory.errors import NotFound, StoreDamaged
 from session_memory.store.port import SessionQuery
 from session_memory.store.segments import SegmentReader
 from session_memory.store.sqlite.connection import Database, Row, rows, value
@@ -25,6 +27,9 @@ FROM session s
 LEFT JOIN session p ON p.flavor = s.flavor AND p.external_id = s.parent_external_id
 LEFT JOIN project ON project.id = s.project_id
 """
+_KNOWN = (
+    "SELECT id, external_id, flavor, coalesce(title, metadata ->> 'operational_label') FROM session"
+)
 _COST = """
 SELECT session_id, sum(input), sum(output), sum(cache_read), sum(cache_write_5m),
   sum(cache_write_1h), sum(reasoning), sum(usd), max(price_table)
@@ -74,30 +79,34 @@ def session(db: Database, session_id: int) -> Session:
     return found[0]
 
 
-def find_session(db: Database, reference: str) -> Session:
-    """By native id, then by unique prefix or (for sub-agents) suffix of it, then by our id."""
-    exact = rows(db, "SELECT id FROM session WHERE external_id = ?", (reference,))
-    if len(exact) == 1:
-        return session(db, exact[0][0])
-    escaped = reference.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    # Main sessions first: the limit must not hide the second one that makes a name ambiguous.
-    near = exact or rows(
+def find_session(db: Database, text: str) -> Session:
+    """One session by a reference, see core.session_reference."""
+    return session(db, find(text, Lookup(partial(_numbered, db), partial(_called, db))))
+
+
+def _numbered(db: Database, number: int) -> list[Known]:
+    return [Known(*row) for row in rows(db, f"{_KNOWN} WHERE id = ?", (number,))]
+
+
+def _called(db: Database, native_id: str) -> list[Known]:
+    escaped = native_id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    found = rows(
         db,
-        "SELECT id, external_id FROM session WHERE ? != '' AND (external_id LIKE ? ESCAPE '\\'"
-        " OR external_id LIKE ? ESCAPE '\\') ORDER BY instr(external_id, ':') > 0, id LIMIT 6",
-        (escaped, escaped + "%", "%:" + escaped),
+        f"{_KNOWN} WHERE external_id LIKE ? ESCAPE '\\' OR external_id LIKE ? ESCAPE '\\'"
+        " ORDER BY id",
+        (escaped + "%", "%:" + escaped),
     )
-    if len(near) > 1:  # a session's own id is a prefix of its sub-agents': the shortest may be it
-        mains = [row for row in near if ":" not in str(row[-1])]
-        near = mains if len(mains) == 1 else near
-    if len(near) == 1:
-        return session(db, near[0][0])
-    if len(near) > 1:
-        names = ", ".join(sorted(str(row[-1]) for row in near))
-        raise Ambiguous(f"{reference!r} fits several sessions: {names}", hint="give more of the id")
-    if reference.isdecimal() and len(reference) < 12:
-        return session(db, int(reference))
-    raise NotFound(f"no session {reference!r}", hint="`session-memory sessions` lists them")
+    return [Known(*row) for row in found]
+
+
+def own_session(db: Database, native_id: str, flavor: str | None) -> Session | None:
+    """The session that its agent calls so, whole; None where none or several do."""
+    found = rows(
+        db,
+        "SELECT id FROM session WHERE external_id = ? AND flavor = coalesce(?, flavor)",
+        (native_id, flavor),
+    )
+    return session(db, found[0][0]) if len(found) == 1 else None
 
 
 def _with_costs(db: Database, found: list[Row]) -> list[Session]:

@@ -269,6 +269,10 @@ class SqliteStore(Faces, ForgetFace):
         """See store.port.Store."""
         return reading.find_session(self._db, reference)
 
+    def own_session(self, native_id: str, flavor: str | None = None) -> Session | None:
+        """See store.port.Store."""
+        return reading.own_session(self._db, native_id, flavor)
+
     def events(self, session_id: int, *, texts: bool = False) -> Iterator[SessionEvent]:
         """See store.port.Store."""
         return reading.events(self._db, session_id, self._reader if texts else None)

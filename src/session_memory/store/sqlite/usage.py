@@ -25,15 +25,17 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
         if wanted is not None:
             conditions.append(condition)
             bindings.append(wanted)
+    by = "s.id" if group == "session" else "1"  # two agents may use one native id
     sql = f"""
         SELECT {_GROUPS[group]}, count(*), sum(u.input), sum(u.output), sum(u.cache_read),
           sum(u.cache_write_5m), sum(u.cache_write_1h), sum(u.reasoning), sum(u.usd),
           max(u.price_table), group_concat(DISTINCT u.model),
           sum(CASE WHEN u.usd IS NULL THEN
-            u.input + u.output + u.cache_read + u.cache_write_5m + u.cache_write_1h ELSE 0 END)
+            u.input + u.output + u.cache_read + u.cache_write_5m + u.cache_write_1h ELSE 0 END),
+          min(s.id)
         FROM usage u JOIN session s ON s.id = u.session_id
         LEFT JOIN project ON project.id = s.project_id
-        WHERE {" AND ".join(conditions)} GROUP BY 1 ORDER BY 1
+        WHERE {" AND ".join(conditions)} GROUP BY {by} ORDER BY 1, {by}
     """
     return [
         UsageRow(
@@ -42,6 +44,7 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
             cost=Cost(*row[2:8], usd=row[8], price_table=row[9]),
             models=tuple(sorted((row[10] or "").split(","))),
             unpriced_tokens=row[11],
+            session_id=row[12] if group == "session" else None,
         )
         for row in rows(db, sql, bindings)
     ]

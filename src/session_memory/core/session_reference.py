@@ -1,0 +1,103 @@
+"""How a person or a program names one session, the same in every command and in Python.
+
+42             the store's number, as every list prints it; digits alone mean nothing else
+1f6a2c         the agent's own id, whole or by a beginning that fits one session only
+id:123456      the same, marked as the agent's own id: needed where it is digits alone
+codex:1f6a2c   the same, of this agent
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from session_memory.core.safe_text import one_line
+from session_memory.errors import Ambiguous, NotFound, UsageError
+
+MARK = "id:"
+LISTED = 6
+_LONGEST_NUMBER = 18
+"""Digits that always fit into a 64-bit integer."""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A session as the store answers when asked for a number or an id."""
+
+    number: int
+    native_id: str
+    flavor: str = ""
+    title: str | None = None
+
+
+class Lookup(msgspec.Struct, frozen=True):
+    """The two questions a reference is answered from."""
+
+    numbered: Callable[[int], Sequence[Known]]
+    """The session of that number, or none."""
+    called: Callable[[str], Sequence[Known]]
+    """Sessions whose own id begins so, and sub-agents whose part behind the colon is just that."""
+    noun: str = "session"
+    lists: str = "`session-memory sessions` lists them"
+
+
+def find(text: str, lookup: Lookup) -> int:
+    """The number of the one session that is meant; raises NotFound, Ambiguous or UsageError."""
+    reference = text.strip()
+    native = reference.removeprefix(MARK)
+    if not native:
+        raise UsageError(f"no {lookup.noun} is named: the reference is empty", hint=lookup.lists)
+    if native == reference and native.isascii() and native.isdigit():
+        return _numbered(native, lookup)
+    try:
+        native.encode()
+    except UnicodeEncodeError:  # bytes that are no text: no id holds them, and no store takes them
+        raise NotFound(f"no {lookup.noun} {one_line(native)!r}", hint=lookup.lists) from None
+    return _called(native, lookup)
+
+
+def _numbered(digits: str, lookup: Lookup) -> int:
+    # A number with a leading zero is one that nobody printed: rather the beginning of an id.
+    plain = not digits.startswith("0") and len(digits) <= _LONGEST_NUMBER
+    found = lookup.numbered(int(digits)) if plain else ()
+    if found:
+        return found[0].number
+    called = lookup.called(digits)
+    meant = f"`{MARK}{digits}` names {_told(called[0])}" if called else lookup.lists
+    raise NotFound(f"no {lookup.noun} has the number {digits}", hint=meant)
+
+
+def _called(native: str, lookup: Lookup) -> int:
+    near = lookup.called(native) or _of_agent(native, lookup)
+    fits = [one for one in near if one.native_id == native] or _without_subagents(near)
+    if not fits:
+        raise NotFound(f"no {lookup.noun} {native!r}", hint=lookup.lists)
+    if len(fits) > 1:
+        shown = "; ".join(_told(one) for one in fits[:LISTED])
+        more = f"; and {len(fits) - LISTED} more" if len(fits) > LISTED else ""
+        raise Ambiguous(
+            f"{native!r} fits {len(fits)} {lookup.noun}s: {shown}{more}",
+            hint="name one by its number, or give more of its id",
+        )
+    return fits[0].number
+
+
+def _of_agent(native: str, lookup: Lookup) -> Sequence[Known]:
+    agent, _, rest = native.partition(":")
+    near = [one for one in lookup.called(rest) if one.flavor == agent] if rest else []
+    return [one for one in near if one.native_id == rest] or near
+
+
+def _without_subagents(near: Sequence[Known]) -> Sequence[Known]:
+    """A session's id is the beginning of its sub-agents' ids: it stands for all of them."""
+    mains = {one.native_id for one in near if ":" not in one.native_id}
+    return [
+        one
+        for one in near
+        if one.native_id in mains or one.native_id.partition(":")[0] not in mains
+    ]
+
+
+def _told(one: Known) -> str:
+    words = (str(one.number), one.flavor, one.native_id, (one.title or "")[:40])
+    return one_line(" ".join(word for word in words if word))
