@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from session_memory.__main__ import main
+from session_memory.install.commands import hook_line, server_words
 
 ROOTS = {
     "claude": ".claude",
@@ -46,6 +47,15 @@ class Machine:
     def launcher(self) -> Path:
         """What agents are told to run."""
         return self.memory / "data" / "hooks" / "session-memory-hook"
+
+    def hook(self, event: str, agent: str) -> str:
+        """The command line that an agent gets."""
+        return hook_line(str(self.launcher), event, agent)
+
+    @property
+    def server(self) -> list[str]:
+        """The server's command that an agent gets."""
+        return server_words(str(self.launcher.with_name("session-memory-server")))
 
     def have(self, *agents: str) -> None:
         """Make the directory that a used agent has."""

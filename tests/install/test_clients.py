@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tomllib
 from typing import Any
 
@@ -13,17 +12,15 @@ from tests.install.machine import Machine, commands
 
 from session_memory.install import claude, codex, copilot, gemini, grok, qwen
 from session_memory.install.clients import CLIENTS
+from session_memory.install.commands import hook_words
 from session_memory.install.json_edit import value_at
-
-SERVER = {
-    "command": sys.executable,
-    "args": ["-I", "-m", "session_memory", "mcp", "--idle-timeout", "0"],
-}
 
 
 def server(machine: Machine, **more: Any) -> dict[str, Any]:
     """Our entry; tests run with a home of their own, which a server must be told of."""
-    return {**SERVER, "env": {"SESSION_MEMORY_HOME": str(machine.memory)}, **more}
+    command, *args = machine.server
+    env = {"SESSION_MEMORY_HOME": str(machine.memory)}
+    return {"command": command, "args": args, "env": env, **more}
 
 
 def lived_in(machine: Machine, agent: str) -> None:
@@ -79,7 +76,7 @@ def test_claude_gets_its_hooks_behind_the_users_and_a_server(machine: Machine) -
     text = (machine.home / ".claude/settings.json").read_text()
     hooks = machine.json(".claude/settings.json")["hooks"]
     assert set(hooks) == {*claude.EVENTS, "PreToolUse"}
-    assert commands(hooks, "Stop") == ["notify-send done", f"{machine.launcher} Stop claude"]
+    assert commands(hooks, "Stop") == ["notify-send done", machine.hook("Stop", "claude")]
     assert hooks["SessionEnd"][0]["hooks"][0]["timeout"] == 10
     assert all(line in text for line in CLAUDE_SETTINGS.splitlines() if "Stop" not in line)
     servers = machine.json(".claude.json")["mcpServers"]
@@ -98,7 +95,7 @@ def test_claude_is_found_where_its_variable_says(
     assert not (machine.home / ".claude.json").exists()
 
 
-def test_codex_gets_a_required_server_with_all_it_needs(
+def test_codex_gets_a_server_with_all_it_needs_that_is_not_required(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = machine.home / "codexhome"
@@ -108,13 +105,9 @@ def test_codex_gets_a_required_server_with_all_it_needs(
     text = (home / "config.toml").read_text()
     config = tomllib.loads(text)
     needed = {"SESSION_MEMORY_HOME": str(machine.memory), "CODEX_HOME": str(home)}
-    assert config["mcp_servers"]["session-memory"] == {
-        **SERVER,
-        "env": needed,
-        "required": True,
-        "startup_timeout_sec": 30,
-    }
-    assert config["notify"] == [str(machine.launcher), "notify", "codex"]
+    wanted = server(machine, env=needed, startup_timeout_sec=30)
+    assert config["mcp_servers"]["session-memory"] == wanted
+    assert config["notify"] == hook_words(str(machine.launcher), "notify", "codex")
     assert CODEX_CONFIG in text
     hooks = machine.json("codexhome/hooks.json")["hooks"]
     assert set(hooks) == set(codex.EVENTS)
@@ -175,9 +168,9 @@ def test_grok_gets_a_hook_file_of_its_own(machine: Machine) -> None:
     machine.init()
     hooks = machine.json(".grok/hooks/session-memory.json")["hooks"]
     assert set(hooks) == set(grok.EVENTS)
-    assert commands(hooks, "Stop") == [f"{machine.launcher} Stop grok"]
+    assert commands(hooks, "Stop") == [machine.hook("Stop", "grok")]
     config = tomllib.loads((machine.home / ".grok/config.toml").read_text())
-    assert config["mcp_servers"]["session-memory"]["args"] == SERVER["args"]
+    assert config["mcp_servers"]["session-memory"]["args"] == machine.server[1:]
 
 
 @pytest.mark.parametrize(("agent", "events"), [("gemini", gemini.EVENTS), ("qwen", qwen.EVENTS)])
@@ -191,7 +184,7 @@ def test_gemini_and_qwen_have_both_in_one_file_and_their_comments_stay(
     assert set(value["hooks"]) == set(events)
     assert value["mcpServers"]["session-memory"] == server(machine)
     handler = value["hooks"]["SessionStart"][0]["hooks"][0]
-    assert handler["command"] == f"{machine.launcher} SessionStart {agent}"
+    assert handler["command"] == machine.hook("SessionStart", agent)
     assert handler["timeout"] == 10_000
     for comment in ("// chosen at first start", "/* dark */", "// last"):
         assert (comment in text) is (agent == "gemini")
@@ -218,7 +211,7 @@ def test_copilot_shares_a_hook_file_and_has_its_own_list_of_servers(machine: Mac
     assert set(document["hooks"]) == set(copilot.EVENTS)
     assert [one["bash"] for one in document["hooks"]["sessionEnd"]] == [
         "bye",
-        f"{machine.launcher} sessionEnd copilot",
+        machine.hook("sessionEnd", "copilot"),
     ]
     entry = machine.json(".copilot/mcp-config.json")["mcpServers"]["session-memory"]
     assert entry == server(machine, type="local", tools=["*"])
@@ -236,7 +229,7 @@ def test_opencode_keeps_the_name_of_its_configuration_and_gets_a_plug_in(machine
     text = (machine.home / ".config/opencode/opencode.jsonc").read_text()
     assert value_at(text, ("mcp", "session-memory")) == {
         "type": "local",
-        "command": [SERVER["command"], *SERVER["args"]],
+        "command": machine.server,
         "enabled": True,
         "environment": {"SESSION_MEMORY_HOME": str(machine.memory)},
     }

@@ -67,7 +67,7 @@ def test_a_launcher_that_names_another_interpreter_is_noticed(wired: Machine) ->
 def test_an_entry_that_names_another_place_is_noticed_and_renewed(wired: Machine) -> None:
     path = wired.home / ".gemini/settings.json"
     good = path.read_text()
-    path.write_text(good.replace(str(wired.launcher), "/gone/session-memory-hook", 1))
+    path.write_text(good.replace(str(wired.launcher), "/gone/hooks/session-memory-hook", 1))
     code, found = checks(wired)
     assert (code, found["gemini"]["result"]) == (3, "warn")
     assert "hooks outdated" in found["gemini"]["detail"]

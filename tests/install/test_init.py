@@ -22,6 +22,7 @@ from session_memory.install import files
 from session_memory.install.apply import Done, apply_init, apply_uninstall
 from session_memory.install.client import Place
 from session_memory.install.clients import chosen
+from session_memory.install.commands import hook_words
 from session_memory.install.ledger import installing
 from session_memory.install.ours import find_ours
 from session_memory.install.plan import Wish, plan_init, plan_uninstall
@@ -45,7 +46,8 @@ def test_a_dry_run_shows_every_file_and_writes_nothing(machine: Machine) -> None
     assert done.code == 0
     for name in (".claude/settings.json", ".claude.json", ".codex/hooks.json", ".grok/config.toml"):
         assert f"+++ {machine.home / name}" in done.out
-    assert f'+            "command": "{machine.launcher} SessionStart claude"' in done.out
+    command = json.dumps(machine.hook("SessionStart", "claude"))
+    assert f'+            "command": {command}' in done.out
     assert machine.files() == before
     assert not machine.memory.exists()
     told = json.loads(machine.run("init", "--dry-run", "--json").out)
@@ -174,32 +176,34 @@ def test_a_file_that_cannot_be_understood_stops_everything(
 
 
 def test_our_older_entries_are_renewed_in_their_place(machine: Machine) -> None:
-    old = "/old/place/session-memory-hook"
+    old = "/old/place/hooks/session-memory-hook"
     settings: dict[str, Any] = {
         "hooks": {
             "Stop": [
-                {"hooks": [{"type": "command", "command": f"{old} Stop", "timeout": 33}]},
+                {"hooks": [{"type": "command", "command": f"{old} Stop claude", "timeout": 33}]},
                 {"hooks": [{"type": "command", "command": "theirs"}]},
-                {"hooks": [{"type": "command", "command": f"{old} Stop twice"}]},
+                {"hooks": [{"type": "command", "command": f"{old} Stop claude"}]},
             ],
-            "Notification": [{"hooks": [{"type": "command", "command": f"{old} Notification"}]}],
+            "Notification": [
+                {"hooks": [{"type": "command", "command": f"{old} Notification claude"}]}
+            ],
         }
     }
     machine.write(".claude/settings.json", json.dumps(settings, indent=2))
     entry = {
         "command": "/gone/python",
-        "args": ["-m", "session_memory", "serve"],
+        "args": ["-I", "-m", "session_memory", "mcp"],
         "env": {"SESSION_MEMORY_HOME": "/gone", "MINE": "1"},
         "disabled": True,
     }
     machine.write(".claude.json", json.dumps({"mcpServers": {"session-memory": entry}}))
     assert machine.init().code == 0
     hooks = machine.json(".claude/settings.json")["hooks"]
-    assert commands(hooks, "Stop") == [f"{machine.launcher} Stop claude", "theirs"]
+    assert commands(hooks, "Stop") == [machine.hook("Stop", "claude"), "theirs"]
     assert hooks["Stop"][0]["hooks"][0]["timeout"] == 33  # what is not vital is the user's
-    assert hooks.get("Notification", []) == []
+    assert "Notification" not in hooks
     server = machine.json(".claude.json")["mcpServers"]["session-memory"]
-    assert server["args"] == ["-I", "-m", "session_memory", "mcp", "--idle-timeout", "0"]
+    assert [server["command"], *server["args"]] == machine.server
     assert server["env"] == {"MINE": "1", "SESSION_MEMORY_HOME": str(machine.memory)}
     assert server["disabled"] is True
 
@@ -209,16 +213,19 @@ def test_an_older_table_of_codex_is_renewed_and_keeps_what_the_user_added(
 ) -> None:
     machine.write(
         ".codex/config.toml",
-        'notify = ["/old/session-memory-hook", "notify"]\n\n[mcp_servers.session-memory]\n'
-        "command = '/gone/python'\nargs = ['-m', 'session_memory']\nrequired = false # slow\n",
+        'notify = ["/old/hooks/session-memory-hook", "notify", "codex"]\n\n'
+        "[mcp_servers.session-memory] # mine\ncommand = '/gone/python'\n"
+        "args = ['-I', '-m', 'session_memory', 'mcp']\nrequired = true\ntool_timeout_sec = 9\n",
     )
     machine.init()
     text = (machine.home / ".codex/config.toml").read_text()
     config = tomllib.loads(text)
-    assert config["notify"] == [str(machine.launcher), "notify", "codex"]
-    assert config["mcp_servers"]["session-memory"]["args"][-3] == "mcp"
-    assert config["mcp_servers"]["session-memory"]["required"] is False
-    assert "# slow" in text
+    assert config["notify"] == hook_words(str(machine.launcher), "notify", "codex")
+    renewed = config["mcp_servers"]["session-memory"]
+    assert [renewed["command"], *renewed["args"]] == machine.server
+    assert "required" not in renewed  # Codex would not start without us
+    assert renewed["tool_timeout_sec"] == 9
+    assert "# mine" in text
 
 
 def test_a_link_is_followed_and_kept(machine: Machine) -> None:

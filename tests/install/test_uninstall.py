@@ -176,7 +176,8 @@ def test_a_dry_run_changes_nothing(machine: Machine) -> None:
     before = machine.files()
     done = machine.run("uninstall", "--dry-run", "--purge")
     assert done.code == 0
-    assert "-" + " " * 12 + f'"command": "{machine.launcher} Stop claude"' in done.out
+    command = json.dumps(machine.hook("Stop", "claude"))
+    assert "-" + " " * 12 + f'"command": {command}' in done.out
     assert f"purge {machine.memory / 'data'}" in done.out
     assert machine.files() == before
     assert machine.launcher.exists()

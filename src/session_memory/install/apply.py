@@ -30,6 +30,8 @@ def apply_init(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int])
     """
     now = clock()
     entries = [_entry(change, ledger, now) for change in plan.changes]
+    lost = [_entry(c, ledger, now) for c in plan.unchanged if ledger.of(c.path) is None]
+    ledger = ledger.with_entries(lost)
     write_ledger(data, ledger.with_entries(entries))
     changed: list[FileChange] = []
     problems: list[Problem] = []
@@ -86,6 +88,8 @@ def apply_uninstall(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], 
                 files.remove_backup(entry.backup)
                 files.remove_empty(entry.folders)
                 gone.append(change.path)
+            elif change.before != change.after:  # the ledger was lost
+                files.remove_backup(change.real + files.BACKUP)
         except (OSError, Refused) as error:
             problems.append(_problem(change, error))
     write_ledger(data, ledger.with_entries((), gone))
@@ -98,9 +102,8 @@ def _entry(change: FileChange, ledger: Ledger, now: int) -> Entry:
     made = files.missing_folders(change.real)
     backup = change.real + files.BACKUP if change.before is not None else None
     if known is None:
-        created = change.before is None
         return Entry(
-            *(change.path, change.agent, now, created, made, backup),
+            *(change.path, change.agent, now, change.created, made, backup),
             traces=change.traces,
             project=change.project,
         )

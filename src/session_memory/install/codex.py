@@ -1,4 +1,4 @@
-"""Codex: hooks that its user has to trust, a required server, and the notify slot if it is free."""
+"""Codex: hooks that its user has to trust, a server, and the notify slot if it is free."""
 
 from __future__ import annotations
 
@@ -51,15 +51,16 @@ def folder(place: Place) -> str:
 
 def files(place: Place, ours: Ours) -> Files:
     """Hooks beside the configuration; the server and notify inside it."""
-    # Without `required` the first turn starts before our tools are there. The server is started
-    # with an emptied environment, so everything it needs is named.
+    # Never `required`: Codex would not start without us. It waits a second for a server before the
+    # first turn (`mcp_optional_startup_grace_ms`), and ours answers in a fifth of that. The server
+    # is started with an emptied environment, so everything it needs is named.
     more = {"CODEX_HOME": root(place)} if place.environ.get("CODEX_HOME") else {}
-    entry = command_server(ours, required=True, startup_timeout_sec=30)
+    entry = command_server(ours, startup_timeout_sec=30)
     if more:
         entry["env"] = {**entry.get("env", {}), **more}
     parts: tuple[TomlServer | TomlNotify, ...] = (TomlServer(entry),)
     if not place.project:  # Codex does not take notify from a project
-        parts += (TomlNotify((str(ours.launcher), "notify", "codex")),)
+        parts += (TomlNotify(tuple(ours.hook_words("notify", "codex"))),)
     where = folder(place)
     hooks = JsonHooks(claude_groups(ours, "codex", EVENTS))
     return {os.path.join(where, "hooks.json"): (hooks,), os.path.join(where, "config.toml"): parts}

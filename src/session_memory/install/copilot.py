@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from session_memory.install import commands
 from session_memory.install.client import Client, Files, Place, json_server
 from session_memory.install.ours import Ours
 from session_memory.install.parts import Handler, JsonHooks, Part
@@ -30,17 +31,22 @@ def files(place: Place, ours: Ours) -> Files:
 
 def _hooks(ours: Ours) -> JsonHooks:
     key = "powershell" if ours.windows else "bash"
-    call = "& " if ours.windows else ""  # a quoted path is only a string to PowerShell
     handlers = tuple(
         Handler(
             event,
-            {"type": "command", key: call + ours.hook(event, "copilot"), "timeoutSec": 10},
+            {"type": "command", key: _command(ours, event), "timeoutSec": 10},
             nested=False,
             vital=(key,),
         )
         for event in EVENTS
     )
     return JsonHooks(handlers, seed='{\n  "version": 1\n}')
+
+
+def _command(ours: Ours, event: str) -> str:
+    if ours.windows:
+        return commands.powershell_line(str(ours.launcher), event, "copilot")
+    return ours.hook(event, "copilot")
 
 
 CLIENT = Client("copilot", "GitHub Copilot CLI", ("copilot",), root, files)

@@ -12,10 +12,9 @@ import stat
 from collections.abc import Callable
 
 from session_memory.errors import Refused
-from session_memory.install.plan import Seen
+from session_memory.install.plan import BACKUP, Seen
 
 LARGEST = 64 * 1024 * 1024
-BACKUP = ".session-memory-backup"
 _LEFT_OVER = ".session-memory-"
 _MAKE = (
     os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)

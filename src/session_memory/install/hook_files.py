@@ -1,4 +1,4 @@
-"""Our own files that agents run or that the hook reads: its copy, its launcher, its settings."""
+"""Our own files that agents run or that the hook reads: launchers, its copy, its settings."""
 
 from __future__ import annotations
 
@@ -15,6 +15,9 @@ from session_memory.install.ours import Ours
 from session_memory.paths import open_private, private_dir, write_private
 
 EXECUTABLE = 0o700
+UNAVAILABLE = 69
+"""EX_UNAVAILABLE of sysexits.h: the command in the settings goes on without us."""
+POSIX_HEAD = "#!/bin/sh\n# Written by `session-memory init`.\n"
 
 
 def source() -> bytes:
@@ -38,10 +41,19 @@ def launcher_text(ours: Ours) -> str:
         )
     python, file = shlex.quote(ours.python), shlex.quote(str(ours.hook_file))
     home = "".join(f"{n}={shlex.quote(value)}; export {n}\n" for n, value in given.items())
+    # What a hook printed is passed on when it ended well, so half an answer never reaches a model.
     return (
-        "#!/bin/sh\n# Written by `session-memory init`.\n"
-        f"[ -x {python} ] && [ -r {file} ] || exit 0\n{home}"
-        f'exec {python} -I -S {file} "$@"\n'
+        f"{POSIX_HEAD}[ -x {python} ] && [ -r {file} ] || exit 0\n{home}"
+        f'said=$({python} -I -S {file} "$@" 2>/dev/null) && [ -n "$said" ]'
+        " && printf '%s\\n' \"$said\"\nexit 0\n"
+    )
+
+
+def server_text(ours: Ours) -> str:
+    """What starts the MCP server."""
+    return (
+        f"{POSIX_HEAD}[ -x {shlex.quote(ours.python)} ] || exit {UNAVAILABLE}\n"
+        f"exec {shlex.join(ours.direct_server())}\n"
     )
 
 
@@ -59,11 +71,14 @@ def settings(ours: Ours, known: bytes | None) -> bytes:
 def wanted_files(ours: Ours) -> dict[Path, tuple[bytes, int]]:
     """Every file of ours with its content and mode."""
     place = ours.state / "hook.json"
-    return {
+    found = {
         ours.hook_file: (source(), 0o600),
         ours.launcher: (launcher_text(ours).encode(), EXECUTABLE),
         place: (settings(ours, _read(place)), 0o600),
     }
+    if not ours.windows:
+        found[ours.server_launcher] = (server_text(ours).encode(), EXECUTABLE)
+    return found
 
 
 State = Literal["current", "outdated", "missing"]

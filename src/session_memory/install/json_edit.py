@@ -36,6 +36,11 @@ def value_at(text: str, path: Path) -> Any:
     return value_of(text, path)
 
 
+def has(text: str, path: Path) -> bool:
+    """Whether anything stands at a path; that may be `null`."""
+    return find(scan(text), path) is not None
+
+
 def inside(text: str, path: Path) -> str | None:
     """What an empty container holds (blanks, comments); None for one that is not empty."""
     node = _container(text, path)

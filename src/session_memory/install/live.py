@@ -23,8 +23,8 @@ from session_memory.install.ours import Ours
 from session_memory.store.sqlite import open_store
 
 TIMEOUT_S = 60
-SLOW_MS = 2000
-"""Claude Code's first question to a server is given up after 2.8 s."""
+SLOW_MS = 1000
+"""Codex begins a first turn without the tools of a server that takes longer."""
 KEPT = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP", "TMP")
 
 

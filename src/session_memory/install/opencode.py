@@ -34,15 +34,16 @@ const call = (event, payload) =>
         detached: true,
         shell: {shell},
       }})
-      child.on("error", () => resolve(""))
-      child.stdout.on("data", (piece) => (printed += piece))
-      child.on("close", () => {{
+      const bored = setTimeout(() => child.kill(), PATIENCE_MS)
+      const end = (answer) => {{
         clearTimeout(bored)
-        resolve(printed)
-      }})
+        resolve(answer)
+      }}
+      child.on("error", () => end("")) // the launcher is gone
+      child.on("close", (code) => end(code === 0 ? printed : ""))
+      child.stdout.on("data", (piece) => (printed += piece))
       child.stdin.on("error", () => {{}})
       child.stdin.end(JSON.stringify(payload))
-      const bored = setTimeout(() => child.kill(), PATIENCE_MS)
     }} catch {{
       resolve("")
     }}

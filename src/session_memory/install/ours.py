@@ -1,9 +1,9 @@
-"""What agents are told to run: the launcher of the hook and the MCP server.
+"""Where our commands and files are on this machine.
 
-The hook goes through a launcher beside a copy of the hook file, in our data directory. Its path and
-the command line stay the same when the package is upgraded or moves: only the launcher is written
-anew. Codex trusts a hook by its exact command, so a changed one would silently be skipped. The
-launcher also leaves quietly where the interpreter or the hook file is gone; run directly, Python
+Agents run two launchers in our data directory, beside a copy of the hook file. Their paths and the
+commands that name them stay the same when the package is upgraded or moves: only the launchers are
+written anew. Codex trusts a hook by its exact command, so a changed one would silently be skipped.
+A launcher also leaves quietly where the interpreter or the hook file is gone; run directly, Python
 would exit with 2 for a missing file, and Claude Code takes 2 from a hook for "block".
 
 The server is the absolute interpreter with `-m session_memory`: it needs no PATH, works from any
@@ -15,7 +15,6 @@ the current directory, out of the import path: a folder `session_memory` there w
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from collections.abc import Mapping
 from itertools import pairwise
@@ -23,7 +22,8 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.install.parts import LAUNCHER, PLACE_VARIABLES
+from session_memory.install import commands
+from session_memory.install.parts import PLACE_VARIABLES
 from session_memory.paths import HOME_VARIABLE, Paths, find_paths
 
 
@@ -48,7 +48,12 @@ class Ours(msgspec.Struct, frozen=True):
     @property
     def launcher(self) -> Path:
         """What agents run at their events."""
-        return self.folder / (f"{LAUNCHER}.cmd" if self.windows else LAUNCHER)
+        return self.folder / (f"{commands.HOOK}.cmd" if self.windows else commands.HOOK)
+
+    @property
+    def server_launcher(self) -> Path:
+        """What agents run as their MCP server; not on Windows."""
+        return self.folder / commands.SERVER_LAUNCHER
 
     @property
     def hook_file(self) -> Path:
@@ -57,9 +62,15 @@ class Ours(msgspec.Struct, frozen=True):
 
     def hook(self, event: str, client: str) -> str:
         """The command line for one event."""
-        path = str(self.launcher)
-        quoted = f'"{path}"' if self.windows else shlex.quote(path)
-        return f"{quoted} {event} {client}"
+        if self.windows:
+            return f'"{self.launcher}" {event} {client}'
+        return commands.hook_line(str(self.launcher), event, client)
+
+    def hook_words(self, event: str, client: str) -> list[str]:
+        """The same for an agent that starts a program without a shell."""
+        if self.windows:
+            return [str(self.launcher), event, client]
+        return commands.hook_words(str(self.launcher), event, client)
 
     def program(self, *words: str) -> list[str]:
         """The command line of one of our verbs."""
@@ -67,7 +78,13 @@ class Ours(msgspec.Struct, frozen=True):
         return [self.python, self.isolation, "-m", "session_memory", *named, *words]
 
     def server(self) -> list[str]:
-        """The command line of the MCP server; it stays, as no client starts an ended one again."""
+        """The command line of the MCP server, as agents are told."""
+        if self.windows:
+            return self.direct_server()
+        return commands.server_words(str(self.server_launcher))
+
+    def direct_server(self) -> list[str]:
+        """The server itself; it never ends of its own, as no client starts an ended one again."""
         return self.program("mcp", "--idle-timeout", "0")
 
 

@@ -1,7 +1,7 @@
 """What is put into one file of an agent: put in, looked for and taken out again. Pure.
 
-Every entry of ours names itself (the launcher's file name, the package's name), so that it is found
-wherever the user or the agent has moved it, and nothing else is touched.
+An entry of ours is known by its exact command (see commands.py), so that it is found wherever the
+user or the agent has moved it, and nothing else is touched.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ from typing import Any, Literal
 import msgspec
 
 from session_memory.errors import Refused
-from session_memory.install import json_edit, toml_edit
+from session_memory.install import commands, json_edit, toml_edit, traced
 from session_memory.install.json_text import Path, as_list, as_object, is_blank
+from session_memory.install.traced import Traces
 
-LAUNCHER = "session-memory-hook"
-"""Part of every hook command of ours, in every version."""
 SERVER = "session-memory"
 """Our name among an agent's MCP servers."""
 PLACE_VARIABLES = (
@@ -29,19 +28,6 @@ PLACE_VARIABLES = (
 )
 """Variables of a server entry that are ours to set and to take away; others are the user's."""
 State = Literal["wired", "outdated", "absent"]
-
-
-class Traces(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What has to be known to take everything out without a trace."""
-
-    made: tuple[Path, ...] = ()
-    """Containers that were not there before."""
-    empty: dict[str, str] = {}
-    """What was inside containers that were empty, by their joined names."""
-    joint: str | None = None
-    """What stands between a TOML text and our table."""
-    blank: str | None = None
-    """The file's whole text, where that was nothing but blanks."""
 
 
 class Handler(msgspec.Struct, frozen=True):
@@ -100,6 +86,10 @@ class TomlRenames(msgspec.Struct, frozen=True):
     names: tuple[tuple[toml_edit.Name, toml_edit.Name], ...]
 
 
+FILE_MARK = "// Written by `session-memory init`, removed by `session-memory uninstall`."
+"""A line near the top of every whole file of ours, in every version."""
+
+
 class WholeFile(msgspec.Struct, frozen=True):
     """A file that is ours alone, such as a plug-in."""
 
@@ -113,6 +103,11 @@ def wire(part: Part, text: str | None, traces: Traces) -> tuple[str, Traces]:
     """The text with this part in it, as this version wants it; the same text where it is."""
     match part:
         case WholeFile():
+            if text is not None and not is_blank(text) and not _is_our_file(text):
+                raise Refused(
+                    "there is a file of this name that is not ours",
+                    hint="rename that file, then run this again",
+                )
             return part.text, traces
         case JsonHooks():
             text, traces = _started(part.seed, text, traces)
@@ -140,7 +135,7 @@ def unwire(part: Part, text: str, traces: Traces) -> str | None:
     """The text as it would be without us; None where there would be no file."""
     match part:
         case WholeFile():
-            return None
+            return None if _is_our_file(text) else text
         case JsonHooks():
             if is_blank(text):
                 return text
@@ -152,7 +147,7 @@ def unwire(part: Part, text: str, traces: Traces) -> str | None:
                 json_edit.value_at(text, (*part.place, SERVER))
             ):
                 return text
-            text = json_edit.delete(text, (*part.place, SERVER), _empty(traces, part.place))
+            text = json_edit.delete(text, (*part.place, SERVER), traced.empty(traces, part.place))
             return _swept(text, part.place, traces, part.seed)
         case TomlServer():
             if not _is_our_server(toml_edit.get(text, part.name)):
@@ -171,13 +166,33 @@ def unwire(part: Part, text: str, traces: Traces) -> str | None:
             return toml_edit.remove_line(text, part.key) if ours else text
 
 
+def holds(part: Part, text: str | None) -> bool:
+    """Whether a text holds this part, as any version of ours wrote it."""
+    if text is None or is_blank(text):
+        return False
+    match part:
+        case WholeFile():
+            return _is_our_file(text)
+        case JsonHooks():
+            return bool(our_handlers(text))
+        case JsonServer():
+            return _is_our_server(json_edit.value_at(text, (*part.place, SERVER)))
+        case TomlServer():
+            return _is_our_server(toml_edit.get(text, part.name))
+        case TomlNotify():
+            return _is_our_notify(toml_edit.get(text, (part.key,)))
+        case TomlTables() | TomlRenames():
+            return False
+
+
 def state(part: Part, text: str | None) -> State:
     """Whether this part is in a text, and as this version wants it."""
     if text is None:
         return "absent"
     match part:
         case WholeFile():
-            return "wired" if text == part.text else "outdated"
+            ours = "outdated" if _is_our_file(text) else "absent"
+            return "wired" if text == part.text else ours
         case JsonHooks():
             found = our_handlers(text) if not is_blank(text) else []
         case JsonServer():
@@ -209,6 +224,13 @@ def our_handlers(text: str) -> list[tuple[Path, dict[str, Any]]]:
     return found
 
 
+def with_lists(traces: Traces, text: str, original: str | None) -> Traces:
+    """Traces that also count lists of ours, for events of any version, that were not in a text."""
+    lists = dict.fromkeys(path[:2] for path, _ in our_handlers(text))
+    new = [path for path in lists if original is None or not json_edit.has(original, path)]
+    return msgspec.structs.replace(traces, made=tuple(dict.fromkeys((*traces.made, *new))))
+
+
 def _started(seed: str, text: str | None, traces: Traces) -> tuple[str, Traces]:
     """The text to begin with; a file of blanks gets what a new one would hold."""
     if text is not None and not is_blank(text):
@@ -234,27 +256,27 @@ def _wire_hooks(part: JsonHooks, text: str, traces: Traces) -> tuple[str, Traces
         target = _command_of(wanted[str(path[1])])
         for key in wanted[str(path[1])].vital:
             if known.get(key) != target[key]:
-                text = _put(text, path, key, target[key])
+                text = traced.put(text, path, key, target[key])
     present = {path[1] for path, _ in our_handlers(text)}
     for handler in part.handlers:
         if handler.event not in present:
-            text, traces = _container(text, ("hooks",), {}, traces)
-            text, traces = _container(text, ("hooks", handler.event), [], traces)
-            text, traces = _add(text, ("hooks", handler.event), None, handler.group, traces)
+            text, traces = traced.container(text, ("hooks",), {}, traces)
+            text, traces = traced.container(text, ("hooks", handler.event), [], traces)
+            text, traces = traced.add(text, ("hooks", handler.event), None, handler.group, traces)
     return text, traces
 
 
 def _wire_server(part: JsonServer, text: str, traces: Traces) -> tuple[str, Traces]:
     path = (*part.place, SERVER)
-    known = json_edit.value_at(text, path)
-    if known is None:
+    if not json_edit.has(text, path):
         for depth in range(len(part.place)):
-            text, traces = _container(text, part.place[: depth + 1], {}, traces)
-        return _add(text, part.place, SERVER, part.entry, traces)
+            text, traces = traced.container(text, part.place[: depth + 1], {}, traces)
+        return traced.add(text, part.place, SERVER, part.entry, traces)
+    known = json_edit.value_at(text, path)
     _check_server(known)
     for key, value in _needed(known, part.entry, part.vital).items():
         if known.get(key) != value:
-            text = _put(text, path, key, value)
+            text = traced.put(text, path, key, value)
     return text, traces
 
 
@@ -265,6 +287,9 @@ def _wire_table(part: TomlServer, text: str, traces: Traces) -> tuple[str, Trace
         return text, msgspec.structs.replace(traces, joint=joint)
     _check_server(known)
     needed = _needed(known, part.entry, part.vital)
+    if known.get("required") is True:
+        # Early versions wrote it: the agent would not start without us.
+        needed["required"] = None
     if known != {**known, **needed}:
         text = toml_edit.change_table(text, part.name, needed)
     return text, traces
@@ -285,42 +310,14 @@ def _needed(known: Any, entry: dict[str, Any], vital: tuple[str, ...]) -> dict[s
     return needed
 
 
-def _put(text: str, path: Path, key: str, value: Any) -> str:
-    if json_edit.value_at(text, (*path, key)) is None:
-        return json_edit.insert(text, path, key, value)
-    return json_edit.replace(text, (*path, key), value)
-
-
-def _container(text: str, path: Path, kind: Any, traces: Traces) -> tuple[str, Traces]:
-    """The text with a container at that path, and whether it had to be made."""
-    known = json_edit.value_at(text, path)
-    if isinstance(known, type(kind)):
-        return text, traces
-    if known is not None:
-        raise Refused(
-            f"`{'.'.join(map(str, path))}` is not what this program expects there",
-            hint="mend the file first; nothing was written",
-        )
-    text, traces = _add(text, path[:-1], str(path[-1]), kind, traces)
-    made = tuple(dict.fromkeys((*traces.made, path)))
-    return text, msgspec.structs.replace(traces, made=made)
-
-
-def _add(text: str, path: Path, key: str | None, value: Any, traces: Traces) -> tuple[str, Traces]:
-    inside = json_edit.inside(text, path)
-    if inside is not None and path not in traces.made:
-        traces = msgspec.structs.replace(traces, empty={**traces.empty, _joined(path): inside})
-    return json_edit.insert(text, path, key, value), traces
-
-
 def _delete_handler(text: str, path: Path, traces: Traces) -> str:
     """Take out a handler, the group that held nothing else, and a list that was made for it."""
-    text = json_edit.delete(text, path, _empty(traces, path[:-1]))
+    text = json_edit.delete(text, path, traced.empty(traces, path[:-1]))
     if len(path) > 3 and json_edit.value_at(text, path[:-1]) == []:
-        text = json_edit.delete(text, path[:-2], _empty(traces, path[:-3]))
+        text = json_edit.delete(text, path[:-2], traced.empty(traces, path[:-3]))
     event = path[:2]
     if event in traces.made and json_edit.value_at(text, event) == []:
-        text = json_edit.delete(text, event, _empty(traces, ("hooks",)))
+        text = traced.unmade(text, event, traces)
     return text
 
 
@@ -329,18 +326,10 @@ def _swept(text: str, place: Path, traces: Traces, seed: str) -> str | None:
     for depth in range(len(place), 0, -1):
         path = place[:depth]
         if path in traces.made and json_edit.value_at(text, path) == {}:
-            text = json_edit.delete(text, path, _empty(traces, path[:-1]))
+            text = traced.unmade(text, path, traces)
     if traces.blank is not None and json_edit.value_at(text, ()) == json_edit.value_at(seed, ()):
         return traces.blank
     return text
-
-
-def _empty(traces: Traces, path: Path) -> str | None:
-    return traces.empty.get(_joined(path))
-
-
-def _joined(path: Path) -> str:
-    return "\x1f".join(map(str, path))
 
 
 def _command_of(handler: Handler) -> dict[str, Any]:
@@ -348,18 +337,21 @@ def _command_of(handler: Handler) -> dict[str, Any]:
 
 
 def _is_our_handler(value: Any) -> bool:
-    words = (as_object(value).get(key) for key in ("command", "bash", "powershell"))
-    return any(isinstance(word, str) and LAUNCHER in word for word in words)
+    lines = (as_object(value).get(key) for key in ("command", "bash", "powershell"))
+    return any(map(commands.is_hook_line, lines))
 
 
 def _is_our_server(value: Any) -> bool:
-    entry = as_object(value)
-    words = [entry.get("command"), *as_list(entry.get("command")), *as_list(entry.get("args"))]
-    return any("session_memory" in str(word) or "session-memory" in str(word) for word in words)
+    command, args = as_object(value).get("command"), as_object(value).get("args")
+    return commands.is_server([*(as_list(command) or [command]), *as_list(args)])
 
 
 def _is_our_notify(value: Any) -> bool:
-    return any(LAUNCHER in str(word) for word in as_list(value))
+    return commands.is_hook(as_list(value))
+
+
+def _is_our_file(text: str) -> bool:
+    return FILE_MARK in text.splitlines()[:4]
 
 
 def _check_server(known: Any) -> None:

@@ -37,12 +37,14 @@ const call = (event: string, ctx: any): Promise<string> =>
         detached: true,
         shell: {shell},
       }})
-      child.on("error", () => resolve(""))
-      child.stdout.on("data", (piece: any) => (printed += piece))
-      child.on("close", () => {{
+      const bored = setTimeout(() => child.kill(), PATIENCE_MS)
+      const end = (answer: string) => {{
         clearTimeout(bored)
-        resolve(printed)
-      }})
+        resolve(answer)
+      }}
+      child.on("error", () => end("")) // the launcher is gone
+      child.on("close", (code: any) => end(code === 0 ? printed : ""))
+      child.stdout.on("data", (piece: any) => (printed += piece))
       child.stdin.on("error", () => {{}})
       child.stdin.end(
         JSON.stringify({{
@@ -51,7 +53,6 @@ const call = (event: string, ctx: any): Promise<string> =>
           cwd: ctx.cwd,
         }}),
       )
-      const bored = setTimeout(() => child.kill(), PATIENCE_MS)
     }} catch {{
       resolve("")
     }}

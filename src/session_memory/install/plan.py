@@ -15,9 +15,13 @@ from session_memory.errors import Refused
 from session_memory.install import codex, json_edit, json_text, parts, toml_edit
 from session_memory.install.client import Client, Place
 from session_memory.install.json_text import as_object
-from session_memory.install.ledger import Ledger
+from session_memory.install.ledger import Entry, Ledger
 from session_memory.install.ours import Ours
-from session_memory.install.parts import JsonHooks, JsonServer, Part, TomlNotify, Traces, WholeFile
+from session_memory.install.parts import JsonHooks, JsonServer, Part, TomlNotify, WholeFile
+from session_memory.install.traced import Traces
+
+BACKUP = ".session-memory-backup"
+"""Behind the name of a file: the copy of it as it was before our last change."""
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -44,6 +48,8 @@ class FileChange(msgspec.Struct, frozen=True):
     why: str
     traces: Traces = Traces()
     project: str | None = None
+    created: bool = False
+    """Whether there was no such file before us."""
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -80,11 +86,10 @@ def plan_init(wish: Wish, look: Look, ledger: Ledger) -> Plan:
     notes: list[str] = []
     for client in wish.clients:
         for path, wanted in client.files(wish.place, wish.ours).items():
-            known = ledger.of(path)
-            traces = known.traces if known else Traces()
             try:
-                extra = _trust(client, path, done) if wish.trust_codex else ()
-                done.append(_wired(look(path), (path, client.name), (*wanted, *extra), traces))
+                before = _before_us(ledger.of(path), path, wanted, look)
+                extra = _trust(wish, path, done, look) if client.name == "codex" else ()
+                done.append(_wired(look(path), (path, client.name), (*wanted, *extra), before))
             except Refused as error:
                 problems.append(Problem(path, client.name, error.message, error.hint))
                 continue
@@ -102,9 +107,14 @@ def is_trusted(done: Iterable[FileChange]) -> bool:
     config = next((path for path in texts if path.endswith("config.toml")), None)
     if hooks is None or config is None:
         return False
-    wanted = codex.trust(hooks, texts[hooks]).tables
+    return _trusts(texts[config], hooks, texts[hooks])
+
+
+def _trusts(config: str, hooks: str, text: str) -> bool:
+    """Whether a configuration of Codex approves every hook of ours in a text."""
+    wanted = codex.trust(hooks, text).tables
     return bool(wanted) and all(
-        as_object(toml_edit.get(texts[config], name)).get("trusted_hash") == value["trusted_hash"]
+        as_object(toml_edit.get(config, name)).get("trusted_hash") == value["trusted_hash"]
         for name, value in wanted
     )
 
@@ -114,15 +124,14 @@ def plan_uninstall(wish: Wish, look: Look, ledger: Ledger) -> Plan:
     done: list[FileChange] = []
     problems: list[Problem] = []
     for client, path, wanted in _places(wish, ledger):
-        entry = ledger.of(path)
-        traces = entry.traces if entry else Traces()
         try:
+            before = _before_us(ledger.of(path), path, wanted, look)
             extra = _untrust(client, path, look)
-            change = _unwired(look(path), (path, client.name), (*wanted, *extra), traces)
+            change = _unwired(look(path), (path, client.name), (*wanted, *extra), before.traces)
         except Refused as error:
             problems.append(Problem(path, client.name, error.message, error.hint))
             continue
-        if change.after is not None and entry and entry.created and _is_seed(wanted, change.after):
+        if change.after is not None and before.created and _is_seed(wanted, change.after):
             change = msgspec.structs.replace(change, after=None)
         done.append(change)
     return Plan(*_split(done), tuple(problems))
@@ -190,18 +199,61 @@ def _worst(states: list[State]) -> State | None:
     return next((state for state in order if state in states), None)
 
 
+class _Before(msgspec.Struct, frozen=True):
+    """What a file was before us."""
+
+    traces: Traces = Traces()
+    created: bool = False
+    """Whether it was not there."""
+
+
+def _before_us(entry: Entry | None, path: str, wanted: tuple[Part, ...], look: Look) -> _Before:
+    """What the ledger knows of a file.
+
+    Where it was lost, the copy that the last `init` left beside the file says the same; without one
+    every container that holds nothing but us was made for us.
+    """
+    if entry is not None:
+        return _Before(entry.traces, entry.created)
+    text = _text(look(path))
+    if text is None:
+        return _Before(created=True)
+    if not any(parts.holds(part, text) for part in wanted):
+        return _Before()
+    copy = look(path + BACKUP)
+    original = _text(copy)
+    if any(parts.holds(part, original) for part in wanted):
+        original = None
+    _, traces = _all_in(wanted, original, Traces())
+    if original is None:
+        traces = msgspec.structs.replace(traces, joint=None)
+    if any(isinstance(part, JsonHooks) for part in wanted):
+        traces = parts.with_lists(traces, text, original)
+    return _Before(traces, created=copy.data is None)
+
+
+def _all_in(
+    wanted: tuple[Part, ...], text: str | None, traces: Traces
+) -> tuple[str | None, Traces]:
+    for part in wanted:
+        text, traces = parts.wire(part, text, traces)
+    return text, traces
+
+
 def _wired(
-    seen: Seen, named: tuple[str, str], wanted: tuple[Part, ...], traces: Traces
+    seen: Seen, named: tuple[str, str], wanted: tuple[Part, ...], known: _Before
 ) -> FileChange:
     before = _text(seen)
-    text, known = before, traces
-    for part in wanted:
-        text, known = parts.wire(part, text, known)
-    if before is not None and _users(wanted, before, traces) != _users(wanted, text, known):
+    text, traces = _all_in(wanted, before, known.traces)
+    if before is not None and _users(wanted, before, known.traces) != _users(wanted, text, traces):
         raise Refused("the edit would change more than entries of ours", hint="report this file")
     path, agent = named
     why = "make it, for our entries" if before is None else "add or renew our entries"
-    return FileChange(path, seen.real, agent, seen.data, _data(text), why, traces=known)
+    return FileChange(
+        *(path, seen.real, agent, seen.data, _data(text), why),
+        traces=traces,
+        created=known.created or before is None,
+    )
 
 
 def _users(wanted: tuple[Part, ...], text: str | None, traces: Traces) -> Any:
@@ -246,13 +298,18 @@ def _split(
     )
 
 
-def _trust(client: Client, path: str, done: list[FileChange]) -> tuple[Part, ...]:
-    """The approval of our hooks as they will be, for the configuration of Codex's user."""
-    if client.name != "codex" or not path.endswith("config.toml") or not done:
+def _trust(wish: Wish, path: str, done: list[FileChange], look: Look) -> tuple[Part, ...]:
+    """The approval of our hooks as they will be, for the configuration of Codex's user.
+
+    It is written for one who asks for it, and renewed for one who approved the hooks as they were.
+    """
+    hooks = done[-1] if done else None
+    if hooks is None or hooks.agent != "codex" or not path.endswith("config.toml"):
         return ()
-    hooks = done[-1]
-    text = (hooks.after or b"").decode("utf-8")
-    return (codex.trust(hooks.path, text),)
+    old = (hooks.before or b"").decode("utf-8")
+    if not wish.trust_codex and not _trusts(_text(look(path)) or "", hooks.path, old):
+        return ()
+    return (codex.trust(hooks.path, (hooks.after or b"").decode("utf-8")),)
 
 
 def _untrust(client: Client, path: str, look: Look) -> tuple[Part, ...]:

@@ -60,7 +60,7 @@ def add_table(text: str, name: Name, content: dict[str, Any]) -> tuple[str, str]
 
 
 def change_table(text: str, name: Name, content: dict[str, Any]) -> str:
-    """Other values for some keys of a table; its other keys and comments stay."""
+    """Other values for some keys of a table, None to drop one; its other keys and comments stay."""
     table = next((table for table in tables(text) if table.name == name), None)
     if table is None:
         raise Refused(f"`{'.'.join(name)}` is not a table of its own", hint="remove it by hand")
@@ -70,10 +70,14 @@ def change_table(text: str, name: Name, content: dict[str, Any]) -> str:
     for part in name:
         here = here[part]
     for key, value in content.items():
-        if here.get(key) != value:
+        if value is None:
+            here.remove(key)
+        elif here.get(key) != value:
             here[key] = _inline(value)
     changed = text[: table.start] + document.as_string() + text[table.end :]
-    return _checked(text, changed, name, {**get(text, name), **content})
+    wanted = {**get(text, name), **content}
+    kept = {key: value for key, value in wanted.items() if value is not None}
+    return _checked(text, changed, name, kept)
 
 
 def remove_tables(text: str, name: Name, joint: str | None = None) -> str:
