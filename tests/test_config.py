@@ -302,3 +302,8 @@ def test_sizes_are_a_number_times_a_unit(number: int, unit: str) -> None:
 def test_no_text_breaks_the_size_parser(text: str) -> None:
     size = parse_size(text)
     assert size is None or 0 < size < 2**63
+
+
+@pytest.mark.parametrize("name", ["INJECT", "INTERNAL", "DEBUG"])
+def test_documented_variables_that_are_no_settings_are_known(tmp_path: Path, name: str) -> None:
+    assert load_text(tmp_path, "", {f"SESSION_MEMORY_{name}": "1"}).warnings == ()

@@ -36,7 +36,10 @@ from session_memory.settings import (
 )
 
 ENV_PREFIX = "SESSION_MEMORY_"
-RESERVED_ENV = frozenset({"SESSION_MEMORY_HOME", "SESSION_MEMORY_CONFIG", "SESSION_MEMORY_DEBUG"})
+RESERVED_ENV = frozenset(
+    ENV_PREFIX + name for name in ("HOME", "CONFIG", "DEBUG", "INJECT", "INTERNAL")
+)
+"""Variables that are no settings: documented where the hook and the command line read them."""
 
 HINT = "correct it, or remove it to get the default; nothing was written"
 

@@ -147,3 +147,11 @@ def test_the_store_at_a_glance(store: Store) -> None:
     assert info.text_bytes == 2 + sum(len(draft.body) for draft in TALK.events)
     assert info.database_bytes > 0
     assert info.schema_version >= 1
+
+
+def test_every_word_present_outweighs_one_of_them_often(store: Store) -> None:
+    both = "the gasket and the flange were both replaced"
+    texts = ["gasket gasket gasket", both, "flange number 0", "flange number 1"]
+    turns = tuple(turn(place, text) for place, text in enumerate(texts))
+    capture(store, Said("parts", "/logs/parts", turns, lived(0, len(texts))))
+    assert found(store, "gasket flange")[0] == both

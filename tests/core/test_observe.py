@@ -355,3 +355,20 @@ def test_the_same_events_give_the_same_observations_in_source_order(
     assert [one.event for one in found] == sorted(one.event or 0 for one in found)
     assert len({one.hash for one in found}) == len(found)
     assert all(one.text and 1 <= one.importance <= 5 for one in found)
+
+
+def test_of_too_many_observations_the_least_important_and_then_the_oldest_go() -> None:
+    talk = [
+        event
+        for number in range(MAX_PER_SESSION)
+        for event in (user(f"explain module {number}"), agent(f"Decision: module {number} stays"))
+    ]
+    found = observe(SESSION, in_order(*talk))
+    assert len(found) == MAX_PER_SESSION
+    decisions = [one.text for one in found if one.type == "decision"]
+    assert decisions == [f"module {number} stays" for number in range(MAX_PER_SESSION)]
+    more = [agent(f"Decision: part {number} goes") for number in range(MAX_PER_SESSION, 320)]
+    later = observe(SESSION, in_order(*talk, user("go on"), *more))
+    kept = [one.text for one in later if one.type == "decision"]
+    assert len(kept) == MAX_PER_SESSION
+    assert kept[0] == "module 20 stays" and kept[-1] == "part 319 goes"

@@ -106,3 +106,24 @@ def test_text_of_our_own_is_no_evidence() -> None:
         commands=(ran("session-memory sweep", 1, ok=False),),
     )
     assert signals(own, PLACE) == ()
+
+
+@pytest.mark.parametrize(
+    ("failed", "other", "same"),
+    [
+        ("python tool.py --all", "python3 tool.py --all", True),
+        ("python tool.py --all", "python3 tool.py", True),
+        ("python tool.py", "python3 tool.py --all --fast --deep", True),
+        ("python a b c d", "python3 a b x y", True),
+        ("python a b c d", "python3 a x y z", False),
+        ("python tool.py", "python3 other.py", False),
+        ("python", "python3", False),
+    ],
+)
+def test_a_command_stands_for_another_that_shares_its_arguments(
+    failed: str, other: str, same: bool
+) -> None:
+    runs = (ran(failed, 1, ok=False), ran(other, 3))
+    error = failed_with("python: command not found", "python: command not found", 2)
+    cures = of(signals(digest(commands=runs, errors=(error,)), PLACE), "cure")
+    assert [one.count for one in cures] == [1] * same

@@ -179,7 +179,9 @@ def test_a_dry_run_writes_nothing_and_says_what_is_new(there: Workspace, path: P
 
 
 @pytest.mark.parametrize("verb", ["export", "import"])
-def test_a_running_sweep_is_waited_for(here: Workspace, path: Path, verb: str) -> None:
+def test_nothing_is_exported_or_imported_while_a_sweep_runs(
+    here: Workspace, path: Path, verb: str
+) -> None:
     with exclusive(str(here.store_directory / "sweep.lock"), "a sweep"):
         target = here.root / "second" if verb == "export" else path
         code, _, err = run(here, verb, str(target))

@@ -9,7 +9,8 @@ import pytest
 from session_memory.core.pauses import Pause, begin, end, is_paused
 from session_memory.errors import Refused
 from session_memory.ingest.pausing import read_pauses, write_pauses
-from session_memory.testing.claude_log import START, ClaudeLog, text_block
+from session_memory.store.values import SessionQuery
+from session_memory.testing.claude_log import START, ClaudeLog, call_block, text_block
 from session_memory.testing.workspace import Workspace
 
 
@@ -141,3 +142,18 @@ def test_a_secret_across_two_pieces_of_an_answer_is_found(space: Workspace) -> N
     with space.store() as store:
         assert store.traces(secret[4:20]) == store.traces(secret[20:]) == []
     assert "as you know" in "".join(text or "" for text in texts(space))
+
+
+def test_a_secret_used_as_a_call_id_is_not_stored(space: Workspace) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    log = ClaudeLog(1)
+    log.prompt("look")
+    log.reply(call_block(secret, "Bash", {"command": "ls"}))
+    log.result(secret, "a.py")
+    space.write(log)
+    space.sweep()
+    with space.store() as store:
+        assert store.traces(secret) == []
+        (session,) = store.sessions(SessionQuery())
+        ids = {event.call_id for event in store.events(session.id) if event.call_id}
+    assert len(ids) == 1 and "[REDACTED_SECRET" in ids.pop()
