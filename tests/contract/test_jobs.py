@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from session_memory.core.jobs import LEASE_MS, RETRIES, Job, state_of
+from session_memory.core.jobs import LEASE_MS, PUT_OFF_MS, RETRIES, Job, state_of
 from session_memory.errors import Refused
 from session_memory.store.port import Store
 
@@ -101,3 +101,16 @@ def test_a_hand_on_jobs(store: Store) -> None:
     assert not store.jobs.heartbeat(job, "t", 1), "a retried job is nobody's"
     assert store.jobs.drop(job.id) and not store.jobs.drop(job.id)
     assert store.jobs.all() == []
+
+
+@pytest.mark.rows("EXT-62")
+def test_a_job_that_is_put_off_waits_and_loses_no_try(store: Store) -> None:
+    store.jobs.enqueue("flush", "a", 1, now_ms=0)
+    for hour in range(RETRIES + 2):
+        now = hour * PUT_OFF_MS
+        job = claimed(store, "t", now)
+        assert not store.jobs.put_off(job, "another", "no money", now)
+        assert store.jobs.put_off(job, "t", "no money", now)
+        assert store.jobs.claim(KINDS, "t", now + PUT_OFF_MS - 1) is None
+        assert state_of(only(store), now) == "waiting"
+    assert (only(store).retries_left, only(store).last_error) == (RETRIES, "no money")

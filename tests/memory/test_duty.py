@@ -10,8 +10,9 @@ import msgspec
 import pytest
 from tests.memory.remembering import Bench, answer, no_model, unasked, writes
 
+from session_memory.core.jobs import PUT_OFF_MS, RETRIES
 from session_memory.core.spool import SpoolRecord
-from session_memory.errors import ModelUnavailable, Refused
+from session_memory.errors import BudgetSpent, ModelUnavailable, Refused
 from session_memory.memory.duty import (
     CONSOLIDATE,
     KIND,
@@ -241,6 +242,26 @@ def test_a_failed_consolidation_goes_back_into_the_queue_with_its_reason(bench: 
     bench.space.now += 3_600_000
     assert work(bench, lambda _store: model).jobs_done == 1
     assert "run pytest -q" in bench.page() and pending(bench) == []
+
+
+@pytest.mark.rows("EXT-62")
+def test_a_consolidation_the_budget_puts_off_waits_and_loses_no_try(bench: Bench) -> None:
+    log = bench.work(1)
+    bench.swept()
+    start(bench, log, "session_end")
+    model = ScriptedModel([answer(), *[BudgetSpent("day cap")] * 5, writes()])
+    report = work(bench, lambda _store: model)
+    assert (report.jobs_done, report.jobs_put_off, report.jobs_failed) == (1, 1, 0)
+    for _ in range(4):
+        bench.space.now += PUT_OFF_MS
+        report = work(bench, lambda _store: model)
+        assert (report.jobs_put_off, report.jobs_failed) == (1, 0)
+    with bench.space.store() as store:
+        (job,) = store.jobs.all()
+        assert (job.retries_left, job.last_error) == (RETRIES, "day cap")
+    assert bench.locks() == []
+    bench.space.now += PUT_OFF_MS
+    assert work(bench, lambda _store: model).jobs_done == 1 and "run pytest -q" in bench.page()
 
 
 def test_a_place_that_somebody_else_consolidates_is_tried_again_later(bench: Bench) -> None:

@@ -17,6 +17,7 @@ from session_memory.errors import (
     StoreMissing,
 )
 from session_memory.memory import extract as extracting
+from session_memory.memory import rollout
 from session_memory.memory.extract import CONCURRENCY, extract, pipeline
 from session_memory.memory.layout import memory_root
 from session_memory.memory.loading import Wanted
@@ -75,12 +76,14 @@ def test_when_all_is_fresh_no_model_is_asked_and_nothing_is_made(bench: Bench) -
     assert after == {path for path in before if "memories" in path.parts}
 
 
-@pytest.mark.rows("EXT-09", "EXT-57")
+@pytest.mark.rows("EXT-09", "EXT-57", "EXT-63")
 def test_an_empty_store_resolves_no_model_and_makes_no_folder(bench: Bench) -> None:
     bench.swept()
     with bench.space.store() as store:
         assert extract(store, bench.around(open_model=unasked), Wanted()).candidates == 0
-    assert not (bench.data / "memories").exists() and bench.said() == []
+    assert not (bench.data / "memories").exists()
+    (told,) = bench.said()
+    assert (told["event"], told["count"], told["level"]) == ("candidates", 0, "info")
 
 
 @pytest.mark.rows("EXT-57")
@@ -255,7 +258,28 @@ def break_load(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(extracting, "load_request", broken)
+    monkeypatch.setattr(extracting, "load_conversation", broken)
+
+
+def break_encoding(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_item: object) -> bytes:
+        raise TypeError("no JSON for this")
+
+    monkeypatch.setattr(rollout, "_encode", broken)
+
+
+def break_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr(extracting, "ensure_layout", broken)
+
+
+def break_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise StoreError("disk full")
+
+    monkeypatch.setattr(SqliteMemories, "save", broken)
 
 
 def break_save(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -269,15 +293,20 @@ def break_save(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("fault", "line", "fields"),
     [
-        (break_choose, answer(), {"operation": "choose", "stage": "extract"}),
+        (break_choose, answer(), {"event": "store_failed", "operation": "choose"}),
+        (break_folder, answer(), {"cwd": "/work/shop", "reason": "Read-only file system"}),
         (break_load, answer(), {"rollout_path": "", "reason": "load: Input/output error"}),
+        (break_encoding, answer(), {"rollout_path": "", "reason": "serialise: TypeError in event"}),
         (break_save, answer(), {"rollout_path": "", "reason": "save: No space left on device"}),
+        (break_row, answer(), {"rollout_path": "", "reason": "save: disk full"}),
         (None, ModelUnavailable("busy"), {"rollout_path": "", "reason": "model: busy"}),
+        (None, "no JSON", {"rollout_path": "", "reason": "answer: unable to parse"}),
         (
             None,
             answer(trace=" "),
             {"rollout_path": "", "reason": "answer: the model gave an empty"},
         ),
+        (None, answer(summary=""), {"rollout_path": "", "reason": "answer: the model gave an em"}),
     ],
 )
 def test_every_fault_leaves_one_warning_that_names_what_it_concerns(
@@ -294,6 +323,9 @@ def test_every_fault_leaves_one_warning_that_names_what_it_concerns(
     report = bench.extract(ScriptedModel([line]))
     assert report.written == []
     (told,) = [said for said in bench.said() if said["level"] == "warning"]
+    operation = fields.get("operation") or fields["reason"].partition(":")[0]
+    assert told["stage"] == "extract"
+    assert told["operation"] == ("layout" if "cwd" in fields else operation)
     for name, value in fields.items():
         wanted = str(log.path(bench.space.claude)) if name == "rollout_path" else value
         assert str(told[name]).startswith(wanted)

@@ -9,8 +9,6 @@ from tests.memory.remembering import Bench, answer
 
 from session_memory.errors import ModelFailed
 from session_memory.memory.prompting import (
-    MAX_PROMPT_BYTES,
-    PROMPT_CUT,
     SCHEMA,
     read_prompt,
     render,
@@ -68,24 +66,6 @@ def test_one_message_with_path_and_payload_no_tools_and_a_strict_answer(bench: B
     # A request without a folder has no tools at all, so none can run beside each other either.
     assert request.folder is None
     assert (request.schema, request.purpose) == (SCHEMA, "memory.extract")
-
-
-def test_a_long_conversation_keeps_its_ends_and_the_cut_is_told(bench: Bench) -> None:
-    log = bench.work(1, "the very first words of the session")
-    for number in range(4):
-        log.run(f"cat part{number}", "x" * 400_000)
-    log.say("the very last words of the session")
-    bench.space.write(log)
-    model = ScriptedModel([answer()])
-    bench.swept().extract(model)
-    shown = model.requests[0].user.partition("rendered conversation:\n")[2].rstrip("\n")
-    assert len(shown.encode()) <= MAX_PROMPT_BYTES
-    assert PROMPT_CUT in shown
-    head, _, tail = shown.partition(PROMPT_CUT)
-    assert "the very first words" in head and "the very last words" in tail
-    assert abs(len(tail) - 2 * len(head)) < 10
-    (told,) = bench.said("prompt")
-    assert told["level"] == "warning" and "cut" in str(told["reason"])
 
 
 @pytest.mark.rows("EXT-22")

@@ -8,7 +8,7 @@ import msgspec
 
 from session_memory.model.budget import Caps
 from session_memory.model.metered import Meter, Metered
-from session_memory.model.port import Model, Request
+from session_memory.model.port import Provider, Request
 from session_memory.store.sqlite import SqliteStore
 
 NOW = 1_790_000_000_000
@@ -23,7 +23,8 @@ RICH = Caps(
 ASKED = Request("memory.extract", "system", "user", max_output_tokens=90)
 
 
-def metered(model: Model, store: SqliteStore, **caps: Any) -> Metered:
-    """The model inside a meter whose clock stands still."""
+def metered(model: Provider, store: SqliteStore, **caps: Any) -> Metered:
+    """The model inside a meter whose clock stands still; `window` and `turn_tokens` are its own."""
+    own = {name: caps.pop(name) for name in ("window", "turn_tokens") if name in caps}
     limits = msgspec.structs.replace(RICH, **caps)
-    return Metered(model, Meter(limits, store.spend, lambda: NOW, "run"))
+    return Metered(model, Meter(limits, store.spend, lambda: NOW, "run", **own))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session_memory.errors import ModelFailed
-from session_memory.model.cut import Cut, cut, cut_to_window, prefix, suffix
+from session_memory.model.cut import Cut, cut, prefix, suffix
 from session_memory.model.failures import CallFailed
 from session_memory.model.parse import parse_answer, parse_object
 from session_memory.model.port import Usage
@@ -189,10 +189,3 @@ def test_whatever_is_cut_fits_and_decodes(text: str, limit: int, marker: str) ->
 def test_a_text_at_the_limit_is_left_alone() -> None:
     assert cut("é" * 50, 100, MARKER) == Cut("é" * 50, truncated=False)
     assert cut("é" * 50, 99, MARKER).truncated
-
-
-def test_the_window_of_the_model_cuts_where_it_is_smaller_than_the_limit() -> None:
-    done = cut_to_window("x" * 1_000, 900, "|", tokens=100)
-
-    assert len(done.text) == 300
-    assert len(cut_to_window("x" * 1_000, 200, "|", tokens=100).text) == 200

@@ -18,7 +18,7 @@ from session_memory.errors import ModelUnavailable
 from session_memory.model.cli_agent import open_agent
 from session_memory.model.failures import CallFailed
 from session_memory.model.marks import environment, fenced
-from session_memory.model.port import Model, Request, Usage
+from session_memory.model.port import Provider, Request, Usage
 from session_memory.store.port import ObservationQuery
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
@@ -71,7 +71,7 @@ class Stage:
         self.home = root / "home"
         (self.home / ".codex").mkdir(parents=True)
 
-    def agent(self, command: str, body: str, **environ: str) -> Model:
+    def agent(self, command: str, body: str, **environ: str) -> Provider:
         """The provider on top of a stand-in that ends with `body`."""
         path = self.bin / command
         script = STAND_IN.format(python=sys.executable, record=str(self.record), body=body)
@@ -80,10 +80,10 @@ class Stage:
         config = settings.Model(provider=f"{command}_cli")
         return open_agent(config, {"PATH": str(self.bin), "HOME": str(self.home), **environ})
 
-    def claude(self, body: str = f"print({json.dumps(RESULT)!r})", **environ: str) -> Model:
+    def claude(self, body: str = f"print({json.dumps(RESULT)!r})", **environ: str) -> Provider:
         return self.agent("claude", body, **environ)
 
-    def codex(self, events: list[Any] | None = None, **environ: str) -> Model:
+    def codex(self, events: list[Any] | None = None, **environ: str) -> Provider:
         lines = "\n".join(json.dumps(event) for event in (EVENTS if events is None else events))
         return self.agent("codex", f"print({lines!r})", **environ)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def test_a_dollar_cap_holds_before_the_call(store: SqliteStore) -> None:
     dear = msgspec.structs.replace(ASKED, max_output_tokens=100_000)  # half a dollar
 
     with pytest.raises(BudgetSpent, match=r"may cost \$0.5"):
-        metered(model, store, run_usd=0.4).ask(dear)
+        metered(model, store, run_usd=0.4, window=10**6).ask(dear)
     assert model.requests == []
 
 
@@ -257,3 +258,53 @@ def test_an_agent_is_estimated_with_its_own_instructions_on_every_turn() -> None
 
     assert estimate_of(plain, "m").tokens == 12
     assert estimate_of(plain, "m", turn_tokens=100).tokens == (2 + 100 + 10) * 3
+
+
+@pytest.mark.rows("EXT-62")
+def test_a_call_that_others_under_way_keep_out_waits_for_them(store: SqliteStore) -> None:
+    # Room for one estimate of 94 tokens at a time, and each call really costs one.
+    inside: list[int] = [0, 0]
+    lock = threading.Lock()
+
+    def cheap(_request: Request) -> Answer:
+        with lock:
+            inside[0] += 1
+            inside[1] = max(inside)
+        with lock:
+            inside[0] -= 1
+        return Answer("yes", "m", Usage(1, 0))
+
+    model = metered(ScriptedModel([cheap] * 20), store, run_tokens=94 + 19)
+    with ThreadPoolExecutor(8) as pool:
+        said = list(pool.map(lambda _: model.ask(ASKED).text, range(20)))
+    assert said == ["yes"] * 20 and inside == [0, 1]
+
+
+@pytest.mark.rows("EXT-62")
+def test_what_does_not_fit_when_all_are_settled_is_put_off(store: SqliteStore) -> None:
+    dear = Answer("yes", "m", Usage(4, 90))
+    model = metered(ScriptedModel([dear, dear]), store, run_tokens=200)
+
+    def ask(_number: int) -> str:
+        try:
+            return model.ask(ASKED).text
+        except BudgetSpent:
+            return "put off"
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(ask, range(4))) == ["put off", "put off", "yes", "yes"]
+
+
+def test_a_failed_call_lets_the_next_one_in(store: SqliteStore) -> None:
+    begun = threading.Event()
+
+    def fail(_request: Request) -> str:
+        begun.wait(60)
+        raise CallFailed("busy", "rate_limited")
+
+    model = metered(ScriptedModel([fail, "yes"]), store, run_tokens=94)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = (pool.submit(model.ask, ASKED) for _ in range(2))
+        begun.set()
+        errors = [one.exception() for one in (first, second)]
+    assert sorted(type(error).__name__ for error in errors) == ["CallFailed", "NoneType"]

@@ -16,7 +16,7 @@ from session_memory.errors import ModelUnavailable
 from session_memory.model.anthropic import open_anthropic
 from session_memory.model.failures import CallFailed
 from session_memory.model.openai import OpenAiModel, open_openai
-from session_memory.model.port import Model, Request, Usage
+from session_memory.model.port import Provider, Request, Usage
 from session_memory.model.retry import Patience, ask
 from session_memory.model.sdk import errors_of
 from session_memory.store.sqlite import SqliteStore
@@ -31,20 +31,20 @@ SCHEMA: dict[str, Any] = {
 }
 PLAIN = Request("test", "be terse", "what is it?", max_output_tokens=77, timeout_s=20)
 SHAPED = msgspec.structs.replace(PLAIN, schema=SCHEMA, schema_name="shape")
-Opened = Callable[[str], Model]
+Opened = Callable[[str], Provider]
 
 
-def by_messages(url: str) -> Model:
+def by_messages(url: str) -> Provider:
     config = settings.Model(provider="anthropic", base_url=url, name="claude-haiku-4-5")
     return open_anthropic(config, {"ANTHROPIC_API_KEY": KEY})
 
 
-def by_responses(url: str) -> Model:
+def by_responses(url: str) -> Provider:
     client = openai.OpenAI(api_key=KEY, base_url=f"{url}/v1", max_retries=0)
     return OpenAiModel(client, "gpt-5-mini", errors_of(openai, "OpenAIError"), chat=False)
 
 
-def by_chat(url: str) -> Model:
+def by_chat(url: str) -> Provider:
     config = settings.Model(provider="openai", base_url=f"{url}/v1", name="llama")
     return open_openai(config, {"OPENAI_API_KEY": KEY})
 

@@ -47,15 +47,21 @@ def tell_report(app: App, report: Report) -> None:
         return
     for path in report.written:
         click.echo(safe(path))
-    for one in report.dropped:
-        if not one.final:
-            app.warn(f"{one.session}: {one.reason}")
-    worthless = sum(one.final for one in report.dropped)
-    failed = len(report.dropped) - worthless
+    for one in report.shortened:
+        shown = f"the model was shown {one.shown_bytes} of {one.of_bytes} bytes"
+        app.warn(f"{one.session} is long: {shown}, from its beginning and its end")
+    put_off = [one for one in report.dropped if one.deferred]
+    failed = [one for one in report.dropped if not one.final and not one.deferred]
+    for one in failed:
+        app.warn(f"{one.session}: {one.reason}")
+    if put_off:
+        app.warn(f"{len(put_off)} sessions stay due: {put_off[0].reason}")
+    worthless = len(report.dropped) - len(failed) - len(put_off)
     how = f"with {report.model}" if report.model else "without a model"
     click.echo(
         f"{report.candidates} sessions read {how}: {len(report.written)} traces in"
-        f" {len(report.touched)} projects, {worthless} worth none, {failed} failed"
+        f" {len(report.touched)} projects, {worthless} worth none, {len(failed)} failed,"
+        f" {len(put_off)} put off"
     )
 
 

@@ -9,6 +9,8 @@ import msgspec
 RETRIES = 3
 RETRY_DELAYS_MS = (60_000, 600_000, 3_600_000)
 """How long to wait after the first, second and third failure."""
+PUT_OFF_MS = 3_600_000
+"""How long a job waits that the budget does not allow now; it costs no try."""
 LEASE_MS = 600_000
 """How long a worker may be silent before its job is anybody's."""
 

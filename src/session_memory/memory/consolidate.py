@@ -15,13 +15,13 @@ from typing import Literal
 import msgspec
 
 from session_memory.clock import Clock
-from session_memory.errors import Refused, SessionMemoryError
+from session_memory.errors import BudgetSpent, Refused, SessionMemoryError
 from session_memory.memory import lock
 from session_memory.memory.extract import CONCURRENCY, Around
 from session_memory.memory.layout import TRACES, ensure_layout, memory_root, normalised
 from session_memory.memory.loading import redact_with
 from session_memory.memory.made import Files, final
-from session_memory.memory.making import make
+from session_memory.memory.making import MAX_FILES_BYTES, input_limit, make
 from session_memory.memory.merge_memory import merge
 from session_memory.memory.staging import (
     clear_leftovers,
@@ -41,7 +41,7 @@ from session_memory.store.memories import Claim, Trace
 from session_memory.store.port import Store
 
 MAX_TRACES_PER_CWD = 10
-Status = Literal["done", "unchanged", "locked", "failed", "lost"]
+Status = Literal["done", "unchanged", "locked", "deferred", "failed", "lost"]
 
 
 class Stage(msgspec.Struct, frozen=True):
@@ -155,10 +155,13 @@ class Running:
         """Let what was prepared be made; the model is resolved once, and only if it is needed."""
         if not self._begun:
             return
+        model, limit = None, MAX_FILES_BYTES
         try:
-            model = None
-            if any(one.traces for one in self._begun):
+            folders = [one.staging for one in self._begun if one.traces]
+            if folders:
                 model = self._stage.around.open_model(self._store)
+            if model is not None:
+                limit = input_limit(model, folders)
         except SessionMemoryError as error:
             for one in tuple(self._begun):
                 one.step = "spawn"
@@ -166,10 +169,10 @@ class Running:
             return
         for one in self._begun:
             self._at(one, "run")
-            one.made = self._pool.submit(self._make, one, model)
+            one.made = self._pool.submit(self._make, one, model, limit)
             self._log.note("consolidation_started", cwd=one.claim.root, agent=one.agent)
 
-    def _make(self, one: _Begun, model: Model | None) -> Files:
+    def _make(self, one: _Begun, model: Model | None, limit: int) -> Files:
         """On a thread of its own: files of the staging folder only, never the store."""
         if not one.traces:
             return {}
@@ -178,7 +181,7 @@ class Running:
             def warn(text: str) -> None:
                 self._log.warn("prompt", cwd=one.claim.root, reason=text)
 
-            return make(model, one.staging, warn)
+            return make(model, one.staging, warn, limit)
         files = {
             thread: f"{TRACES}/{path.name}"
             for path in sorted((one.staging / TRACES).glob("*.md"))
@@ -245,6 +248,11 @@ class Running:
             self._failed(one, error)
 
     def _failed(self, one: _Begun, error: OSError | SessionMemoryError) -> None:
+        if isinstance(error, BudgetSpent):  # nothing was asked: it waits for a run that may
+            root, reason = one.claim.root, error.message
+            self._log.note("consolidation_deferred", cwd=root, reason=reason)
+            self._finished(one, "deferred", reason)
+            return
         self._log.warn(
             "consolidation_failed",
             cwd=one.claim.root,

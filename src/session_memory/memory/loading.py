@@ -10,17 +10,10 @@ from session_memory.clock import iso
 from session_memory.core.schema import Project, Session
 from session_memory.errors import NotFound
 from session_memory.memory.layout import normalised, root_of
-from session_memory.memory.prompting import (
-    MAX_PROMPT_BYTES,
-    PROMPT_CUT,
-    Warn,
-    stage_one,
-)
-from session_memory.memory.rollout import kept_items, lines_of, serialise
+from session_memory.memory.prompting import MAX_PROMPT_BYTES
+from session_memory.memory.rollout import array_of, kept_items, lines_of
 from session_memory.memory.select import SCAN_LIMIT, candidates, scanned
 from session_memory.memory.story import Source
-from session_memory.model.cut import cut
-from session_memory.model.port import Request
 from session_memory.redact import Redactor, render
 from session_memory.store.port import ObservationQuery, SessionQuery, Store
 
@@ -104,14 +97,21 @@ def load_source(store: Store, candidate: Candidate) -> Source:
     )
 
 
-def load_request(store: Store, candidate: Candidate, redactor: Redactor, warn: Warn) -> Request:
-    """The question to a model: the whole conversation, redacted before it is cut."""
+class Conversation(msgspec.Struct, frozen=True):
+    """What was said in a session, redacted and not cut yet."""
+
+    text: str
+    """Without its middle, where the whole is longer than any prompt may be."""
+    size: int
+    """Bytes of the whole."""
+
+
+def load_conversation(store: Store, candidate: Candidate, redactor: Redactor) -> Conversation:
+    """The conversation of a session, redacted before anything of it is cut."""
     items = kept_items(lines_of(store.events(candidate.session.id, texts=True)))
-    redacted = redactor.redact_json(serialise(items, MAX_PROMPT_BYTES)).decode("utf-8", "replace")
-    shown = cut(render(redacted), MAX_PROMPT_BYTES, PROMPT_CUT)
-    if shown.truncated:
-        warn(f"the conversation was cut to {MAX_PROMPT_BYTES} bytes")
-    return stage_one(candidate.path, shown.text, warn)
+    whole = array_of(items, MAX_PROMPT_BYTES)
+    text = render(redactor.redact_json(whole.data).decode("utf-8", "replace"))
+    return Conversation(text, whole.size)
 
 
 def where(session: Session, root: str) -> str:

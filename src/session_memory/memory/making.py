@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory.core.safe_text import fence
 from session_memory.errors import ModelFailed
-from session_memory.memory.layout import SUMMARY
+from session_memory.memory.layout import SUMMARY, TRACES
 from session_memory.memory.made import Files, check_phase_one, phase_one, read_made
 from session_memory.memory.prompting import Engine, Warn, read_prompt, render, substitute
 from session_memory.model.cut import cut
@@ -47,10 +47,30 @@ class _File(msgspec.Struct, frozen=True):
     content: str
 
 
-def make(model: Model, staging: Path, warn: Warn) -> Files:
-    """What a model made of the traces in a staging folder."""
+def input_limit(model: Model, folders: Sequence[Path]) -> int:
+    """How many bytes of traces a model may be shown for each of these staging folders.
+
+    An agent that works in the folder reads what it likes, so that only its turns are bounded.
+    """
+    if model.works_in_folders or not folders:
+        return MAX_FILES_BYTES
+    bare = words_request(folders[0], {}, _unheard)
+    return min(MAX_FILES_BYTES, model.input_limit(bare, [_size(one) for one in folders]))
+
+
+def _unheard(_text: str) -> None:
+    """A warning about a prompt that nobody is sent."""
+
+
+def _size(staging: Path) -> int:
+    paths = [staging / SUMMARY, *(staging / TRACES).glob("*.md")]
+    return min(MAX_FILES_BYTES, sum(path.stat().st_size for path in paths if path.is_file()))
+
+
+def make(model: Model, staging: Path, warn: Warn, limit: int = MAX_FILES_BYTES) -> Files:
+    """What a model made of the traces in a staging folder; `limit` as `input_limit` gives it."""
     if not model.works_in_folders:
-        return _by_words(model, staging, warn)
+        return _by_words(model, staging, warn, limit)
     before = phase_one(staging)
     model.ask(agent_request(staging, warn))
     check_phase_one(before, phase_one(staging))
@@ -71,8 +91,8 @@ def agent_request(staging: Path, warn: Warn, engine: Engine = substitute) -> Req
     )
 
 
-def _by_words(model: Model, staging: Path, warn: Warn) -> Files:
-    answer = model.ask(words_request(staging, phase_one(staging), warn))
+def _by_words(model: Model, staging: Path, warn: Warn, limit: int) -> Files:
+    answer = model.ask(words_request(staging, phase_one(staging), warn, limit=limit))
     found = parse_answer(answer.text, SCHEMA)
     try:
         files = msgspec.convert(found["files"], list[_File])
@@ -82,15 +102,20 @@ def _by_words(model: Model, staging: Path, warn: Warn) -> Files:
 
 
 def words_request(
-    staging: Path, files: Mapping[str, str], warn: Warn, engine: Engine = substitute
+    staging: Path,
+    files: Mapping[str, str],
+    warn: Warn,
+    engine: Engine = substitute,
+    limit: int = MAX_FILES_BYTES,
 ) -> Request:
     """The request to a model that only answers: the summary first, then the traces."""
     order = sorted(files, key=lambda name: (name != SUMMARY, name))
     mark = secrets.token_hex(8)  # nothing in a trace can end its fence
     shown = "\n\n".join(fence(files[name], mark, name) for name in order)
-    bounded = cut(shown, MAX_FILES_BYTES, FILES_CUT)
+    bounded = cut(shown, limit, FILES_CUT)
     if bounded.truncated:
-        warn(f"the traces were cut to {MAX_FILES_BYTES} bytes")
+        size, whole = (len(text.encode("utf-8", "surrogatepass")) for text in (bounded.text, shown))
+        warn(f"the traces were cut to {size} of {whole} bytes; {whole - size} were left out")
     root = {"memory_root": str(staging)}
     return Request(
         purpose=LABEL,

@@ -7,6 +7,7 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
+from session_memory.model.cut import Cut, cut
 from session_memory.model.port import Request
 
 PURPOSE = "memory.extract"
@@ -44,6 +45,11 @@ def render(
 def read_prompt(name: str) -> str:
     """A text of prompts/."""
     return (files("session_memory.memory") / "prompts" / name).read_text(encoding="utf-8")
+
+
+def shown_of(conversation: str, limit: int) -> Cut:
+    """A conversation as far as a prompt may hold it: `limit` is what model and budget allow."""
+    return cut(conversation, min(MAX_PROMPT_BYTES, limit), PROMPT_CUT)
 
 
 def stage_one(path: str, conversation: str, warn: Warn, timeout_s: float = 120.0) -> Request:

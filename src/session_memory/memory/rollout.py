@@ -10,6 +10,7 @@ import msgspec
 
 from session_memory.core.own_text import without_own_text
 from session_memory.core.schema import SessionEvent
+from session_memory.errors import SessionMemoryError
 
 ItemKind = Literal[
     "message",
@@ -34,6 +35,12 @@ _SPOKEN = frozenset(("command", "queued_prompt"))
 
 _BOUNDARY_CHARS = 60
 """A shorter text only says that the context was compacted, not what it was about."""
+
+
+class UnserialisableError(SessionMemoryError):
+    """A session holds something that cannot be written as JSON."""
+
+    code = "unserialisable"
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -154,8 +161,20 @@ def select_items(lines: Iterable[Line], wanted: Filter = EVERYTHING) -> list[Bod
     return list(kept_items(lines, wanted))
 
 
+class Array(msgspec.Struct, frozen=True):
+    """Items as one JSON array, as far as they are held, and the bytes that all of them have."""
+
+    data: bytes
+    size: int
+
+
 def serialise(items: Iterable[Body], enough: int | None = None) -> bytes:
-    """One JSON array.
+    """One JSON array; see `array_of`."""
+    return array_of(items, enough).data
+
+
+def array_of(items: Iterable[Body], enough: int | None = None) -> Array:
+    """One JSON array; raises UnserialisableError where an item is none that JSON can hold.
 
     Of a conversation longer than twice `enough` bytes only so much is held, from its beginning and
     from its end: the rest is cut out later anyway, and a log may be larger than memory.
@@ -163,8 +182,14 @@ def serialise(items: Iterable[Body], enough: int | None = None) -> bytes:
     head: list[bytes] = []
     tail: deque[bytes] = deque()
     in_head = in_tail = 0
+    size = 1
     for item in items:
-        data = _encode(item)
+        try:
+            data = _encode(item)
+        except (ValueError, TypeError, OverflowError, msgspec.MsgspecError) as error:
+            kind, event = type(error).__name__, item.get("event")
+            raise UnserialisableError(f"{kind} in event {event}") from None
+        size += len(data) + 1
         if enough is None or in_head <= enough:
             head.append(data)
             in_head += len(data)
@@ -173,4 +198,4 @@ def serialise(items: Iterable[Body], enough: int | None = None) -> bytes:
         in_tail += len(data)
         while in_tail - len(tail[0]) > enough:
             in_tail -= len(tail.popleft())
-    return b"[" + b",".join((*head, *tail)) + b"]"
+    return Array(b"[" + b",".join((*head, *tail)) + b"]", max(2, size))

@@ -99,4 +99,9 @@ def left(caps: Caps, spent: Spent) -> Left:
 
 def tokens_of(text: str) -> int:
     """How many tokens a text may have: a third of its bytes, rounded up."""
-    return -(-len(text.encode("utf-8", "surrogatepass")) // BYTES_PER_TOKEN)
+    return tokens_in(len(text.encode("utf-8", "surrogatepass")))
+
+
+def tokens_in(size: int) -> int:
+    """The same for a number of bytes."""
+    return -(-size // BYTES_PER_TOKEN)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import msgspec
 
-from session_memory.model.budget import BYTES_PER_TOKEN
-
 HEAD_SHARE = 3
 """One third from the beginning, the rest from the end: what came last matters most."""
 
@@ -28,11 +26,6 @@ def cut(text: str, limit: int, marker: str) -> Cut:
     if len(kept) > limit:  # a limit below the marker itself
         kept = prefix(kept, limit)
     return Cut(kept.decode("utf-8", "surrogatepass"), truncated=True)
-
-
-def cut_to_window(text: str, limit: int, marker: str, tokens: int) -> Cut:
-    """As `cut`, and within `tokens` too: what the model's window leaves for this text."""
-    return cut(text, min(limit, max(0, tokens) * BYTES_PER_TOKEN), marker)
 
 
 def prefix(data: bytes, limit: int) -> bytes:

@@ -3,11 +3,15 @@
 The room is reserved in the ledger, in one transaction with the check, before the call; afterwards
 the true figures take its place. A process that dies in between leaves its estimate standing, so
 that a cap is kept whatever happens.
+
+Estimates are far above what most calls cost. A call that does not fit only because of what others
+under way have reserved therefore waits until they are settled, and is put off only then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -18,9 +22,23 @@ from session_memory.core import pricing
 from session_memory.core import schema as core
 from session_memory.core.spend import Call, Settled, Spent
 from session_memory.errors import BudgetSpent, ModelUnavailable
-from session_memory.model.budget import Caps, Deferred, Estimate, decide, tokens_of
+from session_memory.model.budget import (
+    Allowed,
+    Caps,
+    Deferred,
+    Estimate,
+    decide,
+    tokens_in,
+    tokens_of,
+)
 from session_memory.model.failures import CallFailed
-from session_memory.model.port import Answer, Model, Request, Usage
+from session_memory.model.port import Answer, Provider, Request, Usage
+from session_memory.model.room import answer_tokens, input_limit, largest, window_bytes
+
+LEAST_INPUT = 1_000
+"""Bytes; of less than that no model can make anything."""
+LEAST_TURNS = 4
+"""An agent that works in a folder looks around, reads, writes and says that it is done."""
 
 
 class Ledger(Protocol):
@@ -34,6 +52,10 @@ class Ledger(Protocol):
         """Put what a call really cost in place of what it might have."""
         ...
 
+    def spent(self, run: str, day: str) -> Spent:
+        """What a run and a day have cost so far."""
+        ...
+
 
 class Meter(msgspec.Struct, frozen=True):
     """What a call is held against: the caps, the ledger, the clock, the run it belongs to."""
@@ -44,15 +66,19 @@ class Meter(msgspec.Struct, frozen=True):
     run: str
     turn_tokens: int = 0
     """What an agent adds to each turn by itself: its own instructions and tools."""
+    window: int = 128_000
+    """Tokens the model can see at once, its answer included."""
 
 
 class Metered:
     """A provider that cannot spend more than its caps, nor unseen. Safe to share by threads."""
 
-    def __init__(self, provider: Model, meter: Meter) -> None:
+    def __init__(self, provider: Provider, meter: Meter) -> None:
         self._provider = provider
         self._meter = meter
         self._began = meter.clock()
+        self._settled = threading.Condition()
+        self._under_way = 0
 
     @property
     def provider(self) -> str:
@@ -76,13 +102,20 @@ class Metered:
                 f"{self.provider} cannot work in a folder",
                 hint="set model.provider to claude_cli, codex_cli or agent_sdk",
             )
-        at = self._meter.clock()
-        call = self._call(request, at)
-        reservation = self._meter.ledger.reserve(call, lambda spent: self._permit(call, spent))
-        seconds_left = max(1.0, (self._meter.caps.run_ms - (at - self._began)) / 1000)
-        bounded = msgspec.structs.replace(request, timeout_s=min(request.timeout_s, seconds_left))
+        bounded = self._bounded(request)
+        call, reservation = self._reserve(bounded)
         try:
-            answer = _usable(self._provider.ask(bounded), bounded)
+            return self._ask(bounded, call, reservation)
+        finally:
+            with self._settled:
+                self._under_way -= 1
+                self._settled.notify_all()
+
+    def _ask(self, request: Request, call: Call, reservation: int) -> Answer:
+        left = max(1.0, (self._meter.caps.run_ms - (call.at - self._began)) / 1000)
+        timely = msgspec.structs.replace(request, timeout_s=min(request.timeout_s, left))
+        try:
+            answer = _usable(self._provider.ask(timely), timely)
         except ModelUnavailable as error:
             self._meter.ledger.settle(reservation, _failed(call, error))
             raise
@@ -91,6 +124,62 @@ class Metered:
             usage = Usage(call.input_tokens, tokens_of(answer.text))
         self._meter.ledger.settle(reservation, _settled(call, answer.model, usage))
         return answer
+
+    def input_limit(self, bare: Request, sizes: Sequence[int]) -> int:
+        """See model.port.Model."""
+        bounded, meter, now = self._bounded(bare), self._meter, self._meter.clock()
+
+        def cost(size: int) -> Estimate:
+            return estimate_of(bounded, self.name, meter.turn_tokens, size)
+
+        whole = cost(0)
+        turns = _turns(bounded, meter.turn_tokens)
+        most = window_bytes(meter.window, whole.input_tokens // turns + whole.output_tokens)
+        if most < LEAST_INPUT:
+            raise ModelUnavailable(
+                f"a window of {meter.window} tokens has no room for {bare.purpose}",
+                hint="set model.context_tokens to the window of your model, or take a larger one",
+            )
+        spent = meter.ledger.spent(meter.run, local_day(now))
+        limit = input_limit(meter.caps, self._timed(spent, now), cost, sizes, most)
+        if limit < LEAST_INPUT:
+            raise BudgetSpent(f"{bare.purpose} is put off: the caps leave no room for it")
+        return limit
+
+    def _bounded(self, request: Request) -> Request:
+        """The request as the window and the caps of a fresh run allow it."""
+        window, meter = self._meter.window, self._meter
+        tokens = answer_tokens(request.max_output_tokens, window)
+        request = msgspec.structs.replace(request, max_output_tokens=tokens)
+        if request.folder is None:
+            return request
+
+        def fits(turns: int) -> bool:
+            shorter = msgspec.structs.replace(request, max_turns=turns)
+            cost = estimate_of(shorter, self.name, meter.turn_tokens)
+            return isinstance(decide(meter.caps, Spent(), cost), Allowed)
+
+        turns = max(largest(request.max_turns, fits), min(LEAST_TURNS, request.max_turns))
+        return msgspec.structs.replace(request, max_turns=turns)
+
+    def _reserve(self, request: Request) -> tuple[Call, int]:
+        """Note the call as soon as it fits; BudgetSpent when there is nothing to wait for."""
+        meter = self._meter
+        with self._settled:
+            while True:
+                call = self._call(request, meter.clock())
+                try:
+                    noted = meter.ledger.reserve(
+                        call, lambda spent, it=call: self._permit(it, spent)
+                    )
+                except BudgetSpent:
+                    left = meter.caps.run_ms - (call.at - self._began)
+                    if not self._under_way or left <= 0:
+                        raise
+                    self._settled.wait(left / 1000)
+                    continue
+                self._under_way += 1
+                return call, noted
 
     def _call(self, request: Request, at: int) -> Call:
         estimate = estimate_of(request, self.name, self._meter.turn_tokens)
@@ -107,22 +196,30 @@ class Metered:
         )
 
     def _permit(self, call: Call, spent: Spent) -> None:
-        timed = msgspec.structs.replace(spent, run_ms=max(0, call.at - self._began))
         estimate = Estimate(call.input_tokens, call.output_tokens, call.usd)
-        verdict = decide(self._meter.caps, timed, estimate)
+        verdict = decide(self._meter.caps, self._timed(spent, call.at), estimate)
         if isinstance(verdict, Deferred):
             raise BudgetSpent(f"{call.purpose} is put off: {verdict.reason}")
 
+    def _timed(self, spent: Spent, at: int) -> Spent:
+        return msgspec.structs.replace(spent, run_ms=max(0, at - self._began))
 
-def estimate_of(request: Request, model: str, turn_tokens: int = 0) -> Estimate:
-    """The most a request is expected to cost; an agent reads everything again on each turn."""
-    asked = tokens_of(request.system) + tokens_of(request.user)
+
+def estimate_of(request: Request, model: str, turn_tokens: int = 0, more: int = 0) -> Estimate:
+    """The most a request is expected to cost; an agent reads everything again on each turn.
+
+    `more` are bytes of input that the request does not hold yet.
+    """
+    asked = tokens_of(request.system) + tokens_of(request.user) + tokens_in(more)
     if request.schema is not None:
         asked += tokens_of(msgspec.json.encode(request.schema).decode())
-    turns = max(1, request.max_turns) if turn_tokens else 1
-    tokens_in = (asked + turn_tokens) * turns
-    tokens_out = request.max_output_tokens * turns
-    return Estimate(tokens_in, tokens_out, _dollars(model, Usage(tokens_in, tokens_out)))
+    turns = _turns(request, turn_tokens)
+    read, written = (asked + turn_tokens) * turns, request.max_output_tokens * turns
+    return Estimate(read, written, _dollars(model, Usage(read, written)))
+
+
+def _turns(request: Request, turn_tokens: int) -> int:
+    return max(1, request.max_turns) if turn_tokens else 1
 
 
 def local_day(at_ms: int) -> str:
@@ -142,9 +239,9 @@ def _usable(answer: Answer, request: Request) -> Answer:
 
 
 def _settled(call: Call, model: str, usage: Usage, error: str | None = None) -> Settled:
-    tokens_in = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     name = model or call.model
-    return Settled(name, tokens_in, usage.output_tokens, _dollars(name, usage), error)
+    return Settled(name, read, usage.output_tokens, _dollars(name, usage), error)
 
 
 def _failed(call: Call, error: ModelUnavailable) -> Settled:

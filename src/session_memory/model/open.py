@@ -8,7 +8,7 @@ from session_memory import settings
 from session_memory.clock import Clock
 from session_memory.model.budget import Caps
 from session_memory.model.metered import Ledger, Meter, Metered
-from session_memory.model.port import Model
+from session_memory.model.port import Model, Provider
 
 AGENT_TURN_TOKENS = 12_000
 """What an agent adds to each turn by its own instructions and tools: Codex sends 29 KB of them."""
@@ -27,7 +27,8 @@ def open_model(
     if provider is None:
         return None
     turn_tokens = AGENT_TURN_TOKENS if settings.provider in AGENTS else 0
-    return Metered(provider, Meter(caps_of(settings), ledger, clock, run, turn_tokens))
+    window = settings.context_tokens
+    return Metered(provider, Meter(caps_of(settings), ledger, clock, run, turn_tokens, window))
 
 
 def caps_of(settings: settings.Model) -> Caps:
@@ -42,7 +43,7 @@ def caps_of(settings: settings.Model) -> Caps:
     )
 
 
-def _provider(settings: settings.Model, environ: Mapping[str, str]) -> Model | None:
+def _provider(settings: settings.Model, environ: Mapping[str, str]) -> Provider | None:
     """The bare provider; each is loaded only when it is the one."""
     match settings.provider:
         case "anthropic":

@@ -6,6 +6,7 @@ one place, so that no provider can spend unseen.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -48,8 +49,8 @@ class Answer(msgspec.Struct, frozen=True):
     stop: Stop = "end"
 
 
-class Model(Protocol):
-    """A way to ask a model. Raises ModelUnavailable, ModelFailed or BudgetSpent, nothing else."""
+class Provider(Protocol):
+    """A way to ask a model. Raises ModelUnavailable or ModelFailed, nothing else."""
 
     @property
     def provider(self) -> str:
@@ -68,4 +69,16 @@ class Model(Protocol):
 
     def ask(self, request: Request) -> Answer:
         """One answer; an empty one, a refusal or a cut stream is an error, never an Answer."""
+        ...
+
+
+class Model(Provider, Protocol):
+    """A provider with a budget: `ask` also raises BudgetSpent, before anything is sent."""
+
+    def input_limit(self, bare: Request, sizes: Sequence[int]) -> int:
+        """How many bytes of input each of several calls may have.
+
+        `bare` is such a request without its input; `sizes` are the bytes of the inputs as they are.
+        Raises ModelUnavailable where the model's window has no room for any.
+        """
         ...

@@ -13,7 +13,7 @@ import msgspec
 
 from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable
 from session_memory.model.failures import CallFailed
-from session_memory.model.port import Answer, Model, Request
+from session_memory.model.port import Answer, Provider, Request
 
 Sleep = Callable[[float], None]
 LONGEST_WAIT_S = 60.0
@@ -35,7 +35,7 @@ class Patience(msgspec.Struct, frozen=True):
     """Told of every failed attempt, the last one included, with its number from 1."""
 
 
-def ask(model: Model, request: Request, patience: Patience | None = None) -> Answer:
+def ask(model: Provider, request: Request, patience: Patience | None = None) -> Answer:
     """One answer, after a few attempts where that can help; each is a call of its own."""
     patience = patience or Patience()
     attempt = 0

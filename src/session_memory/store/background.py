@@ -37,6 +37,10 @@ class Jobs(Protocol):
         """Give a job back with the reason; it is tried again later, a few times."""
         ...
 
+    def put_off(self, job: Job, token: str, reason: str, now_ms: int) -> bool:
+        """Give a job back that may not be done now; it is tried again later and loses no try."""
+        ...
+
     def all(self) -> list[Job]:
         """Every job, oldest first."""
         ...

@@ -3,14 +3,17 @@
         with ModelServer([Play("overloaded"), Play("deltas", text="hi")]) as server:
             client = anthropic.Anthropic(base_url=server.url, api_key="k")
 
-Each request plays the next part; the last one repeats. Requests are kept in `server.requests`.
+Each request plays the next part; the last one repeats. Requests are kept in `server.requests`, and
+`server.most_under_way` is how many were there at the same time. With `together`, the first so many
+are answered only once all of them have come.
 """
 
 from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Literal
@@ -63,9 +66,11 @@ class Received(msgspec.Struct, frozen=True):
 class ModelServer:
     """The server, running while the block is entered."""
 
-    def __init__(self, plays: Sequence[Play]) -> None:
+    def __init__(self, plays: Sequence[Play], together: int = 0) -> None:
         self._plays = list(plays)
         self._lock = threading.Lock()
+        self._meeting = threading.Barrier(together) if together else None
+        self._under_way = self.most_under_way = 0
         self.requests: list[Received] = []
         self.gate = threading.Event()
         """A slow answer waits for it; leaving the block sets it, so that nothing hangs."""
@@ -83,6 +88,21 @@ class ModelServer:
         with self._lock:
             self.requests.append(received)
             return self._plays[min(len(self.requests), len(self._plays)) - 1]
+
+    @contextmanager
+    def attending(self) -> Generator[None]:
+        """One request from its arrival to the end of its answer."""
+        with self._lock:
+            self._under_way += 1
+            self.most_under_way = max(self.most_under_way, self._under_way)
+            meets = self._meeting is not None and len(self.requests) < self._meeting.parties
+        try:
+            if meets and self._meeting is not None:
+                self._meeting.wait(60)  # breaks, and fails the requests, where they do not come
+            yield
+        finally:
+            with self._lock:
+                self._under_way -= 1
 
     def __enter__(self) -> ModelServer:
         self._thread.start()
@@ -107,6 +127,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing on standard error."""
 
     def do_POST(self) -> None:
+        with self.stage.attending():
+            self._answer()
+
+    def _answer(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
         path = self.path.partition("?")[0]
         play = self.stage.next_play(Received(path, dict(self.headers), body))

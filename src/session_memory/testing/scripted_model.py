@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from session_memory.model.port import Answer, Request, Usage
 
@@ -26,12 +26,14 @@ class ScriptedModel:
         provider: str = "scripted",
         name: str = "scripted-model",
         works_in_folders: bool = True,
+        limit: int = 10**9,
     ) -> None:
         self._lines = list(answers)
         self._lock = threading.Lock()
         self._provider = provider
         self._name = name
         self._works_in_folders = works_in_folders
+        self._limit = limit
         self.requests: list[Request] = []
 
     @property
@@ -48,6 +50,10 @@ class ScriptedModel:
     def works_in_folders(self) -> bool:
         """See model.port.Model."""
         return self._works_in_folders
+
+    def input_limit(self, bare: Request, sizes: Sequence[int]) -> int:
+        """See model.port.Model; the same for all."""
+        return self._limit
 
     def ask(self, request: Request) -> Answer:
         """The next line of the script."""

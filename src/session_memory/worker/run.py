@@ -16,7 +16,7 @@ import msgspec
 
 from session_memory.core.jobs import Job
 from session_memory.core.spool import ImportRequest, SpoolPlan, SpoolRecord, plan_imports
-from session_memory.errors import SessionMemoryError, StoreLocked
+from session_memory.errors import BudgetSpent, SessionMemoryError, StoreLocked
 from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import Surroundings, sweep
 from session_memory.store.lock import exclusive
@@ -63,6 +63,7 @@ class WorkerReport(msgspec.Struct):
     new_turns: int = 0
     jobs_done: int = 0
     jobs_failed: int = 0
+    jobs_put_off: int = 0
     sweeps: int = 0
     pages: int = 0
 
@@ -227,6 +228,11 @@ class Worker:
         try:
             self._handlers[job.kind](store, job, self._token)
             report.jobs_done += 1
+        except BudgetSpent as error:
+            now = self._around.clock()
+            store.jobs.put_off(job, self._token, error.message, now)
+            report.jobs_put_off += 1
+            self._log.write(now, "job_put_off", kind=job.kind, key=job.key, reason=error.code)
         except SessionMemoryError as error:
             now = self._around.clock()
             store.jobs.fail(job, self._token, error.message, now)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import msgspec
 
-from session_memory.core.jobs import LEASE_MS, RETRIES, Job, retry_delay
+from session_memory.core.jobs import LEASE_MS, PUT_OFF_MS, RETRIES, Job, retry_delay
 from session_memory.errors import Refused
 from session_memory.store.sqlite.connection import Database, rows, transaction
 
@@ -96,6 +96,16 @@ class SqliteJobs:
                 "UPDATE job SET owner = NULL, lease_until = NULL, retries_left = retries_left - 1,"
                 " retry_at = ?, last_error = ? WHERE id = ? AND owner = ? RETURNING id",
                 (now_ms + retry_delay(job.retries_left), error[:500], job.id, token),
+            ).fetchall()
+        return bool(gave)
+
+    def put_off(self, job: Job, token: str, reason: str, now_ms: int) -> bool:
+        """Give a job back that may not be done now; it loses no try."""
+        with transaction(self._db):
+            gave = self._db.execute(
+                "UPDATE job SET owner = NULL, lease_until = NULL, retry_at = ?, last_error = ?"
+                " WHERE id = ? AND owner = ? RETURNING id",
+                (now_ms + PUT_OFF_MS, reason[:500], job.id, token),
             ).fetchall()
         return bool(gave)
 
