@@ -1,19 +1,21 @@
 """What must not be captured: the user's exclusions, and what a repository asks for in its own file.
 
 A repository is hostile until shown otherwise, so its file can only take away. When it cannot be
-understood, nothing of that repository is captured: the owner may have meant exactly that.
+understood, nothing of that repository is captured: the owner may have meant exactly that. When it
+cannot be read (no permission, a failing disk), its sessions wait until it can.
 """
 
 from __future__ import annotations
 
+import errno
 import fnmatch
 import os
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from session_memory.plain_files import UnfitFile, read_plain
 from session_memory.setting_kinds import ALLOWED, InvalidValueError, Kind, Value, check
 
 PROJECT_FILE = ".session-memory.toml"
@@ -32,6 +34,8 @@ class ProjectRules(msgspec.Struct, frozen=True):
     domain: str | None = None
     file: str | None = None
     warnings: tuple[str, ...] = ()
+    unreadable: str | None = None
+    """Why a file of the repository cannot be read now: its sessions wait until it can."""
 
 
 def is_excluded(path: str, patterns: Iterable[str]) -> bool:
@@ -50,8 +54,12 @@ def is_excluded(path: str, patterns: Iterable[str]) -> bool:
 
 def read_project_rules(root: str) -> ProjectRules:
     """The rules of the repository at `root`, from both its files; never raises."""
-    rules = _read_toml_rules(root)
-    ignored = _read_ignore_file(root)
+    try:
+        rules = _read_toml_rules(root)
+        ignored = _read_ignore_file(root)
+    except OSError as error:
+        told = f"cannot read {error.filename or root}: {error.strerror or error}"
+        return ProjectRules(enabled=False, file=error.filename, unreadable=told)
     if ignored is None:
         return rules
     patterns = tuple(_below(root, line) for line in ignored if line not in ("*", "/", "**"))
@@ -67,27 +75,32 @@ def read_project_rules(root: str) -> ProjectRules:
 def _read_ignore_file(root: str) -> list[str] | None:
     """The patterns of `.sessionmemoryignore`, or None where there is none.
 
-    An empty file, or one that cannot be read, asks for everything to be left out.
+    An empty file, or one that cannot be understood, asks for everything to be left out.
     """
     try:
-        lines = _read_regular(str(Path(root) / IGNORE_FILE)).splitlines()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except (OSError, ValueError):
+        text = _read_own_file(root, IGNORE_FILE)
+    except (UnfitFile, ValueError):
         return []
+    if text is None:
+        return None
+    lines = text.splitlines()
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
 def _read_toml_rules(root: str) -> ProjectRules:
     file = str(Path(root) / PROJECT_FILE)
     try:
-        text = _read_regular(file)
+        text = _read_own_file(root, PROJECT_FILE)
+        if text is None:
+            return ProjectRules()
         import tomllib  # 4 ms that a repository without such a file does not cost
 
         table = tomllib.loads(text)
-    except (FileNotFoundError, NotADirectoryError):
-        return ProjectRules()
-    except (OSError, ValueError, RecursionError) as error:  # TOML and UTF-8 errors are ValueErrors
+    except (
+        UnfitFile,
+        ValueError,
+        RecursionError,
+    ) as error:  # TOML and UTF-8 errors are ValueErrors
         problem = f"{file}: cannot be understood, so nothing here is captured: {error}"
         return ProjectRules(enabled=False, file=file, warnings=(problem,))
     return _rules(root, file, table)
@@ -135,14 +148,19 @@ def _below(root: str, item: str) -> str:
     return str(Path(root).joinpath(*parts))
 
 
-def _read_regular(file: str) -> str:
-    """A small regular file; a link, pipe or device in its place is not followed or waited for."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    descriptor = os.open(file, flags)
-    with open(descriptor, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise ValueError("not a regular file")
-        data = stream.read(PROJECT_FILE_MAX + 1)
-    if len(data) > PROJECT_FILE_MAX:
-        raise ValueError(f"larger than {PROJECT_FILE_MAX} bytes")
-    return data.decode("utf-8")
+def _read_own_file(root: str, name: str) -> str | None:
+    """A small file of a repository, not through a link; None where there is none.
+
+    Raises OSError where it may be there and cannot be read, UnfitFile or ValueError where it cannot
+    be understood.
+    """
+    try:
+        file = str(Path(root) / name)
+        return read_plain(file, PROJECT_FILE_MAX, follow=False).decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        # The log may tell of another machine, with names that are too long to exist on this one.
+        if error.errno == errno.ENAMETOOLONG and not os.path.isdir(root):
+            return None
+        raise

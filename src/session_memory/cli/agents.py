@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 import msgspec
 
@@ -15,6 +13,7 @@ from session_memory.cli.stores import surroundings
 from session_memory.cli.wiring import wirings
 from session_memory.core.schema import Session
 from session_memory.ingest.discover import Places, discover, places
+from session_memory.ingest.last_sweep import read_last_sweep
 from session_memory.store.port import SessionQuery
 
 _HEADERS = (
@@ -138,10 +137,10 @@ def _add_captured(agent: Agent, sessions: list[Session]) -> None:
 
 def _unread(app: App) -> dict[str, int]:
     """ "flavour version: type" to records, of the last sweep; it is told, never relied upon."""
+    last = read_last_sweep(app.paths.last_sweep)
     try:
-        last = msgspec.json.decode(app.paths.last_sweep.read_bytes(), type=dict[str, Any])
-        return msgspec.convert(last.get("report", {}).get("unknown", {}), dict[str, int])
-    except (OSError, AttributeError, msgspec.MsgspecError):
+        return msgspec.convert(last.report.get("unknown", {}) if last else {}, dict[str, int])
+    except msgspec.ValidationError:
         return {}
 
 

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 import click
-import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.doctor_wiring import fix_all, wiring_checks
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
 from session_memory.cli.stores import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
+from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.unfinished import is_marked
 from session_memory.install.check import Check
 from session_memory.store.damage import kept_files, known_damage
@@ -150,22 +150,39 @@ def _unfinished(directory: str) -> Check:
 
 
 def _last_sweep(app: App) -> Iterator[Check]:
-    try:
-        last = msgspec.json.decode(app.paths.last_sweep.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError):
+    last = read_last_sweep(app.paths.last_sweep)
+    if last is None or not last.finished_at:
         yield Check("last sweep", "warn", "never", "session-memory sweep")
-        return
-    now, at = app.clock(), int(last.get("finished_at", 0))
-    old = now - at > STALE_DAYS * DAY_MS
-    yield Check(
-        "last sweep", "warn" if old else "pass", human_time(at, now), "session-memory sweep"
-    )
-    report: dict[str, Any] = last.get("report", {})
-    failed: list[dict[str, str]] = report.get("failed", [])
-    if failed:
-        told = f"{len(failed)} not read, such as {failed[0]['path']}: {failed[0]['reason']}"
-        yield Check("log files", "warn", told, "see the path's permissions")
-    unknown: dict[str, int] = report.get("unknown", {})
+    else:
+        old = app.clock() - last.finished_at > STALE_DAYS * DAY_MS
+        told = human_time(last.finished_at, app.clock())
+        yield Check("last sweep", "warn" if old else "pass", told, "session-memory sweep")
+    if last is not None:
+        yield from _failures(last)
+
+
+def _failures(last: LastSweep) -> Iterator[Check]:
+    """What went wrong in the last sweep, kind by kind; each is tried again by the next one."""
+    if last.error:
+        told = f"the last sweep stopped: {last.error}"
+        yield Check("sweep", "fail", told, "session-memory sweep")
+    failed: list[dict[str, Any]] = last.report.get("failed", [])
+    for deferred, name in ((False, "log files"), (True, "put off")):
+        found = [one for one in failed if bool(one.get("deferred")) is deferred]
+        if found:
+            first = f"{found[0].get('path')}: {found[0].get('reason')}"
+            cure = (
+                "make the named file readable for you, or delete it; then session-memory sweep"
+                if deferred
+                else "see the path's permissions; then session-memory sweep"
+            )
+            yield Check(name, "warn", f"{len(found)} not read, such as {first}", cure)
+    steps: list[dict[str, Any]] = last.report.get("failed_steps", [])
+    if steps:
+        first = f"{steps[0].get('step')} of {steps[0].get('what')}: {steps[0].get('reason')}"
+        cure = "session-memory sweep; if it fails again, session-memory fsck and report it"
+        yield Check("steps", "warn", f"{len(steps)} failed, such as {first}", cure)
+    unknown: dict[str, int] = last.report.get("unknown", {})
     if unknown:
         name = max(unknown, key=lambda key: unknown[key])
         told = f"{sum(unknown.values())} records of unknown type, such as {name}"

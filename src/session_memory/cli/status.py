@@ -17,6 +17,7 @@ from session_memory.cli.wiring import clients, place, wirings
 from session_memory.clock import iso
 from session_memory.core.jobs import Job, state_of
 from session_memory.core.retention import StoreUsage
+from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.install.plan import Wiring
 from session_memory.settings import Retention
 from session_memory.store.damage import known_damage
@@ -24,6 +25,7 @@ from session_memory.store.values import Evicted, StoreInfo
 from session_memory.worker.spool_files import SpoolFiles
 
 _LIMITS = {"age": "age", "soft": "the soft cap", "hard": "the hard cap"}
+ERRORS_SHOWN = 3
 
 
 class Queue(msgspec.Struct, frozen=True):
@@ -48,10 +50,12 @@ class Status(msgspec.Struct, frozen=True):
     queue: Queue
     spend: str | None
     """None while no model is turned on."""
-    last_sweep: dict[str, Any] | None
+    last_sweep: LastSweep | None
     last_error: str | None
     damage: str | None
     """What is wrong with the database; None while nothing is known to be."""
+    errors: tuple[str, ...]
+    """All that is known to have gone wrong and will be tried again; `last_error` is the first."""
 
 
 @click.command(name="status")
@@ -74,10 +78,11 @@ def command(app: App) -> None:
 
 
 def _look(app: App) -> Status:
-    now, last = app.clock(), _last_sweep(app)
+    now, last = app.clock(), read_last_sweep(app.paths.last_sweep)
     with reading(app) as store:
         info, usage, jobs = store.info(), store.raw_usage(), store.jobs.all()
         spend = status_line(app.config.model, store.spend, now)
+    errors = (*_job_errors(jobs), *_sweep_errors(last))
     states = Counter(state_of(job, now) for job in jobs)
     return Status(
         store=info,
@@ -92,7 +97,8 @@ def _look(app: App) -> Status:
         ),
         spend=spend,
         last_sweep=last,
-        last_error=_last_error(jobs, last),
+        last_error=errors[0] if errors else None,
+        errors=errors,
         damage=damage.told if (damage := known_damage(str(app.paths.data))) else None,
     )
 
@@ -102,15 +108,24 @@ def _agents(app: App) -> tuple[Wiring, ...]:
     return tuple(wired[client.name] for client in clients(place(app), ()) if client.name in wired)
 
 
-def _last_error(jobs: list[Job], last: dict[str, Any] | None) -> str | None:
-    """Of the job that failed last; else of a file that the last sweep could not read."""
+def _job_errors(jobs: list[Job]) -> Iterator[str]:
+    """Of the jobs that failed, the latest first."""
     failed = [job for job in jobs if job.last_error and job.success != job.input]
-    if failed:
-        job = max(failed, key=lambda job: (job.heartbeat_at or job.enqueued_at, job.id))
-        return f"{job.kind}: {job.last_error}"
-    report: dict[str, Any] = (last or {}).get("report", {})
-    unread: list[dict[str, Any]] = report.get("failed", [])
-    return f"sweep: {unread[0].get('path')}: {unread[0].get('reason')}" if unread else None
+    failed.sort(key=lambda job: (job.heartbeat_at or job.enqueued_at, job.id), reverse=True)
+    return (f"{job.kind}: {job.last_error}" for job in failed)
+
+
+def _sweep_errors(last: LastSweep | None) -> Iterator[str]:
+    """What stopped a sweep, then what the last one could not do."""
+    if last is None:
+        return
+    if last.error:
+        yield f"sweep stopped: {last.error} ({iso(last.error_at)})"
+    for failure in last.report.get("failed", []):
+        put_off = "put off: " if failure.get("deferred") else ""
+        yield f"sweep: {put_off}{failure.get('path')}: {failure.get('reason')}"
+    for failure in last.report.get("failed_steps", []):
+        yield f"sweep: {failure.get('step')}: {failure.get('what')}: {failure.get('reason')}"
 
 
 def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
@@ -138,7 +153,12 @@ def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
         yield "history", f"{info.superseded_events} events of logs rewritten since"
     if found.spend is not None:
         yield "spend", found.spend
-    yield "last error", one_line(found.last_error) if found.last_error else "none"
+    for number, error in enumerate(found.errors[:ERRORS_SHOWN]):
+        yield "" if number else "last error", one_line(error)
+    if len(found.errors) > ERRORS_SHOWN:
+        yield "", f"and {len(found.errors) - ERRORS_SHOWN} more: `session-memory status --json`"
+    if not found.errors:
+        yield "last error", "none"
 
 
 def _gone(evicted: tuple[Evicted, ...]) -> str:
@@ -168,24 +188,18 @@ def _waiting(queue: Queue) -> str:
     return ", ".join(parts) or "empty"
 
 
-def _last_sweep(app: App) -> dict[str, Any] | None:
-    """The last report, or None: it is told, never relied upon."""
-    try:
-        return msgspec.json.decode(app.paths.last_sweep.read_bytes(), type=dict[str, Any])
-    except (OSError, msgspec.DecodeError):
-        return None
-
-
-def _told(last: dict[str, Any] | None, now: int) -> str:
-    if last is None:
+def _told(last: LastSweep | None, now: int) -> str:
+    if last is None or not last.finished_at:
         return "never"
-    report: dict[str, Any] = last.get("report", {})
+    report: dict[str, Any] = last.report
     failed: list[Any] = report.get("failed", [])
+    steps: list[Any] = report.get("failed_steps", [])
     problems = f", {len(failed)} files not read" if failed else ""
+    problems += f", {len(steps)} steps failed" if steps else ""
     unknown: dict[str, int] = report.get("unknown", {})
     if unknown:
         problems += f", {sum(unknown.values())} records of unknown type"
     return (
-        f"{human_time(last.get('finished_at'), now)}: {report.get('ingested', 0)} files ingested,"
+        f"{human_time(last.finished_at, now)}: {report.get('ingested', 0)} files ingested,"
         f" {report.get('skipped_unchanged', 0)} unchanged{problems}"
     )

@@ -10,9 +10,9 @@ from session_memory.cli.output import byte_progress, emit_json, human_bytes, one
 from session_memory.cli.retention import done_lines
 from session_memory.cli.stores import surroundings
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
+from session_memory.ingest.last_sweep import note_error, note_report
 from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import sweep
-from session_memory.paths import private_dir, write_private
 
 SHOWN = 10
 
@@ -29,9 +29,10 @@ def command(app: App, dry_run: bool) -> int:
       session-memory sweep              capture what is new since the last one
       session-memory sweep --dry-run    what would be read, without writing
 
-    Exit code 3 means: done, but a file could not be read, raw text was lost to the hard cap, or the
-    database is damaged. Then it is kept under another name, untouched, and what is new is captured
-    into a fresh one until `session-memory repair` joins both.
+    Exit code 3 means: done, but a file could not be read, a step failed for a session, raw text was
+    lost to the hard cap, or the database is damaged. The next sweep tries again what failed. A
+    damaged database is kept under another name, untouched, and what is new is captured into a fresh
+    one until `session-memory repair` joins both.
     """
     around = surroundings(app)
     with byte_progress(shown=app.shows_progress) as bar:
@@ -41,14 +42,17 @@ def command(app: App, dry_run: bool) -> int:
             report = sweep(around, dry_run=dry_run)
         except StoreLocked as error:
             return _already_running(app, error)
+        except Exception as error:
+            if not dry_run:
+                note_error(app.paths.last_sweep, app.clock(), error)
+            raise
     if not dry_run:
-        private_dir(app.paths.state)
-        finished = {"finished_at": app.clock(), "report": report}
-        write_private(app.paths.last_sweep, msgspec.json.encode(finished))
+        note_report(app.paths.last_sweep, app.clock(), report)
     if digested:
         from session_memory.worker.mining import mine_after  # 20 ms that an idle sweep saves
 
-        mine_after(around, digested, report)
+        if not mine_after(around, digested, report):
+            note_report(app.paths.last_sweep, app.clock(), report)
     if app.json:
         emit_json(report)
     else:
@@ -56,7 +60,10 @@ def command(app: App, dry_run: bool) -> int:
     for text in report.warnings:
         app.warn(one_line(text))
     for failure in report.failed:
-        app.warn(f"not read: {one_line(failure.path)}: {one_line(failure.reason)}")
+        did = "put off" if failure.deferred else "not read"
+        app.warn(f"{did}: {one_line(failure.path)}: {one_line(failure.reason)}")
+    for failure in report.failed_steps:
+        app.warn(f"{failure.step} failed: {one_line(failure.what)}: {one_line(failure.reason)}")
     return EXIT_WARNINGS if report.needs_attention else EXIT_OK
 
 
@@ -73,6 +80,7 @@ def lines(report: SweepReport) -> list[str]:
     told = [
         f"discover   discovered {report.discovered}, ingested {report.ingested},"
         f" skipped_unchanged {report.skipped_unchanged}, failed {len(report.failed)}"
+        + (f" ({put_off} put off)" if (put_off := sum(f.deferred for f in report.failed)) else "")
         + (f", vanished since {report.vanished}" if report.vanished else ""),
         (
             f"normalize  {report.records} records, {human_bytes(report.bytes_read)}"

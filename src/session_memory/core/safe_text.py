@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 
+from session_memory.core.file_names import spell_byte
+
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 HIDING = "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"
 """Characters that reorder or hide text."""
-_UNSAFE = re.compile(f"[{_CONTROL}{HIDING}\ud800-\udfff]")
+_UNSAFE = re.compile(f"[{_CONTROL}{HIDING}\ud800-\udfff\U0010ff80-\U0010ffff]")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,4096}(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
@@ -44,4 +46,5 @@ def fence(text: str, marker: str, what: str = "memory") -> str:
 
 
 def _spell(match: re.Match[str]) -> str:
-    return match.group().encode("unicode_escape", "backslashreplace").decode("ascii")
+    spelled = match.group().encode("unicode_escape", "backslashreplace").decode("ascii")
+    return spell_byte(match.group()) or spelled

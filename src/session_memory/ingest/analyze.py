@@ -18,11 +18,18 @@ def analyze(store: Store, writer: Writer, skip: set[int]) -> list[int]:
     """Digest what is captured but not analyzed, and name it; `skip` are still being read."""
     waiting = [session_id for session_id in store.unanalyzed() if session_id not in skip]
     for session_id in waiting:
-        _analyze_one(store, writer, session_id)
+        analyze_one(store, writer, session_id)
     return waiting
 
 
-def _analyze_one(store: Store, writer: Writer, session_id: int) -> None:
+def analyze_one(store: Store, writer: Writer, session_id: int) -> bool:
+    """Digest one session; what is written of it when this fails is taken back."""
+    with writer.attempt():
+        _analyze(store, writer, session_id)
+    return True
+
+
+def _analyze(store: Store, writer: Writer, session_id: int) -> None:
     session = store.session(session_id)
     evicted = store.evicted_digest(session_id)
     observer = Observer(session)

@@ -1,23 +1,32 @@
-"""The middle of a sweep: changed files into the store, every changed session distilled."""
+"""The middle of a sweep: changed files into the store, every changed session distilled.
+
+Files are read many to a transaction. Whatever goes wrong with one of them, its transaction is taken
+back and its files are read again one by one, so that only the one to blame is left out.
+"""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from functools import partial
+from typing import Any
+
+import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.core.identity import Options
 from session_memory.core.pricing import load_table, price
-from session_memory.ingest.analyze import analyze
-from session_memory.ingest.identify import ProjectFinder
+from session_memory.ingest.analyze import analyze_one
+from session_memory.ingest.identify import ProjectFinder, RulesUnreadableError
 from session_memory.ingest.normalize import Drafter
 from session_memory.ingest.pausing import read_pauses
-from session_memory.ingest.read_source import SourceReader
+from session_memory.ingest.read_source import SourceReader, UnreadError
 from session_memory.ingest.redaction import make_redactor
-from session_memory.ingest.report import Failure, SweepReport
+from session_memory.ingest.report import SweepReport
+from session_memory.ingest.steps import Steps
 from session_memory.ingest.sweep import Changed, Surroundings
-from session_memory.store.port import Store
+from session_memory.redact import Redactor
+from session_memory.store.port import Store, Writer
 
 
 def capture(
@@ -37,30 +46,22 @@ def capture(
         # In our own folders only our own agents work, on memory that is being written.
         (*around.config.sources.exclude_paths, *_both_names(around.store_directory)),
     )
-    total = sum(max(file.size, 0) for group in changed for file in group.files)
     with store.writing() as writer:
-
-        def commit(open_sessions: set[int]) -> None:
-            """Make what was read visible, then distil every session that is complete."""
-            reader.settle()
-            writer.commit()
-            done = analyze(store, writer, open_sessions)
-            report.analyzed += len(done)
-            around.digested(done)
-
-        writer.reprice(partial(price, table=prices), prices.version)
         reader = SourceReader(store, writer, drafter, finder, report)
         reader.pauses = read_pauses(around.store_directory)
         reader.limits(around.config.ingest.line_cap_bytes, around.config.ingest.commit_bytes)
-        reader.on_full = commit
-        for group in changed:
-            for file in group.files:
-                around.progress(report.bytes_read, total, file.path)
-                _read_one(reader, group.adapter, file, report)
-        commit(set())
+        steps = Steps(store, report, around.clock, redactor.redact_text)
+        steps.attempt(
+            "prices",
+            f"table {prices.version}",
+            partial(writer.reprice, partial(price, table=prices), prices.version),
+        )
+        run = _Run(around, store, writer, reader, finder, redactor, steps)
+        reader.on_full = run.commit_midway
+        run.place(store.unplaced())
+        run.read_all(changed)
     # Names come from the logs, and the report is kept.
     report.unknown = Counter({redactor.redact_text(k): n for k, n in report.unknown.items()})
-    report.redactions.update(redactor.take_counts())
     report.warnings.extend(finder.warnings())
 
 
@@ -69,14 +70,118 @@ def _both_names(directory: str) -> set[str]:
     return {os.path.abspath(directory), os.path.realpath(directory)}
 
 
-def _read_one(
-    reader: SourceReader, adapter: Adapter, file: SourceFile, report: SweepReport
-) -> None:
-    """Read one file; a file that cannot be read is reported and the sweep goes on."""
-    try:
-        reader.read(adapter, file)
-        report.ingested += 1
-    except OSError as error:
-        report.failed.append(Failure(file.path, error.strerror or str(error)))
-    except reader.ADAPTER_FAULTS as error:
-        report.failed.append(Failure(file.path, f"{type(error).__name__}: {error}"))
+class _Run(msgspec.Struct):
+    """The way of one writer through the changed files."""
+
+    around: Surroundings
+    store: Store
+    writer: Writer
+    reader: SourceReader
+    finder: ProjectFinder
+    redactor: Redactor
+    steps: Steps
+    batch: list[tuple[Adapter, SourceFile]] = []
+    """Files read since the last commit."""
+    before: dict[str, Any] = {}
+    """The report's figures at the last commit."""
+    undistilled: set[int] = set()
+    """Sessions whose digest failed in this sweep."""
+
+    @property
+    def report(self) -> SweepReport:
+        return self.steps.report
+
+    def read_all(self, changed: list[Changed]) -> None:
+        """Read every file, and go on behind one that fails."""
+        self._begin()
+        total = sum(max(file.size, 0) for group in changed for file in group.files)
+        for group in changed:
+            for file in group.files:
+                self.around.progress(self.report.bytes_read, total, file.path)
+                self.batch.append((group.adapter, file))
+                try:
+                    self._read(group.adapter, file)
+                except Exception as error:  # noqa: BLE001 - one file must not stop the others
+                    self.steps.check(error)
+                    self._one_by_one()
+        try:
+            self._commit(set())
+        except Exception as error:  # noqa: BLE001
+            self.steps.check(error)
+            self._one_by_one()
+
+    def commit_midway(self, open_sessions: set[int]) -> None:
+        """Make what was read visible in the middle of a file whose sessions go on."""
+        current = self.batch[-1]
+        self._commit(open_sessions)
+        self.batch.append(current)
+
+    def place(self, sessions: list[int]) -> None:
+        """Give each session its project; one that fails keeps none until the next sweep."""
+        for session_id in sessions:
+            assign = partial(self.finder.assign, self.writer, session_id)
+            self.steps.attempt("project", session_id, assign)
+
+    def _read(self, adapter: Adapter, file: SourceFile) -> None:
+        try:
+            self.reader.read(adapter, file)
+        except UnreadError as error:
+            self.steps.check(error.cause)
+            self._note_unread(file, error.cause)
+        else:
+            self.report.ingested += 1
+
+    def _note_unread(self, file: SourceFile, error: Exception) -> None:
+        self.steps.unread(file.path, error, deferred=isinstance(error, RulesUnreadableError))
+
+    def _commit(self, open_sessions: set[int]) -> None:
+        """Make what was read visible, then distil every session that is complete."""
+        self.place(sorted(self.reader.settle()))
+        self.writer.commit()
+        self.report.redactions.update(self.redactor.take_counts())
+        self._begin()
+        self._distil_waiting(open_sessions)
+
+    def _distil_waiting(self, open_sessions: set[int]) -> None:
+        left = open_sessions | self.undistilled
+        done = [one for one in self.store.unanalyzed() if one not in left and self._distil(one)]
+        self.report.analyzed += len(done)
+        self.around.digested(done)
+
+    def _distil(self, session_id: int) -> bool:
+        analyze = partial(analyze_one, self.store, self.writer, session_id)
+        if self.steps.attempt("digest", session_id, analyze):
+            return True
+        self.undistilled.add(session_id)
+        # Not tried again in this sweep, so it stays noted whatever else is taken back.
+        self.before["failed_steps"] = list(self.report.failed_steps)
+        return False
+
+    def _begin(self) -> None:
+        self.batch = []
+        self.before = self.report.snapshot()
+        self.reader.begin_transaction()
+
+    def _one_by_one(self) -> None:
+        """Take back what is not committed and read its files again, each in its own commits."""
+        batch = self.batch
+        self._take_back()
+        self.reader.commits_blocks = True
+        for adapter, file in batch:
+            self.batch.append((adapter, file))
+            try:
+                self._read(adapter, file)
+                self._commit(set())
+            except Exception as error:  # noqa: BLE001 - this is the one
+                self.steps.check(error)
+                self._take_back()
+                self._note_unread(file, error)
+                self.before = self.report.snapshot()
+        self.reader.commits_blocks = False
+        self._distil_waiting(set())  # again where a digest was taken back with the one that failed
+
+    def _take_back(self) -> None:
+        self.writer.start_over()
+        self.redactor.take_counts()
+        self.report.return_to(self.before)
+        self._begin()

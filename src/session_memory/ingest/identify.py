@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import functools
 
+from session_memory.core.file_names import text_to_name
 from session_memory.core.identity import Options, Resolution, Tree, domain_for, resolve
 from session_memory.core.mentions import mentioned_paths
 from session_memory.core.own_text import is_own_call
 from session_memory.narrowing import ProjectRules, is_excluded, read_project_rules
 from session_memory.store.port import Writer
+
+
+class RulesUnreadableError(Exception):
+    """Whether a repository wants to be captured cannot be told now: its file cannot be read."""
 
 
 class RememberingTree:
@@ -51,7 +56,7 @@ class ProjectFinder:
             return ProjectRules()
         rules = self._rules.get(root)
         if rules is None:
-            rules = read_project_rules(root)
+            rules = read_project_rules(text_to_name(root))
             self._rules[root] = rules
         return rules
 
@@ -65,10 +70,14 @@ class ProjectFinder:
         if is_own_call(cwd):
             return True
         rules = self.rules(cwd)
-        return not rules.enabled or is_excluded(cwd, (*self._exclude, *rules.exclude))
+        if rules.unreadable is not None:
+            raise RulesUnreadableError(rules.unreadable)
+        place = text_to_name(cwd)
+        return not rules.enabled or is_excluded(place, (*self._exclude, *rules.exclude))
 
-    def assign(self, writer: Writer, session_id: int, cwd: str | None, mentions: str) -> None:
+    def assign(self, writer: Writer, session_id: int) -> None:
         """Give a session its project."""
+        cwd, mentions = writer.whereabouts(session_id)
         found = self.resolution(cwd, mentions)
         domain = self.rules(cwd).domain or domain_for(found, self._options)
         writer.assign_project(session_id, cwd or "", found, domain)

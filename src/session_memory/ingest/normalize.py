@@ -11,6 +11,7 @@ import msgspec
 
 from session_memory.adapters.common import RawEvent, SessionPart
 from session_memory.core.facts import Fact
+from session_memory.core.file_names import name_to_text
 from session_memory.core.fingerprint import event_fingerprint, usage_fingerprint
 from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
 from session_memory.core.pricing import PriceTable, price
@@ -141,7 +142,7 @@ class Drafter:
     def facts(self, part: SessionPart) -> list[Fact]:
         """A part's facts, titles and paths redacted."""
         return [
-            Fact(fact.name, self._word(fact.value), fact.pos)
+            Fact(fact.name, self._word(name_to_text(fact.value)), fact.pos)
             if isinstance(fact.value, str)
             else fact
             for fact in part.facts

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -15,9 +15,10 @@ from session_memory.adapters.common import (
 )
 from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
 from session_memory.core.facts import Fact
+from session_memory.core.file_names import name_to_text
 from session_memory.core.indexing import BEFORE
 from session_memory.core.pauses import Pauses, is_paused
-from session_memory.errors import AdapterError
+from session_memory.errors import StoreDamaged
 from session_memory.ingest.discover import stamp_of
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.merge import Reading, place
@@ -26,18 +27,16 @@ from session_memory.ingest.report import SweepReport
 from session_memory.store.port import EventDraft, SessionHandle, Store, Writer
 
 
+class UnreadError(Exception):
+    """A source could not be read, for a reason that lies in it; nothing has to be taken back."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
 class SourceReader:
     """Reads sources one after the other into one writer."""
-
-    # What a faulty third-party parser may raise; anything else stops the sweep.
-    ADAPTER_FAULTS = (
-        AdapterError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-        RecursionError,
-    )
 
     def __init__(
         self,
@@ -58,6 +57,8 @@ class SourceReader:
         self._line_cap = 64 * 1024 * 1024
         self._commit_bytes = 16 * 1024 * 1024
         self.pauses: Pauses = ()
+        self.commits_blocks = False
+        """Whether every block is committed by itself, so that a later one can fail alone."""
         self.on_full: Callable[[set[int]], None] = lambda _open: None
 
     def limits(self, line_cap: int, commit_bytes: int) -> None:
@@ -65,44 +66,86 @@ class SourceReader:
         self._line_cap, self._commit_bytes = line_cap, commit_bytes
 
     def read(self, adapter: Adapter, file: SourceFile) -> None:
-        """Read what is new in one file and move its cursor."""
-        plan = self._plan(adapter, file)
+        """Read what is new in one file and move its cursor.
+
+        Raises UnreadError where the file is to blame and all that was written may stay. After any
+        other error the transaction has to be taken back.
+        """
+        try:
+            plan = self._plan(adapter, file)
+        except Exception as error:
+            if self._store.is_unusable_after(error):
+                raise
+            raise UnreadError(error) from error
         if plan.kind == "unchanged":
             return
-        source_id = self._writer.source(adapter.name, file.path)
-        again = plan.kind in ("rewritten", "reparse")
-        if again:
-            self._writer.restart_source(source_id)
         pass_ = _Pass(
             adapter,
             file,
-            Reading(source_id, self._drafter.key, plan.offset),
+            Reading(0, self._drafter.key, plan.offset),
             plan.state,
             plan.offset,
-            again,
+            plan.kind in ("rewritten", "reparse"),
             plan.kind == "reparse",
         )
-        for block in adapter.read(file, plan.offset, self._line_cap):
-            self._take_block(pass_, block)
-            if self._pending_bytes >= self._commit_bytes:
-                # A whole re-read starts over when it is cut off: only its end may move the cursor.
-                if not again:
+        for block, normalized in self._blocks(pass_):
+            self._begin(pass_)
+            self._take_block(pass_, block, normalized)
+            # A whole re-read starts over when it is cut off: only its end may move the cursor.
+            if self._pending_bytes >= self._commit_bytes or (
+                self.commits_blocks and not pass_.again
+            ):
+                if not pass_.again:
                     self._save_cursor(pass_, finished=False)
                 self.on_full(pass_.sessions)
-                self._pending_bytes = 0
                 pass_.handles.clear()
-        if again:
+        self._begin(pass_)
+        source_id = pass_.reading.source_id
+        if pass_.again:
             self._report.superseded += self._writer.retire(
-                source_id, pass_.reading.seen, delete=plan.kind == "reparse"
+                source_id, pass_.reading.seen, delete=pass_.reparse
             )
             self._touched |= pass_.sessions  # settle once more, now without what was retired
         if pass_.forgotten and not pass_.sessions:
-            self._writer.leave_source(source_id, file.path, stamp_of(file))
+            self._writer.leave_source(source_id, pass_.name, stamp_of(file))
         else:
             self._save_cursor(pass_, finished=True)
 
+    def _begin(self, pass_: _Pass) -> None:
+        """Write that a source is being read, once its first block turned out to be readable."""
+        if pass_.reading.source_id:
+            return
+        pass_.reading.source_id = self._writer.source(pass_.adapter.name, pass_.name)
+        if pass_.again:
+            self._writer.restart_source(pass_.reading.source_id)
+
+    def _blocks(self, pass_: _Pass) -> Iterator[tuple[Block, Normalized]]:
+        """Read and parse block by block; whatever an agent's file can cause is raised in here."""
+        adapter, file = pass_.adapter, pass_.file
+        try:
+            for block in adapter.read(file, pass_.reading.offset, self._line_cap):
+                normalized = adapter.parse(file, block, pass_.state)
+                for part in normalized.sessions:
+                    self._look_at(pass_, part)
+                yield block, normalized
+        except Exception as error:
+            if pass_.again and pass_.reading.source_id:
+                raise  # what the file said before is deleted already
+            raise UnreadError(error) from error
+
+    def _look_at(self, pass_: _Pass, part: SessionPart) -> None:
+        """Where a part's session ran, and whether it may be captured."""
+        part.external_id = name_to_text(part.external_id)
+        if part.parent_external_id is not None:
+            part.parent_external_id = name_to_text(part.parent_external_id)
+        cwd = next((f.value for f in part.facts if f.name == "cwd"), None)
+        if isinstance(cwd, str):
+            pass_.cwds.setdefault(part.external_id, name_to_text(cwd))
+        if self._finder.unwanted(pass_.cwds.get(part.external_id)):
+            pass_.unwanted.add(part.external_id)
+
     def _plan(self, adapter: Adapter, file: SourceFile) -> ReadPlan:
-        cursor = self._store.cursor(file.path)
+        cursor = self._store.cursor(name_to_text(file.path))
         if cursor is None:
             return ReadPlan("new")
         with adapter.open(file) as stream:
@@ -119,8 +162,7 @@ class SourceReader:
             return ReadPlan("rewritten")
         return plan
 
-    def _take_block(self, pass_: _Pass, block: Block) -> None:
-        normalized = pass_.adapter.parse(pass_.file, block, pass_.state)
+    def _take_block(self, pass_: _Pass, block: Block, normalized: Normalized) -> None:
         pass_.state = normalized.state
         pass_.end = block.end
         add_counts(self._report, pass_.adapter.name, normalized)
@@ -133,9 +175,7 @@ class SourceReader:
         self._pending_bytes += size
 
     def _take_part(self, pass_: _Pass, part: SessionPart) -> None:
-        cwd = next((f.value for f in part.facts if f.name == "cwd"), None)
-        cwd = pass_.cwds.setdefault(part.external_id, cwd) if isinstance(cwd, str) else None
-        if self._finder.unwanted(cwd or pass_.cwds.get(part.external_id)):
+        if part.external_id in pass_.unwanted:
             self._report.excluded += len(part.events)
             return
         if self.pauses:
@@ -182,7 +222,7 @@ class SourceReader:
         turns = pass_.turns.get(session.id)
         if turns is None:
             old = not session.created and pass_.reading.offset
-            turns = self._writer.last_turns(session, BEFORE) if old else []
+            turns = self._last_turns(session) if old else []
             pass_.turns[session.id] = turns
         overflow = overflow_beside(pass_.file.path)
         drafts = self._drafter.events(pass_.adapter.name, part, turns, overflow)
@@ -214,6 +254,12 @@ class SourceReader:
                     if holder.session_id == session.id and holder.event_id is not None
                 )
 
+    def _last_turns(self, session: SessionHandle) -> list[str]:
+        try:
+            return self._writer.last_turns(session, BEFORE)
+        except StoreDamaged:  # an old text that is lost must not keep new ones out
+            return []
+
     def _note_mentions(
         self, pass_: _Pass, session: SessionHandle, drafts: list[EventDraft]
     ) -> None:
@@ -226,13 +272,17 @@ class SourceReader:
         fact = Fact("mentions", "\n".join(paths), prompt.pos)
         self._writer.add_facts(session, pass_.reading.source_id, [fact])
 
-    def settle(self) -> None:
-        """Derive what follows from the rows, and give each changed session its project."""
-        touched, self._touched = self._touched, set()
+    def settle(self) -> set[int]:
+        """Derive what follows from the rows; returns the sessions that changed."""
+        touched = set(self._touched)
         self._writer.settle(touched)
-        for session_id in touched:
-            cwd, mentions = self._writer.whereabouts(session_id)
-            self._finder.assign(self._writer, session_id, cwd, mentions)
+        return touched
+
+    def begin_transaction(self) -> None:
+        """What was read so far is stored, or was taken back: note anew what changes."""
+        self._touched.clear()
+        self._new_sessions.clear()  # only a session's first transaction calls it new
+        self._pending_bytes = 0
 
     def _save_cursor(self, pass_: _Pass, *, finished: bool) -> None:
         file, end = pass_.file, pass_.end
@@ -247,7 +297,7 @@ class SourceReader:
         if not finished:  # an unfinished file must look changed to the next sweep
             stamp = (stamp[0], stamp[1], end, 0, 0)
         self._writer.save_cursor(
-            file.path,
+            pass_.name,
             Cursor(
                 pass_.reading.source_id,
                 stamp,
@@ -278,7 +328,14 @@ class _Pass(msgspec.Struct):
     cwds: dict[str, str] = {}
     prompted: set[int] = set()
     """Sessions whose first prompt of this pass was seen."""
+    unwanted: set[str] = set()
+    """Sessions that the user or their repository wants left out."""
     forgotten: bool = False
+
+    @property
+    def name(self) -> str:
+        """The file's path as the store knows it."""
+        return name_to_text(self.file.path)
 
 
 def add_counts(report: SweepReport, flavor: str, normalized: Normalized) -> None:

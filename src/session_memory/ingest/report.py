@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+import copy
 from collections import Counter
+from typing import Any
 
 import msgspec
 
+from session_memory.core.file_names import name_to_text
 from session_memory.core.retention import Reason
+from session_memory.errors import SessionMemoryError
+
+REASON_LENGTH = 300
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A source that could not be read, and why."""
+    """A source that could not be read, and why; the next sweep tries again where it stood."""
 
     path: str
     reason: str
+    at: int = 0
+    deferred: bool = False
+    """Put off on purpose: whether its repository wants to be captured could not be read."""
+
+
+class StepFailure(msgspec.Struct, frozen=True):
+    """What could not be done for one session or agent; the next sweep tries again."""
+
+    step: str
+    """What was being done: discover, project, digest, signals, compact, evict, prices."""
+    what: str
+    """The session, as flavour and native id, or whatever else it was done for."""
+    reason: str
+    at: int = 0
+
+
+def reason_of(error: Exception) -> str:
+    """An error in one short line; of our own errors and the system's, only what they say."""
+    if isinstance(error, OSError):
+        told = error.strerror or str(error)
+    elif isinstance(error, SessionMemoryError):
+        told = error.message
+    else:
+        told = f"{type(error).__name__}: {error}"
+    told = name_to_text(" ".join(told.split()))
+    return told if len(told) <= REASON_LENGTH else told[: REASON_LENGTH - 3] + "..."
 
 
 class PassLine(msgspec.Struct, frozen=True):
@@ -50,6 +82,7 @@ class SweepReport(msgspec.Struct):
     skipped_unchanged: int = 0
     analyzed: int = 0
     failed: list[Failure] = []
+    failed_steps: list[StepFailure] = []
     records: int = 0
     events: int = 0
     sessions: int = 0
@@ -82,4 +115,13 @@ class SweepReport(msgspec.Struct):
     @property
     def needs_attention(self) -> bool:
         """Whether the sweep ended with something the user must know: exit code 3."""
-        return bool(self.failed or self.retention.data_loss or self.damage)
+        return bool(self.failed or self.failed_steps or self.retention.data_loss or self.damage)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The figures as they are now."""
+        return {name: copy.copy(getattr(self, name)) for name in self.__struct_fields__}
+
+    def return_to(self, earlier: dict[str, Any]) -> None:
+        """Be as in an earlier snapshot: what was counted since has been taken back."""
+        for name, figure in earlier.items():
+            setattr(self, name, copy.copy(figure))

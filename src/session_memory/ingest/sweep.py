@@ -9,18 +9,20 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.clock import Clock, iso
-from session_memory.core.cursor import Stamp
+from session_memory.core.file_names import name_to_text
 from session_memory.errors import as_damage
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.discover import Places, discover, places, stamp_of
 from session_memory.ingest.pausing import keep_pauses
-from session_memory.ingest.report import Failure, SweepReport
+from session_memory.ingest.report import SweepReport
+from session_memory.ingest.steps import Steps
 from session_memory.ingest.unfinished import clear, is_marked, mark
 from session_memory.settings import Config
 from session_memory.store.damage import keep_aside, known_damage, was_removed
@@ -36,6 +38,9 @@ CROWDED = 16
 
 HARMLESS_DAYS = 365
 """An agent that keeps its logs for longer than this needs no warning."""
+
+LEAVE_FILES = frozenset({"orphans", "compact", "evict"})
+"""Steps that may leave files behind when they fail."""
 
 Progress = Callable[[int, int, str], None]
 """(bytes done, bytes in all, path): called before each file that is read."""
@@ -95,40 +100,38 @@ def sweep(around: Surroundings, *, dry_run: bool = False) -> SweepReport:
 
 def _find_changed(around: Surroundings, report: SweepReport, store: Store | None) -> list[Changed]:
     """Discover every flavour's files and keep those whose stamp or parser is new."""
-    known = store.stamps if store else _nothing_known
-    is_left_out = store.is_forgotten_source if store else _nothing_forgotten
-    config = around.config.sources
+    steps = Steps(store, report, around.clock)
     changed: list[Changed] = []
-    for place in places(around.adapters, config, around.environ, around.home):
-        report.looked_in.extend(place.looked_in)
-        adapter, stamps = place.adapter, known(place.adapter.name)
-        first_time = not stamps
-        version = adapter.parser_version
-        files: list[SourceFile] = []
-        discovered = 0
-        named = around.named.get(adapter.name, [])
-        for file in discover(place, config.exclude_paths, named):
-            discovered += 1
-            found = stamps.pop(file.path, None)
-            if found == (stamp_of(file), version):
-                continue
-            if found is None and is_left_out(file.path, stamp_of(file)):
-                continue
-            files.append(file)
-        report.discovered += discovered
-        report.skipped_unchanged += discovered - len(files)
-        report.flavors[adapter.name] = discovered
-        report.vanished += len(stamps)
-        changed.append(Changed(place, files, first_time and bool(files)))
+    for place in places(around.adapters, around.config.sources, around.environ, around.home):
+        report.looked_in.extend(map(name_to_text, place.looked_in))
+        group = Changed(place, [])
+        steps.attempt("discover", place.adapter.name, partial(_look, around, report, store, group))
+        changed.append(group)
     return changed
 
 
-def _nothing_known(_flavor: str) -> dict[str, tuple[Stamp, int]]:
-    return {}
-
-
-def _nothing_forgotten(_path: str, _stamp: Stamp) -> bool:
-    return False
+def _look(around: Surroundings, report: SweepReport, store: Store | None, group: Changed) -> None:
+    """Fill a group; what was found before something failed is kept."""
+    adapter, files = group.adapter, group.files
+    stamps = store.stamps(adapter.name) if store else {}
+    first_time, version, discovered = not stamps, adapter.parser_version, 0
+    named = around.named.get(adapter.name, [])
+    try:
+        for file in discover(group.place, around.config.sources.exclude_paths, named):
+            discovered += 1
+            path = name_to_text(file.path)
+            found = stamps.pop(path, None)
+            if found == (stamp_of(file), version):
+                continue
+            if found is None and store and store.is_forgotten_source(path, stamp_of(file)):
+                continue
+            files.append(file)
+        report.vanished += len(stamps)
+    finally:
+        report.discovered += discovered
+        report.skipped_unchanged += discovered - len(files)
+        report.flavors[adapter.name] = discovered
+        group.first_time = first_time and bool(files)
 
 
 def _warn_of_deletion(store: Store, first: list[Places], report: SweepReport) -> None:
@@ -154,8 +157,9 @@ def _dry_run(around: Surroundings, report: SweepReport) -> None:
     finally:
         if store:
             store.close()
-    from session_memory.ingest.read_source import SourceReader, count_only
+    from session_memory.ingest.read_source import count_only
 
+    steps = Steps(None, report, around.clock)
     total = sum(max(file.size, 0) for group in changed for file in group.files)
     for group in changed:
         for file in group.files:
@@ -163,10 +167,8 @@ def _dry_run(around: Surroundings, report: SweepReport) -> None:
             try:
                 count_only(group.adapter, file, around.config.ingest.line_cap_bytes, report)
                 report.ingested += 1
-            except OSError as error:
-                report.failed.append(Failure(file.path, error.strerror or str(error)))
-            except SourceReader.ADAPTER_FAULTS as error:
-                report.failed.append(Failure(file.path, f"{type(error).__name__}: {error}"))
+            except Exception as error:  # noqa: BLE001 - one file must not stop the others
+                steps.unread(file.path, error)
 
 
 def _sweep(around: Surroundings) -> SweepReport:
@@ -193,28 +195,41 @@ def _sweep(around: Surroundings) -> SweepReport:
 def _capture(around: Surroundings, report: SweepReport) -> None:
     store = around.open_store()
     directory = around.store_directory
+    steps = Steps(store, report, around.clock)
     try:
         if store.has_new_marks():  # first of all: what was forgotten must not be read again
             mark(directory)
             keep_pauses(directory)
             store.apply_marks()
         if is_marked(directory):
-            clean_up(directory)
-            report.orphans_removed = store.sweep_orphans()
+            steps.attempt("orphans", "clean-up", partial(_clean_up, store, directory, report))
         changed = _find_changed(around, report, store)
-        if any(group.files for group in changed) or store.unanalyzed():
+        if any(group.files for group in changed) or store.unanalyzed() or store.unplaced():
             mark(directory)
             from session_memory.ingest.capture import capture  # 50 ms that an idle sweep saves
 
             capture(around, store, changed, report)
-            _warn_of_deletion(store, [g.place for g in changed if g.first_time], report)
+            first = [group.place for group in changed if group.first_time]
+            steps.attempt(
+                "settings", "log deletion", partial(_warn_of_deletion, store, first, report)
+            )
             for session_id in store.crowded(CROWDED):
-                store.compact(session_id)
-        now = around.clock()
-        plan = make_plan(store, policy_of(around.config.retention), now)
-        if plan.evictions:  # files go after their rows, so this too can be cut off in between
-            mark(directory)
-        report.retention = apply_plan(store, plan, now)
-        clear(directory)
+                steps.attempt("compact", session_id, partial(store.compact, session_id))
+        steps.attempt("evict", "retention", partial(_age, around, store, report))
+        if not LEAVE_FILES & {failure.step for failure in report.failed_steps}:
+            clear(directory)  # else the next sweep looks for files that were left over
     finally:
         store.close()
+
+
+def _clean_up(store: Store, directory: str, report: SweepReport) -> None:
+    clean_up(directory)
+    report.orphans_removed = store.sweep_orphans()
+
+
+def _age(around: Surroundings, store: Store, report: SweepReport) -> None:
+    now = around.clock()
+    plan = make_plan(store, policy_of(around.config.retention), now)
+    if plan.evictions:  # files go after their rows, so this too can be cut off in between
+        mark(around.store_directory)
+    report.retention = apply_plan(store, plan, now)

@@ -16,8 +16,9 @@ import msgspec
 
 from session_memory.core.jobs import Job
 from session_memory.core.spool import ImportRequest, SpoolPlan, SpoolRecord, plan_imports
-from session_memory.errors import BudgetSpent, SessionMemoryError, StoreLocked
-from session_memory.ingest.report import SweepReport
+from session_memory.errors import BudgetSpent, Refused, SessionMemoryError, StoreLocked
+from session_memory.ingest.last_sweep import note_error, note_report
+from session_memory.ingest.report import SweepReport, reason_of
 from session_memory.ingest.sweep import Surroundings, sweep
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
@@ -135,8 +136,10 @@ class Worker:
         store = self._around.open_store()
         try:
             report.pages = self._duties.refresh(store, self._around.clock())
-        except SessionMemoryError as error:  # a broken catalog must not stop capture
-            self._log.write(self._around.clock(), "pages_failed", reason=error.message)
+        except Exception as error:
+            if store.is_unusable_after(error):
+                raise
+            self._log.write(self._around.clock(), "pages_failed", reason=reason_of(error))
         finally:
             store.close()
 
@@ -155,9 +158,7 @@ class Worker:
             self._sweep(ready, report)
         store = self._around.open_store()
         try:
-            report.new_turns += store.live.note([*records, *plan.notes])
-            if self._duties is not None:
-                self._duties.enqueue(store, [*records, *plan.notes], self._around.clock())
+            self._note(store, [*records, *plan.notes], report)
         finally:
             store.close()
         now = self._around.clock()
@@ -170,6 +171,23 @@ class Worker:
         report.records += len(done)
         self._spool.remove(done)
 
+    def _note(self, store: Store, records: list[SpoolRecord], report: WorkerReport) -> None:
+        """Note what records tell; one that cannot be noted is set aside, and the others are."""
+        try:
+            report.new_turns += store.live.note(records)
+            if self._duties is not None:
+                self._duties.enqueue(store, records, self._around.clock())
+        except Exception as error:
+            if store.is_unusable_after(error) or isinstance(error, Refused):
+                raise
+            if len(records) > 1:
+                for record in records:
+                    self._note(store, [record], report)
+                return
+            self._spool.set_aside([f"{record.id}.json" for record in records])
+            report.damaged += 1
+            self._log.write(self._around.clock(), "damaged_record", reason=reason_of(error))
+
     def _sweep(self, ready: list[ImportRequest], report: WorkerReport) -> None:
         """Sweep with the named transcripts; while another sweep runs, wait for it and go after."""
         named: dict[str, list[str]] = {}
@@ -177,6 +195,7 @@ class Worker:
             named.setdefault(request.flavor, []).extend(request.files)
         digested: list[int] = []
         around = msgspec.structs.replace(self._around, named=named, digested=digested.extend)
+        last_sweep = self._state / "last_sweep.json"
         while True:
             try:
                 done = sweep(around)
@@ -185,10 +204,15 @@ class Worker:
                 if not self._has_time():
                     raise
                 time.sleep(BUSY_WAIT_S)
+            except Exception as error:
+                note_error(last_sweep, around.clock(), error)
+                self._log.write(around.clock(), "sweep_failed", reason=reason_of(error))
+                raise
         if digested:
             from session_memory.worker.mining import mine_after  # 20 ms that most runs save
 
             mine_after(around, digested, done)
+        note_report(last_sweep, around.clock(), done)
         report.sweeps += 1
         report.imports += len(ready)
         self._log_sweep(done)
@@ -200,7 +224,7 @@ class Worker:
             ingested=done.ingested,
             events=done.events,
             analyzed=done.analyzed,
-            failed=len(done.failed),
+            failed=len(done.failed) + len(done.failed_steps),
         )
         for reason in done.warnings:
             self._log.write(self._around.clock(), "warning", reason=reason)
@@ -233,8 +257,11 @@ class Worker:
             store.jobs.put_off(job, self._token, error.message, now)
             report.jobs_put_off += 1
             self._log.write(now, "job_put_off", kind=job.kind, key=job.key, reason=error.code)
-        except SessionMemoryError as error:
+        except Exception as error:
+            if store.is_unusable_after(error):
+                raise
             now = self._around.clock()
-            store.jobs.fail(job, self._token, error.message, now)
+            code = error.code if isinstance(error, SessionMemoryError) else reason_of(error)
+            store.jobs.fail(job, self._token, reason_of(error), now)
             report.jobs_failed += 1
-            self._log.write(now, "job_failed", kind=job.kind, key=job.key, reason=error.code)
+            self._log.write(now, "job_failed", kind=job.kind, key=job.key, reason=code)

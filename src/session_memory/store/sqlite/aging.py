@@ -13,10 +13,10 @@ from session_memory.core.retention import (
     StoreUsage,
     estimate_raw_bytes,
 )
-from session_memory.errors import DatabaseDamaged
+from session_memory.errors import DatabaseDamaged, StoreDamaged, StoreError
 from session_memory.store.segments import SegmentStore, pack, unpack
 from session_memory.store.sqlite import observations, patterns
-from session_memory.store.sqlite.connection import Database, rows, transaction, value
+from session_memory.store.sqlite.connection import UNUSABLE, Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import Evicted
 
@@ -92,16 +92,24 @@ def evicted(db: Database) -> tuple[Evicted, ...]:
 def evict(db: Database, segments: SegmentStore, evictions: list[Eviction], now_ms: int) -> int:
     """Drop events, index entries and segments of these sessions; keep everything else of them."""
     freed = 0
+    failed: list[str] = []
     before = int(value(db, "SELECT sum(index_bytes) FROM session") or 0)
     for eviction in evictions:
-        with transaction(db):
-            freed += _evict_one(db, eviction, now_ms)
+        try:
+            with transaction(db):
+                freed += _evict_one(db, eviction, now_ms)
+        except (StoreError, *UNUSABLE):
+            raise
+        except Exception as error:  # noqa: BLE001 - one session must not keep the others here
+            failed.append(f"{eviction.external_id}: {error}")
     remove_doomed(db, segments)
     after = int(value(db, "SELECT sum(index_bytes) FROM session") or 0)
     if before - after >= before // OPTIMIZE_SHARE:
         optimize(db)
     db.execute("PRAGMA incremental_vacuum").fetchall()
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    if failed:
+        raise StoreDamaged(f"{len(failed)} sessions keep their raw text, such as {failed[0]}")
     return freed
 
 

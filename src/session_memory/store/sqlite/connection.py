@@ -188,7 +188,26 @@ def transaction(connection: Database) -> Generator[None]:
         raise
 
 
+@contextlib.contextmanager
+def savepoint(connection: Database) -> Generator[None]:
+    """A part of a transaction that is taken back alone when it raises."""
+    connection.execute("SAVEPOINT part")
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:  # SQLite takes all of it back when the disk is full
+            connection.execute("ROLLBACK TO part")
+            connection.execute("RELEASE part")
+        raise
+    connection.execute("RELEASE part")
+
+
 DISK_ERRORS = (apsw.FullError, apsw.IOError, apsw.ReadOnlyError, apsw.CantOpenError)
+UNUSABLE = (
+    *DISK_ERRORS,
+    *(apsw.BusyError, apsw.LockedError, apsw.CorruptError, apsw.NotADBError, apsw.NoMemError),
+)
+"""Errors that tell of the whole database, not of one row."""
 
 
 DAMAGE_ERRORS = (apsw.CorruptError, apsw.NotADBError)

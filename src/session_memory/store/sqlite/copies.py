@@ -7,11 +7,31 @@ from collections.abc import Callable
 import msgspec
 
 from session_memory.store.sqlite.connection import Database, rows
-from session_memory.store.sqlite.ids import event_range
-from session_memory.store.values import EventDraft
+from session_memory.store.sqlite.ids import SEQ_BITS, event_range
+from session_memory.store.values import EventDraft, Holder
 
 PathOf = Callable[[int], str]
 """Path of a source: files of one session rank by it."""
+
+
+def holders(db: Database, fingerprints: list[int]) -> dict[int, list[Holder]]:
+    """Every session that holds events of these fingerprints, here or evicted."""
+    wanted = msgspec.json.encode(fingerprints).decode()
+    found: dict[int, list[Holder]] = {}
+    for fingerprint, event_id, source_id, pos in db.execute(
+        "SELECT e.fingerprint, e.id, e.source_id, e.pos FROM json_each(?) j"
+        " CROSS JOIN event e ON e.fingerprint = j.value",
+        (wanted,),
+    ):
+        holder = Holder(event_id >> SEQ_BITS, event_id, source_id, pos)
+        found.setdefault(fingerprint, []).append(holder)
+    for fingerprint, session_id in db.execute(
+        "SELECT k.fingerprint, k.session_id FROM json_each(?) j"
+        " CROSS JOIN evicted_event k ON k.fingerprint = j.value",
+        (wanted,),
+    ):
+        found.setdefault(fingerprint, []).append(Holder(session_id, None, None, None))
+    return found
 
 
 def confirm(

@@ -9,19 +9,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import apsw
-import msgspec
 
-from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import (
-    OBSERVER_VERSION,
     Digest,
     Observation,
     Project,
     Session,
     SessionEvent,
 )
-from session_memory.errors import DatabaseDamaged, StoreLocked, StoreMissing
+from session_memory.errors import (
+    DatabaseDamaged,
+    StoreDamaged,
+    StoreError,
+    StoreLocked,
+    StoreMissing,
+)
 from session_memory.store.damage import DATABASE, Damage, absent, has_segments, known_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
@@ -41,6 +44,7 @@ from session_memory.store.sqlite import aging, observations, reading, usage
 from session_memory.store.sqlite.connection import (
     DAMAGE_ERRORS,
     DISK_ERRORS,
+    UNUSABLE,
     Database,
     check_version,
     connect,
@@ -55,6 +59,7 @@ from session_memory.store.sqlite.connection import (
 )
 from session_memory.store.sqlite.faces import Faces
 from session_memory.store.sqlite.forget_face import ForgetFace
+from session_memory.store.sqlite.source_face import SourceFace
 
 if TYPE_CHECKING:
     from session_memory.store.backups import Progress
@@ -111,7 +116,7 @@ def _create(directory: str, now_ms: int, damage: Damage | None) -> None:
         fresh.close()
 
 
-class SqliteStore(Faces, ForgetFace):
+class SqliteStore(Faces, ForgetFace, SourceFace):
     """See store.port.Store."""
 
     def __init__(self, connection: Database, directory: str, now_ms: int) -> None:
@@ -167,43 +172,11 @@ class SqliteStore(Faces, ForgetFace):
             writer.rollback()
             raise
 
-    # sources
-
-    def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
+    def is_unusable_after(self, error: Exception) -> bool:
         """See store.port.Store."""
-        return {
-            row[0]: (row[1:6], row[6])
-            for row in self._db.execute(
-                "SELECT path, device, inode, size, mtime_ns, ctime_ns, parser_version"
-                " FROM source WHERE flavor = ?",
-                (flavor,),
-            )
-        }
-
-    def cursor(self, path: str) -> Cursor | None:
-        """See store.port.Store."""
-        row = self._db.execute(
-            "SELECT id, device, inode, size, mtime_ns, ctime_ns, head_hash, tail_hash, read_to,"
-            " state, parser_version FROM source WHERE path = ?",
-            (path,),
-        ).fetchone()
-        if row is None:
-            return None
-        state: dict[str, Any] = msgspec.json.decode(row[9])
-        return Cursor(row[0], row[1:6], row[6], row[7], row[8], state, row[10])
-
-    def sharing(self, source_id: int) -> bool:
-        """See store.port.Store."""
-        return (
-            value(
-                self._db,
-                "SELECT 1 FROM session_source a JOIN session_source b"
-                " ON b.session_id = a.session_id AND b.source_id != a.source_id"
-                " WHERE a.source_id = ? LIMIT 1",
-                (source_id,),
-            )
-            is not None
-        )
+        if isinstance(error, StoreError):
+            return type(error) is not StoreDamaged  # that may be one segment of one session
+        return isinstance(error, UNUSABLE)
 
     # reading
 
@@ -244,14 +217,6 @@ class SqliteStore(Faces, ForgetFace):
             with contextlib.suppress(FileNotFoundError):
                 total += os.path.getsize(path + suffix)
         return total
-
-    def span(self, flavor: str) -> tuple[int, int | None]:
-        """See store.port.Store."""
-        found = self._db.execute(
-            "SELECT count(*), min(started_at) FROM session WHERE flavor = ? AND event_count > 0",
-            (flavor,),
-        ).fetchone()
-        return int(found[0]), found[1]
 
     def projects(self) -> list[Project]:
         """See store.port.Store."""
@@ -309,16 +274,6 @@ class SqliteStore(Faces, ForgetFace):
     def evicted_digest(self, session_id: int) -> Digest | None:
         """See store.port.Store."""
         return reading.digest(self._db, session_id, "evicted_digest")
-
-    def unanalyzed(self) -> list[int]:
-        """See store.port.Store."""
-        found = rows(  # two indexes: an idle sweep asks this, whatever number of sessions there is
-            self._db,
-            "SELECT id FROM session WHERE state = 'captured' UNION ALL"
-            " SELECT id FROM session WHERE raw_events > 0 AND observer < ?",
-            (OBSERVER_VERSION,),
-        )
-        return sorted({row[0] for row in found})  # asked to sort, SQLite would scan the table
 
     def usage(
         self, group: UsageGroup, since: int | None = None, until: int | None = None
@@ -385,15 +340,6 @@ class SqliteStore(Faces, ForgetFace):
         if layer == "orphans" and known_damage(self._directory) is not None:
             return []  # see sweep_orphans
         return repair.repair(self._db, self.segments, layer, dry_run=dry_run)
-
-    def quarantined(self) -> list[tuple[str, int, int]]:
-        """See store.port.Store."""
-        found = rows(
-            self._db,
-            "SELECT s.path, q.pos, q.at FROM quarantine q JOIN source s ON s.id = q.source_id"
-            " ORDER BY s.path, q.pos",
-        )
-        return [(row[0], row[1], row[2]) for row in found]
 
     def quick_check(self) -> str:
         """SQLite's own quick look at the file: 'ok', or what is wrong."""

@@ -7,6 +7,7 @@ that is not on disk; a crash in between leaves files without rows, which `sweep_
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 import msgspec
@@ -24,7 +25,7 @@ from session_memory.store.segments import Packed, SegmentReader, pack
 from session_memory.store.sqlite import copies, pricing, statements
 from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
-from session_memory.store.sqlite.connection import Database, check_version, rows, value
+from session_memory.store.sqlite.connection import Database, check_version, rows, savepoint, value
 from session_memory.store.sqlite.forgetting import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.marks import others_in
@@ -63,7 +64,6 @@ class SqliteWriter:
         self._shared: set[int] = set()
         self._usage_keys: set[int] = set()
         self._next_segment = 0
-        self.wrote = False
 
     # transaction
 
@@ -85,6 +85,18 @@ class SqliteWriter:
         self._open.clear()
         self._by_id.clear()
         self.begin()
+
+    def start_over(self) -> None:
+        """See store.port.Writer."""
+        self.rollback()
+        for kept in (self._open, self._by_id, self._paths, self._shared, self._usage_keys):
+            kept.clear()
+        self._reader.let_go()
+        self.begin()
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """See store.port.Writer."""
+        return savepoint(self._db)
 
     def finish(self) -> None:
         """Commit for good."""
@@ -243,21 +255,7 @@ class SqliteWriter:
 
     def holders(self, fingerprints: list[int]) -> dict[int, list[Holder]]:
         """See store.port.Writer."""
-        wanted = _encode(fingerprints).decode()
-        found: dict[int, list[Holder]] = {}
-        for fingerprint, event_id, source_id, pos in self._db.execute(
-            "SELECT e.fingerprint, e.id, e.source_id, e.pos FROM json_each(?) j"
-            " CROSS JOIN event e ON e.fingerprint = j.value",
-            (wanted,),
-        ):
-            holder = Holder(event_id >> SEQ_BITS, event_id, source_id, pos)
-            found.setdefault(fingerprint, []).append(holder)
-        for fingerprint, session_id in self._db.execute(
-            "SELECT k.fingerprint, k.session_id FROM json_each(?) j"
-            " CROSS JOIN evicted_event k ON k.fingerprint = j.value",
-            (wanted,),
-        ):
-            found.setdefault(fingerprint, []).append(Holder(session_id, None, None, None))
+        found = copies.holders(self._db, fingerprints)
         if self._has_tombstones:
             gone = Holder(0, None, None, None, forgotten=True)
             for fingerprint in tombstoned(self._db, fingerprints):

@@ -1,0 +1,88 @@
+"""The part of the store's face that a sweep asks first: which files are known, what waits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from session_memory.core.cursor import Cursor, Stamp
+from session_memory.core.schema import OBSERVER_VERSION
+from session_memory.store.sqlite.connection import Database, rows, value
+
+
+class SourceFace:
+    """Mixed into SqliteStore; see store.port.Store."""
+
+    _db: Database
+
+    def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
+        """See store.port.Store."""
+        return {
+            row[0]: (row[1:6], row[6])
+            for row in self._db.execute(
+                "SELECT path, device, inode, size, mtime_ns, ctime_ns, parser_version"
+                " FROM source WHERE flavor = ?",
+                (flavor,),
+            )
+        }
+
+    def cursor(self, path: str) -> Cursor | None:
+        """See store.port.Store."""
+        row = self._db.execute(
+            "SELECT id, device, inode, size, mtime_ns, ctime_ns, head_hash, tail_hash, read_to,"
+            " state, parser_version FROM source WHERE path = ?",
+            (path,),
+        ).fetchone()
+        if row is None:
+            return None
+        state: dict[str, Any] = msgspec.json.decode(row[9])
+        return Cursor(row[0], row[1:6], row[6], row[7], row[8], state, row[10])
+
+    def sharing(self, source_id: int) -> bool:
+        """See store.port.Store."""
+        return (
+            value(
+                self._db,
+                "SELECT 1 FROM session_source a JOIN session_source b"
+                " ON b.session_id = a.session_id AND b.source_id != a.source_id"
+                " WHERE a.source_id = ? LIMIT 1",
+                (source_id,),
+            )
+            is not None
+        )
+
+    def span(self, flavor: str) -> tuple[int, int | None]:
+        """See store.port.Store."""
+        found = self._db.execute(
+            "SELECT count(*), min(started_at) FROM session WHERE flavor = ? AND event_count > 0",
+            (flavor,),
+        ).fetchone()
+        return int(found[0]), found[1]
+
+    def unplaced(self) -> list[int]:
+        """See store.port.Store."""
+        found = rows(
+            self._db,
+            "SELECT id FROM session WHERE project_id IS NULL AND state != 'forgotten' ORDER BY id",
+        )
+        return [row[0] for row in found]
+
+    def unanalyzed(self) -> list[int]:
+        """See store.port.Store."""
+        found = rows(  # two indexes: an idle sweep asks this, whatever number of sessions there is
+            self._db,
+            "SELECT id FROM session WHERE state = 'captured' UNION ALL"
+            " SELECT id FROM session WHERE raw_events > 0 AND observer < ?",
+            (OBSERVER_VERSION,),
+        )
+        return sorted({row[0] for row in found})  # asked to sort, SQLite would scan the table
+
+    def quarantined(self) -> list[tuple[str, int, int]]:
+        """See store.port.Store."""
+        found = rows(
+            self._db,
+            "SELECT s.path, q.pos, q.at FROM quarantine q JOIN source s ON s.id = q.source_id"
+            " ORDER BY s.path, q.pos",
+        )
+        return [(row[0], row[1], row[2]) for row in found]

@@ -1,0 +1,124 @@
+"""What a write transaction of any store promises; see `store.port` for the store itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol
+
+from session_memory.core.cursor import Cursor, Stamp
+from session_memory.core.facts import Fact
+from session_memory.core.schema import Digest, Observation, Usage
+from session_memory.store.values import EventDraft, Holder, SessionHandle, UsageDraft
+
+if TYPE_CHECKING:
+    from session_memory.core.identity import Resolution
+
+
+class Writer(Protocol):
+    """One open write transaction; everything becomes visible together on commit."""
+
+    def source(self, flavor: str, path: str) -> int:
+        """The id of a source, made if new."""
+        ...
+
+    def save_cursor(self, path: str, cursor: Cursor) -> None:
+        """Remember how far a source was read."""
+        ...
+
+    def session(self, flavor: str, external_id: str, parent: str | None) -> SessionHandle:
+        """The session of that name, made if new."""
+        ...
+
+    def is_forgotten(self, flavor: str, external_id: str) -> bool:
+        """Whether the user forgot this session."""
+        ...
+
+    def leave_source(self, source_id: int, path: str, stamp: Stamp) -> None:
+        """Keep no row of a source that tells of forgotten sessions only."""
+        ...
+
+    def link(self, session: SessionHandle, source_id: int) -> None:
+        """Note that a source speaks of a session."""
+        ...
+
+    def holders(self, fingerprints: list[int]) -> dict[int, list[Holder]]:
+        """Every session that holds an event of these fingerprints, this one included."""
+        ...
+
+    def note_shared(self, fingerprints: set[int]) -> None:
+        """Fingerprints that several sessions hold: `settle` decides whose they are."""
+        ...
+
+    def append(self, session: SessionHandle, source_id: int, drafts: list[EventDraft]) -> None:
+        """Add new events behind those the session has."""
+        ...
+
+    def confirm(self, source_id: int, found: list[tuple[int, EventDraft]]) -> None:
+        """Events the session has already, found (again) in this source, perhaps known better."""
+        ...
+
+    def add_facts(self, session: SessionHandle, source_id: int, facts: list[Fact]) -> None:
+        """Merge statements about the session."""
+        ...
+
+    def add_usage(self, session: SessionHandle, usages: list[UsageDraft]) -> None:
+        """Merge API responses; the same response again keeps the larger figures."""
+        ...
+
+    def reprice(self, price: Callable[[Usage], float | None], version: str) -> int:
+        """Price what no table before this version could; returns how many responses it helped."""
+        ...
+
+    def restart_source(self, source_id: int) -> None:
+        """Forget the facts of a source that is about to be read whole once more."""
+        ...
+
+    def quarantine(self, source_id: int, offsets: list[int]) -> None:
+        """Remember where a source is damaged."""
+        ...
+
+    def retire(self, source_id: int, seen: set[int], *, delete: bool) -> int:
+        """Events of a re-read source that it no longer holds: superseded, or deleted."""
+        ...
+
+    def last_turns(self, session: SessionHandle, count: int) -> list[str]:
+        """The texts of the session's latest turns, oldest first."""
+        ...
+
+    def settle(self, sessions: set[int]) -> set[int]:
+        """Derive session fields, forks and counted usage; returns all sessions that changed."""
+        ...
+
+    def assign_project(
+        self, session_id: int, cwd: str, resolution: Resolution | None, domain: str
+    ) -> None:
+        """Put a session into its directory's project; one resolved before keeps that project."""
+        ...
+
+    def whereabouts(self, session_id: int) -> tuple[str | None, str]:
+        """Working directory of a settled session, and paths its first prompt mentions."""
+        ...
+
+    def save_digest(self, session_id: int, digest: Digest, low_value: str | None) -> None:
+        """Store a digest and mark the session analyzed."""
+        ...
+
+    def save_observations(self, session_id: int, observations: list[Observation]) -> None:
+        """Replace what was observed of a session's raw text.
+
+        Notes and what was observed of text that has gone stay; seen again, it becomes newer.
+        """
+        ...
+
+    def commit(self) -> None:
+        """Make everything so far durable and visible, and go on in a new transaction."""
+        ...
+
+    def start_over(self) -> None:
+        """Take back everything since the last commit, and go on in a new transaction."""
+        ...
+
+    def attempt(self) -> AbstractContextManager[None]:
+        """A part of the transaction that is taken back alone when it raises; adds no events."""
+        ...
