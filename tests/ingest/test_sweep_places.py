@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import sqlite3
 from pathlib import Path
 
 import pytest
 
+from session_memory import narrowing
 from session_memory.adapters.common import (
     Adapter,
     Block,
@@ -177,6 +180,54 @@ def test_a_repository_can_keep_its_sessions_out(space: Workspace, rules: str) ->
     assert list(space.sessions()) == [seen.session_id]
     assert report.excluded == len(hidden.rows)
     assert space.sweep().skipped_unchanged == 2
+
+
+@pytest.mark.rows("ING-12")
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EIO, errno.ENAMETOOLONG, errno.EMFILE])
+@pytest.mark.parametrize("name", [".session-memory.toml", ".sessionmemoryignore"])
+@pytest.mark.parametrize("swept", [False, True], ids=["new", "grown"])
+def test_a_session_waits_while_what_its_repository_wants_cannot_be_read(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch, code: int, name: str, swept: bool
+) -> None:
+    closed, public = repository(space.root / "closed"), repository(space.root / "public")
+    waiting, seen = talk(1, cwd=str(closed / "src")), talk(2, cwd=str(public / "src"))
+    if swept:
+        space.write(waiting)
+        space.sweep()
+        waiting.prompt("and now?")
+    path, _ = space.write(waiting, seen)
+    real = narrowing.read_plain
+
+    def read(file: str, cap: int, *, follow: bool = True) -> bytes:
+        if file == str(closed / name):
+            raise OSError(code, os.strerror(code), file)
+        return real(file, cap, follow=follow)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(narrowing, "read_plain", read)
+        for _ in range(2):
+            report = space.sweep()
+            (failure,) = report.failed
+            assert (failure.path, failure.deferred) == (str(path), True)
+            assert failure.reason.endswith(f"cannot read {closed / name}: {os.strerror(code)}")
+            assert report.excluded == 0
+            assert report.needs_attention
+            assert len(space.sessions()) == 1 + swept
+            assert space.findings() == []
+    report = space.sweep()
+    assert (report.ingested, report.failed) == (1, [])
+    assert len(space.events(waiting.session_id)) == len(waiting.rows)
+
+
+@pytest.mark.rows("ING-12")
+def test_a_directory_of_another_machine_is_no_reason_to_wait(space: Workspace) -> None:
+    folder = space.claude / "projects" / "p"
+    folder.mkdir(parents=True)
+    for seed, cwd in enumerate((f"/work/{'x' * 300}", "/work/" + "long/" * 1000), 1):
+        log = talk(seed, cwd=cwd)
+        (folder / f"{log.session_id}.jsonl").write_bytes(log.dump())
+    assert space.sweep().ingested == 2
+    assert len(space.sessions()) == 2
 
 
 def test_an_excluded_path_is_not_even_discovered(space: Workspace) -> None:
