@@ -16,6 +16,8 @@ class Sizes(msgspec.Struct, frozen=True):
     ways: int = 4
     kills: int = 2
     """In each flow."""
+    cut_copies: int = 6
+    """Places at which a backup, a backup over an older one and a restore are killed, each."""
     faults: int = 3
     """In each flow; the kinds take turns."""
     full_disks: int = 1
@@ -38,6 +40,7 @@ class Sizes(msgspec.Struct, frozen=True):
 LARGE = Sizes(
     ways=24,
     kills=125,
+    cut_copies=50,
     faults=14,
     full_disks=10,
     cuts=60,

@@ -79,7 +79,8 @@ VERBS: dict[str, Verb] = {
     "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
     "export": Verb("session_memory.cli.export", "Write sessions to files, for programs or people."),
     "import": Verb("session_memory.cli.import_", "Take an export in; what is here stays as it is."),
-    "backup": Verb("session_memory.cli.backup", "Copy the store while it is in use."),
+    "backup": Verb("session_memory.cli.backup", "Copy the store, and check the copy."),
+    "restore": Verb("session_memory.cli.restore", "Put a backup in the place of the store."),
     "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),
     "audit": Verb("session_memory.cli.audit", "What was written outside the store, and why."),
     "shell-completion": Verb(

@@ -19,6 +19,7 @@ from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.unfinished import is_marked
 from session_memory.install.check import Check
 from session_memory.store.damage import kept_files, known_damage
+from session_memory.store.marks import read_marks
 from session_memory.store.place import check_place, file_system
 from session_memory.store.sqlite import SqliteStore
 
@@ -76,6 +77,7 @@ def _checks(app: App) -> Iterator[Check]:
         yield Check("store", "fail", error.message, error.hint)
         return
     yield _damage(directory)
+    yield _marks(directory)
     yield _modes(directory)
     yield _unfinished(directory)
     yield from _last_sweep(app)
@@ -124,6 +126,17 @@ def _pending(store: SqliteStore) -> Check:
         told = f"{waiting} sessions wait for their digest"
         return Check("digests", "warn", told, "session-memory sweep")
     return Check("digests", "pass", "every session is distilled")
+
+
+def _marks(directory: str) -> Check:
+    """What was forgotten is also known outside the database."""
+    try:
+        found = read_marks(directory)
+    except SessionMemoryError as error:
+        return Check("forget marks", "fail", error.message, error.hint)
+    if found is None:
+        return Check("forget marks", "warn", "not written yet", "session-memory sweep")
+    return Check("forget marks", "pass", "kept beside the database")
 
 
 def _modes(directory: str) -> Check:

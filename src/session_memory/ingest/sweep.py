@@ -29,6 +29,7 @@ from session_memory.store.damage import keep_aside, known_damage, was_removed
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import clean_up
 from session_memory.store.port import Store
+from session_memory.store.swap import drop_staging
 
 if TYPE_CHECKING:
     from session_memory.core.places import Tree
@@ -224,6 +225,7 @@ def _capture(around: Surroundings, report: SweepReport) -> None:
 
 def _clean_up(store: Store, directory: str, report: SweepReport) -> None:
     clean_up(directory)
+    drop_staging(directory)
     report.orphans_removed = store.sweep_orphans()
 
 

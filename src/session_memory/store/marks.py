@@ -12,9 +12,10 @@ The file is two lines of JSON: a header with a checksum of the second line, and 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 
 import msgspec
 
@@ -226,7 +227,7 @@ def add_marks(directory: str, marks: Marks, keys: Keys | None = None) -> MarksFi
     `keys` are those of the store beside it; without them, those the file names stay.
     """
     path = path_in(directory)
-    with exclusive(os.path.join(directory, LOCK), "another change of the forget marks", wait=True):
+    with unchanging(directory):
         found = read_marks(directory)
         known = found.marks if found else Marks()
         keys = keys or (found.keys if found else None)
@@ -239,8 +240,15 @@ def add_marks(directory: str, marks: Marks, keys: Keys | None = None) -> MarksFi
 
 def clean_up(directory: str) -> None:
     """Remove what a writer that was killed left."""
-    with exclusive(os.path.join(directory, LOCK), "another change of the forget marks", wait=True):
+    with unchanging(directory):
         drop_unfinished(path_in(directory))
+
+
+@contextlib.contextmanager
+def unchanging(directory: str) -> Generator[None]:
+    """Keep everybody else from changing the file for the length of the block."""
+    with exclusive(os.path.join(directory, LOCK), "another change of the forget marks", wait=True):
+        yield
 
 
 def keys_for_new_store(directory: str) -> Keys:

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import gc
 import os
+import signal
 import sys
 import threading
 from collections.abc import Generator
@@ -15,7 +16,7 @@ import apsw
 import msgspec
 
 from session_memory.ingest import unfinished
-from session_memory.store import backups, durable, lock, segments
+from session_memory.store import backups, durable, lock, segments, swap
 from session_memory.store.sqlite import backing_up
 
 OPERATIONS = ("open", "write", "fsync", "replace", "unlink")
@@ -151,7 +152,29 @@ def second_faults_pass() -> Generator[None]:
         sys.unraisablehook = known
 
 
-_FILE_LAYER = (durable, segments, unfinished, lock, backups, backing_up)
+class _Deadly(Counter):
+    """Kills this process at the n-th operation: no handler runs and nothing is tidied up."""
+
+    def fails(self, operation: str) -> bool:
+        if super().fails(operation):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return False
+
+
+@contextlib.contextmanager
+def deadly_disk(nth: int) -> Generator[Counter]:
+    """Within the block the n-th operation on the disk is the last of this process."""
+    counter = _Deadly(nth, OPERATIONS)
+    disk = _FaultyDisk(counter, KINDS["I/O error"])
+    try:
+        with _instead_of_os(CountingOs(counter, 0), *_FILE_LAYER):
+            yield counter
+    finally:
+        gc.collect()
+        disk.unregister()
+
+
+_FILE_LAYER = (durable, segments, unfinished, lock, backups, backing_up, swap)
 
 
 class _FaultyDisk(apsw.VFS):

@@ -100,7 +100,7 @@ def copy_store(source: Database, directory: str, target: str, progress: Progress
         ) from error
     _flush(copied)
     try:
-        with _reading(copied) as copy:
+        with reading(copied) as copy:
             listed = rows(copy, "SELECT name, bytes, hash FROM segment")
     except apsw.Error as error:
         raise StoreDamaged(f"{DATABASE} cannot be read: {error}") from None
@@ -131,7 +131,7 @@ def _flush(path: str) -> None:
 
 
 @contextlib.contextmanager
-def _reading(path: str) -> Generator[Database]:
+def reading(path: str) -> Generator[Database]:
     """A database that nobody writes to; nothing is created beside it."""
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         database = connect(path, read_only=True)
@@ -161,7 +161,7 @@ def check(directory: str, progress: Progress) -> Content:
             raise _damaged(directory, wrong)
     progress(0, 1, f"checking {DATABASE}")
     try:
-        with _reading(path) as database:
+        with reading(path) as database:
             check_version(database)
             wrong = list(_wrong(database, directory, hashed=manifest))
             if wrong:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from session_memory.core.facts import FREE_TEXT
 from session_memory.core.fingerprint import session_name
 from session_memory.store import marks as files
 from session_memory.store.marks import Forgotten, Keys, Marks
@@ -13,6 +14,7 @@ from session_memory.store.segments import SegmentStore
 from session_memory.store.sqlite import forgetting
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.rewriting import rewrite_session
+from session_memory.store.sqlite.settle import settle_sessions
 from session_memory.store.values import MarksApplied
 
 _OTHERS = "other_marks"
@@ -122,4 +124,21 @@ def _drop_events(db: Database, segments: SegmentStore, gone: frozenset[int]) -> 
         rewrite_session(
             db, segments, session_id, lambda event: None if event.fingerprint in gone else event
         )
+        _drop_made(db, session_id)
     return {row[0] for row in held}
+
+
+def _drop_made(db: Database, session_id: int) -> None:
+    """Drop what may repeat words of forgotten events: the words themselves are not known here.
+
+    Digest and observations are made again from the events that are left.
+    """
+    free = ", ".join("?" * len(FREE_TEXT))
+    with transaction(db):
+        for table in ("trace", "mined"):
+            db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
+        db.execute(
+            f"DELETE FROM fact WHERE session_id = ? AND name IN ({free})",
+            (session_id, *FREE_TEXT),
+        )
+        settle_sessions(db, {session_id})

@@ -25,6 +25,7 @@ from session_memory.errors import (
     StoreLocked,
     StoreMissing,
 )
+from session_memory.store import swap
 from session_memory.store.damage import DATABASE, Damage, absent, has_segments, known_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
@@ -73,6 +74,7 @@ def open_store(
 ) -> SqliteStore:
     """Open the store in a directory, bringing its schema up to date when it may be written."""
     check_place(directory)
+    swap.finish(directory)  # a restore that was cut off: before anybody sees half of it
     path = os.path.join(directory, DATABASE)
     if create_missing:
         damage = known_damage(directory)

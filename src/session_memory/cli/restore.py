@@ -1,0 +1,214 @@
+"""`session-memory restore`: a backup in the place of the store, which is kept aside."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.output import byte_progress, emit_json, human_bytes, human_time, safe
+from session_memory.core.pauses import merge_pauses
+from session_memory.errors import Refused, SessionMemoryError
+from session_memory.ingest.analyze import analyze
+from session_memory.ingest.pausing import read_pauses, write_pauses
+from session_memory.ingest.unfinished import marked
+from session_memory.paths import Paths, private_dir
+from session_memory.store import marks
+from session_memory.store.lock import exclusive
+from session_memory.store.port import MarksApplied
+from session_memory.store.sqlite import SqliteStore, open_store
+from session_memory.store.sqlite.backing_up import Content, check
+from session_memory.store.sqlite.restoring import (
+    Present,
+    look_at_present,
+    refuse_damage,
+    stage,
+)
+from session_memory.store.swap import Plan, finish, plan_swap, staging, swap
+from session_memory.worker import beside
+from session_memory.worker.injection import drop_pages
+
+
+@click.command(name="restore")
+@click.argument("source", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--dry-run", is_flag=True, help="Check the backup and say what would be replaced.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--without-marks", is_flag=True, help="Restore although forget marks are lost.")
+@json_option
+@pass_app
+def command(app: App, source: Path, dry_run: bool, yes: bool, without_marks: bool) -> None:
+    """Put the backup DIR in the place of the store.
+
+    The backup is checked first, to the last byte. What you forgot since it was made stays
+    forgotten. The present store is kept aside, and you are told where. How agents are wired does
+    not change. Run `session-memory sweep` afterwards: it captures what is newer than the backup.
+
+    Exit code 1: the backup is damaged. 5: a newer program made it. 6: a sweep is running. 8: the
+    marks of what you forgot are lost, or nobody is there to answer.
+
+    \b
+    Examples:
+      session-memory restore --dry-run ~/memory-backup
+      session-memory restore ~/memory-backup
+      session-memory restore --yes --json ~/memory-backup
+    """
+    source = source.absolute()
+    data = str(app.paths.data)
+    if source.resolve() == app.paths.data.resolve():
+        raise Refused(f"{source} is the store itself", hint="name a backup of it")
+    finish(data)
+    with byte_progress(shown=app.shows_progress) as advance:
+        backup = check(str(source), advance)
+    present = look_at_present(data, app.clock())
+    if not app.json:
+        click.echo("\n".join(_lines(app, backup, present)), err=not dry_run)
+    if not dry_run:
+        _ask(present, yes=yes, without_marks=without_marks)
+        plan, applied = _restore(app, str(source))
+    else:
+        plan, applied = None, MarksApplied()
+    _tell(app, backup, present, (plan, applied))
+
+
+def _lines(app: App, backup: Content, present: Present) -> list[str]:
+    """What would replace what."""
+    made = backup.manifest
+    when = f"made {human_time(made.made_at, app.clock())} by {made.version}" if made else "no list"
+    lines = [
+        f"backup   {safe(backup.directory)}: {when}",
+        f"         {_count(backup)}, {human_bytes(backup.bytes)}; checked",
+    ]
+    if made is None:
+        lines.append("         it has no backup.json: only database and texts could be checked")
+    if not present.exists:
+        return [*lines, f"replaces nothing: there is no store at {safe(str(app.paths.data))}"]
+    lines.append(f"replaces {safe(str(app.paths.data))}")
+    if present.unreadable:
+        return [*lines, f"         it is damaged: {safe(present.unreadable)}"]
+    last = human_time(present.last_event_at, app.clock())
+    return [
+        *lines,
+        f"         {_count(present)}, the last at {last}",
+    ]
+
+
+def _count(store: Content | Present) -> str:
+    return f"{store.sessions} sessions, {store.events} events"
+
+
+def _ask(present: Present, *, yes: bool, without_marks: bool) -> None:
+    """Whether to replace the store, and whether to do so without knowing what was forgotten."""
+    if present.marks_lost and not without_marks:
+        told = "what you forgot since the backup was made is not known any more: it would come back"
+        if yes or not sys.stdin.isatty():
+            raise Refused(
+                f"{marks.NAME} is lost, and {told}",
+                hint="put that file back beside `store.db`, or add --without-marks",
+            )
+        click.echo(f"{marks.NAME} is lost, and {told}.", err=True)
+        click.confirm("Restore nevertheless?", abort=True, err=True)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise Refused("this would replace the store", hint="add --yes to do it")
+        click.confirm("Restore? The present store is kept aside.", abort=True, err=True)
+
+
+def _restore(app: App, source: str) -> tuple[Plan, MarksApplied]:
+    directory = str(private_dir(app.paths.data))
+    with (
+        exclusive(os.path.join(directory, "sweep.lock"), "a sweep"),
+        marked(directory),
+        staging(directory) as prepared,
+        byte_progress(shown=app.shows_progress) as advance,
+    ):
+        stage(source, prepared, app.clock(), advance)
+        present = look_at_present(directory, app.clock())  # once more: now nobody forgets anything
+        marks.add_marks(prepared, present.marks)
+        with open_store(prepared, app.clock()) as store:
+            applied = store.apply_marks()
+            _clean(app, store, prepared, applied)
+            refuse_damage(store, source)
+        with marks.unchanging(directory):
+            _take_pauses(app, directory, prepared)
+            plan = plan_swap(directory, app.clock())
+            swap(directory, plan)
+    drop_pages(app.paths.state)
+    return plan, applied
+
+
+def _clean(app: App, store: SqliteStore, prepared: str, applied: MarksApplied) -> None:
+    """Take what was forgotten out of everything that was made of it."""
+    gone = {*applied.sessions, *applied.shortened}
+    if not gone:
+        return
+    if applied.shortened:
+        with store.writing() as writer:
+            analyze(store, writer, set())
+    here = Paths(app.paths.config_file, Path(prepared), app.paths.state, app.paths.cache)
+    for text in beside.forget_sessions(store, here, app.config.journal.vault, gone, app.clock()):
+        app.warn(text)
+    store.erase_traces()
+
+
+def _take_pauses(app: App, directory: str, prepared: str) -> None:
+    """Pauses of both stores hold; one may have begun just now."""
+    try:
+        pauses = read_pauses(directory)
+    except SessionMemoryError as error:
+        app.warn(f"pauses of the store that is replaced are lost: {error.message}")
+        return
+    if pauses:
+        write_pauses(prepared, merge_pauses(pauses, read_pauses(prepared)))
+
+
+def _tell(
+    app: App, backup: Content, present: Present, done: tuple[Plan | None, MarksApplied]
+) -> None:
+    plan, applied = done
+    aside = str(app.paths.data / plan.aside) if plan and plan.out else None
+    if app.json:
+        made = backup.manifest
+        emit_json(
+            {
+                "dry_run": plan is None,
+                "backup": {
+                    "path": backup.directory,
+                    "made_at": made.made_at if made else None,
+                    "version": made.version if made else None,
+                    "sessions": backup.sessions,
+                    "events": backup.events,
+                    "bytes": backup.bytes,
+                },
+                "replaces": _present_json(present) if present.exists else None,
+                "marks_lost": present.marks_lost,
+                "aside": aside,
+                "forgotten_sessions": len(applied.sessions),
+                "shortened_sessions": len(applied.shortened),
+            }
+        )
+        return
+    if plan is None:
+        click.echo("dry run: nothing was changed")
+        return
+    click.echo(f"restored {backup.sessions - len(applied.sessions)} sessions")
+    if applied.sessions or applied.shortened:
+        click.echo(
+            f"forgotten since the backup, and left out: {len(applied.sessions)} sessions,"
+            f" and single events of {len(applied.shortened)}"
+        )
+    if aside:
+        click.echo(f"the store of before is kept in {safe(aside)}")
+        if not present.unreadable:
+            click.echo(f"undo with: session-memory restore {safe(aside)}")
+        click.echo("delete that directory when you do not need it any more")
+    click.echo("now run `session-memory sweep`: it captures what is newer than the backup")
+
+
+def _present_json(present: Present) -> dict[str, Any]:
+    fields: dict[str, Any] = msgspec.structs.asdict(present)
+    return {name: fields[name] for name in ("sessions", "events", "last_event_at", "unreadable")}
