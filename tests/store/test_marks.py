@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.pauses import Pause, begin, is_paused, merge_pauses
@@ -21,6 +21,9 @@ from session_memory.testing.workspace import Workspace
 
 WORD = "zebrawood"
 
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""A machine that is busy with other work makes its examples slowly."""
+
 numbers = st.frozensets(st.integers(-(2**63), 2**63 - 1), max_size=5)
 keys = st.builds(Keys, st.sampled_from([b"a" * 32, b"b" * 32]), st.sampled_from([b"t" * 32, b""]))
 pauses = st.lists(
@@ -33,6 +36,7 @@ any_marks = st.builds(
 )
 
 
+@unhurried
 @given(any_marks, any_marks, any_marks)
 @pytest.mark.rows("BAK-02")
 def test_merging_marks_is_a_union(one: Marks, two: Marks, three: Marks) -> None:
@@ -45,6 +49,7 @@ def test_merging_marks_is_a_union(one: Marks, two: Marks, three: Marks) -> None:
         assert forgotten.sessions <= both.under(key.fingerprint).sessions
 
 
+@unhurried
 @given(any_marks, st.none() | keys)
 def test_marks_come_back_from_their_file_as_they_were(found: Marks, own: Keys | None) -> None:
     data, checksum = marks.encode(found, own)
@@ -56,6 +61,7 @@ def test_marks_come_back_from_their_file_as_they_were(found: Marks, own: Keys | 
     }
 
 
+@unhurried
 @given(pauses, st.integers(0, 9), st.none() | st.integers(10, 20))
 def test_a_pause_that_begins_is_not_lost_in_a_merge(
     before: tuple[Pause, ...], now: int, until: int | None
