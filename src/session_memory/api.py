@@ -35,6 +35,7 @@ from session_memory.paths import find_paths
 from session_memory.recall.facade import Recall
 from session_memory.recall.pack import ContextPack
 from session_memory.recall.requests import Budget, PackRequest, SearchRequest
+from session_memory.recall.scope import check_agent, find_project
 from session_memory.recall.search import SearchAnswer
 from session_memory.store.sqlite import SqliteStore
 from session_memory.store.sqlite import open_store as open_sqlite
@@ -115,7 +116,12 @@ class Memory:
         subagents: bool = True,
         limit: int | None = None,
     ) -> list[Session]:
-        """Sessions, newest first: ended at or after `since`, started before `until`."""
+        """Sessions, newest first: ended at or after `since`, started before `until`.
+
+        An unknown project or flavour is an error, not an empty list.
+        """
+        check_agent(self._store, flavor)
+        self._check_project(project)
         return self._store.sessions(
             SessionQuery(
                 flavor=flavor,
@@ -160,6 +166,7 @@ class Memory:
         limit: int | None = None,
     ) -> list[Observation]:
         """What was asked, ruled, decided, planned and done, oldest first; of many the latest."""
+        self._check_project(project)
         return self._store.observations(
             ObservationQuery(
                 session=None if session is None else self.session(session).id,
@@ -179,6 +186,7 @@ class Memory:
         flavor: str | None = None,
         kinds: Sequence[EventKind] = (),
         since: When | None = None,
+        until: When | None = None,
         errors_only: bool = False,
         limit: int = 10,
     ) -> SearchAnswer:
@@ -195,6 +203,7 @@ class Memory:
                 flavor=flavor,
                 kinds=tuple(kinds),
                 since=_ms(since),
+                until=_ms(until),
                 errors_only=errors_only,
             )
         )
@@ -224,6 +233,10 @@ class Memory:
     ) -> list[UsageRow]:
         """Tokens and dollars, each API response counted once."""
         return self._store.usage(group, _ms(since), _ms(until))
+
+    def _check_project(self, key: str | None) -> None:
+        if key is not None:
+            find_project(self._store.projects(), key)
 
 
 def _ms(moment: When | None) -> int | None:

@@ -55,7 +55,6 @@ def test_it_narrows_by_session_type_time_and_value(space: Workspace) -> None:
     assert "ok" not in [row["text"] for row in rows(space)]
     assert "ok" in [row["text"] for row in rows(space, "--all")]
     assert len(rows(space, "--limit", "1")) == 1
-    assert rows(space, "--project", "no-such") == []
 
 
 def test_a_row_tells_where_it_comes_from(space: Workspace) -> None:

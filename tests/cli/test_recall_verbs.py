@@ -115,3 +115,41 @@ def test_a_sync_says_what_it_did(space: Workspace, tmp_path: Path) -> None:
     assert not file.exists()
     told = json.loads(run(space, "pack", "--project", "shop", "--sync", str(file), "--json"))
     assert told["skipped"] is True
+
+
+@pytest.mark.rows("SRC-10")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("search", "tiles", "--agent", "cluade"),
+        ("sessions", "--flavor", "cluade"),
+        ("tail", "--once", "--flavor", "cluade"),
+        ("search", "tiles", "--kind", "nothing"),
+        ("search", "tiles", "--project", "shopp"),
+        ("sessions", "--project", "shopp"),
+        ("observations", "--project", "shopp"),
+        ("observations", "--type", "nothing"),
+        ("sessions", "--outcome", "nothing"),
+        ("usage", "--by", "nothing"),
+        ("pack", "--project", "shop", "--budget", "huge"),
+    ],
+    ids=" ".join,
+)
+def test_a_value_that_nobody_knows_is_an_error_and_not_an_empty_answer(
+    space: Workspace, arguments: tuple[str, ...]
+) -> None:
+    done = space.run("--config", str(space.write_config()), *arguments)
+    assert done.returncode in (1, 2) and done.stdout == ""
+    assert "error:" in done.stderr
+
+
+@pytest.mark.rows("SRC-10")
+def test_filters_of_search_hold_for_both_lists(space: Workspace) -> None:
+    def found(*filters: str) -> tuple[int, int]:
+        answer = json.loads(run(space, "search", "tiles", "--json", *filters))
+        return answer["count"], answer["event_count"]
+
+    assert min(found()) > 0
+    assert found("--until", "2026-01-01") == found("--agent", "codex") == (0, 0)
+    assert found("--kind", "tool_call") == found("--errors") == found("--file", "x.py") == (0, 0)
+    assert found("--kind", "assistant_text") == found("--agent", "claude") == found()

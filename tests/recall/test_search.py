@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.recall.recalling import DAY, HOUR, SHOP, Memory, plain
+from msgspec.structs import replace
+from tests.recall.recalling import DAY, HOUR, SHOP, Memory, observed, plain
 
 from session_memory.core.identity import Resolution
 from session_memory.core.schema import ObservationType
 from session_memory.core.search_terms import terms_of
-from session_memory.errors import NotFound, ScopeMismatch
+from session_memory.errors import NotFound, ScopeMismatch, UsageError
 from session_memory.recall.hits import snippet
 from session_memory.recall.requests import SearchRequest
-from session_memory.testing.store_drafts import Said, capture, event, turn
+from session_memory.testing.store_drafts import START, Said, capture, event, turn
 
 BLOG = Resolution(key="blog", root="/work/blog", source="cwd:.git", confidence="high")
 HOSTILE = (
@@ -173,6 +174,56 @@ def test_filters_leave_out_what_does_not_fit(memory: Memory) -> None:
     assert kinds(kinds=("user_prompt",)) == ["user_prompt"]
     assert kinds(flavor="codex") == kinds(until=1) == []
     assert kinds(flavor="claude", since=1) == ["tool_result", "user_prompt"]
+
+
+@pytest.mark.rows("SRC-10")
+@pytest.mark.parametrize("query", ["heron", " "])
+def test_filters_hold_for_observations_too(memory: Memory, query: str) -> None:
+    failed = event(
+        1, "heron failed", kind="tool_result", origin="tool", tool="Bash", is_error=True,
+        index_text="heron failed", files=("src/app.py",),
+    )  # fmt: skip
+    here = [turn(0, "run heron"), failed]
+    (claude,) = capture(memory.store, Said("f", "/logs/f", tuple(here)))
+    (codex,) = capture(memory.store, Said("g", "/logs/g", (turn(2, "a"),), flavor="codex"))
+    for session in (claude, codex):
+        with memory.store.writing() as writer:
+            writer.assign_project(session, "/work/shop", SHOP, "general")
+        first, *rest = [one.id for one in memory.store.events(session)]
+        notes = [
+            (observed(session, "user_request", "run heron please", START + DAY), first),
+            *((observed(session, "blocker", "heron failed again", START), one) for one in rest),
+            (observed(session, "decision", "keep heron", START + 2 * DAY), None),
+        ]
+        memory.keep(session, [replace(one, event=number) for one, number in notes])
+
+    def found(**wanted: object) -> list[tuple[int, str]]:
+        answer = memory.recall.search(SearchRequest(query, **wanted))  # pyright: ignore[reportArgumentType]
+        return sorted((item.session_id, item.type) for item in answer.items)
+
+    everything = [(claude, "blocker"), (claude, "decision"), (claude, "user_request")]
+    assert found(flavor="claude") == found(session_id=claude) == everything
+    assert {session for session, _ in found(flavor="codex")} == {codex}
+    assert found(flavor="gemini") == []
+    only = {"session_id": claude}
+    assert found(**only, until=START + DAY) == [(claude, "blocker")]
+    assert found(**only, since=START + DAY, until=START + 2 * DAY) == [(claude, "user_request")]
+    assert found(**only, kinds=("user_prompt",)) == [(claude, "user_request")]
+    assert found(**only, kinds=("user_prompt", "tool_result")) == [everything[0], everything[2]]
+    for one in ({"errors_only": True}, {"tool": "Bash"}, {"file": "app.py"}):
+        assert found(**only, **one) == [(claude, "blocker")]
+    assert found(**only, kinds=("compaction",)) == found(tool="Read") == found(file="x.py") == []
+
+
+@pytest.mark.rows("SRC-10")
+def test_an_agent_that_nobody_knows_is_an_error(memory: Memory) -> None:
+    with pytest.raises(UsageError, match="unknown agent 'cluade'") as refused:
+        memory.recall.search(SearchRequest("heron", flavor="cluade"))
+    assert "claude, codex" in (refused.value.hint or "")
+    with pytest.raises(UsageError):
+        memory.recall.recent(SearchRequest(flavor=""))
+    capture(memory.store, Said("p", "/logs/p", (turn(0, "run heron"),), flavor="plugged-in"))
+    assert memory.recall.search(SearchRequest("heron", flavor="plugged-in")).event_count == 1
 
 
 def test_question_words_do_not_count_where_there_are_others() -> None:

@@ -14,6 +14,7 @@ from session_memory.cli.stores import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.schema import Observation, ObservationType, Session
+from session_memory.recall.scope import find_project
 from session_memory.store.port import ObservationQuery
 
 TYPES: tuple[ObservationType, ...] = ObservationType.__args__
@@ -42,6 +43,8 @@ def command(
     """
     seed, limit = int(wanted.pop("seed")), int(wanted.pop("limit"))
     with reading(app) as store:
+        if wanted["project"] is not None:
+            find_project(store.projects(), wanted["project"])
         query = ObservationQuery(
             session=None if session is None else store.find_session(session).id,
             since=to_ms(since, app.clock()),

@@ -43,6 +43,8 @@ def command(app: App, query: tuple[str, ...], around: int, **wanted: Any) -> Non
     """Find what was said or run, by its words (mem_search); without words, what is newest.
 
     Words are words: no operator or quote needs care. Those found in every place come last.
+    A filter holds for events and for what was observed alike: an observation counts as the event
+    it was read from.
 
     \b
     Examples:

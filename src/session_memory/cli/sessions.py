@@ -13,6 +13,7 @@ from session_memory.cli.stores import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.schema import Session
+from session_memory.recall.scope import check_agent, find_project
 from session_memory.store.port import SessionQuery
 
 
@@ -42,6 +43,9 @@ def command(app: App, since: str | None, until: str | None, main_only: bool, **w
         **wanted,
     )
     with reading(app) as store:
+        check_agent(store, query.flavor)
+        if query.project is not None:
+            find_project(store.projects(), query.project)
         found = store.sessions(query)
         outcomes = store.outcomes()
     if app.json:

@@ -14,6 +14,7 @@ from session_memory.clock import iso
 from session_memory.core.schema import SessionEvent
 from session_memory.errors import StoreLocked
 from session_memory.ingest.sweep import sweep
+from session_memory.recall.scope import check_agent
 from session_memory.redact import render
 from session_memory.store.sqlite import SqliteStore
 
@@ -47,6 +48,7 @@ def command(app: App, flavor: str | None, every: float, once: bool) -> None:
         except StoreLocked:
             app.note("another sweep is running; its results follow")
         with reading(app) as store:
+            check_agent(store, flavor)
             now = store.heights()
             if seen is None and not once:
                 seen = now  # what was there before is history

@@ -55,18 +55,7 @@ def event_hits(
     store: Store, request: SearchRequest, scope: Scope | None, nearness: Nearness | None = None
 ) -> tuple[EventHit, ...]:
     """The best events of a scope; more are looked at than wanted, as many say the same."""
-    where = TextFilter(
-        session=scope.session.id if scope and scope.session else None,
-        project_id=scope.project.id if scope and not scope.session else None,
-        flavor=request.flavor,
-        kinds=request.kinds,
-        tool=request.tool,
-        file=request.file,
-        since=request.since,
-        until=request.until,
-        errors_only=request.errors_only,
-    )
-    found = dict(store.search(request.query, overfetch(request.count), where))
+    found = dict(store.search(request.query, overfetch(request.count), text_filter(request, scope)))
     told = [
         (event, line, _SPACE.sub(" ", text))
         for event in store.scopes.events(list(found))
@@ -87,6 +76,21 @@ def event_hits(
         elif len(hits) < request.count:
             hits[text] = _hit(event, line, snippet(text, stems), found[event.id])
     return tuple(hits.values())
+
+
+def text_filter(request: SearchRequest, scope: Scope | None) -> TextFilter:
+    """Which events a request may find."""
+    return TextFilter(
+        session=scope.session.id if scope and scope.session else None,
+        project_id=scope.project.id if scope and not scope.session else None,
+        flavor=request.flavor,
+        kinds=request.kinds,
+        tool=request.tool,
+        file=request.file,
+        since=request.since,
+        until=request.until,
+        errors_only=request.errors_only,
+    )
 
 
 def speaks(line: SessionLine | None, scope: Scope | None) -> bool:

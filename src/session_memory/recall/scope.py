@@ -7,8 +7,9 @@ import difflib
 import msgspec
 
 from session_memory.core.places import within
+from session_memory.core.safe_text import one_line
 from session_memory.core.schema import Project
-from session_memory.errors import NotFound, ScopeMismatch
+from session_memory.errors import NotFound, ScopeMismatch, UsageError
 from session_memory.store.port import Store
 from session_memory.store.scopes import SessionLine
 
@@ -64,6 +65,16 @@ def find_project(projects: list[Project], key: str | None) -> Project:
     near = difflib.get_close_matches(key or "", [one.key for one in projects], n=3, cutoff=0.5)
     names = f"did you mean {', '.join(near)}?" if near else "`session-memory usage` lists projects"
     raise NotFound("Project not found", hint=names)
+
+
+def check_agent(store: Store, name: str | None) -> None:
+    """Raise for an agent that nobody knows; one that has no sessions yet is none of those."""
+    if name is None or store.span(name)[0]:
+        return
+    from session_memory.adapters.registry import adapters  # imports every parser
+
+    if name not in (known := adapters()):
+        raise UsageError(f"unknown agent {one_line(name)!r}", hint=f"one of {', '.join(known)}")
 
 
 def project_at(projects: list[Project], place: str) -> Project:

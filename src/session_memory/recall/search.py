@@ -19,9 +19,9 @@ from session_memory.core.search_terms import terms_of
 from session_memory.recall.found import Ranked, collapse, fingerprint, rank, stem
 from session_memory.recall.hits import EventHit, Nearness, event_hits, speaks
 from session_memory.recall.requests import SearchRequest
-from session_memory.recall.scope import Scope, is_outside, open_scope
+from session_memory.recall.scope import Scope, check_agent, is_outside, open_scope
 from session_memory.recall.sessions import capture_version, overfetch, shown
-from session_memory.store.port import ObservationQuery, Store
+from session_memory.store.port import ObservationQuery, Store, TextFilter
 from session_memory.store.scopes import SessionLine
 
 TITLE_CHARS = 90
@@ -117,6 +117,7 @@ def recent(store: Store, request: SearchRequest) -> SearchAnswer:
 
 
 def _place(store: Store, request: SearchRequest) -> _Place:
+    check_agent(store, request.flavor)
     projects = {project.id: project for project in store.projects()}
     named = request.project_key is not None or request.session_id is not None
     scope = open_scope(store, request.project_key, request.session_id) if named else None
@@ -128,7 +129,15 @@ def _query(place: _Place, request: SearchRequest, stems: tuple[str, ...]) -> Obs
     return ObservationQuery(
         session=scope.session.id if scope and scope.session else None,
         project=scope.project.key if scope and not scope.session else None,
+        flavor=request.flavor,
         since=request.since,
+        until=request.until,
+        read_from=TextFilter(
+            kinds=request.kinds,
+            tool=request.tool,
+            file=request.file,
+            errors_only=request.errors_only,
+        ),
         limit=MOST_READ,
         holding=stems,
     )

@@ -102,7 +102,11 @@ class ObservationQuery(msgspec.Struct, frozen=True):
     session: int | None = None
     project: str | None = None
     types: tuple[ObservationType, ...] = ()
+    flavor: str | None = None
     since: int | None = None
+    until: int | None = None
+    read_from: TextFilter | None = None
+    """Only those read from an event that fits, as far as it is still here."""
     limit: int | None = None
     """The latest so many."""
     excluded: bool = False

@@ -10,6 +10,7 @@ import msgspec
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.store.port import Finding, ObservationQuery
 from session_memory.store.sqlite.connection import Database, rows, value
+from session_memory.store.sqlite.searching import event_condition
 
 ROW_BYTES = 160
 """What a row costs beside its text: hash, type, status, numbers and its entries in two indexes."""
@@ -88,7 +89,9 @@ def _conditions(query: ObservationQuery) -> tuple[str, list[Any]]:
     for condition, wanted in (
         ("o.session_id = ?", query.session),
         ("project.key = ?", query.project),
+        ("s.flavor = ?", query.flavor),
         ("o.at >= ?", query.since),
+        ("o.at < ?", query.until),
     ):
         if wanted is not None:
             parts.append(condition)
@@ -96,6 +99,10 @@ def _conditions(query: ObservationQuery) -> tuple[str, list[Any]]:
     if query.types:
         parts.append("o.type IN (SELECT value FROM json_each(?))")
         bindings.append(msgspec.json.encode(query.types).decode())
+    if query.read_from is not None and query.read_from.of_events:
+        text, values = event_condition(query.read_from)
+        parts.append(f"EXISTS (SELECT 1 FROM event e WHERE e.id = o.event_id AND {text})")
+        bindings.extend(values)
     if query.holding:
         parts.append("(" + " OR ".join(["instr(lower(o.text), ?)"] * len(query.holding)) + ")")
         bindings.extend(word.lower() for word in query.holding)

@@ -139,7 +139,7 @@ def _condition(where: TextFilter, table: str) -> _Condition:
     scope, bindings = _in_scope(where, table)
     if not where.of_events:
         return scope, bindings
-    text, values = _event_condition(where)
+    text, values = event_condition(where)
     inner = f"EXISTS (SELECT 1 FROM event e WHERE e.id = {table}.rowid AND {text})"
     return f"{scope} AND {inner}", [*bindings, *values]
 
@@ -161,7 +161,8 @@ def _in_scope(where: TextFilter, table: str) -> _Condition:
     return "WHERE " + " AND ".join(parts), bindings
 
 
-def _event_condition(where: TextFilter) -> _Condition:
+def event_condition(where: TextFilter) -> _Condition:
+    """What an event `e` must be, and the values that say so."""
     parts, bindings = ["1"], list[Any]()
     for text, wanted in (
         ("e.kind IN (SELECT value FROM json_each(?))", _json(where.kinds)),
