@@ -40,7 +40,7 @@ class Bench:
         return Around(
             place=self.place,
             clock=lambda: self.now,
-            write=write or model_writer(self.model, model_lock(self.data), 60.0),
+            write=write or model_writer(self.model, model_lock(self.data), 60.0, self.place.root),
             clean=CLEAN,
             compile=self.compiled.append,
             sleep=self.sleeps.append,

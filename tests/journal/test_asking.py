@@ -63,7 +63,7 @@ def test_two_flushes_a_compile_and_a_lint_ask_one_after_the_other(tmp_path: Path
     def flushing(root: str) -> Callable[[], object]:
         context = tmp_path / f"{root}.md"
         context.write_text(f"**User:** {root}\n")
-        write = model_writer(crowd, lock, 60.0)
+        write = model_writer(crowd, lock, 60.0, place_of(data, root).root)
         around = Around(place_of(data, root), lambda: library.now, write, CLEAN)
         return lambda: flush(context, root, around)
 

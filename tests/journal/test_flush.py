@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from tests.journal.bench import MINUTE, SECOND, Bench, never
 
+from session_memory import settings
 from session_memory.clock import iso
 from session_memory.errors import BudgetSpent, ModelFailed
 from session_memory.journal import daily
@@ -21,7 +24,7 @@ from session_memory.journal.answer import model_writer, prompt
 from session_memory.journal.context import content_hash
 from session_memory.journal.gate import log_hash
 from session_memory.journal.place import model_lock
-from session_memory.model.agent_sdk import SMALL_MODEL, AgentSdkModel
+from session_memory.model.agent_sdk import open_agent_sdk
 from session_memory.model.port import Answer
 
 SUMMARY = "**Context:** the parser\n\n**Decisions Made:**\n- keep tabs"
@@ -162,29 +165,64 @@ def test_the_model_gets_no_tools_and_two_turns(bench: Bench) -> None:
     bench.flush(bench.context())
     (request,) = model.requests
     assert request.folder is None, "a folder is what gives an agent tools"
+    assert request.cwd == str(bench.place.root)
     assert (request.max_turns, request.purpose) == (2, "journal.flush")
     assert request.max_output_tokens <= 4_000
 
 
+def agent_sdk(query: Callable[..., AsyncIterator[object]], **model: str) -> Any:
+    """The agent SDK as the configuration opens it, with a query of the test."""
+    sdk = ModuleType("claude_agent_sdk")
+    sdk.__dict__.update(
+        query=query, ClaudeAgentOptions=Options, CLINotFoundError=OSError, ClaudeSDKError=SdkError
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "claude_agent_sdk", sdk)
+        return open_agent_sdk(settings.Model(provider="agent_sdk", **model), {})
+
+
 @pytest.mark.rows("FLU-15")
-def test_an_agent_that_is_asked_runs_without_tools_in_an_empty_folder(bench: Bench) -> None:
-    seen: list[tuple[Options, list[str]]] = []
+@pytest.mark.parametrize(
+    ("configured", "name"), [({}, "claude-haiku-4-5"), ({"name": "claude-x"}, "claude-x")]
+)
+def test_an_agent_that_is_asked_runs_without_tools_at_the_root(
+    bench: Bench, configured: dict[str, str], name: str
+) -> None:
+    seen: list[Options] = []
 
     async def query(*, prompt: str, options: Options) -> AsyncIterator[object]:
-        assert "fix the parser" in prompt
-        seen.append((options, os.listdir(options.cwd)))
+        assert "fix the parser" in prompt and os.path.isdir(options.cwd)
+        seen.append(options)
         yield SimpleNamespace(content=[SimpleNamespace(text="said")], model="m")
         yield SimpleNamespace(result="said", is_error=False, usage={}, total_cost_usd=0.0)
 
-    sdk = SimpleNamespace(
-        query=query, ClaudeAgentOptions=Options, CLINotFoundError=OSError, ClaudeSDKError=OSError
-    )
-    model = AgentSdkModel(sdk, SMALL_MODEL)
-    write = model_writer(model, model_lock(bench.data), 60.0)
+    model = agent_sdk(query, **configured)
+    write = model_writer(model, model_lock(bench.data), 60.0, bench.place.root)
     assert bench.flush(bench.context(), write=write) == "saved"
-    ((options, files),) = seen
-    assert (options.allowed_tools, options.max_turns, files) == ([], 2, [])
-    assert "haiku" in options.model, "the small one, unless the configuration names another"
+    assert seen == [Options(name, [], 2, str(bench.place.root))]
+
+
+@pytest.mark.rows("FLU-10")
+def test_text_of_an_agent_that_then_fails_is_thrown_away(bench: Bench) -> None:
+    tries: list[int] = []
+
+    async def query(*, prompt: str, options: Options) -> AsyncIterator[object]:
+        tries.append(len(prompt))
+        part = f"part of attempt {len(tries)}"
+        yield SimpleNamespace(content=[SimpleNamespace(text=part)], model="m")
+        if len(tries) == 1:
+            raise SdkError("the connection was lost")
+        failed = len(tries) == 2
+        yield SimpleNamespace(result=part, is_error=failed, usage={}, total_cost_usd=0.0)
+
+    write = model_writer(agent_sdk(query), model_lock(bench.data), 60.0, bench.place.root)
+    assert bench.flush(bench.context(), write=write) == "saved"
+    assert [entry.content for entry in bench.entries()] == ["part of attempt 3"]
+    assert "attempt 1" not in bench.today() and "attempt 2" not in bench.today()
+
+
+class SdkError(Exception):
+    """An error of the SDK."""
 
 
 @dataclass
@@ -225,7 +263,7 @@ def test_a_context_cannot_end_its_own_fence() -> None:
     assert fences[0].split()[1].rstrip(":") == fences[-1].split()[-1].removesuffix(">>>")
 
 
-@pytest.mark.rows("FLU-17")
+@pytest.mark.rows("FLU-17", "FLU-38")
 def test_two_golden_logs(bench: Bench) -> None:
     bench.says(SUMMARY)
     bench.flush(bench.context(), "s 1")
@@ -238,6 +276,11 @@ def test_two_golden_logs(bench: Bench) -> None:
     bench.says(" FLUSH_OK\n")
     path = bench.context("nothing much")
     assert bench.flush(path, "s2") == "nothing"
+    assert [line.partition(" INFO ")[2] for line in bench.log()[-3:]] == [
+        "Flushing session s2: 12 chars",
+        "Result: FLUSH_OK",
+        "Flush complete for session s2",
+    ]
     key = bench.entries()[0].key
     mark = f"<!-- session-memory:begin flush session=s2 entry={key} -->"
     nothing = "FLUSH_OK - Nothing worth saving from this session"
@@ -303,7 +346,39 @@ def test_the_steps_come_in_their_order(bench: Bench, monkeypatch: pytest.MonkeyP
     assert steps == ["append", "state", "delete", "compile"]
 
 
-@pytest.mark.rows("FLU-35")
+@pytest.mark.rows("FLU-24")
+@pytest.mark.parametrize("step", ["append", "state", "delete", "compile"])
+def test_a_flush_that_stops_at_a_step_has_done_those_before_and_none_after(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def stop(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    path = bench.context()
+    bench.says(SUMMARY)
+    around = bench.around()
+    if step == "compile":
+        around = replace(around, compile=stop)
+    else:
+        places = {
+            "append": (daily, "append_entry"),
+            "state": (flushing.recent, "remember"),
+            "delete": (type(path), "unlink"),
+        }
+        monkeypatch.setattr(*places[step], stop)
+    with pytest.raises(KeyboardInterrupt):
+        flushing.flush(path, "s1", around)
+    done = {
+        "append": SUMMARY in bench.today(),
+        "state": bench.place.flushed.exists(),
+        "delete": not path.exists(),
+        "compile": bench.compiled != [],
+    }
+    order = list(done)
+    assert done == {name: order.index(name) < order.index(step) for name in order}
+
+
+@pytest.mark.rows("FLU-35", "FLU-37")
 def test_each_way_a_flush_ends_has_its_line(bench: Bench, tmp_path: Path) -> None:
     bench.says(SUMMARY)
     path = bench.context("12345")
@@ -326,6 +401,10 @@ def test_each_way_a_flush_ends_has_its_line(bench: Bench, tmp_path: Path) -> Non
     bench.flush(bench.context(" "))
     assert "2026-03-02 18:44:59 INFO Context file is empty, skipping" in bench.log()
     bench.flush(tmp_path / "gone.md")
+    bench.says(*[ModelFailed("busy")] * 3)
+    assert bench.flush(bench.context("lost")) == "failed"
+    # Two flushes have succeeded so far; a failed one, a repeat and an empty one complete nothing.
+    assert sum("Flush complete" in line for line in bench.log()) == 2
     assert (
         f"2026-03-02 18:44:59 ERROR Context file not found: {tmp_path / 'gone.md'}" in bench.log()
     )

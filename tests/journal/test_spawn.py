@@ -6,13 +6,18 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.journal.bench import Bench
+from tests.journal.bench import CLEAN, Bench
 
+from session_memory.journal import spawn as spawning
 from session_memory.journal.flush import flush
-from session_memory.journal.spawn import compile_command, spawn
+from session_memory.journal.knowing import Desk
+from session_memory.journal.spawn import spawn
+from session_memory.journal.standalone import surroundings
+from session_memory.settings import Config
 
 STARTER = """
 import sys
@@ -84,7 +89,39 @@ def test_a_compile_that_cannot_start_is_told_and_the_flush_is_done(bench: Bench)
     assert bench.log()[-1].endswith("INFO Flush complete for session s1")
 
 
-def test_the_program_is_our_own_module_under_our_own_interpreter() -> None:
-    command = compile_command("/work/shop")
-    if command is not None:
-        assert command[:3] == [sys.executable, "-m", "session_memory.journal.compile"]
+@pytest.mark.rows("FLU-31")
+def test_what_it_prints_is_added_to_the_log(bench: Bench) -> None:
+    for word in ("first", "second"):
+        assert spawn([sys.executable, "-c", f"print({word!r})"], bench.place).wait(60) == 0
+    assert bench.place.compile_log.read_text() == "first\nsecond\n"
+
+
+@pytest.mark.rows("FLU-31")
+@pytest.mark.parametrize("platform", ["linux", "win32"])
+def test_a_flush_starts_our_own_module_apart_and_at_the_root(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, platform: str
+) -> None:
+    started: list[tuple[list[str], dict[str, Any]]] = []
+
+    def popen(command: list[str], **options: Any) -> None:
+        started.append((command, options))
+
+    monkeypatch.setattr(spawning.sys, "platform", platform)
+    monkeypatch.setattr(spawning.subprocess, "Popen", popen)
+    for name, flag in (("CREATE_NEW_PROCESS_GROUP", 0x200), ("DETACHED_PROCESS", 0x8)):
+        monkeypatch.setattr(spawning.subprocess, name, flag, raising=False)
+    desk = Desk(bench.data, Config(), lambda: bench.now, None, None, CLEAN)
+    around = surroundings(desk, "/work/shop")
+    flush(bench.context("**User:** how?\n\n**Assistant:** Decision: use tabs.\n"), "s1", around)
+    ((command, options),) = started
+    module = "session_memory.journal.compile"
+    assert command == [sys.executable, "-m", module, "--root", "/work/shop"]
+    log = options.pop("stdout")
+    assert log.name == str(bench.place.compile_log) and log.closed
+    apart = {"creationflags": 0x208} if platform == "win32" else {"start_new_session": True}
+    assert options == {
+        "cwd": bench.place.root,
+        "stdin": subprocess.DEVNULL,
+        "stderr": subprocess.STDOUT,
+        **apart,
+    }

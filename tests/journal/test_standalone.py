@@ -5,17 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from tests.hooks.hook_process import Ran, run_hook, spooled
+from tests.memory.shell import calls, stand_in
 
 from session_memory.journal import daily, standalone
 from session_memory.journal.flush import GUARD, guard
 from session_memory.journal.place import Place, place_of
 from session_memory.journal.spawn import spawn
 from session_memory.model.marks import MARKS
+from session_memory.store.sqlite import open_store
 from session_memory.testing.claude_log import ClaudeLog, text_block
+from session_memory.testing.model_server import ModelServer, Play
 from session_memory.testing.workspace import Workspace
 
 CONTEXT = (
@@ -199,3 +203,79 @@ def test_a_flush_starts_a_compile_that_makes_its_articles(
     assert place(root).state.exists()
     assert "1 created" in place(root).compile_log.read_text()
     assert len(list((place(root).knowledge / "concepts").iterdir())) == 1
+
+
+def with_model(
+    root: Path, server: ModelServer, monkeypatch: pytest.MonkeyPatch, **settings: str
+) -> None:
+    """A store, without which no model is asked, and a server as the model."""
+    data = Path(os.environ["SESSION_MEMORY_HOME"]) / "data"
+    open_store(str(data), 0, create_missing=True).close()
+    for name, value in {
+        "MODEL_PROVIDER": "anthropic",
+        "MODEL_BASE_URL": server.url,
+        "JOURNAL_ATTEMPTS": "1",
+        "JOURNAL_RETRY_SECONDS": "1",
+        **settings,
+    }.items():
+        monkeypatch.setenv(f"SESSION_MEMORY_{name}", value)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    assert root.is_dir()
+
+
+@pytest.mark.rows("FLU-13", "FLU-37")
+def test_a_failed_flush_ends_with_0_keeps_the_context_and_touches_nothing(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(home)
+    context = tmp_path / "context.md"
+    context.write_text(CONTEXT)
+    with ModelServer([Play("broken"), Play(text="**Context:** tabs")]) as server:
+        with_model(root, server, monkeypatch)
+        done = flush(root, str(context), "s1")
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+        there = place(root)
+        assert context.read_text() == CONTEXT and not there.flushed.exists()
+        assert said(root) == [] and not there.compile_log.exists()
+        (line,) = [line for line in there.flush_log.read_text().splitlines() if "kept" in line]
+        assert f"ERROR Flush failed for session s1, context kept: {context}: FLUSH_ERROR: " in line
+        assert "Flush complete" not in there.flush_log.read_text()
+        flush(root, str(context), "s1")  # at once: nothing of the first counts as a flush
+    assert [entry.content for entry in said(root)] == ["**Context:** tabs"]
+    assert not context.exists() and there.flushed.exists()
+
+
+@pytest.mark.rows("FLU-10")
+def test_text_before_an_error_is_not_in_the_entry_of_the_next_attempt(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(home)
+    context = tmp_path / "context.md"
+    context.write_text(CONTEXT)
+    plays = [Play("error_event", "LEAKED once"), Play("cut", "LEAKED twice"), Play(text="whole")]
+    with ModelServer(plays) as server:
+        with_model(root, server, monkeypatch, JOURNAL_ATTEMPTS="3")
+        flush(root, str(context), "s1")
+    assert len(server.requests) == 3
+    assert [entry.content for entry in said(root)] == ["whole"]
+    assert all("LEAKED" not in path.read_text() for path in daily.days(place(root)))
+
+
+@pytest.mark.rows("FLU-15")
+@pytest.mark.parametrize(("name", "model"), [("", "claude-haiku-4-5"), ("claude-x", "claude-x")])
+def test_a_command_that_is_asked_gets_no_tools_two_turns_and_the_root(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, model: str
+) -> None:
+    root = project(home)
+    context = tmp_path / "context.md"
+    context.write_text(CONTEXT)
+    log = stand_in(tmp_path / "bin")
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}")
+    with ModelServer([Play()]) as server:
+        with_model(root, server, monkeypatch, MODEL_PROVIDER="claude_cli", MODEL_NAME=name)
+        flush(root, str(context), "s1")
+        assert server.requests == []
+    ((_, cwd, arguments),) = calls(log)
+    assert cwd == os.path.realpath(place(root).root)
+    given = dict(pairwise(arguments))
+    assert (given["--tools"], given["--max-turns"], given["--model"]) == ("", "2", model)

@@ -41,8 +41,11 @@ def prompt(context: str) -> str:
     return asked + fence(context, secrets.token_hex(8), "session")
 
 
-def request(context: str, timeout_s: float) -> Request:
-    """One question: no folder, so no tools, and hardly more than one turn."""
+def request(context: str, timeout_s: float, root: Path) -> Request:
+    """One question: no folder, so no tools, and hardly more than one turn.
+
+    An agent is started at the journal's root, where nobody else's instructions lie.
+    """
     system = "You keep the daily log of a programmer. Answer in plain text, without using tools."
     return Request(
         purpose=PURPOSE,
@@ -51,14 +54,16 @@ def request(context: str, timeout_s: float) -> Request:
         max_output_tokens=4_000,
         timeout_s=timeout_s,
         max_turns=MAX_TURNS,
+        cwd=str(root),
     )
 
 
-def model_writer(model: Model, lock: Path, timeout_s: float) -> Write:
+def model_writer(model: Model, lock: Path, timeout_s: float, root: Path) -> Write:
     """Asks a model; one call at a time over all journals, as `lock` says."""
 
     def write(context: str, _session: str) -> str:
-        asked = request(context, timeout_s)
+        root.mkdir(0o700, parents=True, exist_ok=True)  # nothing may be written there yet
+        asked = request(context, timeout_s, root)
         with held(lock, "a model call of the journal"):
             return model.ask(asked).text
 

@@ -72,7 +72,7 @@ def flush(context: Path, session: str, around: Around) -> Outcome:
         if outcome in ("saved", "nothing"):
             _drain(pending.due(_waiting(around), around.clock()), around)
             _maybe_compile(around)
-    log.info(f"Flush complete for session {session}")
+            log.info(f"Flush complete for session {session}")
     return outcome
 
 

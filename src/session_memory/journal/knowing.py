@@ -70,7 +70,7 @@ def tools_of(
 def _writer(desk: Desk, place: Place) -> Write:
     if desk.model is not None:
         seconds = float(desk.config.model.timeout_seconds)
-        return model_writer(desk.model, model_lock(desk.data), seconds)
+        return model_writer(desk.model, model_lock(desk.data), seconds, place.root)
 
     def write(context: str, session: str) -> str:
         known = known_of(desk.store, session)

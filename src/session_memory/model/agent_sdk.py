@@ -47,11 +47,10 @@ class AgentSdkModel:
     def ask(self, request: Request) -> Answer:
         """See model.port.Model."""
         with contextlib.ExitStack() as stack:
-            folder = request.folder or stack.enter_context(
-                tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX)
-            )
+            place = request.folder or request.cwd
+            place = place or stack.enter_context(tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX))
             messages = self._sdk.query(
-                prompt=fenced(request.user), options=self._options(request, folder)
+                prompt=fenced(request.user), options=self._options(request, place)
             )
             try:
                 return asyncio.run(_within(request.timeout_s, messages, self.name))

@@ -145,9 +145,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 @contextlib.contextmanager
 def _workplace(request: Request) -> Generator[str]:
-    """Where the agent runs: the folder it shall work in, or an empty one of its own."""
-    if request.folder is not None:
-        yield request.folder
+    """Where the agent runs: the folder it shall work in, where we say, or an empty one."""
+    place = request.folder or request.cwd
+    if place is not None:
+        yield place
         return
     with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX) as folder:
         yield folder

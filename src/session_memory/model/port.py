@@ -27,6 +27,8 @@ class Request(msgspec.Struct, frozen=True):
     timeout_s: float = 120.0
     folder: str | None = None
     """Working directory of an agent that may read and write files there; None: no tools at all."""
+    cwd: str | None = None
+    """Where an agent without a folder is started; None: in an empty folder of its own."""
     max_turns: int = 2
 
 
