@@ -66,13 +66,14 @@ def test_errors_have_their_shapes_and_the_server_lives_on(known: Known) -> None:
         assert talk.end()[0] == 0
 
 
-@pytest.mark.rows("RUN-05")
+@pytest.mark.rows("RUN-05", "DIE-09")
 def test_the_wire_is_ascii_lines_of_json_and_the_log_is_elsewhere(known: Known) -> None:
     words = "caf\u00e9 \u65e5\u672c \U0001f4c8 \u2028 line"
     known.memory.say(known.cart, ("pending_item", words))
     with Talk() as talk:
         talk.greet("gemini-cli-mcp-client")
         found = talk.call("mem_open_work", project_key="shop", session_id=known.cart)
+        assert json.loads(found["content"][0]["text"]) == found["structuredContent"]
         (item,) = found["structuredContent"]["pending_items"]
         assert "caf\u00e9 \u65e5\u672c \U0001f4c8" in item["text"]
         assert "\u2028" not in item["text"]

@@ -17,6 +17,8 @@ PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 
 _SHOWS_STRUCTURED = ("claude", "codex", "grok", "copilot", "qwen")
 """Their models see structuredContent; to repeat it in the text would cost the window twice."""
+_WANTS_JSON = "gemini"
+"""Its model sees the text only, and reads it as JSON."""
 _SESSION_VARIABLES = (
     "CLAUDE_CODE_SESSION_ID",
     "GROK_SESSION_ID",
@@ -51,6 +53,8 @@ def protocol_version(params: Json) -> str | None:
 def default_mode(client: str | None) -> ResponseMode:
     """What a client needs in its text for the model to see everything; when in doubt, all."""
     name = (client or "").casefold()
+    if _WANTS_JSON in name:
+        return "verbose"
     return "compact" if any(one in name for one in _SHOWS_STRUCTURED) else "complete"
 
 
