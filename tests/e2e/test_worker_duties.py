@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 from tests.hooks.hook_process import environment, run_hook, state
+from tests.memory.shell import BOTH
 
 from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.model_server import ModelServer, Part, Play
 
 
 @pytest.fixture
@@ -95,7 +97,7 @@ def start(log: ClaudeLog, session_id: str) -> str:
     return told
 
 
-@pytest.mark.rows("EXT-01", "HOK-07", "FLU-24")
+@pytest.mark.rows("EXT-01", "HOK-07")
 def test_a_session_that_ended_is_remembered_and_told_to_the_next(
     repository: Path, agent_home: Path
 ) -> None:
@@ -147,3 +149,55 @@ def test_turned_off_neither_memory_nor_journal_is_made(
     report = end_and_work(session(repository), agent_home)
     assert report["imports"] == 1 and report["jobs_done"] == 0
     assert not (home / "data" / "memories").exists() and not (home / "data" / "journal").exists()
+
+
+def when_idle() -> None:
+    """Wait until the worker that a hook started has ended."""
+    import fcntl
+
+    with (state() / "worker.lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+
+
+@pytest.mark.rows("EXT-01")
+@pytest.mark.skipif(os.name == "nt", reason="waits for a POSIX lock")
+@pytest.mark.parametrize("part", ["slow", "broken"])
+def test_a_session_starts_without_waiting_for_the_pipeline(
+    repository: Path, agent_home: Path, part: Part
+) -> None:
+    before = session(repository)
+    before.write(agent_home)
+    words = [sys.executable, "-m", "session_memory", "worker", "run"]
+    state().mkdir(parents=True)
+    (state() / "hook.json").write_text(json.dumps({"worker": words}), encoding="utf-8")
+    current = session(repository, seed=2)
+    path = current.write(agent_home)
+    payload = {
+        "session_id": current.session_id,
+        "transcript_path": str(path),
+        "cwd": current.cwd,
+        "hook_event_name": "SessionStart",
+    }
+    with ModelServer([Play(part, BOTH)]) as server:
+        settings = {
+            "SESSION_MEMORY_SOURCES_CLAUDE_PATHS": str(agent_home),
+            "SESSION_MEMORY_RETENTION_RAW_MAX_AGE_DAYS": "unlimited",
+            "SESSION_MEMORY_JOURNAL_ENABLED": "false",
+            "SESSION_MEMORY_MODEL_PROVIDER": "anthropic",
+            "SESSION_MEMORY_MODEL_BASE_URL": server.url,
+            "ANTHROPIC_API_KEY": "k",
+        }
+        ran = run_hook("SessionStart", "claude", payload=payload, **settings)
+        # The model has not answered and does not until it is let: a hook that waited would hang.
+        assert (ran.code, ran.err) == (0, b"")
+        assert server.asked.wait(60)
+        assert "memory" not in run("memory", "show", "--project", "shop").stdout
+        server.gate.set()
+        when_idle()
+    shown = run("memory", "status", "--json")
+    status = json.loads(shown.stdout)
+    if part == "slow":
+        assert list(status["roots"].values()) == [1] and len(server.requests) == 2
+    else:  # the pipeline failed: a warning, and the session is captured all the same
+        assert status["roots"] == {} and status["warnings"][0]["event"] == "dropped"
+    assert current.session_id in run("sessions", "--json").stdout

@@ -238,6 +238,58 @@ def test_whatever_goes_wrong_the_lock_is_given_back(
     assert bench.consolidate()[0].status == "done"  # and nothing is in the way of the next
 
 
+@pytest.mark.rows("EXT-59")
+@pytest.mark.parametrize(
+    ("name", "operation"),
+    [
+        ("ensure_layout", "layout"),
+        ("prune", "prune"),
+        ("write_summary", "summary"),
+        ("stage", "stage"),
+        ("merge", "run"),
+        ("final", "check"),
+        ("swap", "swap"),
+    ],
+)
+def test_a_file_that_fails_is_told_with_the_place_and_the_operation(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str, operation: str
+) -> None:
+    remembered(bench)
+    assert patched(bench, monkeypatch, name) == "failed"
+    (told,) = [line for line in bench.said() if line["level"] == "warning"]
+    assert (told["event"], told["cwd"]) == ("consolidation_failed", SHOP)
+    assert (told["operation"], told["stage"]) == (operation, "consolidate")
+    assert told["reason"] == "no space left"
+
+
+@pytest.mark.rows("EXT-59")
+@pytest.mark.parametrize(
+    ("name", "event", "operation"),
+    [
+        ("acquire", "lock_failed", "lock"),
+        ("of_root", "consolidation_failed", "read"),
+        ("renew", "consolidation_failed", "run"),
+        ("swapping", "consolidation_failed", "swap"),
+        ("release", "release_failed", "release"),
+    ],
+)
+def test_a_store_that_fails_is_told_with_the_operation_and_the_stage(
+    bench: Bench, name: str, event: str, operation: str
+) -> None:
+    remembered(bench)
+    run_broken(bench, **{name: failing})
+    (told,) = [line for line in bench.said() if line["level"] == "warning"]
+    assert (told["event"], told["cwd"], told["reason"]) == (event, SHOP, "the disk is gone")
+    assert (told["operation"], told["stage"]) == (operation, "consolidate")
+
+
+@pytest.mark.rows("EXT-59")
+def test_an_agent_that_cannot_be_started_is_told_with_the_place(bench: Bench) -> None:
+    remembered(bench).consolidate(around=bench.around(open_model=unavailable))
+    (told,) = [line for line in bench.said() if line["level"] == "warning"]
+    assert (told["cwd"], told["operation"], told["reason"]) == (SHOP, "spawn", "no key")
+
+
 @pytest.mark.rows("CON-11")
 def test_the_order_of_a_run_and_that_dispatch_returns_while_it_goes_on(bench: Bench) -> None:
     remembered(bench)

@@ -8,11 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.mcp.talking import Talk
 from tests.memory.remembering import Bench, answer, no_model, unasked, writes
 
 from session_memory.core.jobs import PUT_OFF_MS, RETRIES
 from session_memory.core.spool import SpoolRecord
-from session_memory.errors import BudgetSpent, ModelUnavailable, Refused
+from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable, Refused
 from session_memory.memory.duty import (
     CONSOLIDATE,
     KIND,
@@ -30,6 +31,7 @@ from session_memory.model.port import Model, Request
 from session_memory.paths import Paths
 from session_memory.settings import Config, Memory
 from session_memory.store.port import Store
+from session_memory.store.sqlite.memories import SqliteMemories
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.scripted_model import ScriptedModel
 from session_memory.worker.run import Worker, WorkerReport
@@ -164,15 +166,58 @@ def test_pauses_and_projects_that_ask_for_it_are_left_alone(bench: Bench, tmp_pa
 
 
 @pytest.mark.rows("EXT-56")
-def test_turned_off_nothing_is_made_and_no_tool_hands_out_memories_by_id(bench: Bench) -> None:
+def test_turned_off_nothing_is_made(bench: Bench) -> None:
     log = bench.work(1)
     bench.swept()
     start(bench, log, "session_end")
     assert work(bench, unasked, OFF).jobs_done == 1
     assert bench.files() == [] and bench.traces() == {}
-    source = Path(__file__).parents[2] / "src"
-    named = [path for path in source.rglob("*.py") if "get_memory" in path.read_text("utf-8")]
-    assert named == []
+    with bench.space.store() as store:
+        assert enqueue(store, [record(log.session_id, "session_end", turn="2")], OFF, 999) == 0
+    config = bench.space.write_config()
+    config.write_text(config.read_text() + "[memory]\nenabled = false\n")
+    for verb in (("extract", "--now"), ("consolidate", "--all")):
+        done = bench.space.run("--config", str(config), "memory", *verb)
+        assert done.returncode == 8 and "memory is turned off" in done.stderr
+    assert not (bench.data / "memories").exists()
+
+
+@pytest.mark.rows("EXT-56")
+@pytest.mark.parametrize("profile", ["minimal", "standard", "full"])
+def test_no_tool_hands_out_memories_by_id(profile: str) -> None:
+    with Talk("--profile", profile) as talk:
+        talk.greet()
+        listed = talk.ask("tools/list")["result"]["tools"]
+        names = {tool["name"] for tool in listed}
+        assert len(names) >= 7 and not [name for name in names if "get_memory" in name]
+        refused = talk.call("get_memory", id="x")
+        assert refused["isError"] is True
+        assert talk.end()[0] == 0
+
+
+@pytest.mark.rows("EXT-47")
+def test_where_every_session_fails_no_place_is_locked_and_no_agent_started(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logs = [bench.work(seed, cwd=f"/work/p{seed}") for seed in (1, 2, 3)]
+    bench.swept()
+    locked: list[str] = []
+    real = SqliteMemories.acquire
+
+    def acquire(memories: SqliteMemories, root: str, *rest: Any) -> bool:
+        locked.append(root)
+        return real(memories, root, *rest)
+
+    monkeypatch.setattr(SqliteMemories, "acquire", acquire)
+    failing = ScriptedModel([ModelUnavailable("busy"), ModelFailed("refused"), "no JSON"])
+    start(bench, logs[2], "session_end")
+    report = work(bench, lambda _store: failing)
+    assert (report.jobs_done, report.jobs_failed) == (1, 0), "the pass alone, nothing after it"
+    assert pending(bench) == [] and locked == [] and bench.locks() == []
+    assert [request.purpose for request in failing.requests] == ["memory.extract"] * 3
+    start(bench, logs[2], "session_start")  # and this would have been noticed
+    work(bench, lambda _store: ScriptedModel([answer(), answer(), writes(), writes()]))
+    assert sorted(locked) == ["/work/p1", "/work/p2"]
 
 
 def test_a_start_asks_once_and_other_events_never() -> None:

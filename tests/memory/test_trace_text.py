@@ -10,20 +10,28 @@ from tests.memory.remembering import GOOD
 from session_memory.core.schema import Session
 from session_memory.errors import ModelFailed
 from session_memory.memory.loading import redact_with
+from session_memory.memory.merge_memory import merge
+from session_memory.memory.trace_parts import take_apart
 from session_memory.memory.trace_text import (
+    FALLBACKS,
     MAX_SUMMARY_BYTES,
     MAX_TRACE_BYTES,
+    NO_PREFERENCES,
     SUMMARY_CUT,
+    TASK_HEADINGS,
     TRACE_CUT,
     final_summary,
     final_trace,
     is_structured,
+    missing_parts,
     outcomes_in,
     slug,
     trace_page,
     wrapped,
 )
+from session_memory.memory.working_tree import look_into
 from session_memory.redact import Redactor
+from session_memory.store.memories import Trace
 
 REDACT = redact_with(Redactor(b"k" * 32))
 SECRET = "sk-abcdefghijklmnopqrstuvwxyz123456"
@@ -37,13 +45,13 @@ User preferences: none observed
 ## Task: Extracted Memory
 Outcome: uncertain
 Key steps:
-- none
+- Review raw notes captured below.
 Things that did not work / things that can be improved:
-- none
+- Not clearly captured in structured form.
 Reusable knowledge:
-- none
+- Re-validate critical claims against the current rollout.
 Pointers and references (annotate why each item matters):
-- none
+- Raw trace notes included below.
 
 ### Raw trace notes
 loose notes only
@@ -125,7 +133,16 @@ def test_the_marker_of_a_trace_stands_alone_between_its_halves() -> None:
     assert final.startswith(GOOD) and final.endswith("\nthe end")
 
 
-@pytest.mark.rows("EXT-38", "EXT-60")
+@pytest.mark.rows("EXT-66")
+def test_a_bullet_that_only_fills_a_heading_is_never_taken_for_knowledge() -> None:
+    trace = Trace(1, "t", "/work/shop", wrapped("loose notes only"), "s", 5)
+    (task,) = take_apart(trace).tasks
+    assert [task.of(place) for place in ("steps", "failures", "knowledge", "pointers")] == [()] * 4
+    page = merge([take_apart(trace)], {}, look_into("/work/shop"))["MEMORY.md"]
+    assert not any(words in page for words in FALLBACKS) and len(FALLBACKS) == 4
+
+
+@pytest.mark.rows("EXT-38", "EXT-60", "EXT-66")
 def test_loose_notes_are_wrapped_and_a_structured_text_stays_byte_for_byte() -> None:
     assert wrapped("loose notes only") == FALLBACK
     assert final_trace("loose notes only", plain) == FALLBACK
@@ -141,6 +158,36 @@ def test_each_part_of_the_structure_is_needed(part: str) -> None:
     broken = GOOD.replace(part, "", 1) if part != "# " else GOOD[2:]
     assert is_structured(GOOD) and not is_structured(broken)
     assert "### Raw trace notes" in final_trace(broken, plain)
+
+
+@pytest.mark.rows("EXT-54")
+@pytest.mark.parametrize(
+    ("part", "instead", "missing"),
+    [
+        ("# Fixed the parser", "Fixed the parser", "# summary"),
+        ("# Fixed the parser", "## Fixed the parser", "# summary"),
+        ("Trace context: shop", "shop", "Trace context:"),
+        ("User preferences: none observed", "none", "User preferences:"),
+        ("User preferences: none observed", "User preferences: nothing", NO_PREFERENCES),
+        ("User preferences: none observed", "User preferences:\nnone", NO_PREFERENCES),
+        ("## Task: fix the parser", "Task: fix the parser", "## Task:"),
+        ("Outcome: success", "Outcome: done", "Outcome:"),
+        *((heading, "Other:", heading) for heading in TASK_HEADINGS),
+    ],
+)
+def test_each_part_that_is_asked_for_is_missed(part: str, instead: str, missing: str) -> None:
+    assert missing_parts(GOOD) == [] == missing_parts(FALLBACK)
+    stated = GOOD.replace("User preferences: none observed", "User preferences:\n- use tabs")
+    assert missing_parts(stated) == []
+    assert missing_parts(GOOD.replace(part, instead)) == [missing]
+
+
+@pytest.mark.rows("EXT-54")
+def test_every_task_is_looked_at() -> None:
+    _, _, task = GOOD.partition("## Task:")
+    assert missing_parts(f"{GOOD}\n\n## Task:{task}") == []
+    short = task.replace("Key steps:", "Steps:").replace("Outcome: success", "Outcome: yes")
+    assert missing_parts(f"{GOOD}\n\n## Task:{short}") == ["Key steps:", "Outcome:"]
 
 
 @pytest.mark.rows("EXT-53")

@@ -40,8 +40,10 @@ def by_messages(url: str) -> Provider:
 
 
 def by_responses(url: str) -> Provider:
-    client = openai.OpenAI(api_key=KEY, base_url=f"{url}/v1", max_retries=0)
-    return OpenAiModel(client, "gpt-5-mini", errors_of(openai, "OpenAIError"), chat=False)
+    def connect() -> openai.OpenAI:
+        return openai.OpenAI(api_key=KEY, base_url=f"{url}/v1", max_retries=0)
+
+    return OpenAiModel(connect, "gpt-5-mini", errors_of(openai, "OpenAIError"), chat=False)
 
 
 def by_chat(url: str) -> Provider:

@@ -117,7 +117,13 @@ class Running:
         try:
             got = lock.acquire(self._store.memories, claim.root, claim.owner, self._stage.clock())
         except SessionMemoryError as error:
-            log.warn("lock_failed", cwd=claim.root, operation="lock", reason=_reason(error))
+            log.warn(
+                "lock_failed",
+                cwd=claim.root,
+                operation="lock",
+                stage="consolidate",
+                reason=_reason(error),
+            )
             self._done.append(Done(claim.root, "failed", _reason(error)))
             return
         if not got:
@@ -273,7 +279,13 @@ class Running:
         try:
             lock.release(self._store.memories, one.claim.root, one.claim.owner)
         except SessionMemoryError as error:  # its lease ends by itself
-            self._log.warn("release_failed", cwd=one.claim.root, reason=_reason(error))
+            self._log.warn(
+                "release_failed",
+                cwd=one.claim.root,
+                operation="release",
+                stage="consolidate",
+                reason=_reason(error),
+            )
         self._log.note("consolidation_finished", cwd=one.claim.root, agent=one.agent, status=status)
         self._done.append(Done(one.claim.root, status, reason, one.agent))
 

@@ -31,7 +31,13 @@ from session_memory.memory.log import MemoryLog
 from session_memory.memory.prompting import MAX_PROMPT_BYTES, SCHEMA, shown_of, stage_one
 from session_memory.memory.rollout import UnserialisableError
 from session_memory.memory.select import updated_at
-from session_memory.memory.trace_text import final_summary, final_trace, is_wordy, title_of
+from session_memory.memory.trace_text import (
+    final_summary,
+    final_trace,
+    is_wordy,
+    missing_parts,
+    title_of,
+)
 from session_memory.memory.traces import TraceDraft, save_trace
 from session_memory.model.parse import parse_answer
 from session_memory.model.port import Answer, Model, Request
@@ -257,6 +263,10 @@ class _Pass:
         except SessionMemoryError as error:
             self._drop(candidate, "answer", error)
             return
+        missing = missing_parts(texts[0])
+        if missing:
+            path, parts = candidate.path, ", ".join(dict.fromkeys(missing))
+            self._around.log.warn("loose_structure", rollout_path=path, reason=f"without {parts}")
         if is_wordy(texts[1]):
             words = len(texts[1].split())
             self._around.log.warn("wordy_summary", rollout_path=candidate.path, count=words)

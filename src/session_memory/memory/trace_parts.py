@@ -9,14 +9,17 @@ import msgspec
 
 from session_memory.core.masks import excerpt
 from session_memory.core.schema import Outcome
-from session_memory.memory.trace_text import OUTCOMES, TASK_HEADINGS, title_of
+from session_memory.memory.trace_text import FALLBACKS, OUTCOMES, TASK_HEADINGS, title_of
 from session_memory.store.memories import Trace
 
 Place = Literal["steps", "failures", "knowledge", "pointers"]
 _PLACES: tuple[Place, ...] = ("steps", "failures", "knowledge", "pointers")
 _BY_HEADING: dict[str, Place] = dict(zip(TASK_HEADINGS, _PLACES, strict=True))
 _EVENT = re.compile(r"\s*\[e:(\d{1,18})\]")
-_NOTHING = frozenset(("none", "none.", "none observed", "n/a", "-"))
+_NOTHING = frozenset(
+    ("none", "none.", "none observed", "n/a", "-", *(words.casefold() for words in FALLBACKS))
+)
+"""Bullets that only say that there is nothing to say."""
 
 
 MAX_CHARS = 600

@@ -32,11 +32,19 @@ TASK_HEADINGS = (
     "Reusable knowledge:",
     "Pointers and references (annotate why each item matters):",
 )
+FALLBACKS = (
+    "Review raw notes captured below.",
+    "Not clearly captured in structured form.",
+    "Re-validate critical claims against the current rollout.",
+    "Raw trace notes included below.",
+)
+"""What stands under each of those headings when a model gave loose notes only."""
 
 Redact = Callable[[str], str]
 
 _OUTCOME = re.compile(r"^[ \t*_-]*Outcome:[ \t*_`]*([^\s*_`.,;:()]*)", re.M)
 _NEEDED = ("Trace context:", "User preferences:", "## Task:", "Outcome:")
+_PREFERENCES = re.compile(r"(?m)^User preferences:(?: none observed$|\s*\n[-*] )")
 _OTHER = re.compile(r"[^a-z0-9]+")
 
 
@@ -91,9 +99,34 @@ def is_structured(trace: str) -> bool:
     return bool(outcomes_in(trace))
 
 
+def missing_parts(trace: str) -> list[str]:
+    """What a trace lacks of the structure that is asked for, by the names of its parts.
+
+    A soft check: readers get along without these, and a trace is never thrown away for them.
+    """
+    head, *tasks = re.split(r"(?m)^## Task:", trace)
+    found = [] if re.match(r"# \S", head) else ["# summary"]
+    found += [part for part in ("Trace context:", "User preferences:") if not _has(head, part)]
+    if _has(head, "User preferences:") and not _PREFERENCES.search(head):
+        found.append(NO_PREFERENCES)
+    if not tasks:
+        found.append("## Task:")
+    for task in tasks:
+        found += [heading for heading in TASK_HEADINGS if not _has(task, heading)]
+        if not outcomes_in(task):
+            found.append("Outcome:")
+    return found
+
+
+def _has(text: str, heading: str) -> bool:
+    return re.search(rf"(?m)^{re.escape(heading)}", text) is not None
+
+
 def wrapped(notes: str) -> str:
     """Loose notes inside the structure, without any claim about how they ended."""
-    empty = "\n".join(f"{heading}\n- none" for heading in TASK_HEADINGS)
+    empty = "\n".join(
+        f"{heading}\n- {words}" for heading, words in zip(TASK_HEADINGS, FALLBACKS, strict=True)
+    )
     return (
         "# Trace Summary\n\n"
         "Trace context: extracted from rollout (normalized fallback structure).\n\n"

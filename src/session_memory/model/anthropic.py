@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from session_memory import settings
@@ -46,24 +46,24 @@ def open_anthropic(settings: settings.Model, environ: Mapping[str, str]) -> Anth
     key = environ.get(variable, "")
     if not key:
         raise ModelUnavailable(f"{variable} is not set", hint=f"export {variable}=<your key>")
-    client = anthropic.Anthropic(
-        api_key=key,
-        base_url=settings.base_url or environ.get("ANTHROPIC_BASE_URL") or None,
-        max_retries=0,  # retries are counted calls, and happen outside the meter
-    )
+    base_url = settings.base_url or environ.get("ANTHROPIC_BASE_URL") or None
+
+    def connect() -> Anthropic:
+        # Retries are counted calls, and happen outside the meter.
+        return anthropic.Anthropic(api_key=key, base_url=base_url, max_retries=0)
+
     errors = errors_of(anthropic, "AnthropicError")
-    return AnthropicModel(client, settings.name or SMALL_MODEL, key, errors)
+    return AnthropicModel(connect, settings.name or SMALL_MODEL, errors)
 
 
 class AnthropicModel(SchemaFirst):
-    """See model.port.Model."""
+    """See model.port.Model. Each call has a client of its own, so that calls share nothing."""
 
     provider = "anthropic"
     works_in_folders = False
 
-    def __init__(self, client: Anthropic, name: str, key: str, errors: SdkErrors) -> None:
-        self._client = client
-        self._key = key
+    def __init__(self, connect: Callable[[], Anthropic], name: str, errors: SdkErrors) -> None:
+        self._connect = connect
         self._errors = errors
         self.name = name
 
@@ -71,8 +71,9 @@ class AnthropicModel(SchemaFirst):
         deadline = time.monotonic() + request.timeout_s
         wish: dict[str, Any] = {"format": {"type": "json_schema", "schema": request.schema}}
         with (
-            translated(self._errors, self._key, schema=not plain),
-            self._client.messages.create(
+            self._connect() as client,
+            translated(self._errors, client.api_key or "", schema=not plain),
+            client.messages.create(
                 model=self.name,
                 max_tokens=request.max_output_tokens,
                 system=plainly(request) if plain else request.system,

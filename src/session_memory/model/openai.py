@@ -7,7 +7,7 @@ in the configuration therefore means the former.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from session_memory import settings
@@ -51,19 +51,24 @@ def open_openai(settings: settings.Model, environ: Mapping[str, str]) -> OpenAiM
         raise ModelUnavailable(
             f"which model at {base_url}?", hint="set model.name to one the server offers"
         )
-    client = openai.OpenAI(api_key=key or NO_KEY, base_url=base_url or None, max_retries=0)
+
+    def connect() -> OpenAI:
+        return openai.OpenAI(api_key=key or NO_KEY, base_url=base_url or None, max_retries=0)
+
     errors = errors_of(openai, "OpenAIError")
-    return OpenAiModel(client, settings.name or SMALL_MODEL, errors, chat=bool(base_url))
+    return OpenAiModel(connect, settings.name or SMALL_MODEL, errors, chat=bool(base_url))
 
 
 class OpenAiModel(SchemaFirst):
-    """See model.port.Model."""
+    """See model.port.Model. Each call has a client of its own, so that calls share nothing."""
 
     provider = "openai"
     works_in_folders = False
 
-    def __init__(self, client: OpenAI, name: str, errors: SdkErrors, *, chat: bool) -> None:
-        self._client = client
+    def __init__(
+        self, connect: Callable[[], OpenAI], name: str, errors: SdkErrors, *, chat: bool
+    ) -> None:
+        self._connect = connect
         self._errors = errors
         self._chat = chat
         self.name = name
@@ -73,12 +78,13 @@ class OpenAiModel(SchemaFirst):
         open_stream = self._open_chat if self._chat else self._open_response
         read = _chat_events if self._chat else _response_events
         with (
-            translated(self._errors, self._client.api_key, schema=not plain),
-            open_stream(request, plain) as stream,
+            self._connect() as client,
+            translated(self._errors, client.api_key, schema=not plain),
+            open_stream(client, request, plain) as stream,
         ):
             return fold(read(before(deadline, stream)), self.name)
 
-    def _open_response(self, request: Request, plain: bool) -> Any:
+    def _open_response(self, client: OpenAI, request: Request, plain: bool) -> Any:
         wish: dict[str, Any] = {
             "type": "json_schema",
             "name": request.schema_name,
@@ -86,7 +92,7 @@ class OpenAiModel(SchemaFirst):
             "strict": True,
         }
         extra: dict[str, Any] = {} if plain else {"text": {"format": wish}}
-        return self._client.responses.create(
+        return client.responses.create(
             model=self.name,
             instructions=plainly(request) if plain else request.system,
             input=[{"role": "user", "content": request.user}],
@@ -99,7 +105,7 @@ class OpenAiModel(SchemaFirst):
             **extra,
         )
 
-    def _open_chat(self, request: Request, plain: bool) -> Any:
+    def _open_chat(self, client: OpenAI, request: Request, plain: bool) -> Any:
         wish: dict[str, Any] = {
             "name": request.schema_name,
             "schema": request.schema,
@@ -108,7 +114,7 @@ class OpenAiModel(SchemaFirst):
         extra: dict[str, Any] = (
             {} if plain else {"response_format": {"type": "json_schema", "json_schema": wish}}
         )
-        return self._client.chat.completions.create(
+        return client.chat.completions.create(
             model=self.name,
             messages=[
                 {"role": "system", "content": plainly(request) if plain else request.system},

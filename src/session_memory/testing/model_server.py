@@ -72,6 +72,8 @@ class ModelServer:
         self._meeting = threading.Barrier(together) if together else None
         self._under_way = self.most_under_way = 0
         self.requests: list[Received] = []
+        self.asked = threading.Event()
+        """Set by the first request."""
         self.gate = threading.Event()
         """A slow answer waits for it; leaving the block sets it, so that nothing hangs."""
         handler = type("Handler", (_Handler,), {"stage": self})
@@ -87,6 +89,7 @@ class ModelServer:
         """The part of this request."""
         with self._lock:
             self.requests.append(received)
+            self.asked.set()
             return self._plays[min(len(self.requests), len(self._plays)) - 1]
 
     @contextmanager
