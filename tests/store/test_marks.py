@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -176,6 +178,50 @@ def test_an_older_database_put_in_place_loses_what_was_forgotten_since(space: Wo
     assert space.findings() == []
     with space.store() as store:
         assert store.traces(WORD) == []
+
+
+@pytest.mark.rows("BAK-01")
+@pytest.mark.parametrize("kind", ["custom", "ai"])
+def test_a_title_that_held_a_forgotten_text_does_not_come_back(
+    space: Workspace, kind: Literal["custom", "ai"]
+) -> None:
+    """Titles are no events: the log states them in records of their own."""
+    log = ClaudeLog(3)
+    log.prompt("where do I live")
+    log.title(f"Moving to {WORD}", kind)
+    other = ClaudeLog(4)
+    other.prompt("something else")
+    other.title("Something else")
+    space.write(log, other)
+    space.sweep()
+    assert WORD in str(space.session(log.session_id).title)
+    with space.store() as store:
+        store.backup(str(space.root / "older"))
+    space.forget(text=WORD)
+
+    def nothing_is_left() -> None:
+        with space.store() as store:
+            assert store.traces(WORD) == []
+        assert space.session(other.session_id).title == "Something else"
+
+    nothing_is_left()
+    log.prompt("and now")  # a rewritten log is read again whole
+    (path,) = space.write(log)
+    path.write_bytes(path.read_bytes().replace(b"where do", b"where did"))
+    space.sweep()
+    nothing_is_left()
+    for database in space.store_directory.glob("store.db*"):
+        database.unlink()
+    shutil.rmtree(space.store_directory / "segments")
+    space.sweep()
+    nothing_is_left()
+    for database in space.store_directory.glob("store.db*"):
+        database.unlink()
+    shutil.rmtree(space.store_directory / "segments")
+    shutil.copy(space.root / "older" / "store.db", space.store_directory)
+    shutil.copytree(space.root / "older" / "segments", space.store_directory / "segments")
+    space.sweep()
+    nothing_is_left()
 
 
 @pytest.mark.rows("BAK-02")

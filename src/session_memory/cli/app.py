@@ -122,7 +122,12 @@ class App:
         """Our own places, with the store where the configuration says."""
         found = find_paths(self.environ)
         store = self.config.store.path
-        return found.with_store(Path(store)) if store else found
+        found = found.with_store(Path(store)) if store else found
+        if (found.data / "restore.json").exists():  # a restore was cut off: no verb sees half of it
+            from session_memory.store.swap import finish
+
+            finish(str(found.data))
+        return found
 
     @property
     def shows_progress(self) -> bool:

@@ -22,6 +22,7 @@ from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.marks import read_marks
 from session_memory.store.place import check_place, file_system
 from session_memory.store.sqlite import SqliteStore
+from session_memory.store.swap import ASIDE
 
 LOW_SPACE = 1024**3
 STALE_DAYS = 7
@@ -78,6 +79,7 @@ def _checks(app: App) -> Iterator[Check]:
         return
     yield _damage(directory)
     yield _marks(directory)
+    yield _kept_aside(directory)
     yield _modes(directory)
     yield _unfinished(directory)
     yield from _last_sweep(app)
@@ -137,6 +139,15 @@ def _marks(directory: str) -> Check:
     if found is None:
         return Check("forget marks", "warn", "not written yet", "session-memory sweep")
     return Check("forget marks", "pass", "kept beside the database")
+
+
+def _kept_aside(directory: str) -> Check:
+    """Stores that `restore` replaced: they take space, and hold what is forgotten later."""
+    kept = sorted(name for name in os.listdir(directory) if name.startswith(ASIDE))
+    if not kept:
+        return Check("kept aside", "pass", "no store that a restore replaced")
+    told = f"{len(kept)} replaced by a restore, such as {os.path.join(directory, kept[0])}"
+    return Check("kept aside", "pass", f"{told}: delete it when you do not need it any more")
 
 
 def _modes(directory: str) -> Check:

@@ -29,7 +29,7 @@ from session_memory.store.sqlite.restoring import (
     refuse_damage,
     stage,
 )
-from session_memory.store.swap import Plan, finish, plan_swap, staging, swap
+from session_memory.store.swap import Plan, plan_swap, staging, swap
 from session_memory.worker import beside
 from session_memory.worker.injection import drop_pages
 
@@ -61,7 +61,6 @@ def command(app: App, source: Path, dry_run: bool, yes: bool, without_marks: boo
     data = str(app.paths.data)
     if source.resolve() == app.paths.data.resolve():
         raise Refused(f"{source} is the store itself", hint="name a backup of it")
-    finish(data)
     with byte_progress(shown=app.shows_progress) as advance:
         backup = check(str(source), advance)
     present = look_at_present(data, app.clock())

@@ -14,7 +14,6 @@ from session_memory.paths import private_dir
 from session_memory.store.damage import absent
 from session_memory.store.lock import exclusive
 from session_memory.store.sqlite import SqliteStore, open_store
-from session_memory.store.swap import finish
 
 
 @contextmanager
@@ -27,7 +26,6 @@ def reading(app: App) -> Generator[SqliteStore]:
 @contextmanager
 def alone(app: App, what: str) -> Generator[SqliteStore]:
     """The store while no sweep runs; raises StoreLocked (exit 6) when one does."""
-    finish(str(app.paths.data))  # a restore that was cut off
     if not app.paths.store_db.exists():
         raise absent(str(app.paths.data))
     with exclusive(str(app.paths.data / "sweep.lock"), what), reading(app) as store:

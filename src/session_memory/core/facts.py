@@ -34,9 +34,6 @@ FACT_RULES: dict[str, FactRule] = {
 }
 """`first` and `last` go by place in the files, never by clock: agents write times out of order."""
 
-FREE_TEXT = ("title.custom", "title.ai", "title.summary", "label", "pr", "mentions")
-"""Facts that repeat what was said: where single events are forgotten, they are not trusted."""
-
 
 class Fact(msgspec.Struct, frozen=True):
     """One statement; `pos` is the byte position of the record that made it."""

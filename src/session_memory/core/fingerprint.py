@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol
+
 from session_memory.core.hashing import blake2b
 
 SIZE = 8
@@ -22,6 +25,30 @@ def event_fingerprint(
     return int.from_bytes(blake2b(data, digest_size=SIZE, key=key).digest(), "big", signed=True)
 
 
+class _Said(Protocol):
+    """An event, read from a log, an export or a store."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def at(self) -> int | None: ...
+    @property
+    def call_id(self) -> str | None: ...
+
+
+def was_forgotten(
+    marks: Iterable[tuple[bytes, frozenset[int]]], event: _Said, body: bytes, place: str
+) -> bool:
+    """Whether marks made with other keys name an event, or one equal to it."""
+    return any(
+        event_fingerprint(
+            key, kind=event.kind, at=event.at, body=body, call_id=event.call_id, place=place
+        )
+        in gone
+        for key, gone in marks
+    )
+
+
 def repeated(key: bytes, fingerprint: int, occurrence: int) -> int:
     """The fingerprint of the n-th equal event of a file; the first keeps its own."""
     if occurrence == 0:
@@ -38,6 +65,11 @@ def session_name(key: bytes, flavor: str, external_id: str) -> int:
 def path_name(key: bytes, path: str) -> int:
     """The number under which a forgotten source is known."""
     return usage_fingerprint(key, "source", path)
+
+
+def fact_name(key: bytes, name: str, value: str) -> int:
+    """The number under which a forgotten title, or other fact of a log, is known."""
+    return usage_fingerprint(key, "fact:" + name, value)
 
 
 def usage_fingerprint(key: bytes, flavor: str, response: str) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from session_memory.core.fingerprint import was_forgotten
 from session_memory.errors import Refused
 from session_memory.export.cleaning import Cleaning
 from session_memory.export.drafts import Drafting, Likeness, likeness, likeness_of
@@ -107,6 +108,7 @@ class _Taking:
         self._same_keys = manifest.fingerprint_key == self._store.fingerprint_key.hex()
         gone = self._store.exchange.forgotten() if self._same_store else ()
         self._gone_marks = {event_mark(self._store.tag_key, number) for number in gone}
+        self._elsewhere = self._store.forgotten_elsewhere()
         self._open: _Open | None = None
         self._touched: dict[int, SessionLine] = {}
         self._evicted: dict[int, Gone] = {}
@@ -198,7 +200,12 @@ class _Taking:
         held = max(open_.held[like], open_.held[again])
         if line.mark in open_.marks or open_.seen[like] <= held:
             self._taken.known_events += 1
-        elif line.mark in self._gone_marks:
+        elif line.mark in self._gone_marks or was_forgotten(
+            self._elsewhere,
+            line,
+            line.text.encode("utf-8", "replace"),
+            open_.line.session.external_id,
+        ):
             self._taken.forgotten_events += 1
         else:
             if draft.usage_key is not None:
@@ -207,6 +214,10 @@ class _Taking:
         self._bytes += len(draft.body)
         if len(open_.drafts) >= BATCH:
             self._flush(open_)
+
+    def _is_forgotten_elsewhere(self, open_: _Open, line: EventLine) -> bool:
+        body = line.text.encode("utf-8", "replace")
+        return was_forgotten(self._elsewhere, line, body, open_.line.session.external_id)
 
     def _flush(self, open_: _Open) -> None:
         """Write the events that are new; the lookup also finds tombstones and forks."""

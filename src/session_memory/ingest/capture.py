@@ -37,6 +37,7 @@ def capture(
     report.warnings.extend(warnings)
     prices = load_table()
     drafter = Drafter(store.fingerprint_key, redactor, prices)
+    drafter.elsewhere = store.forgotten_elsewhere()
     identity = around.config.identity
     finder = ProjectFinder(
         around.tree,

@@ -81,6 +81,7 @@ def apply_forget(store: Store, plan: ForgetPlan, wanted: Wanted) -> None:
     if plan.hits and wanted.text is not None:
         needle = wanted.text
         escaped = msgspec.json.encode(needle)[1:-1]
+        store.forget_facts(lambda data: _without(data, escaped))
         store.replace_words(lambda data: _without(data, escaped))
     with store.writing() as writer:
         analyze(store, writer, set())

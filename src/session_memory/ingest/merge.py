@@ -99,6 +99,9 @@ def _sort(
 ) -> Placement:
     placement = Placement([], [], set())
     for draft in drafts:
+        if draft.forgotten:
+            placement.forgotten += 1
+            continue
         holders = held.get(draft.fingerprint)
         if not holders:
             if draft.pos >= evicted_to:

@@ -12,13 +12,13 @@ import msgspec
 from session_memory.adapters.common import RawEvent, SessionPart
 from session_memory.core.facts import Fact
 from session_memory.core.file_names import name_to_text
-from session_memory.core.fingerprint import event_fingerprint, usage_fingerprint
+from session_memory.core.fingerprint import event_fingerprint, usage_fingerprint, was_forgotten
 from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
 from session_memory.core.pricing import PriceTable, price
 from session_memory.core.schema import Usage
 from session_memory.redact.engine import Redactor
 from session_memory.redact.private import drop_private
-from session_memory.store.port import EventDraft, UsageDraft
+from session_memory.store.port import Elsewhere, EventDraft, UsageDraft
 
 OVERFLOW_CAP = 16 * 1024 * 1024
 
@@ -32,6 +32,7 @@ class Drafter:
 
     def __init__(self, key: bytes, redactor: Redactor, prices: PriceTable) -> None:
         self.key = key
+        self.elsewhere: Elsewhere = ()
         self._redactor = redactor
         self._prices = prices
         self._words: dict[str, str] = {}
@@ -78,14 +79,11 @@ class Drafter:
     ) -> EventDraft:
         body = raw.text.encode("utf-8", "replace")
         shown, private = drop_private(raw.text) if "<" in raw.text else (raw.text, 0)
+        place = raw.identity or external_id
         fingerprint = event_fingerprint(
-            self.key,
-            kind=raw.kind,
-            at=raw.at,
-            body=body,
-            call_id=raw.call_id,
-            place=raw.identity or external_id,
+            self.key, kind=raw.kind, at=raw.at, body=body, call_id=raw.call_id, place=place
         )
+        forgotten = bool(self.elsewhere) and was_forgotten(self.elsewhere, raw, body, place)
         if private:
             body = shown.encode("utf-8", "replace")
         if raw.overflow is not None and (rest := overflow(external_id, raw.overflow)) is not None:
@@ -107,6 +105,7 @@ class Drafter:
             kind=raw.kind,
             origin=raw.origin,
             fingerprint=fingerprint,
+            forgotten=forgotten,
             body=clean,
             at=raw.at,
             tool=tool,

@@ -24,6 +24,7 @@ from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import Digest, Observation, Project, Session, SessionEvent
 from session_memory.store.values import (
+    Elsewhere,
     EventDraft,
     Finding,
     Holder,
@@ -144,6 +145,10 @@ class Store(Protocol):
 
     def has_new_marks(self) -> bool:
         """Whether the file of forget marks is missing, or holds marks that are not applied yet."""
+        ...
+
+    def forgotten_elsewhere(self) -> Elsewhere:
+        """Marks of events that were made with other keys than this store's."""
         ...
 
     def apply_marks(self) -> MarksApplied:
@@ -271,6 +276,10 @@ class Store(Protocol):
 
     def rewrite(self, session_id: int, edit: Callable[[SessionEvent], SessionEvent | None]) -> int:
         """Replace or drop events of a session; returns how many changed."""
+        ...
+
+    def forget_facts(self, words: Callable[[bytes], bytes]) -> None:
+        """Mark the facts, such as titles, that hold such words: no log brings them back."""
         ...
 
     def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:

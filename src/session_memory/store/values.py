@@ -29,6 +29,8 @@ class EventDraft(msgspec.Struct):
     label: str | None = None
     index_text: str | None = None
     turn_text: str | None = None
+    forgotten: bool = False
+    """Named by a mark of another store: it stays out."""
 
 
 class UsageDraft(msgspec.Struct, frozen=True):
@@ -155,6 +157,10 @@ class Repaired(msgspec.Struct, frozen=True):
     detail: str
     lost: int = 0
     """Texts that no log holds any more."""
+
+
+Elsewhere = tuple[tuple[bytes, frozenset[int]], ...]
+"""Fingerprints of events that were forgotten in stores with other keys, by key."""
 
 
 class MarksApplied(msgspec.Struct, frozen=True):

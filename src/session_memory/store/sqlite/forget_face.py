@@ -10,8 +10,8 @@ from session_memory.core.fingerprint import path_name
 from session_memory.core.schema import SessionEvent
 from session_memory.store.marks import Forgotten, Keys, Marks, add_marks
 from session_memory.store.segments import DirectorySegments
-from session_memory.store.sqlite.connection import Database
-from session_memory.store.values import MarksApplied, TextHit
+from session_memory.store.sqlite.connection import Database, transaction
+from session_memory.store.values import Elsewhere, MarksApplied, TextHit
 
 
 class ForgetFace:
@@ -39,6 +39,13 @@ class ForgetFace:
         from session_memory.store.sqlite import marks
 
         return marks.apply_marks(self._db, self.segments, self._directory, self.keys)
+
+    def forgotten_elsewhere(self) -> Elsewhere:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import marks
+
+        others = marks.others_in(self._db).items()
+        return tuple((keys.fingerprint, gone.events) for keys, gone in others if gone.events)
 
     def marks(self) -> Marks:
         """All forget marks that the database holds."""
@@ -75,6 +82,15 @@ class ForgetFace:
         gone = Marks({self.keys: Forgotten(events=frozenset(fingerprints))})
         with self._marking(gone):
             return forgetting.forget_events(self._db, self.segments, session_id, fingerprints)
+
+    def forget_facts(self, words: Callable[[bytes], bytes]) -> None:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import forgetting, marks
+
+        gone = marks.marks_of_facts(self._db, self.keys, words)
+        if numbers := gone.under(self.fingerprint_key).events:
+            with self._marking(gone), transaction(self._db):
+                forgetting.bury(self._db, set(numbers))
 
     @contextlib.contextmanager
     def _marking(self, gone: Marks) -> Generator[None]:

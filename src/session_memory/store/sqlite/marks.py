@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import msgspec
 
-from session_memory.core.facts import FREE_TEXT
-from session_memory.core.fingerprint import session_name
+from session_memory.core.fingerprint import fact_name, session_name, was_forgotten
+from session_memory.core.schema import SessionEvent
 from session_memory.store import marks as files
 from session_memory.store.marks import Forgotten, Keys, Marks
 from session_memory.store.segments import SegmentStore
 from session_memory.store.sqlite import forgetting
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
-from session_memory.store.sqlite.rewriting import rewrite_session
+from session_memory.store.sqlite.rewriting import note_erasing, rewrite_session
 from session_memory.store.sqlite.settle import settle_sessions
 from session_memory.store.values import MarksApplied
 
@@ -49,6 +50,24 @@ def marks_of(db: Database, keys: Keys, sessions: Iterable[int]) -> Marks:
     return Marks({keys: Forgotten(frozenset(events), frozenset(names))})
 
 
+def marks_of_facts(db: Database, keys: Keys, words: Callable[[bytes], bytes]) -> Marks:
+    """The marks of facts, such as titles, in which `words` replaces something.
+
+    The whole fact is hashed and not the words: a short text could be guessed from its hash.
+    """
+    gone = {
+        fact_name(keys.fingerprint, name, text)
+        for name, said in rows(db, "SELECT DISTINCT name, value FROM fact")
+        if words(data := str(said).encode()) is not data and (text := _text(said)) is not None
+    }
+    return Marks({keys: Forgotten(events=frozenset(gone))})
+
+
+def _text(said: object) -> str | None:
+    value = msgspec.json.decode(str(said))
+    return value if isinstance(value, str) else None
+
+
 def is_current(db: Database, directory: str) -> bool:
     """Whether the file is there and the database holds all its marks; reads one line of it."""
     found = files.checksum_in(directory)
@@ -74,6 +93,8 @@ def apply_marks(db: Database, segments: SegmentStore, directory: str, keys: Keys
     gone = _names(db, doomed)
     forgetting.forget_sessions(db, segments, keys.fingerprint, doomed)
     shortened = _drop_events(db, segments, both.under(keys.fingerprint).events)
+    shortened |= _drop_events_of_others(db, segments, both.other_than(keys.fingerprint))
+    shortened |= _drop_facts(db, both)
     if doomed or shortened:
         forgetting.erase_traces(db, segments)
     done = files.add_marks(directory, marks_in(db, keys), keys)
@@ -128,17 +149,60 @@ def _drop_events(db: Database, segments: SegmentStore, gone: frozenset[int]) -> 
     return {row[0] for row in held}
 
 
+def _drop_events_of_others(
+    db: Database, segments: SegmentStore, others: Mapping[Keys, Forgotten]
+) -> set[int]:
+    """Drop events that marks of other keys name, as far as their text is here unredacted."""
+    gone = [(keys.fingerprint, one.events) for keys, one in others.items() if one.events]
+    if not gone:
+        return set()
+    found = {
+        session_id
+        for session_id, external_id in rows(db, "SELECT id, external_id FROM session")
+        if rewrite_session(
+            db,
+            segments,
+            session_id,
+            partial(_kept, gone, external_id),
+        ).dropped
+    }
+    for session_id in found:
+        _drop_made(db, session_id)
+    return found
+
+
+def _kept(
+    gone: list[tuple[bytes, frozenset[int]]], external_id: str, event: SessionEvent
+) -> SessionEvent | None:
+    body = (event.text or "").encode("utf-8", "replace")
+    return None if was_forgotten(gone, event, body, external_id) else event
+
+
 def _drop_made(db: Database, session_id: int) -> None:
     """Drop what may repeat words of forgotten events: the words themselves are not known here.
 
     Digest and observations are made again from the events that are left.
     """
-    free = ", ".join("?" * len(FREE_TEXT))
     with transaction(db):
         for table in ("trace", "mined"):
             db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
-        db.execute(
-            f"DELETE FROM fact WHERE session_id = ? AND name IN ({free})",
-            (session_id, *FREE_TEXT),
-        )
-        settle_sessions(db, {session_id})
+
+
+def _drop_facts(db: Database, marks: Marks) -> set[int]:
+    """Drop the facts that marks of any key name; returns their sessions."""
+    gone = [(keys.fingerprint, one.events) for keys, one in marks.by_key.items() if one.events]
+    doomed = [
+        row
+        for row in (rows(db, "SELECT session_id, name, value FROM fact") if gone else ())
+        if (text := _text(row[2])) is not None
+        and any(fact_name(key, row[1], text) in events for key, events in gone)
+    ]
+    touched = {row[0] for row in doomed}
+    if doomed:
+        with transaction(db):
+            note_erasing(db)
+            db.executemany(
+                "DELETE FROM fact WHERE session_id = ? AND name = ? AND value = ?", doomed
+            )
+            settle_sessions(db, touched)
+    return touched

@@ -14,7 +14,7 @@ import msgspec
 
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
-from session_memory.core.fingerprint import path_name, session_name
+from session_memory.core.fingerprint import fact_name, path_name, session_name
 from session_memory.core.identity import Resolution
 from session_memory.core.retention import index_estimate
 from session_memory.core.schema import OBSERVER_VERSION, Digest, Observation, Usage
@@ -57,6 +57,7 @@ class SqliteWriter:
         self._now = now_ms
         self._forgotten: list[tuple[bytes, set[int]]] = []
         """Names of forgotten sessions, by the key they were made with."""
+        self._other_events: list[tuple[bytes, frozenset[int]]] = []
         self._has_tombstones = False
         self._open: dict[tuple[str, str], _OpenSession] = {}
         self._by_id: dict[int, _OpenSession] = {}
@@ -74,8 +75,10 @@ class SqliteWriter:
         self._next_segment = int(value(self._db, "SELECT max(id) FROM segment") or 0) + 1
         names = {row[0] for row in rows(self._db, "SELECT name FROM forgotten_session")}
         self._forgotten = [(self._key, names)] if names else []
+        self._other_events = []
         for keys, gone in others_in(self._db).items():
             self._forgotten.append((keys.fingerprint, set(gone.sessions)))
+            self._other_events.append((keys.fingerprint, gone.events))
         self._has_tombstones = value(self._db, "SELECT 1 FROM tombstone LIMIT 1") is not None
 
     def commit(self) -> None:
@@ -328,7 +331,18 @@ class SqliteWriter:
 
     def add_facts(self, session: SessionHandle, source_id: int, facts: list[Fact]) -> None:
         """See store.port.Writer."""
+        if self._has_tombstones or self._other_events:
+            facts = [fact for fact in facts if not self._is_forgotten_fact(fact)]
         statements.add_facts(self._db, session.id, source_id, facts)
+
+    def _is_forgotten_fact(self, fact: Fact) -> bool:
+        if not isinstance(fact.value, str):
+            return False
+        if tombstoned(self._db, [fact_name(self._key, fact.name, fact.value)]):
+            return True
+        return any(
+            fact_name(key, fact.name, fact.value) in gone for key, gone in self._other_events
+        )
 
     def add_usage(self, session: SessionHandle, usages: list[UsageDraft]) -> None:
         """See store.port.Writer."""
