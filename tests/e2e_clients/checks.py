@@ -192,6 +192,14 @@ def listed(seen: Seen) -> str:
     return f"not offered: {', '.join(missing)}" if missing else ""
 
 
+def first_turn(seen: Seen) -> str:
+    """They were offered in the very first request of a session, by name at least."""
+    first = asked(seen.requests, "recall")[:1]
+    text = json.dumps([request.get("body") for request in first])
+    missing = [tool for tool in scripts.CALLED if tool not in text]
+    return f"not offered in the first request: {', '.join(missing)}" if missing else ""
+
+
 def called(seen: Seen) -> str:
     """The model was shown the answers: facts of the first session, and the refusal."""
     rounds = asked(seen.requests, "recall")
@@ -277,6 +285,7 @@ CHECKS: dict[str, Callable[[Seen], str]] = {
     "sub-agent": delegated,
     "compacted": compacted,
     "mcp listed": listed,
+    "first turn": first_turn,
     "mcp called": called,
     "injected": injected,
     "secret": secret,

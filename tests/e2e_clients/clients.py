@@ -439,6 +439,7 @@ PI = Client(
     lacks={
         "sub-agent": "pi has none",
         "mcp listed": "pi has no MCP",
+        "first turn": "pi has no MCP",
         "mcp called": "pi has no MCP",
     },
 )

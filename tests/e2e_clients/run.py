@@ -21,6 +21,7 @@ from typing import Any
 from tests.e2e_clients import packages, scripts
 from tests.e2e_clients.checks import CHECKS, Seen, verdicts
 from tests.e2e_clients.clients import CLIENTS, Client
+from tests.e2e_clients.faults import FAULTS, suffer
 from tests.e2e_clients.sandbox import SHARED, Sandbox
 from tests.e2e_clients.seen import (
     Page,
@@ -155,14 +156,24 @@ def inside(cache: Path, names: list[str]) -> int:
         report["clients"][name] = {
             "version": packages.version(cache, name),
             "checks": verdicts(seen),
+            "faults": _faults(cache, client),
             "model_saw": answers(results(rounds[-1])) if rounds else [],
             "events": sorted({str(record["event"]) for record in seen.records}),
         }
         (FOLDER / "last.json").write_text(json.dumps(report, indent=1))
     print(table(report))
     print(answers_table(report))
-    failed = "FAIL" in json.dumps([one["checks"] for one in report["clients"].values()])
+    failed = "FAIL" in json.dumps([[c["checks"], c["faults"]] for c in report["clients"].values()])
     return 1 if failed else 0
+
+
+def _faults(cache: Path, client: Client) -> dict[str, str]:
+    """What the client makes of a home in which something of ours is broken."""
+    box = Sandbox(FOLDER / f"{client.name}-faults", cache, client.name)
+    try:
+        return suffer(box, client)
+    finally:
+        box.close()
 
 
 def table(report: dict[str, Any]) -> str:
@@ -170,12 +181,13 @@ def table(report: dict[str, Any]) -> str:
     clients = report["clients"]
     lines = ["| check | " + " | ".join(f"{n} {c['version']}" for n, c in clients.items()) + " |"]
     lines.append("|---" * (len(clients) + 1) + "|")
-    for check in CHECKS:
-        cells = [one["checks"][check].partition(":")[0] for one in clients.values()]
+    verdicts_of = {name: one["checks"] | one["faults"] for name, one in clients.items()}
+    for check in (*CHECKS, *FAULTS):
+        cells = [one[check].partition(":")[0] for one in verdicts_of.values()]
         lines.append(f"| {check} | " + " | ".join(cells) + " |")
     lines.append("")
-    for name, one in clients.items():
-        for check, verdict in one["checks"].items():
+    for name, one in verdicts_of.items():
+        for check, verdict in one.items():
             if verdict != "ok":
                 lines.append(f"- {name}, {check}: {verdict[:600]}")
     return "\n".join(lines)

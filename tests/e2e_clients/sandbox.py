@@ -76,6 +76,8 @@ class Sandbox:
             "DISABLE_TELEMETRY": "1",
             "DISABLE_AUTOUPDATER": "1",
         }
+        self.program = PROGRAM
+        self.killed: list[int] = []
         self.steps: list[dict[str, Any]] = []
         self.secret_logged = False
         self.spool = Spool(self.state / "spool")
@@ -115,7 +117,7 @@ class Sandbox:
 
     def ours(self, *words: str) -> str:
         """Run our own program as a user would."""
-        return self._run("session-memory " + " ".join(words), [*PROGRAM, *words], OURS_S, {})
+        return self._run("session-memory " + " ".join(words), [*self.program, *words], OURS_S, {})
 
     def ours_json(self, *words: str) -> Any:
         """What a reading command of ours says, for programs; None where it says nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.e2e_clients import checks, scripts
+from tests.e2e_clients import checks, faults, scripts
 from tests.e2e_clients.checks import CHECKS, Seen, verdicts
 from tests.e2e_clients.clients import CLIENTS
 from tests.e2e_clients.seen import Page, Stored, counted
@@ -120,6 +120,9 @@ def broken(check: str) -> Seen:
         "sub-agent": with_sessions(seen, 3, parent_id=None),
         "compacted": with_events(seen, changed("compaction")),
         "mcp listed": seen._replace(requests=[request("recall", "recall", body={})]),
+        "first turn": seen._replace(
+            requests=[request("recall", "recall", body={}), *seen.requests]
+        ),
         "mcp called": seen._replace(requests=short),
         "injected": seen._replace(page=Page(("Use ruff", "Never told"))),
         "secret": seen._replace(secret_found=["store.db"]),
@@ -154,3 +157,39 @@ def test_a_file_the_client_wrote_in_between_is_expected_as_it_would_be_without_u
     assert "not as without us" in checks.uninstalled(seen)
     restored = {"a.json": (b'{\n  "runs": 7\n}', 0o600)}
     assert checks.uninstalled(seen._replace(restored=restored)) == ""
+
+
+GONE = faults.Fault(faults.launcher_gone, "work", gone=True)
+BROKEN = faults.Fault(faults.hook_killed, "work")
+
+
+def session_of(*said: str, code: int = 0, shown: str = "Be brief.") -> faults.Run:
+    """A session whose model said this."""
+    body = {"input": [shown], "tools": ["mcp tools of whatever server"]}
+    return faults.Run(code, [request("work", "work", say=text, body=body) for text in said])
+
+
+PLAIN = session_of("Now run the test.", scripts.DONE)
+
+
+@pytest.mark.parametrize(
+    ("fault", "run", "reason"),
+    [
+        (GONE, PLAIN, ""),
+        (GONE, PLAIN._replace(code=1), "ended with 1"),
+        (GONE, PLAIN._replace(code="timeout"), "ended with timeout"),
+        (GONE, faults.Run(0, []), "asked nothing"),
+        (GONE, session_of("Now run the test."), "did not come to its end"),
+        (GONE, session_of("Now", "run", scripts.DONE), "3 requests instead of 2"),
+        (GONE, session_of("a", scripts.DONE, shown="session-memory failed to connect"), "told"),
+        (GONE, session_of("a", scripts.DONE, shown="Stop hook error: exit 127"), "told"),
+        (GONE, session_of("a", scripts.DONE, shown="Chunk 7f3a"), ""),
+        (BROKEN, session_of("a", scripts.DONE, shown="half an answer"), "told"),
+        (BROKEN, session_of("a", scripts.DONE, shown="session-memory has tools"), ""),
+    ],
+)
+def test_a_client_that_noticed_a_fault_is_found_out(
+    fault: faults.Fault, run: faults.Run, reason: str
+) -> None:
+    verdict = faults.judge(fault, "work", run, PLAIN)
+    assert (reason in verdict) if reason else verdict == ""
