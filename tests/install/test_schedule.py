@@ -227,3 +227,37 @@ def test_the_configured_cadence_decides_unless_an_interval_is_given(machine: Mac
     assert "*/10 * * * *" in (machine.programs / "table").read_text()
     wrong = machine.run("--set", "ingest.cadence=7m", "schedule", "install")
     assert wrong.code == 4 and "5m to 1d" in wrong.err
+
+
+@pytest.mark.rows("WIR-07")
+@pytest.mark.parametrize("below", ["", "0 1 * * * backup", "0 1 * * * backup\n"])
+def test_a_line_of_the_users_below_our_mark_stays(below: str) -> None:
+    table = f"0 2 * * * mine\n{schedule.MARK}\n{below}"
+    assert schedule.without_cron(table) == f"0 2 * * * mine\n{below}"
+
+
+@pytest.mark.rows("WIR-07")
+def test_a_crontab_that_cannot_be_read_is_not_written(machine: Machine) -> None:
+    table = machine.programs / "table"
+    table.write_text("0 2 * * * mine\n")
+    busy = CRON.replace("-l) ", '-l) echo "cannot lock, try again" >&2; exit 1;')
+    assert busy != CRON
+    program(machine.programs, "crontab", busy)
+    done = machine.run("schedule", "install", "--every", "1h")
+    assert (done.code, "cannot lock" in done.err) == (1, True)
+    assert table.read_text() == "0 2 * * * mine\n"
+
+
+@pytest.mark.rows("WIR-07")
+def test_a_unit_of_the_users_under_our_name_is_neither_replaced_nor_removed(
+    machine: Machine,
+) -> None:
+    program(machine.programs, "systemctl", "#!/bin/sh\nexit 0\n")
+    units = machine.home / ".config/systemd/user"
+    units.mkdir(parents=True)
+    for name in ("session-memory.service", "session-memory.timer"):
+        (units / name).write_text("[Unit]\nDescription=mine\n")
+    done = machine.run("schedule", "install", "--every", "1h")
+    assert (done.code, "not ours" in done.err) == (8, True)
+    machine.run("schedule", "remove")
+    assert {path.read_text() for path in units.iterdir()} == {"[Unit]\nDescription=mine\n"}

@@ -23,8 +23,8 @@ from session_memory.install.ours import Ours
 from session_memory.store.sqlite import open_store
 
 TIMEOUT_S = 60
-SLOW_MS = 1000
-"""Codex begins a first turn without the tools of a server that takes longer."""
+SLOW_MS = 700
+"""Codex gives a server a second, its own work included, before a first turn begins without it."""
 KEPT = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP", "TMP")
 
 

@@ -96,8 +96,12 @@ def with_cron(crontab: str, job: Job) -> str:
 
 
 def without_cron(crontab: str) -> str:
-    """A crontab without our lines, and otherwise as it was."""
-    return re.sub(rf"{re.escape(MARK)}\n[^\n]*(?:\n|\Z)", "", crontab)
+    """A crontab without our lines, and otherwise as it was.
+
+    What follows our mark may be the user's by now: only a line that runs us goes with it.
+    """
+    ours = r"[^\n]* -m session_memory [^\n]*sweep >/dev/null 2>&1(?:\n|\Z)"
+    return re.sub(rf"^{re.escape(MARK)}(?:\n|\Z)(?:{ours})?", "", crontab, flags=re.MULTILINE)
 
 
 def task_argv(job: Job) -> list[str]:

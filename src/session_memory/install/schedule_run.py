@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.errors import NotFound, SessionMemoryError
+from session_memory.errors import NotFound, Refused, SessionMemoryError
 from session_memory.install import schedule
 from session_memory.install.schedule import Job, Kind
 
@@ -93,11 +93,13 @@ def install(system: System, kind: Kind, job: Job) -> list[str]:
     """Put it in place; returns what was written or run."""
     match kind:
         case "systemd":
-            for name, text in schedule.systemd_units(job).items():
-                _write(system.units() / name, text)
+            units = {system.units() / n: t for n, t in schedule.systemd_units(job).items()}
+            for path, text in units.items():
+                _check_unit(path)
+                _write(path, text)
             _must(system, ["systemctl", "--user", "daemon-reload"])
             _must(system, ["systemctl", "--user", "enable", "--now", f"{schedule.NAME}.timer"])
-            return [str(system.units() / name) for name in schedule.systemd_units(job)]
+            return list(map(str, units))
         case "launchd":
             if system.plist().exists():
                 system.run(["launchctl", "unload", str(system.plist())])
@@ -119,7 +121,8 @@ def show(system: System, kind: Kind) -> str | None:
     """What is in place; None for nothing."""
     match kind:
         case "systemd":
-            return _read(system.units() / f"{schedule.NAME}.timer")
+            timer = _read(system.units() / f"{schedule.NAME}.timer")
+            return timer if timer and _is_our_unit(timer) else None
         case "launchd":
             return _read(system.plist())
         case "cron":
@@ -139,7 +142,8 @@ def remove(system: System, kind: Kind) -> bool:
         case "systemd":
             system.run(["systemctl", "--user", "disable", "--now", f"{schedule.NAME}.timer"])
             for name in (f"{schedule.NAME}.service", f"{schedule.NAME}.timer"):
-                (system.units() / name).unlink(missing_ok=True)
+                if _is_our_unit(_read(system.units() / name) or ""):
+                    (system.units() / name).unlink(missing_ok=True)
             system.run(["systemctl", "--user", "daemon-reload"])
         case "launchd":
             system.run(["launchctl", "unload", "-w", str(system.plist())])
@@ -152,9 +156,24 @@ def remove(system: System, kind: Kind) -> bool:
     return True
 
 
+def _is_our_unit(text: str) -> bool:
+    return text.startswith(f"{schedule.MARK}\n")
+
+
+def _check_unit(path: Path) -> None:
+    """Refuse to replace a unit of the user's that has our name."""
+    known = _read(path)
+    if known is not None and not _is_our_unit(known):
+        raise Refused(f"{path} is not ours", hint="rename that unit, then run this again")
+
+
 def _crontab(system: System) -> str:
-    """What is there; no crontab is an empty one."""
+    """What is there; no crontab is an empty one, and one that cannot be read is not."""
     done = system.run(["crontab", "-l"])
+    none = ("no crontab", "no such file")  # the second is what busybox says
+    if done.code != 0 and not any(word in done.err.lower() for word in none):
+        told = " ".join(done.err.split())[:200] or f"it ended with {done.code}"
+        raise SessionMemoryError(f"crontab -l: {told}", hint="nothing was changed")
     return done.out if done.code == 0 else ""
 
 
