@@ -193,11 +193,13 @@ def listed(seen: Seen) -> str:
 
 
 def first_turn(seen: Seen) -> str:
-    """They were offered in the very first request of a session, by name at least."""
-    first = asked(seen.requests, "recall")[:1]
-    text = json.dumps([request.get("body") for request in first])
-    missing = [tool for tool in scripts.CALLED if tool not in text]
-    return f"not offered in the first request: {', '.join(missing)}" if missing else ""
+    """The model knew of them in the first request of a session that came with tools.
+
+    Some clients tell it names or the server's instructions, and the rest behind a search.
+    """
+    first = [r for r in asked(seen.requests, "recall") if _with_tools(r)][:1]
+    known = [tool for tool in scripts.CALLED if tool in json.dumps([r["body"] for r in first])]
+    return "" if known else "no tool of ours was named in the first request"
 
 
 def called(seen: Seen) -> str:

@@ -106,6 +106,7 @@ def with_sessions(seen: Seen, number: int, **more: Any) -> Seen:
 def broken(check: str) -> Seen:
     """A run in which this is wrong."""
     seen = good()
+    late = request("recall", "recall", body={"tools": ["shell"]})
     short = [seen.requests[0], request("recall", "recall", "shop")]
     wrong: dict[str, Seen] = {
         "wired": seen._replace(wired=seen.untouched),
@@ -120,9 +121,7 @@ def broken(check: str) -> Seen:
         "sub-agent": with_sessions(seen, 3, parent_id=None),
         "compacted": with_events(seen, changed("compaction")),
         "mcp listed": seen._replace(requests=[request("recall", "recall", body={})]),
-        "first turn": seen._replace(
-            requests=[request("recall", "recall", body={}), *seen.requests]
-        ),
+        "first turn": seen._replace(requests=[late, *seen.requests]),
         "mcp called": seen._replace(requests=short),
         "injected": seen._replace(page=Page(("Use ruff", "Never told"))),
         "secret": seen._replace(secret_found=["store.db"]),
