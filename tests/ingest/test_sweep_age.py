@@ -8,7 +8,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from session_memory.ingest.aging import make_plan, policy_of
 from session_memory.testing.claude_log import START, ClaudeLog
+from session_memory.testing.old_stores import back_to_version_10
 from session_memory.testing.workspace import DAY_MS, NOW, Workspace
 
 LIMIT = 28
@@ -94,8 +96,9 @@ def test_an_undistilled_session_stays_however_old(space: Workspace) -> None:
     db.close()
     with space.store() as store:
         assert store.oldest_analyzed() is None
-    found = space.run("--config", str(space.write_config()), "retention", "plan", "--json")
-    assert [one["reason"] for one in json.loads(found.stdout)["evictions"]] == []
+    with space.store() as store:
+        far_away = NOW + 9999 * DAY_MS
+        assert make_plan(store, policy_of(space.retention), far_away).evictions == ()
 
 
 @pytest.mark.rows("RET-04")
@@ -121,11 +124,7 @@ def test_a_store_made_before_captures_were_noted_ages_from_capture_or_end(
     """It knew when a session was first seen; where it grew since, its end is the better bound."""
     space.write(talk(1), talk(2, start=NOW + 9 * DAY_MS))
     sweep(space, 0)
-    db = apsw.Connection(str(space.store_directory / "store.db"))
-    db.execute("ALTER TABLE session DROP COLUMN raw_captured_at")
-    db.execute("DELETE FROM schema_migration WHERE version > 10")
-    db.pragma("user_version", 10)
-    db.close()
+    back_to_version_10(space.store_directory)
     assert sweep(space, LIMIT) == 0
     assert sweep(space, LIMIT + 1) == 1
     assert sweep(space, LIMIT + 9) == 0

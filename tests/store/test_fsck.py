@@ -8,6 +8,7 @@ from pathlib import Path
 import apsw
 import pytest
 
+from session_memory.errors import DatabaseDamaged
 from session_memory.store.sqlite import SqliteStore, check, open_store
 from session_memory.testing.store_drafts import (
     START,
@@ -136,7 +137,7 @@ def test_damaged_pages_are_findings_and_not_a_crash(directory: Path) -> None:
         path.write_bytes(data)
         try:
             store = open_store(str(directory), START)
-        except apsw.Error:  # so damaged that it does not even open
+        except DatabaseDamaged:  # so damaged that it does not even open
             continue
         findings = store.fsck()
         found += bool(findings)

@@ -127,7 +127,16 @@ def _pending(store: SqliteStore) -> Check:
     if waiting:
         told = f"{waiting} sessions wait for their digest"
         return Check("digests", "warn", told, "session-memory sweep")
-    return Check("digests", "pass", "every session is distilled")
+    found = store.undistilled()
+    if not found:
+        return Check("digests", "pass", "every session is distilled")
+    gone = [one for one in found if not any(os.path.exists(path) for path in one.paths)]
+    names = ", ".join(one.external_id for one in found)
+    told = f"{len(found)} sessions lost raw text before it was distilled: {names}"
+    if len(gone) < len(found):
+        return Check("digests", "warn", told, "session-memory sweep reads their logs again")
+    cure = "put their logs back and sweep, or `session-memory forget --session ID`"
+    return Check("digests", "warn", f"{told}; their logs are gone", cure)
 
 
 def _marks(directory: str) -> Check:

@@ -144,6 +144,9 @@ def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
     yield "distilled", f"{human_bytes(usage.distilled_bytes)} of {cap}"
     if info.evicted:
         yield "evicted", _gone(info.evicted)
+    if info.lost_sessions:
+        told = f"raw text of {info.lost_sessions} sessions, before it was distilled"
+        yield "lost", f"{told}: a sweep reads their logs again, where they still exist"
     database, texts = human_bytes(info.database_bytes), human_bytes(info.segment_bytes)
     yield "on disk", f"{database} database, {texts} texts in {one_line(info.path)}"
     shared = "share" if found.share_worktrees else "do not share"

@@ -55,15 +55,15 @@ def plan_read(
         return ReadPlan("new")
     if cursor.stamp == stamp and cursor.parser_version == parser_version:
         return ReadPlan("unchanged")
-    intact = stamp[2] >= cursor.read_to and prefix_hashes(read, cursor.read_to) == (
-        cursor.head_hash,
-        cursor.tail_hash,
+    intact = cursor.read_to == 0 or (
+        stamp[2] >= cursor.read_to
+        and prefix_hashes(read, cursor.read_to) == (cursor.head_hash, cursor.tail_hash)
     )
-    if not intact or cursor.read_to == 0:
+    if not intact:
         return ReadPlan("rewritten")
     if cursor.parser_version != parser_version:
         return ReadPlan("reparse")
-    if stamp[2] == cursor.stamp[2]:
+    if cursor.read_to == 0 or stamp[2] == cursor.stamp[2]:
         return ReadPlan("rewritten")
     return ReadPlan("tail", cursor.read_to, cursor.state)
 

@@ -167,7 +167,9 @@ class _Taking:
         if number is None:
             return None
         partly = self._store.evicted_digest(number) is not None
-        return number, partly or self._store.session(number).state == "raw_evicted"
+        whole = self._store.session(number).state == "raw_evicted"
+        # What was lost before it was distilled may come back.
+        return number, partly or (whole and not self._store.lost_events(number))
 
     def end_session(self) -> None:
         """Write what is left of the session that was read, and count it."""
@@ -230,7 +232,7 @@ class _Taking:
             holders = found.get(draft.fingerprint, [])
             if any(holder.forgotten for holder in holders):
                 self._taken.forgotten_events += 1
-            elif any(holder.session_id == own for holder in holders):
+            elif any(holder.session_id == own and not holder.lost for holder in holders):
                 self._taken.known_events += 1
             else:
                 open_.drafting.add_window(draft)

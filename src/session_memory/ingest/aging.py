@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from session_memory.core.retention import (
     DAY_MS,
     EvictionPlan,
@@ -33,6 +35,12 @@ def make_plan(store: Store, policy: Policy, now_ms: int) -> EvictionPlan:
         oldest = store.oldest_analyzed()
         over = oldest is not None and oldest < now_ms - policy.raw_max_age_days * DAY_MS
     return plan_eviction(usage, store.raw_sessions() if over else [], policy, now_ms)
+
+
+def expected_plan(store: Store, policy: Policy, now_ms: int) -> EvictionPlan:
+    """What would be evicted once the digests that are missing now have been made."""
+    sessions = [msgspec.structs.replace(one, analyzed=True) for one in store.raw_sessions()]
+    return plan_eviction(store.raw_usage(), sessions, policy, now_ms)
 
 
 def apply_plan(store: Store, plan: EvictionPlan, now_ms: int) -> RetentionLine:

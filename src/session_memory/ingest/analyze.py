@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from session_memory.core.digest import build_digest, merge_digests
+from session_memory.core.digest import build_digest, is_poorer, merge_digests
 from session_memory.core.observe import Observer
 from session_memory.core.schema import SessionEvent
 from session_memory.core.worth import low_value_reason
+from session_memory.ingest.report import reason_of
 from session_memory.store.port import Store, Writer
 
 
@@ -20,6 +21,23 @@ def analyze(store: Store, writer: Writer, skip: set[int]) -> list[int]:
     for session_id in waiting:
         analyze_one(store, writer, session_id)
     return waiting
+
+
+def distil_waiting(store: Store) -> dict[str, str]:
+    """Make the digests that are missing, so that nothing needs to go without one.
+
+    Returns the sessions for which that failed, with the reason; each is tried on its own.
+    """
+    failed: dict[str, str] = {}
+    for session_id in store.unanalyzed():
+        try:
+            with store.writing() as writer:
+                analyze_one(store, writer, session_id)
+        except Exception as error:
+            if store.is_unusable_after(error):
+                raise
+            failed[store.session(session_id).external_id] = reason_of(error)
+    return failed
 
 
 def analyze_one(store: Store, writer: Writer, session_id: int) -> bool:
@@ -37,6 +55,15 @@ def _analyze(store: Store, writer: Writer, session_id: int) -> None:
     digest = build_digest(session, events, continued=evicted is not None)
     if evicted is not None:  # what raw holds is only what came after (DIG-03), or nothing (DIG-05)
         digest = merge_digests(evicted, digest) if digest.events else evicted
+    if store.lost_events(session_id):
+        # Its log may be gone: a digest of what is left must not replace one that knows more.
+        kept = store.digest(session_id)
+        if kept is not None and is_poorer(digest, kept):
+            writer.save_digest(session_id, kept, low_value_reason(session, kept))
+            return
+        if not digest.events:
+            writer.leave_undistilled(session_id)
+            return
     writer.save_observations(session_id, observer.finish())
     writer.save_digest(session_id, digest, low_value_reason(session, digest))
 

@@ -115,7 +115,7 @@ def _sort(
             if holder.session_id != session_id:
                 placement.shared.add(draft.fingerprint)
                 continue
-            own = True
+            own = own or not holder.lost
             if holder.event_id is not None:
                 placement.found.append((holder.event_id, draft))
                 reading.seen.add(holder.event_id)

@@ -36,6 +36,7 @@ from session_memory.store.values import (
     StoreInfo,
     TextFilter,
     TextHit,
+    Undistilled,
     UsageDraft,
     UsageGroup,
     UsageRow,
@@ -212,6 +213,14 @@ class Store(Protocol):
 
     def unplaced(self) -> list[int]:
         """Sessions that have no project, because giving them one failed."""
+        ...
+
+    def lost_events(self, session_id: int) -> int:
+        """How many events of a session went before a digest was made of them."""
+        ...
+
+    def undistilled(self) -> list[Undistilled]:
+        """Sessions whose raw text went before a digest was made of it."""
         ...
 
     def unanalyzed(self) -> list[int]:

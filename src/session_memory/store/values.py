@@ -60,6 +60,8 @@ class Holder(msgspec.Struct, frozen=True):
     pos: int | None
     forgotten: bool = False
     """The user forgot this event: it must not come back."""
+    lost: bool = False
+    """It was evicted before it was distilled: it comes back as soon as a log gives it."""
 
 
 class TextHit(msgspec.Struct, frozen=True):
@@ -172,6 +174,15 @@ class MarksApplied(msgspec.Struct, frozen=True):
     """Sessions that lost single events."""
 
 
+class Undistilled(msgspec.Struct, frozen=True):
+    """A session whose raw text went before a digest was made of it."""
+
+    external_id: str
+    lost_events: int
+    paths: tuple[str, ...]
+    """Log files it was read from: while they exist, a sweep can read them again."""
+
+
 class Evicted(msgspec.Struct, frozen=True):
     """Raw text that went for one reason, over the life of the store."""
 
@@ -198,6 +209,8 @@ class StoreInfo(msgspec.Struct, frozen=True):
     last_event_at: int | None
     superseded_events: int
     evicted: tuple[Evicted, ...]
+    lost_sessions: int
+    """Sessions with raw text that went before it was distilled and was not read again yet."""
 
 
 class TextFilter(msgspec.Struct, frozen=True):

@@ -104,6 +104,10 @@ class Writer(Protocol):
         """Store a digest and mark the session analyzed."""
         ...
 
+    def leave_undistilled(self, session_id: int) -> None:
+        """Mark a session evicted that has neither raw text nor a digest."""
+        ...
+
     def save_observations(self, session_id: int, observations: list[Observation]) -> None:
         """Replace what was observed of a session's raw text.
 

@@ -6,8 +6,20 @@ from pathlib import Path
 
 from session_memory.store.sqlite.connection import connect
 
-_LATER = (
+_AFTER_11 = (
+    "DROP INDEX evicted_event_lost",
+    "ALTER TABLE evicted_event DROP COLUMN lost",
+    "DELETE FROM schema_migration WHERE version > 11",
+    "PRAGMA user_version = 11",
+)
+_AFTER_10 = (
+    *_AFTER_11,
     "ALTER TABLE session DROP COLUMN raw_captured_at",
+    "DELETE FROM schema_migration WHERE version > 10",
+    "PRAGMA user_version = 10",
+)
+_AFTER_1 = (
+    *_AFTER_10,
     "DROP INDEX event_superseded",
     "DROP TABLE context_sync",
     "DROP TABLE closure_check",
@@ -34,7 +46,21 @@ _LATER = (
 
 def back_to_version_1(directory: Path) -> None:
     """Take a closed store back to the schema of its first version, content kept."""
+    _run(directory, _AFTER_1)
+
+
+def back_to_version_10(directory: Path) -> None:
+    """Before the time of a capture was noted."""
+    _run(directory, _AFTER_10)
+
+
+def back_to_version_11(directory: Path) -> None:
+    """Before lost events were told from evicted ones."""
+    _run(directory, _AFTER_11)
+
+
+def _run(directory: Path, statements: tuple[str, ...]) -> None:
     connection = connect(str(directory / "store.db"))
-    for statement in _LATER:
+    for statement in statements:
         connection.execute(statement)
     connection.close()

@@ -15,7 +15,7 @@ from session_memory.core.retention import (
 )
 from session_memory.errors import DatabaseDamaged, StoreDamaged, StoreError
 from session_memory.store.segments import SegmentStore, pack, unpack
-from session_memory.store.sqlite import observations, patterns
+from session_memory.store.sqlite import lost, observations, patterns
 from session_memory.store.sqlite.connection import UNUSABLE, Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import Evicted
@@ -124,29 +124,23 @@ def _evict_one(db: Database, eviction: Eviction, now_ms: int) -> int:
     session_id = eviction.session_id
     ids = event_range(session_id)
     size = int(value(db, "SELECT sum(bytes) FROM segment WHERE session_id = ?", (session_id,)) or 0)
+    # What no log holds any more (superseded) cannot be read again, so it is not lost either.
     db.execute(
-        "INSERT OR IGNORE INTO evicted_event SELECT fingerprint, ?, inherited FROM event"
+        "INSERT OR IGNORE INTO evicted_event (fingerprint, session_id, inherited, lost)"
+        " SELECT fingerprint, ?, inherited, ? AND NOT superseded FROM event"
         " WHERE id BETWEEN ? AND ?",
-        (session_id, *ids),
+        (session_id, eviction.data_loss, *ids),
     )
-    db.execute(
-        "UPDATE session_source SET evicted_to = max("
-        " (SELECT read_to FROM source WHERE id = source_id), coalesce((SELECT max(pos) + 1"
-        " FROM event WHERE id BETWEEN ? AND ? AND source_id = session_source.source_id), 0))"
-        " WHERE session_id = ?",
-        (*ids, session_id),
-    )
+    if eviction.data_loss:
+        lost.read_again(db, session_id)
+    else:
+        _close_digested(db, session_id)
     for table in ("event_text", "turn_text"):
         db.execute(
             f"DELETE FROM {table} WHERE rowid IN"
             " (SELECT id FROM event WHERE id BETWEEN ? AND ? AND indexed > ?)",
             (*ids, 0 if table == "event_text" else 1),
         )
-    db.execute(
-        "INSERT OR REPLACE INTO evicted_digest SELECT session_id, body FROM digest"
-        " WHERE session_id = ?",
-        (session_id,),
-    )
     observations.outlive(db, session_id)
     db.execute(
         "INSERT OR IGNORE INTO doomed_segment SELECT name FROM segment WHERE session_id = ?",
@@ -171,6 +165,22 @@ def _evict_one(db: Database, eviction: Eviction, now_ms: int) -> int:
         ),
     )
     return size
+
+
+def _close_digested(db: Database, session_id: int) -> None:
+    """Its digest stands for these events: no log brings them back, and growth is added to it."""
+    db.execute(
+        "UPDATE session_source SET evicted_to = max("
+        " (SELECT read_to FROM source WHERE id = source_id), coalesce((SELECT max(pos) + 1"
+        " FROM event WHERE id BETWEEN ? AND ? AND source_id = session_source.source_id), 0))"
+        " WHERE session_id = ?",
+        (*event_range(session_id), session_id),
+    )
+    db.execute(
+        "INSERT OR REPLACE INTO evicted_digest SELECT session_id, body FROM digest"
+        " WHERE session_id = ?",
+        (session_id,),
+    )
 
 
 def remove_doomed(db: Database, segments: SegmentStore) -> int:

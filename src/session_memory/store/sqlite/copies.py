@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from session_memory.store.sqlite import lost
 from session_memory.store.sqlite.connection import Database, rows
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.values import EventDraft, Holder
@@ -25,12 +26,13 @@ def holders(db: Database, fingerprints: list[int]) -> dict[int, list[Holder]]:
     ):
         holder = Holder(event_id >> SEQ_BITS, event_id, source_id, pos)
         found.setdefault(fingerprint, []).append(holder)
-    for fingerprint, session_id in db.execute(
-        "SELECT k.fingerprint, k.session_id FROM json_each(?) j"
+    for fingerprint, session_id, gone in db.execute(
+        "SELECT k.fingerprint, k.session_id, k.lost FROM json_each(?) j"
         " CROSS JOIN evicted_event k ON k.fingerprint = j.value",
         (wanted,),
     ):
-        found.setdefault(fingerprint, []).append(Holder(session_id, None, None, None))
+        holder = Holder(session_id, None, None, None, lost=bool(gone))
+        found.setdefault(fingerprint, []).append(holder)
     return found
 
 
@@ -124,6 +126,8 @@ def retire(db: Database, path_of: PathOf, source_id: int, seen: set[int], *, del
                 "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
                 (event_id, source_id),
             )
+    if delete:
+        lost.drop_unknown(db, source_id)
     return retired
 
 

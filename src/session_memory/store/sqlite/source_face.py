@@ -8,7 +8,9 @@ import msgspec
 
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.schema import OBSERVER_VERSION
+from session_memory.store.sqlite import lost
 from session_memory.store.sqlite.connection import Database, rows, value
+from session_memory.store.values import Undistilled
 
 
 class SourceFace:
@@ -67,6 +69,14 @@ class SourceFace:
             "SELECT id FROM session WHERE project_id IS NULL AND state != 'forgotten' ORDER BY id",
         )
         return [row[0] for row in found]
+
+    def lost_events(self, session_id: int) -> int:
+        """See store.port.Store."""
+        return lost.count(self._db, session_id)
+
+    def undistilled(self) -> list[Undistilled]:
+        """See store.port.Store."""
+        return lost.undistilled(self._db)
 
     def unanalyzed(self) -> list[int]:
         """See store.port.Store."""

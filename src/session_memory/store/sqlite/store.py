@@ -41,7 +41,7 @@ from session_memory.store.port import (
     UsageRow,
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
-from session_memory.store.sqlite import aging, observations, reading, usage
+from session_memory.store.sqlite import aging, lost, observations, reading, usage
 from session_memory.store.sqlite.connection import (
     DAMAGE_ERRORS,
     DISK_ERRORS,
@@ -210,6 +210,7 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
             last_event_at=value(db, "SELECT max(ended_at) FROM session"),
             superseded_events=value(db, superseded),
             evicted=aging.evicted(db),
+            lost_sessions=lost.sessions(db),
         )
 
     def _database_bytes(self) -> int:

@@ -397,16 +397,16 @@ class SqliteWriter:
             (_encode(labels(digest)).decode(), session_id),
         )
         open_session = self._by_id.get(session_id)
+        added = open_session.added if open_session else 0
         self._db.execute(
             "UPDATE session SET low_value = ?, observer = ?, state = CASE WHEN raw_events + ? > 0"
             " OR event_count = 0 THEN 'analyzed' ELSE 'raw_evicted' END WHERE id = ?",
-            (
-                low_value,
-                OBSERVER_VERSION,
-                open_session.added if open_session else 0,
-                session_id,
-            ),
+            (low_value, OBSERVER_VERSION, added, session_id),
         )
+
+    def leave_undistilled(self, session_id: int) -> None:
+        """See store.port.Writer."""
+        self._db.execute("UPDATE session SET state = 'raw_evicted' WHERE id = ?", (session_id,))
 
     def save_observations(self, session_id: int, observations: list[Observation]) -> None:
         """See store.port.Writer."""
