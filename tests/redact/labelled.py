@@ -165,6 +165,49 @@ def secret_lines(seed: int, count: int) -> Iterator[Line]:
             yield placed(rng.choice(KEY_CONTEXTS), rng.choice(KEYS)(rng))
 
 
+LETTERS_ALONE = tuple(
+    (prefix, length)
+    for prefix, alphabet, length in PREFIXED
+    if alphabet == ALNUM and not prefix.startswith(("$", "eyJ", "https:", "sk-fake-"))
+)
+FLAGS = (
+    "login --username me --password {v}", "login --password={v} --verbose", "tool --passwd {v}",
+    "deploy --token {v} --region eu", "deploy --api-key {v} https://host.test", "run --secret {v}",
+    "gpg --batch --passphrase '{v}' -c file", '["--password", "{v}"]', "tool --pass {v} | tee x",
+    "mysql -uroot -p{v} shop", "sshpass -p {v} ssh me@host.test", "PGPASSWORD={v} psql -h db",
+    "MYSQL_PWD={v} mysql", "sqlcmd -S db -U sa -P {v}", "ssh-keygen -t ed25519 -N {v} -f key",
+    "redis-cli -a {v}", "echo {v} | sudo -S ls",
+)  # fmt: skip
+FLAG_TALK = (
+    "pass --{n} to the command", "the --{n} flag is required", "  --{n} string   what it is for",
+    "usage: tool [--{n} VALUE] file", "use `--{n}` or a variable", "--{n} is read from the file",
+    "add --{n} when you log in", "--{n} Registry login of the user", "--{n}=$VALUE",
+    'add_argument("--{n}", help="What is needed")', "neither --{n} nor a file was given",
+    "run it without --{n}.", "| --{n} | what it means |", "--{n}=<value>", "--{n}-file {w}",
+)  # fmt: skip
+FLAG_NAMES = ("password", "passwd", "token", "api-key", "secret", "passphrase", "auth-token")
+
+
+def letter_lines(seed: int, count: int) -> Iterator[Line]:
+    """Secrets without a digit: tokens of services, and passwords that are words."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        if rng.random() < 0.5:
+            prefix, length = rng.choice(LETTERS_ALONE)
+            body = "".join(rng.choice(string.ascii_letters) for _ in range(length))
+            yield placed(rng.choice(PROSE), prefix + body)
+        else:
+            yield placed(rng.choice(FLAGS), rng.choice(WORDS) + rng.choice(("", "hill", "Lake")))
+
+
+def flag_talk(seed: int, count: int) -> Iterator[Line]:
+    """Help and prose about options that take secrets."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        line = rng.choice(FLAG_TALK).format(n=rng.choice(FLAG_NAMES), w=rng.choice(WORDS))
+        yield Line(line)
+
+
 def ordinary_lines(seed: int, count: int) -> Iterator[Line]:
     """Lines that look as if they could hold a secret, and do not."""
     rng = random.Random(seed)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.bench.bench_redact import own_lines, read, report
 from tests.bench.redact_figures import Labelled, score, spans_of
+from tests.redact.labelled import flag_talk, letter_lines
 
 from session_memory.redact import Redactor
 
@@ -29,6 +30,14 @@ def test_labelled_secrets_are_found_and_lines_that_only_look_like_them_stay() ->
     assert figures["secrets"] == 4000
     assert 0.95 <= figure(lines, "recall") < 1
     assert figure(lines, "flags_per_1000_lines_without_secrets") <= 5
+
+
+@pytest.mark.rows("EXT-35")
+def test_secrets_of_letters_alone_are_found_and_talk_about_options_stays() -> None:
+    secrets = [Labelled(line.text, line.spans) for line in letter_lines(3, 2000)]
+    talk = [Labelled(line.text) for line in flag_talk(3, 1000)]
+    assert figure([*secrets, *talk], "recall") >= 0.99
+    assert figure([*secrets, *talk], "flags_per_1000_lines_without_secrets") == 0
 
 
 def test_sources_of_the_standard_library_are_hardly_flagged() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from session_memory.redact.plausible import is_key, is_random
-from session_memory.redact.rule import HEX, UPPER, Rule, fake
+from session_memory.redact.plausible import is_key, is_random, is_token
+from session_memory.redact.rule import HEX, LETTERS, UPPER, Rule, fake
 
 _SERVICES = (
     rb"heroku|netlify|vercel|cloudflare|datadog|dd_|newrelic|new_relic|algolia|twilio|mailchimp|"
@@ -160,8 +160,12 @@ CLOUD = (
         rb"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}",
         keywords=("hvs.", "hvb.", "hvr.", ".atlasv1."),
         exact=True,
-        check=is_random,
-        must_match=(fake("hvs.", 90), fake("", 14) + ".atlasv1." + fake("", 67)),
+        check=is_token,
+        must_match=(
+            fake("hvs.", 90),
+            fake("hvs.", 90, LETTERS),
+            fake("", 14) + ".atlasv1." + fake("", 67),
+        ),
         must_not_match=("hvs.token",),
     ),
     Rule(

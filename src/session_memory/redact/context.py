@@ -5,6 +5,7 @@ from __future__ import annotations
 from session_memory.redact.named import bare, quoted
 from session_memory.redact.plausible import (
     has_random_run,
+    is_flag_value,
     is_key,
     is_mixed,
     is_opaque,
@@ -199,11 +200,15 @@ ADDRESSES = (
     ),
     Rule(
         id="oracle",
-        pattern=rb"(?i)(?:jdbc:oracle:[a-z]+:|sqlplus\s+(?:-\w+\s+)*)[\w$#.-]+/([^\s@/'\"]{3,})@",
+        pattern=rb"(?i)(?:jdbc:oracle:[a-z]+:|(?:sqlplus|impdp|expdp|sqlldr)\s+(?:-\w+\s+)*)[\w$#.-]+/([^\s@/'\"]{3,})@",
         group=1,
-        keywords=("jdbc:oracle:", "sqlplus"),
+        keywords=("jdbc:oracle:", "sqlplus", "impdp", "expdp", "sqlldr"),
         check=is_value,
-        must_match=("jdbc:oracle:thin:scott/tiger7@db:1521:x", "sqlplus -s app/hunter2@prod"),
+        must_match=(
+            "jdbc:oracle:thin:scott/tiger7@db:1521:x",
+            "sqlplus -s app/hunter2@prod",
+            "impdp app/swordfish@db",
+        ),
         must_not_match=("jdbc:oracle:thin:@db:1521:x", "sqlplus app/${PASS}@prod"),
     ),
 )
@@ -243,18 +248,27 @@ CALLS = (
     ),
 )
 
+_FLAG_KEYWORDS = (
+    *("password", "passwd", "passphrase", "-pass", "token", "secret", "key", "-pw", "credential"),
+)
+_FLAG = (
+    rb"(?i)(?:^|[\s'\"`,(\[])--?(?:[a-z]+-)*(?:password|passwd|passphrase|pass|token|secret|"
+    rb"api-?key|access-?key|secret-?key|auth-?key|pwd|pw|credential)"
+)
+_LISTED = rb"\\*['\"],\s*\\*['\"]"
+# Behind a word that may as well be prose: the end of the command, another option, or an argument
+# that is no word of a sentence.
+_ENDS_VALUE = (
+    rb"(?:\\*['\"`]|[ \t]*(?:$|[\r\n|;&>)\]}]|\\[nr])|[ \t]+(?:-|\\|[a-z]*[0-9:/@._=$~*{\[][^\s]))"
+)
+
 COMMANDS = (
     Rule(
         id="flag",
-        pattern=rb"(?i)(?:^|[\s'\"`,(\[])--?(?:[a-z]+-)*(?:password|passwd|passphrase|pass|token|secret|"
-        rb"api-?key|access-?key|secret-?key|auth-?key|pwd|pw|credential)"
-        rb"(?:\s+|=|['\"],\s*['\"])['\"]?" + bare(6),
+        pattern=_FLAG + rb"(?:\s+|=|['\"],\s*['\"])['\"]?" + bare(6),
         group=1,
         everyday=True,
-        keywords=(
-            *("password", "passwd", "passphrase", "-pass", "token", "secret", "key", "-pw"),
-            *("credential",),
-        ),
+        keywords=_FLAG_KEYWORDS,
         check=is_random,
         must_match=(
             "login --password hunter2hunter2",
@@ -266,6 +280,49 @@ COMMANDS = (
             "--token argument",
             "--password <your-password>",
             "--token $TOKEN_12345678",
+        ),
+    ),
+    Rule(
+        id="flag-word",
+        # A value of letters alone. Behind `=` nothing else can stand; behind a space prose can.
+        pattern=_FLAG
+        + rb"(?:[ \t=]\\*[\"']([^\s'\"`\\$<>{}][^'\"`\\$<>{}\r\n]{2,80}[^\s'\"`\\$<>{}])\\*[\"']|="
+        + rb"\\*['\"]?([^\s'\"`\\;&|<>()\[\]{},]{4,})|"
+        + rb"(?:[ \t]+\\*['\"]?|"
+        + _LISTED
+        + rb")([^\s'\"`\\;&|<>()\[\]{},.-][^\s'\"`\\;&|<>()\[\]{},]{3,})"
+        + _ENDS_VALUE
+        + rb")",
+        sign=_FLAG + rb"(?:=|[ \t]|" + _LISTED + rb")",
+        group=1,
+        keywords=_FLAG_KEYWORDS,
+        check=is_flag_value,
+        must_match=(
+            "login --password correcthorse",
+            "login --password 'swordfish' --verbose",
+            'gpg --passphrase "correct horse battery" -c file',
+            "tool --passwd=swordfish",
+            "deploy --token swordfish https://host.test",
+            "deploy --api-key swordfish --region eu",
+            "gpg --batch --passphrase opensesame -c file",
+            "deploy --client-secret swordfish | tee log",
+            '["--password", "swordfish"]',
+            "influx -username me -password swordfish",
+        ),
+        must_not_match=(
+            "--token argument",
+            "the --password flag",
+            "--password Registry password",
+            "--password <your-password>",
+            "  -p, --password string   Registry password",
+            "usage: login [--password PASSWORD] [--token TOKEN]",
+            "--token=$TOKEN",
+            "--token to authenticate with",
+            "either --token or --password is required",
+            "docker build --secret id=npmrc .",
+            "--password-file swordfish",
+            "--password=<password>",
+            'parser.add_argument("--token", help="Token of the user")',
         ),
     ),
     Rule(
@@ -301,7 +358,18 @@ COMMANDS = (
         rb"\bopenssl\b[^\r\n|;&]*?\s-k\s+([^\s'\"$<\\-][^\s'\"\\]{2,})|"
         rb"\b7z[ar]? (?:[^\r\n|;&]*?\s)?-p\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
         rb"\bConvertTo-SecureString\s+(?:-String\s+)?['\"]([^'\"$]{4,})['\"]|"
-        rb"\becho\s+\\*['\"]?[\w-]+:([^\s'\"$<\\]{4,})\\*['\"]?\s*\|\s*(?:sudo\s+)?chpasswd",
+        rb"\becho\s+\\*['\"]?[\w-]+:([^\s'\"$<\\]{4,})\\*['\"]?\s*\|\s*(?:sudo\s+)?chpasswd|"
+        rb"\b(?:sqlcmd|bcp|isql|tsql|osql|mosquitto_[ps]ub)\b[^\r\n|;&]*?\s-P\s*\\*['\"]?"
+        rb"([^\s'\"$<\\-][^\s'\"\\]{2,})|"
+        rb"\b(?:cqlsh|influx|clickhouse-client)\b[^\r\n|;&]*?\s-p\s+\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
+        rb"\bssh-keygen\b[^\r\n|;&]*?\s-[NP]\s*\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
+        rb"\bmysqladmin\b[^\r\n|;&]*?\spassword\s+\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
+        rb"\blftp\b[^\r\n|;&]*?\s-u\s+\\*['\"]?[^\s,'\"]+,([^\s'\"$<\\]{3,})|"
+        rb"\b[wx]freerdp3?\b[^\r\n|;&]*?\s/p:\\*['\"]?([^\s'\"$<\\]{3,})|"
+        rb"\becho\s+(?:-n\s+)?\\*['\"]?([^\s'\"$<\\|-][^\s'\"\\|]{2,})\\*['\"]?\s*\|\s*sudo\s+"
+        rb"(?:-\w+\s+)*-\w*S\b|"
+        rb"\bsudo\s+(?:-\w+\s+)*-\w*S\b[^\r\n|;&]*?<<<\s*\\*['\"]?([^\s'\"$<\\]{3,})|"
+        rb":_authToken[ \t]+\\*['\"]?([^\s'\"$<{\\]{6,})",
         group=1,
         keywords=(
             *("mysql", "mariadb", "mongo", "sshpass", "login", "redis-cli", "ldap", "openssl"),
@@ -316,6 +384,8 @@ COMMANDS = (
                 "chpasswd",
                 "convertto-securestring",
             ),
+            *("sqlcmd", "bcp ", "isql", "tsql", "osql", "mosquitto_", "cqlsh", "influx"),
+            *("clickhouse-client", "ssh-keygen", "lftp", "freerdp", "sudo", "_authtoken"),
         ),
         check=is_setting,
         must_match=(
@@ -328,12 +398,27 @@ COMMANDS = (
             "htpasswd -b file me hunter2",
             "echo 'root:hunter2' | chpasswd",
             "$c = ConvertTo-SecureString 'hunter2' -AsPlainText",
+            "mysql -uroot -pswordfish shop",
+            "sshpass -pswordfish ssh me@host.test",
+            "sqlcmd -S db -U sa -P swordfish",
+            "cqlsh -u app -p swordfish db",
+            "mosquitto_pub -u me -P swordfish -t topic",
+            "ssh-keygen -t ed25519 -N 'swordfish' -f key",
+            "mysqladmin -u root password swordfish",
+            "lftp -u me,swordfish ftp://host.test",
+            "xfreerdp /u:me /p:swordfish /v:host.test",
+            "echo swordfish | sudo -S apt update",
+            "sudo -kS true <<< 'swordfish'",
+            "npm config set //host.test/:_authToken swordfish",
         ),
         must_not_match=(
             "mysql -u root -p shop --port=3306 && ls",
             "mysql -uroot -p$PASS",
             "docker run -p 8080:80 nginx",
             "mkdir -p some/directory",
+            "ssh-keygen -t ed25519 -N '' -f key",
+            "echo done | sudo tee /etc/motd",
+            "sqlcmd -S db -U sa -P $PASS",
         ),
     ),
     Rule(

@@ -162,6 +162,38 @@ NAMED = (
         ),
     ),
     Rule(
+        id="environment-password",
+        # Variables that programs read a password from, short ones too: no prose stands behind `=`.
+        pattern=rb"\b(?:[A-Z0-9_]*[A-Z0-9](?:_PASSWORD|_PASSWD|_PASSPHRASE|_PWD)|PGPASSWORD|SSHPASS|"
+        rb"REDISCLI_AUTH|LESSPASS)=\\*['\"]?([^\s'\"`\\;&|<>()]{3,})",
+        group=1,
+        keywords=(
+            "_password=",
+            "_passwd=",
+            "_passphrase=",
+            "_pwd=",
+            "pgpassword=",
+            "sshpass=",
+            "rediscli_auth=",
+            "lesspass=",
+        ),
+        check=is_setting,
+        must_match=(
+            "PGPASSWORD=letters psql -h db",
+            "MYSQL_PWD=abc mysql",
+            "export SSHPASS='fish'",
+            "REDISCLI_AUTH=swordfish redis-cli",
+            "docker run -e MYSQL_ROOT_PASSWORD=shop mysql",
+        ),
+        must_not_match=(
+            "PGPASSWORD=$PASS psql",
+            "DB_PASSWORD=test",
+            "PASSWORD=letters",
+            "OLD_PWD=/srv/app",
+            "PGPASSWORD= psql",
+        ),
+    ),
+    Rule(
         id="name",
         pattern=rb"(?i)(?:[_a-z0-9.-](?:%b)|\b(?:%b))%b\s*(?:=|:=?)\s*['\"]?%b"
         % (STRONG, STRONG_ALONE, SUFFIX, bare(8)),

@@ -28,6 +28,18 @@ _WORDS = frozenset(
     b"true false empty default password passwd secret token apikey bearer basic test testing "
     b"username admin root user value pass pwd foo bar foobar".split()
 )
+# What follows the name of an option in help and prose; some are in _WORDS too.
+_BEHIND_FLAGS = frozenset(
+    b"a all also an and are argument arguments as at auth authentication be before both but by can "
+    b"cannot char chars cli command config credentials did do does e.g. either env environment "
+    b"file filename flag flags for from generated given had has have helper here how i.e. id if in "
+    b"instead into is it key keys like literal manager may method must name needs nor not now of "
+    b"off on only opt option options or over parameter parameters parse parsing path plus prompt "
+    b"prompts reads requires same set sets should specified stdin store str strings support "
+    b"supported switch takes text than that the their then these this those through tied to "
+    b"tokens too type unless until used using values var variable variables via was were when "
+    b"where which while will with without word works would yes you your".split()
+)
 _PATH = re.compile(rb"(?:\.{0,2}|~|[A-Za-z]:)(?:[/\\][\w.@{}$*-]+)+[/\\]?$|(?:https?|file)://")
 _SHORT_PARTS = re.compile(rb".{0,2}(?:[/\\][^/\\]{1,12}){2,4}$")
 _EXPRESSION = re.compile(
@@ -53,6 +65,7 @@ _TECHNICAL = re.compile(
 )
 _HEX = re.compile(rb"(?i)(?=[a-f]*[0-9])[0-9a-f]{16,}$")
 _PORT = re.compile(rb"[0-9]{1,5}(?:[/?#]|$)")
+_LETTER_RUN = re.compile(rb"[A-Za-z]{20,}")
 _ALPHANUMERIC_RUN = re.compile(rb"[A-Za-z0-9]{12,}")
 
 # Pairs of letters that make up nine tenths of the words in English prose and in identifiers, and a
@@ -148,9 +161,30 @@ def is_userinfo(value: bytes) -> bool:
 
 
 def has_random_run(value: bytes) -> bool:
-    """Twelve or more letters and digits in a row, with both among them."""
+    """Twelve or more letters and digits in a row with both among them, or random letters alone."""
     runs = _ALPHANUMERIC_RUN.findall(value[:LOOKED_AT])
-    return any(_DIGIT.search(run) and _LETTER.search(run) for run in runs)
+    mixed = any(_DIGIT.search(run) and _LETTER.search(run) for run in runs)
+    return mixed or has_random_letters(value)
+
+
+def has_random_letters(value: bytes) -> bool:
+    """Twenty or more letters in a row that make no words: one token in hundreds has no digit."""
+    runs = _LETTER_RUN.findall(value[:LOOKED_AT])
+    drawn = any(not is_spoken(run) and entropy(run) >= 3 for run in runs)
+    return drawn and is_value(value)
+
+
+def is_token(value: bytes) -> bool:
+    """What stands behind the known beginning of a service's tokens, and was drawn at random."""
+    return is_random(value) or has_random_letters(value)
+
+
+def is_flag_value(value: bytes) -> bool:
+    """A word behind `--password`, where help and prose put the name of the value or go on."""
+    head = value[:LOOKED_AT]
+    if not is_setting(head) or _NAMES_ITSELF.match(head) or _EXPRESSION.match(head):
+        return False
+    return not head.isupper() and head.lower() not in _BEHIND_FLAGS
 
 
 def is_spoken(value: bytes) -> bool:

@@ -42,4 +42,5 @@ def fake(prefix: str, length: int, alphabet: str = "a1B2c3D4e5F6g7H8i9J0") -> st
 
 
 HEX = "0f1e2d3c4b5a6978"
+LETTERS = "qXvJzKwBhGpDfZrQkVxWjN"
 UPPER = "A1B2C3D4E5F6G7H8"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from session_memory.redact.plausible import has_random_run, is_random
-from session_memory.redact.rule import HEX, Rule, fake
+from session_memory.redact.plausible import has_random_run, is_token
+from session_memory.redact.rule import HEX, LETTERS, Rule, fake
 
 MODELS = (
     Rule(
@@ -48,8 +48,15 @@ MODELS = (
             fake("r8_", 37),
             fake("gsk_", 52),
             fake("pplx-", 48),
+            fake("hf_", 34, LETTERS),
+            fake("gsk_", 52, LETTERS),
+            fake("nvapi-", 60, LETTERS),
+            fake("tvly-", 32, LETTERS),
         ),
-        must_not_match=("xai-grok-build", "hf_hub_download", "hf_" + "a_" * 20, "gsk_ is Groq"),
+        must_not_match=(
+            *("xai-grok-build", "hf_hub_download", "hf_" + "a_" * 20, "gsk_ is Groq"),
+            *("hf_" + "x" * 34, "hf_transformerNameResolverFactoryBeans"),
+        ),
     ),
 )
 
@@ -76,7 +83,7 @@ SERVICES = (
         rb"chat\.googleapis\.com/v1/spaces/[A-Za-z0-9]+/messages\?key=[A-Za-z0-9_&=%-]{30,}",
         keywords=("/webhooks/", "mfa.", ":AA", ".webhook.office.com", "chat.googleapis.com"),
         exact=True,
-        check=is_random,
+        check=is_token,
         must_match=(
             fake("https://discord.com/api/webhooks/123456789/", 68),
             fake("123456789:AA", 33),
@@ -89,7 +96,7 @@ SERVICES = (
         rb"([MNO][A-Za-z0-9_-]{23,25}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,})",
         group=1,
         keywords=("discord", ".login(", ".run("),
-        check=is_random,
+        check=is_token,
         must_match=(
             'client.login("' + fake("MTA", 21) + "." + fake("", 6) + "." + fake("", 38) + '")',
         ),
@@ -115,7 +122,7 @@ SERVICES = (
             *("shptka_", "rzp_", "FLWSECK", "_secret_", "plaid-"),
         ),
         exact=True,
-        check=is_random,
+        check=is_token,
         must_match=(fake("sq0atp-", 22), fake("EAAA", 60), fake("shpat_", 32, HEX)),
         must_not_match=("sq0idp", "shpat_token"),
     ),
@@ -126,13 +133,14 @@ SERVICES = (
         rb"sl\.[A-Za-z0-9_-]{100,}|CFPAT-[A-Za-z0-9_-]{43}",
         keywords=("npm_", "pypi-", "rubygems_", "oy2", "cio", "CLOJARS_", "sl.", "CFPAT-"),
         exact=True,
-        check=is_random,
+        check=is_token,
         must_match=(
             fake("npm_", 36),
             fake("pypi-AgEIcHlwaS5vcmc", 80),
             fake("rubygems_", 48, HEX),
             fake("oy2", 43, "a1b2c3d4"),
             fake("cio", 32),
+            fake("npm_", 36, LETTERS),
         ),
         must_not_match=(
             "npm_config_registry_of_the_whole_organisation",
@@ -151,7 +159,7 @@ SERVICES = (
             *("dt0", "ddp_", "phx_", "sqp_", "squ_", "sqa_", "ik_"),
         ),
         exact=True,
-        check=is_random,
+        check=is_token,
         must_match=(
             fake("NRAK-", 27, "A1B2C3D4"),
             fake("glsa_", 41),
@@ -174,11 +182,12 @@ SERVICES = (
             *("AAAAAAAAAAAAAAAAAAAAA", "IGQVJ", "CCIPAT_", "bkua_", "xkeysib-", "frp_", "tfp_"),
         ),
         exact=True,
-        check=is_random,
+        check=is_token,
         must_match=(
             fake("lin_api_", 40),
             fake("ntn_", 46),
             fake("figd_", 40),
+            fake("lin_api_", 40, LETTERS),
         ),
         must_not_match=("lin_api_key", "secret_manager"),
     ),
@@ -188,7 +197,7 @@ SERVICES = (
         rb"\b[0-9a-f]{32}-us[0-9]{1,2}\b",
         keywords=("SG.", "key-", *(f"-us{digit}" for digit in "0123456789")),
         exact=True,
-        check=is_random,
+        check=is_token,
         must_match=(
             "SG." + fake("", 22) + "." + fake("", 43),
             fake("key-", 32, HEX),

@@ -1,0 +1,36 @@
+"""Secrets without a digit, from a log to the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.workspace import Workspace
+
+TOKEN = "hf_" + "qXvJzKwBhGpDfZrQkVxWjNqXvJzKwBhGpD"
+COMMANDS = (
+    ("deploy --password correcthorse --to prod", "correcthorse"),
+    ("mysql -uroot -pswordfishes shop", "swordfishes"),
+    ("PGPASSWORD=tigers psql -h db", "tigers"),
+    (f"huggingface-cli login --token {TOKEN}", TOKEN),
+)
+
+
+@pytest.mark.rows("EXT-35")
+def test_neither_tokens_nor_passwords_of_letters_alone_are_stored(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    log = ClaudeLog(1)
+    log.prompt(f"use {TOKEN} for the download")
+    for command, _ in COMMANDS:
+        log.run(command, "done")
+    space.write(log)
+    assert space.sweep().ingested == 1
+    stored = b"".join(
+        path.read_bytes() for path in space.store_directory.rglob("*") if path.is_file()
+    )
+    told = " ".join(f"{event.text} {event.command}" for event in space.events(log.session_id))
+    for command, secret in COMMANDS:
+        assert secret not in told and secret.encode() not in stored, command
+    assert told.count("[REDACTED_SECRET:") >= len(COMMANDS) + 1
