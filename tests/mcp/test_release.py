@@ -6,11 +6,14 @@ import io
 import os
 import subprocess
 import sys
-import sysconfig
 import tarfile
+import zipfile
+from email import message_from_bytes
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 from tests.mcp.talking import Talk
 
 from session_memory.testing.claude_log import ClaudeLog
@@ -38,16 +41,40 @@ def clean_tree(target: Path) -> Path:
     return target
 
 
+def declared(wheel: Path) -> set[str]:
+    """The distributions a plain install of this wheel brings along, as its metadata names them."""
+    with zipfile.ZipFile(wheel) as packed:
+        (name,) = (name for name in packed.namelist() if name.endswith(".dist-info/METADATA"))
+        wanted = message_from_bytes(packed.read(name)).get_all("Requires-Dist", [])
+    found: set[str] = set()
+    while wanted:
+        needed = Requirement(wanted.pop())
+        if needed.marker is not None and not needed.marker.evaluate({"extra": ""}):
+            continue
+        if needed.name not in found:
+            found.add(needed.name)
+            wanted += metadata.distribution(needed.name).requires or []
+    return found
+
+
+def link(distribution: metadata.Distribution, target: Path) -> None:
+    """Have a distribution that is installed here installed there too, without a download."""
+    for top in {file.parts[0] for file in distribution.files or () if file.parts[0] != ".."}:
+        source = Path(str(distribution.locate_file(top)))
+        if top != "__pycache__" and not (target / top).exists():
+            (target / top).symlink_to(source, target_is_directory=source.is_dir())
+
+
 def environment(place: Path, wheel: Path) -> Path:
-    """An environment with this wheel; of the rest only the libraries it needs can be seen."""
+    """An environment with this wheel and the distributions that it declares, and no other."""
     run(sys.executable, "-m", "venv", "--without-pip", str(place), cwd=place.parent)
     python = place / BIN / "python"
     step = (sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet")
     run(*step, "--no-index", "--no-deps", "--no-compile", str(wheel), cwd=place.parent)
     own = run(str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))",
               cwd=place.parent).strip()  # fmt: skip
-    # A plain path: what is installed there for editing is not followed, so ours is the wheel.
-    (Path(own) / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    for name in declared(wheel):
+        link(metadata.distribution(name), Path(own))
     return python
 
 
@@ -70,6 +97,10 @@ def test_the_release_is_built_installed_and_answers(
     where = run(str(python), "-c", "import session_memory; print(session_memory.__file__)",
                 cwd=tmp_path)  # fmt: skip
     assert str(tmp_path / "env") in where
+    listed = "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"
+    there = set(run(str(python), "-c", listed, cwd=tmp_path).split())
+    assert there == {"session-memory", *(metadata.metadata(n)["Name"] for n in declared(wheel))}
+    assert {"apsw", "click", "msgspec"} <= there and not {"pytest", "anthropic", "mcp"} & there
     # The pages inside equal what the installed program would write.
     run(str(python), "scripts/generate_docs.py", "--check", cwd=source)
     project = tmp_path / "shop"
