@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from session_memory.core.jobs import LEASE_MS, state_of
+from session_memory.core.jobs import LEASE_MS, Job, state_of
 from session_memory.core.spool import SpoolRecord
-from session_memory.errors import StoreError
+from session_memory.errors import BudgetSpent
 from session_memory.journal import daily, duty
 from session_memory.journal.compile import CompileFailedError
 from session_memory.journal.context import make_context
@@ -203,8 +203,24 @@ def test_a_journal_that_cannot_be_written_fails_the_job_and_not_the_worker(tmp_p
     shop.enqueue(shop.record("session_end"))
     shop.place.root.parent.mkdir(parents=True)
     shop.place.root.write_text("in the way")
-    with pytest.raises(StoreError, match="cannot be written"):
-        shop.work()
+    done: list[str] = []
+    with shop.space.store() as store:
+        store.jobs.enqueue("other", "x", 1, shop.space.now + 1)
+    directory = shop.space.store_directory
+    paths = Paths(directory / "c", directory, tmp_path / "state", directory / "cache")
+    paths.state.mkdir()
+
+    def note(store: Store, job: Job, _token: str) -> None:
+        done.append(job.key)
+        store.jobs.drop(job.id)
+
+    handlers = duty.handlers(paths, shop.config, lambda: shop.space.now, lambda _store: None)
+    worker = Worker(shop.space.surroundings(), paths.state, "t", {**handlers, "other": note})
+    report = worker.run()
+    assert (report.jobs_failed, report.jobs_done, done) == (1, 1, ["x"])
+    with shop.space.store() as store:
+        (job,) = store.jobs.all()
+        assert "the journal cannot be written" in str(job.last_error)
     shop.place.root.unlink()
     shop.space.now += LEASE_MS + 1
     shop.work()
@@ -244,6 +260,18 @@ def test_a_compile_that_fails_gives_its_job_back_and_is_done_later(tmp_path: Pat
     shop.space.now += LEASE_MS + 1
     assert shop.work((duty.COMPILE,)) == 1
     assert shop.place.state.exists()
+
+
+@pytest.mark.rows("EXT-62")
+def test_a_compile_the_budget_forbids_is_put_off_and_loses_no_try(tmp_path: Path) -> None:
+    shop = Shop(tmp_path)
+    shop.enqueue(shop.record("session_end"))
+    shop.work()
+    shop.model = ScriptedModel([BudgetSpent("day cap"), '{"articles": []}'])
+    with pytest.raises(BudgetSpent, match="day cap"):
+        shop.work((duty.COMPILE,))
+    assert "put off: day cap" in shop.place.compile_log.read_text()
+    assert not shop.place.state.exists()
 
 
 def test_an_entry_stands_on_the_day_its_session_ended(tmp_path: Path) -> None:

@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 from tests.journal.bench import HOUR, MINUTE, Bench
 
-from session_memory.errors import ModelFailed
+from session_memory.errors import BudgetSpent, ModelFailed
 from session_memory.journal.flush import retry_failed
-from session_memory.journal.pending import Counts, Waiting, counts, read_waiting
+from session_memory.journal.pending import (
+    COOLDOWN_MS,
+    MAX_DRAINS,
+    Counts,
+    Waiting,
+    counts,
+    read_waiting,
+)
 
 DOWN = [ModelFailed("down")] * 3
 
@@ -94,3 +101,16 @@ def test_the_context_of_a_killed_flush_is_found(bench: Bench) -> None:
 def test_a_note_whose_context_has_gone_is_dropped(bench: Bench) -> None:
     fail(bench, "s1", "x").unlink()
     assert waiting(bench) == []
+
+
+@pytest.mark.rows("EXT-62", "FLU-14")
+def test_a_context_that_the_budget_puts_off_is_never_given_up(bench: Bench) -> None:
+    path = bench.context("worth keeping")
+    bench.says(BudgetSpent("day cap"))
+    assert bench.flush(path) == "failed"
+    for number in range(MAX_DRAINS + 2):
+        bench.now += COOLDOWN_MS
+        bench.says(f"of another {number}", BudgetSpent("day cap"))
+        bench.flush(bench.context(f"other {number}"), "s2")
+    (left,) = waiting(bench)
+    assert (left.drains, left.permanent, path.exists()) == (0, False, True)

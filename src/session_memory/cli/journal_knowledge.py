@@ -52,7 +52,7 @@ def compile(
         planned = [f"{name}: would be compiled" for name in names] or ["nothing to compile"]
         for line in planned if dry_run else told(report):
             click.echo(safe(line))
-    return EXIT_WARNINGS if report.failed else EXIT_OK
+    return EXIT_WARNINGS if report.failed or report.deferred else EXIT_OK
 
 
 @click.command()

@@ -15,7 +15,7 @@ import msgspec
 
 from session_memory.clock import Clock
 from session_memory.core.safe_text import one_line
-from session_memory.errors import ModelUnavailable, NotFound, SessionMemoryError
+from session_memory.errors import BudgetSpent, ModelUnavailable, NotFound, SessionMemoryError
 from session_memory.journal import daily, gate
 from session_memory.journal.asking import Asker, cost_of
 from session_memory.journal.authoring import excerpt_of, proposals_in, request
@@ -83,6 +83,8 @@ class Report(msgspec.Struct, frozen=True):
 
     done: tuple[Done, ...] = ()
     failed: dict[str, str] = {}
+    deferred: dict[str, str] = {}
+    """Logs that the budget does not allow now, with the reason: nothing was asked."""
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -129,15 +131,19 @@ def compile_logs(tools: Tools, names: Iterable[str], *, whole: bool = False) -> 
     """
     done: list[Done] = []
     failed: dict[str, str] = {}
+    deferred: dict[str, str] = {}
     with held(tools.place.lock("compile"), "a compile"):
         for name in names:
             try:
                 done += _compile_log(tools, name, whole=whole)
+            except BudgetSpent as error:
+                deferred[name] = one_line(error.message)
+                break  # it holds for all of them
             except (SessionMemoryError, OSError) as error:
                 failed[name] = one_line(tools.clean(f"{type(error).__name__}: {error}"))
                 if isinstance(error, ModelUnavailable) and len(failed) > 1:
                     break  # it fails for all of them
-    return Report(tuple(done), failed)
+    return Report(tuple(done), failed, deferred)
 
 
 def _compile_log(tools: Tools, name: str, *, whole: bool) -> list[Done]:
@@ -260,6 +266,7 @@ def told(report: Report) -> list[str]:
         for one in report.done
     ]
     lines += [f"{name}: failed: {error}" for name, error in report.failed.items()]
+    lines += [f"{name}: put off: {reason}" for name, reason in report.deferred.items()]
     return lines or ["nothing to compile"]
 
 

@@ -17,7 +17,7 @@ from session_memory.clock import Clock
 from session_memory.core.jobs import Job
 from session_memory.core.schema import Session
 from session_memory.core.spool import SpoolRecord
-from session_memory.errors import StoreError
+from session_memory.errors import BudgetSpent, Refused, StoreError
 from session_memory.journal.cleaning import cleaner, make_redactor
 from session_memory.journal.compile import CompileFailedError, chosen, compile_logs, told
 from session_memory.journal.context import make_context, turns_of_session, write_context
@@ -98,7 +98,7 @@ def _flush_job(duty: _Duty, store: Store, job: Job, token: str) -> None:
                 job.input,
             )
         except OSError as error:
-            raise StoreError(f"the journal cannot be written: {error}") from error
+            raise Refused(f"the journal cannot be written: {error}") from error
     with store.jobs.completing(job, token):
         pass
 
@@ -116,11 +116,13 @@ def _compile_job(duty: _Duty, store: Store, job: Job, token: str) -> None:
     try:
         report = compile_logs(tools, chosen(tools))
     except OSError as error:
-        raise StoreError(f"the journal cannot be compiled: {error}") from error
+        raise CompileFailedError(f"the journal cannot be compiled: {error}") from error
     for line in told(report):
         log.info(line)
     if report.failed:
         raise CompileFailedError("; ".join(f"{k}: {v}" for k, v in report.failed.items()))
+    if report.deferred:
+        raise BudgetSpent("; ".join(report.deferred.values()))
     with store.jobs.completing(job, token):
         pass
 

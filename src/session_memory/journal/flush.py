@@ -18,6 +18,7 @@ from typing import Literal
 import msgspec
 
 from session_memory.clock import Clock
+from session_memory.errors import BudgetSpent
 from session_memory.journal import daily, gate, pending, recent
 from session_memory.journal.answer import ERROR, OK, Patience, Write, respond
 from session_memory.journal.context import content_hash
@@ -128,9 +129,10 @@ def _flush_one(path: Path, session: str, around: Around, *, drained: bool = Fals
         return "duplicate"
     log.info(f"Flushing session {session}: {len(text)} chars")
     entry = _save(context, around)
-    if entry is None:
+    if isinstance(entry, _Failed):
         failed = pending.Waiting(str(path.absolute()), session, around.clock())
-        pending.note_failure(around.place, failed, _waiting(around), drained=drained)
+        counts = drained and not entry.put_off
+        pending.note_failure(around.place, failed, _waiting(around), drained=counts)
         return "failed"
     flushed = recent.Flushed(session, context.content, around.clock() / 1000, around.upto(session))
     recent.remember(around.place, flushed, _recent(around))
@@ -138,8 +140,15 @@ def _flush_one(path: Path, session: str, around: Around, *, drained: bool = Fals
     return "nothing" if entry.section == daily.MAINTENANCE else "saved"
 
 
-def _save(context: _Context, around: Around) -> daily.Entry | None:
-    """Have an entry made and append it; None where none could be made.
+class _Failed(msgspec.Struct, frozen=True):
+    """No entry could be made."""
+
+    put_off: bool
+    """The budget does not allow it now: that says nothing about the context."""
+
+
+def _save(context: _Context, around: Around) -> daily.Entry | _Failed:
+    """Have an entry made and append it.
 
     A run that was cut off after its append has left the entry: it is not made again.
     """
@@ -149,21 +158,21 @@ def _save(context: _Context, around: Around) -> daily.Entry | None:
         around.log.info("Result: saved by an earlier run that was cut off")
         return saved
     made = _entry(context, key, around)
-    if made is not None:
+    if isinstance(made, daily.Entry):
         now = around.clock()
         daily.append_entry(around.place, made, min(now, around.spoken(context.session) or now))
     return made
 
 
-def _entry(context: _Context, key: str, around: Around) -> daily.Entry | None:
-    """What goes into the log; None after a failure, which is tested for before all else."""
+def _entry(context: _Context, key: str, around: Around) -> daily.Entry | _Failed:
+    """What goes into the log; a failure is tested for before all else."""
     log, session = around.log, context.session
     answer = around.clean(
         respond(lambda: around.write(context.text, session), around.patience, around.sleep, log)
     )
     if answer.startswith(ERROR):
         log.error(f"Flush failed for session {session}, context kept: {context.path}: {answer}")
-        return None
+        return _Failed(answer.startswith(f"{ERROR}: {BudgetSpent.__name__}:"))
     if answer.strip() == OK:
         log.info(f"Result: {OK}")
         return daily.Entry(session, key, daily.NOTHING, daily.MAINTENANCE)

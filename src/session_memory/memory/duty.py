@@ -10,7 +10,7 @@ import msgspec
 from session_memory.clock import Clock
 from session_memory.core.jobs import Job
 from session_memory.core.spool import SpoolRecord
-from session_memory.errors import BudgetSpent, Refused, SessionMemoryError, StoreLocked
+from session_memory.errors import BudgetSpent, Refused, SessionMemoryError
 from session_memory.memory.consolidate import Done, Stage, consolidate
 from session_memory.memory.extract import Around, Report, extract
 from session_memory.memory.layout import REBUILD, memory_root
@@ -164,11 +164,9 @@ def _owner(store: Store, job: Job, token: str) -> str:
 
 def _raise_for(done: Done) -> None:
     """A place that was not consolidated goes back into the queue, with the reason."""
-    if done.status == "locked":
-        raise StoreLocked(done.reason)
     if done.status == "deferred":
         raise BudgetSpent(done.reason)
-    if done.status in ("failed", "lost"):
+    if done.status in ("locked", "failed", "lost"):
         raise Refused(done.reason)
 
 
