@@ -34,19 +34,20 @@ def test_a_directory_of_three_parts_is_one_session(tmp_path: Path) -> None:
     bundle = parse_log(log, tmp_path)
     (part,) = bundle.sessions
     assert part.external_id == log.session_id
-    assert not any(name.startswith("missing:") for name in bundle.ignored)
+    assert not bundle.missing
     assert not bundle.parse_errors
     assert not bundle.unknown
 
 
 @pytest.mark.rows("CAP-08")
-@pytest.mark.parametrize("name", ["updates.jsonl", "events.jsonl", "summary.json"])
+@pytest.mark.parametrize("name", grok_files.PARTS)
 def test_a_missing_part_is_counted_and_the_others_are_read(tmp_path: Path, name: str) -> None:
     log = talk()
     whole = part_of(parse_log(log, tmp_path / "whole"))
     bundle = parse_log(log, tmp_path / "part", without=(name,))
     part = part_of(bundle)
-    assert bundle.ignored[f"missing:{name}"] == 1
+    assert bundle.missing == {name: 1}
+    assert [fact.value for fact in part.facts if fact.name == "missing_part"] == [name]
     assert part.external_id == log.session_id
     assert facts(part)["cwd"] == "/work/shop"
     said = [event.text for event in part.events if event.kind in ("user_prompt", "assistant_text")]
@@ -114,6 +115,7 @@ def test_an_empty_stream_of_updates_gives_way_to_the_history(tmp_path: Path) -> 
     log.updates = []
     bundle = parse_log(log, tmp_path)
     assert ("user_prompt", "fix the test") in told(bundle)
+    assert bundle.missing == {"updates.jsonl (empty)": 1}
 
 
 # --- finding ---
@@ -145,6 +147,8 @@ def test_a_folder_without_the_usual_layout_is_searched(tmp_path: Path) -> None:
         lambda d: (d / "events.jsonl").write_text(""),
         lambda d: (d / "subagents").mkdir(),
         lambda d: (d / "updates.jsonl").write_bytes(b"{}"),
+        lambda d: (d / "chat_history.jsonl").unlink(),
+        lambda d: (d / "events.jsonl").unlink(),
     ],
 )
 def test_a_change_of_any_part_changes_the_source(
@@ -158,7 +162,7 @@ def test_a_change_of_any_part_changes_the_source(
     assert before == again
     change(directory)
     (after,) = discover(str(tmp_path))
-    assert (after.size, after.mtime_ns) != (before.size, before.mtime_ns)
+    assert after != before
     assert after.path == before.path
 
 
@@ -194,8 +198,7 @@ def test_a_side_file_over_the_cap_is_left_out_and_named(
     log = talk()
     monkeypatch.setattr(grok_files, "SIDE_CAP", len(lines(log.events)) - 1)
     bundle = parse_log(log, tmp_path)
-    assert bundle.ignored["too_large:events.jsonl"] == 1
-    assert not bundle.ignored["missing:events.jsonl"]
+    assert bundle.missing == {"events.jsonl (too large)": 1}
     assert ("user_prompt", "fix the test") in told(bundle)
 
 
@@ -216,7 +219,7 @@ def test_a_torn_summary_is_named_and_the_rest_is_read(tmp_path: Path) -> None:
     (directory / "summary.json").write_text('{"info": {"id"')
     (source,) = discover(str(tmp_path))
     bundle = parse_source(source)
-    assert bundle.ignored["damaged:summary.json"] == 1
+    assert bundle.missing == {"summary.json (damaged)": 1}
     part = part_of(bundle)
     assert (part.external_id, facts(part)["cwd"]) == (log.session_id, "/work/shop")
 

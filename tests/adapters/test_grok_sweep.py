@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import random
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tests.adapters.grok_reading import parse_source, part_of
 
 from session_memory.adapters.grok import discover
+from session_memory.adapters.grok_files import PARTS
 from session_memory.core.schema import Cost, Session, SessionEvent
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.grok_log import GrokLog, turn_usage
@@ -232,15 +234,59 @@ def test_a_parent_that_names_a_lost_sub_agent_makes_no_session_of_it(tmp_path: P
 
 
 @pytest.mark.rows("CAP-08")
-@pytest.mark.parametrize("name", ["updates.jsonl", "events.jsonl", "summary.json"])
+@pytest.mark.parametrize("name", PARTS)
 def test_a_sweep_over_a_session_with_a_missing_part_succeeds(tmp_path: Path, name: str) -> None:
     space, log, other = workspace(tmp_path), talk(1), talk(2)
     put(space, log, without=(name,))
     put(space, other)
     report = space.sweep()
     assert (report.ingested, report.failed) == (2, [])
-    assert report.ignored[f"missing:{name}"] == 1
+    assert report.missing_parts == {f"grok: {name}": 1}
     assert set(space.sessions()) == {log.session_id, other.session_id}
+
+
+def command(space: Workspace, *words: str) -> str:
+    return space.run("--config", str(space.write_config()), *words).stdout
+
+
+def as_json(space: Workspace, *words: str) -> dict[str, Any]:
+    return json.loads(command(space, *words, "--json"))
+
+
+@pytest.mark.rows("CAP-08")
+@pytest.mark.parametrize("name", ["updates.jsonl", "chat_history.jsonl"])
+def test_a_part_that_is_removed_is_told_by_every_command_until_it_is_back(
+    tmp_path: Path, name: str
+) -> None:
+    space, log, whole = workspace(tmp_path), talk(1), talk(2)
+    put(space, log, whole)
+    assert "missing" not in command(space, "sweep")
+    part = log.directory(space.root / "grok") / name
+    kept = part.read_bytes()
+    part.unlink()
+    words = f"grok: 1 sessions captured without {name}, such as {log.session_id}"
+
+    assert f"missing    grok: {name}, in 1 logs" in command(space, "sweep")
+    assert "missing    " not in command(space, "sweep")  # nothing was read this time
+    assert words in command(space, "status")
+    assert words in command(space, "agents")
+    assert words in command(space, "doctor", "--quick")
+    told = {"flavor": "grok", "part": name, "sessions": 1, "example": log.session_id}
+    assert as_json(space, "status")["missing_parts"] == [told]
+    agents = as_json(space, "agents")["agents"]
+    assert {a["flavor"]: a["missing_parts"] for a in agents}["grok"] == [told]
+
+    part.write_bytes(kept)
+    assert as_json(space, "sweep")["missing_parts"] == {}
+    assert as_json(space, "status")["missing_parts"] == []
+    assert "captured without" not in command(space, "doctor", "--quick")
+
+
+@pytest.mark.rows("CAP-08")
+def test_a_dry_run_names_a_missing_part_too(tmp_path: Path) -> None:
+    space = workspace(tmp_path)
+    put(space, talk(), without=("events.jsonl",))
+    assert as_json(space, "sweep", "--dry-run")["missing_parts"] == {"grok: events.jsonl": 1}
 
 
 def test_shuffled_neighbours_give_the_same_dump(tmp_path: Path) -> None:

@@ -73,11 +73,10 @@ def test_parts_that_are_missing_are_said(swept: tuple[Workspace, SweepReport]) -
         for path in Path(home).rglob(name)
     }
     for folder in folders:
-        for name in ("updates.jsonl", "events.jsonl", "summary.json"):
-            missing[f"missing:{name}"] += not (folder / name).is_file()
-    said = Counter({k: n for k, n in report.ignored.items() if k.startswith("missing:")})
+        for name in ("updates.jsonl", "chat_history.jsonl", "events.jsonl", "summary.json"):
+            missing[f"grok: {name}"] += not (folder / name).is_file()
     assert len(folders) == 10
-    assert said == +missing
+    assert report.missing_parts == +missing
 
 
 def test_tokens_of_all_sessions_are_those_of_each_turn_once(

@@ -94,6 +94,8 @@ class Normalized(msgspec.Struct):
     too_long: int = 0
     ignored: Counter[str] = msgspec.field(default_factory=Counter[str])
     """Known record types that hold nothing to keep, by type."""
+    missing: Counter[str] = msgspec.field(default_factory=Counter[str])
+    """Parts of a log that are not there or cannot be used, by name: its session has less in it."""
     unknown: Counter[tuple[str, str]] = msgspec.field(default_factory=Counter[tuple[str, str]])
     """(client version, what) of records no adapter knows."""
     damaged: list[int] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
 from session_memory.adapters.common import (
@@ -27,6 +27,7 @@ from session_memory.adapters.grok_files import (
     CWD,
     EVENTS,
     LOG,
+    MISSING,
     OVERFLOWS,
     SUBAGENTS,
     SUMMARY,
@@ -54,7 +55,7 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     path = source.path.replace("\\", "/").split("/")
     summary = decode_record(block.beside.get(SUMMARY, b"")) or {}
     log = block.beside.get(LOG, path[-1].encode()).decode()
-    _count_missing(bundle, block.beside, log)
+    bundle.missing.update(_missing(block.beside, log))
     if log == UPDATES:
         lines = _updates(bundle, block)
         said = next((line.session for line in lines if line.session), "")
@@ -62,6 +63,8 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
         lines, said = [], ""
     session = as_text(as_object(summary.get("info")).get("id")) or said or path[-2]
     part = PartBuilder(session, _parent(summary))
+    for name in bundle.missing:
+        part.note("missing_part", name, 0)
     _note_summary(part, summary, _cwd(summary, block.beside, path[-3] if len(path) > 2 else ""))
     children = _children_beside(block.beside, session)
     sides = _sides(summary, block.beside)
@@ -74,18 +77,18 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     return bundle
 
 
-def _count_missing(bundle: Normalized, beside: dict[str, bytes], log: str) -> None:
-    """A session with a part missing has fewer events, and that is said."""
-    too_large = beside.get(TOO_LARGE, b"").decode("utf-8", "replace").split("\n")
-    for name in filter(None, too_large):
-        bundle.ignored[f"too_large:{name}"] += 1
-    for name in (SUMMARY, EVENTS):
-        if name not in beside and name not in too_large:
-            bundle.ignored[f"missing:{name}"] += 1
+def _missing(beside: dict[str, bytes], log: str) -> Iterator[str]:
+    """Parts that are not there or cannot be used: the session has fewer events or facts."""
+    absent, too_large = (
+        [name for name in beside.get(key, b"").decode("utf-8", "replace").split("\n") if name]
+        for key in (MISSING, TOO_LARGE)
+    )
+    yield from absent
+    yield from (f"{name} (too large)" for name in too_large)
     if SUMMARY in beside and decode_record(beside[SUMMARY]) is None:
-        bundle.ignored[f"damaged:{SUMMARY}"] += 1
-    if log != UPDATES:
-        bundle.ignored[f"missing:{UPDATES}"] += 1
+        yield f"{SUMMARY} (damaged)"
+    if log != UPDATES and UPDATES not in absent:
+        yield f"{UPDATES} (empty)"
 
 
 # --- the two kinds of log ---

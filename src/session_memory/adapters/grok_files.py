@@ -20,6 +20,10 @@ CHECKPOINTS = "compaction_checkpoints"
 OVERFLOWS = ("terminal", "mcp")
 LOG = "log"
 """Key in `Block.beside` that says which file the lines are of: the history of an empty log."""
+PARTS = (UPDATES, CHAT, EVENTS, SUMMARY)
+"""What Grok writes for every session."""
+MISSING = "missing"
+"""Key in `Block.beside` under which parts that are not there are named, one a line."""
 TOO_LARGE = "too_large"
 """Key in `Block.beside` under which side files over the cap are named, one a line."""
 
@@ -65,6 +69,9 @@ def _session_source(entries: dict[str, os.DirEntry[str]]) -> SourceFile | None:
     # A new title or outcome changes a side file only, and must look like a change of the source.
     mtime = max(info.st_mtime_ns, *(side.st_mtime_ns for side in beside), 0)
     ctime = max(info.st_ctime_ns, *(side.st_ctime_ns for side in beside), 0)
+    # The history is rewritten all the time and only told where there are no updates: of it only
+    # whether it is there counts, and each part that is not moves the stamp by a nanosecond.
+    ctime += sum(part not in entries for part in PARTS)
     return SourceFile(log.path, info.st_size, mtime, ctime, info.st_dev, info.st_ino)
 
 
@@ -140,6 +147,8 @@ def _beside(directory: str) -> dict[str, bytes]:
     sides.take_folder(CHECKPOINTS, "")
     for folder in OVERFLOWS:
         sides.take_folder(folder, "", floor=OVERFLOW_FLOOR)
+    missing = [part for part in PARTS if not os.path.isfile(os.path.join(directory, part))]
+    sides.found[MISSING] = "\n".join(missing).encode()
     if sides.too_large:
         sides.found[TOO_LARGE] = "\n".join(sides.too_large).encode("utf-8", "surrogateescape")
     return sides.found

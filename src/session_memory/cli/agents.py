@@ -14,6 +14,7 @@ from session_memory.cli.wiring import wirings
 from session_memory.core.schema import Session
 from session_memory.ingest.discover import Places, discover, places
 from session_memory.ingest.last_sweep import read_last_sweep
+from session_memory.ingest.missing import MissingPart, missing_parts
 from session_memory.store.port import SessionQuery
 
 _HEADERS = (
@@ -39,6 +40,8 @@ class Agent(msgspec.Struct):
     deletion: LogDeletion | None = None
     unread: dict[str, int] = {}
     """Records of unknown type that the last sweep met, as "version: type"."""
+    missing_parts: list[MissingPart] = []
+    """Parts of its logs that were not there when they were read."""
     hooks: str | None = None
     """wired, off, outdated, absent, refused (its file cannot be read); None where it has none."""
     mcp: str | None = None
@@ -76,6 +79,8 @@ def command(app: App) -> None:
     for agent in here:
         for what, count in agent.unread.items():
             click.echo(f"{agent.flavor} {one_line(what)}: {count} records not understood")
+        for part in agent.missing_parts:
+            click.echo(one_line(part.told))
     if missing:
         app.note(f"not found: {', '.join(agent.flavor for agent in missing)}")
 
@@ -97,7 +102,9 @@ def find_agents(app: App) -> list[Agent]:
     unread, wired = _unread(app), wirings(app)
     store = around.peek_store()
     try:
+        missing = missing_parts(store) if store is not None else []
         for agent in found:
+            agent.missing_parts = [part for part in missing if part.flavor == agent.flavor]
             prefix = f"{agent.flavor} "
             if agent.flavor in wired:
                 agent.hooks, agent.mcp = wired[agent.flavor].hooks, wired[agent.flavor].mcp

@@ -16,6 +16,7 @@ from session_memory.cli.output import emit_json, human_bytes, human_time, one_li
 from session_memory.cli.stores import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
+from session_memory.ingest.missing import missing_parts
 from session_memory.ingest.unfinished import is_marked
 from session_memory.install.check import Check
 from session_memory.store.damage import kept_files, known_damage
@@ -71,6 +72,7 @@ def _checks(app: App) -> Iterator[Check]:
         with reading(app) as store:
             yield _integrity(store)
             yield _pending(store)
+            yield from _incomplete(store)
     except StoreMissing as error:
         yield Check("store", "warn", error.message, "session-memory sweep")
         return
@@ -137,6 +139,13 @@ def _pending(store: SqliteStore) -> Check:
         return Check("digests", "warn", told, "session-memory sweep reads their logs again")
     cure = "put their logs back and sweep, or `session-memory forget --session ID`"
     return Check("digests", "warn", f"{told}; their logs are gone", cure)
+
+
+def _incomplete(store: SqliteStore) -> Iterator[Check]:
+    """Logs that lacked a part when they were read."""
+    for part in missing_parts(store):
+        cure = "if you moved or deleted that file, put it back and run session-memory sweep"
+        yield Check("log parts", "warn", part.told, cure)
 
 
 def _marks(directory: str) -> Check:

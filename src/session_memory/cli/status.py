@@ -18,6 +18,7 @@ from session_memory.clock import iso
 from session_memory.core.jobs import Job, state_of
 from session_memory.core.retention import StoreUsage
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
+from session_memory.ingest.missing import MissingPart, missing_parts
 from session_memory.install.plan import Wiring
 from session_memory.settings import Retention
 from session_memory.store.damage import known_damage
@@ -52,6 +53,8 @@ class Status(msgspec.Struct, frozen=True):
     """None while no model is turned on."""
     last_sweep: LastSweep | None
     last_error: str | None
+    missing_parts: tuple[MissingPart, ...]
+    """Parts of logs that were not there when they were read."""
     damage: str | None
     """What is wrong with the database; None while nothing is known to be."""
     errors: tuple[str, ...]
@@ -82,6 +85,7 @@ def _look(app: App) -> Status:
     with reading(app) as store:
         info, usage, jobs = store.info(), store.raw_usage(), store.jobs.all()
         spend = status_line(app.config.model, store.spend, now)
+        missing = missing_parts(store)
     errors = (*_job_errors(jobs), *_sweep_errors(last))
     states = Counter(state_of(job, now) for job in jobs)
     return Status(
@@ -99,6 +103,7 @@ def _look(app: App) -> Status:
         last_sweep=last,
         last_error=errors[0] if errors else None,
         errors=errors,
+        missing_parts=tuple(missing),
         damage=damage.told if (damage := known_damage(str(app.paths.data))) else None,
     )
 
@@ -152,6 +157,8 @@ def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
     shared = "share" if found.share_worktrees else "do not share"
     yield "worktrees", f"{shared} their repository's project"
     yield "queue", _waiting(found.queue)
+    for part in found.missing_parts:
+        yield "incomplete", one_line(part.told)
     if info.superseded_events:
         yield "history", f"{info.superseded_events} events of logs rewritten since"
     if found.spend is not None:

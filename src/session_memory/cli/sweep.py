@@ -108,6 +108,10 @@ def lines(report: SweepReport) -> list[str]:
     if report.redactions:
         rules = ", ".join(f"{rule} {count}" for rule, count in report.redactions.most_common(SHOWN))
         told.append(f"redacted   {sum(report.redactions.values())} secrets: {rules}")
+    told += [
+        f"missing    {one_line(part)}, in {count} logs: what only that file tells is not known"
+        for part, count in report.missing_parts.items()
+    ]
     told += [f"unknown    {one_line(what)}: {count}" for what, count in _unknown(report)]
     if not report.discovered:
         told.append("no agent logs found; looked in:")

@@ -31,6 +31,7 @@ FACT_RULES: dict[str, FactRule] = {
     "model": "set",
     "pr": "set",
     "mentions": "first",
+    "missing_part": "set",
 }
 """`first` and `last` go by place in the files, never by clock: agents write times out of order."""
 

@@ -346,6 +346,8 @@ def add_counts(report: SweepReport, flavor: str, normalized: Normalized) -> None
     report.incomplete_tail += normalized.incomplete_tail
     report.too_long += normalized.too_long
     report.ignored.update(normalized.ignored)
+    for part, count in normalized.missing.items():
+        report.missing_parts[f"{flavor}: {part}"] += count
     for (version, what), count in normalized.unknown.items():
         report.unknown[f"{flavor} {version}: {what}"] += count
 

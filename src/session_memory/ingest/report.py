@@ -105,6 +105,8 @@ class SweepReport(msgspec.Struct):
     """Every place that was searched for logs, existing or not."""
     unknown: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
     """'claude 2.1.325: attachment/foo' to number of records."""
+    missing_parts: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
+    """'grok: updates.jsonl' to number of logs that were read without it."""
     ignored: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
     redactions: Counter[str] = msgspec.field(default_factory=lambda: Counter[str]())
     retention: RetentionLine = msgspec.field(default_factory=RetentionLine)

@@ -215,6 +215,10 @@ class Store(Protocol):
         """Sessions that have no project, because giving them one failed."""
         ...
 
+    def missing_parts(self) -> list[tuple[str, str, str, str]]:
+        """Parts that logs lacked: (flavour, native id of the session, part, path of the log)."""
+        ...
+
     def lost_events(self, session_id: int) -> int:
         """How many events of a session went before a digest was made of them."""
         ...

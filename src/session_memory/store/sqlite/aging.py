@@ -24,7 +24,7 @@ OPTIMIZE_SHARE = 8
 """The indexes are rewritten once an eighth of what they index has gone."""
 # Text cannot have been captured before it was written: with a clock that was set back, and with
 # sessions that grew before captures were noted, the session's end is the better bound.
-_CAPTURED = "max(raw_captured_at, coalesce(ended_at, 0))"
+_CAPTURED = "max(raw_captured_at, captured_at, coalesce(ended_at, 0))"
 _RAW = f"""
 SELECT s.id, s.external_id, s.state, coalesce(s.ended_at, s.captured_at), s.index_bytes,
   coalesce(g.bytes, 0), s.raw_events, {_CAPTURED}

@@ -22,7 +22,7 @@ from session_memory.store.damage import absent
 from session_memory.store.marks import Keys, random_keys
 
 BUSY_TIMEOUT_MS = 10_000
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 PAGE_SIZE = 8192
 
 Row = tuple[Any, ...]

@@ -70,6 +70,16 @@ class SourceFace:
         )
         return [row[0] for row in found]
 
+    def missing_parts(self) -> list[tuple[str, str, str, str]]:
+        """See store.port.Store."""
+        found = rows(
+            self._db,
+            "SELECT s.flavor, s.external_id, json_extract(f.value, '$'), o.path FROM fact f"
+            " JOIN session s ON s.id = f.session_id JOIN source o ON o.id = f.source_id"
+            " WHERE f.name = 'missing_part'",
+        )
+        return [(row[0], row[1], row[2], row[3]) for row in found]
+
     def lost_events(self, session_id: int) -> int:
         """See store.port.Store."""
         return lost.count(self._db, session_id)

@@ -1,0 +1,39 @@
+"""Parts of logs that were not there when their sessions were captured, and still are not."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from session_memory.store.port import Store
+
+
+class MissingPart(msgspec.Struct, frozen=True):
+    """A part that sessions of one agent were captured without."""
+
+    flavor: str
+    part: str
+    sessions: int
+    example: str
+    """Native id of one of the sessions."""
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        return (
+            f"{self.flavor}: {self.sessions} sessions captured without {self.part}, such as"
+            f" {self.example}: what only that file tells is not known"
+        )
+
+
+def missing_parts(store: Store) -> list[MissingPart]:
+    """By agent and part. What lies beside its log again is left to the next sweep."""
+    found: dict[tuple[str, str], set[str]] = {}
+    for flavor, session, part, path in store.missing_parts():
+        if not os.path.exists(os.path.join(os.path.dirname(path), part)):
+            found.setdefault((flavor, part), set()).add(session)
+    return [
+        MissingPart(flavor, part, len(sessions), min(sessions))
+        for (flavor, part), sessions in sorted(found.items())
+    ]
