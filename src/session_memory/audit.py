@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.file_names import name_to_text
 from session_memory.paths import open_private, private_dir
 
 FILE = "audit.jsonl"
@@ -36,7 +37,8 @@ def sha256(data: bytes | None) -> str | None:
 
 def append(data: Path, written: Written) -> None:
     """Add a line, whole and on the disk before this returns; two processes do not mix theirs."""
-    line = msgspec.json.encode(written) + b"\n"
+    storable = msgspec.structs.replace(written, path=name_to_text(written.path))
+    line = msgspec.json.encode(storable) + b"\n"
     with open_private(private_dir(data) / FILE, "ab") as stream:
         if stream.tell() and not _ends_whole(data / FILE):
             line = b"\n" + line  # a run that was cut off left half a line

@@ -6,13 +6,13 @@ defaults < user file < project file (which may only narrow) < environment < flag
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any, cast
 
 import msgspec
 
 from session_memory.errors import ConfigError
 from session_memory.paths import find_paths
+from session_memory.plain_files import read_plain
 from session_memory.setting_kinds import (
     ALLOWED,
     InvalidValueError,
@@ -40,6 +40,8 @@ RESERVED_ENV = frozenset(
     ENV_PREFIX + name for name in ("HOME", "CONFIG", "DEBUG", "INJECT", "INTERNAL")
 )
 """Variables that are no settings: documented where the hook and the command line read them."""
+
+FILE_CAP = 4 * 1024 * 1024
 
 HINT = "correct it, or remove it to get the default; nothing was written"
 
@@ -158,9 +160,10 @@ def read_toml(file: str) -> dict[str, Any]:
     import tomllib  # 15 ms, and most runs have no file
 
     try:
-        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        return tomllib.loads(read_plain(file, FILE_CAP).decode("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read: {error.strerror}", hint=HINT) from error
+        told = error.strerror or str(error)
+        raise ConfigError(f"{file}: cannot be read: {told}", hint=HINT) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{file}: is not TOML: {error}", hint=HINT) from error
 

@@ -6,8 +6,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
 from tests.adapters.opencode_reading import of_kind, part_of, told
 
+from session_memory.adapters import opencode_db
 from session_memory.adapters.common import Normalized
 from session_memory.adapters.opencode import ADAPTER
 from session_memory.testing.claude_log import ClaudeLog
@@ -88,3 +90,59 @@ def test_ids_that_are_no_utf8_are_reported_and_the_sweep_goes_on(tmp_path: Path)
     report = space.sweep()
     assert len(report.failed) == 1
     assert claude.session_id in space.sessions()
+
+
+# --- a database that is somebody's trap ---
+
+ENDLESS = (
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+    " SELECT 'ses_' || i AS id, '/x' AS directory, 1 AS time_created, 1 AS time_updated FROM n"
+)
+COMPUTED = (
+    "CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, time_created INTEGER,"
+    " time_updated INTEGER, data TEXT AS (hex(zeroblob(100000000))))"
+)
+TRAPS = {
+    "session": ("DROP TABLE session", f"CREATE VIEW session AS {ENDLESS}"),
+    "message": ("DROP TABLE message", "CREATE VIRTUAL TABLE message USING fts5(id, data)"),
+    "part": ("DROP TABLE part", COMPUTED),
+}
+
+
+def failure_of(space: Workspace) -> str:
+    """Why the database was not read, while the log of another agent was."""
+    report = space.sweep()
+    assert report.ingested == 1
+    (failure,) = report.failed
+    assert failure.path.endswith("opencode.db")
+    return failure.reason
+
+
+@pytest.fixture
+def trap(tmp_path: Path) -> Workspace:
+    space = Workspace(tmp_path)
+    talk().write(space.flavor_home("opencode"))
+    other = ClaudeLog(2)
+    other.prompt("and this?")
+    space.write(other)
+    return space
+
+
+@pytest.mark.rows("ING-13")
+@pytest.mark.parametrize("table", TRAPS)
+def test_anything_but_a_plain_table_is_refused(trap: Workspace, table: str) -> None:
+    for statement in TRAPS[table]:
+        damage(trap.flavor_home("opencode"), statement)
+    assert failure_of(trap) == f"{table} is not a plain table"
+
+
+@pytest.mark.rows("ING-13")
+def test_reading_ends_after_a_number_of_steps(
+    trap: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(opencode_db, "STEPS_MAX", 20)
+        patch.setattr(opencode_db, "STEPS_AT_ONCE", 1)
+        assert failure_of(trap) == "reading it takes more than 20 steps of SQLite"
+    report = trap.sweep()
+    assert (report.ingested, report.failed) == (1, [])

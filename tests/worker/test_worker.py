@@ -6,15 +6,19 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from session_memory.adapters import claude
+from session_memory.adapters.common import SourceFile
 from session_memory.core.jobs import Job, state_of
 from session_memory.core.spool import REPEAT_WINDOW_MS, TURN_WINDOW_MS
-from session_memory.errors import ModelUnavailable
+from session_memory.errors import ModelUnavailable, Refused
 from session_memory.hooks import entry
+from session_memory.ingest.last_sweep import read_last_sweep
 from session_memory.ingest.sweep import Surroundings
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
@@ -335,3 +339,91 @@ def test_the_next_start_takes_in_a_session_that_never_said_it_ended(bench: Bench
     report = bench.work()
     assert (report.sweeps, bench.waiting()) == (1, 0)
     assert list(bench.space.sessions()) == [killed.session_id]
+
+
+# --- what breaks, breaks alone ---
+
+
+@pytest.mark.rows("ING-13")
+@pytest.mark.parametrize("where", ["/", "{root}/", "{root}/elsewhere/"])
+def test_nothing_around_a_named_transcript_is_searched(
+    bench: Bench, tmp_path: Path, where: str
+) -> None:
+    decoy = spoken(8, "not asked for")
+    decoy.write(tmp_path / "elsewhere")
+    looked: list[str] = []
+    real = claude.ADAPTER.discover
+
+    def discover(root: str) -> Iterator[SourceFile]:
+        looked.append(root)
+        return real(root)
+
+    adapter = msgspec.structs.replace(claude.ADAPTER, discover=discover)
+    bench.space.adapters = {"claude": adapter}
+    bench.note(spoken(1), transcript=where.format(root=tmp_path) + "nope.jsonl")
+    bench.later(PATIENCE_MS)
+    assert bench.work().skipped == 1
+    assert looked == [str(bench.space.claude)]
+    assert bench.space.sessions() == {}
+
+
+@pytest.mark.rows("ING-15")
+def test_a_record_that_cannot_be_noted_is_set_aside_and_the_others_are_noted(
+    bench: Bench,
+) -> None:
+    good, bad = spoken(1, "one"), spoken(2, "two")
+    bench.space.write(good, bad)
+    bench.note(good)
+    bench.note(bad, at=-(10**30), given=["memory"])
+    report = bench.work()
+    assert (report.damaged, report.records) == (1, 2)
+    assert bench.waiting() == 0
+    assert len(list((bench.spool / "damaged").iterdir())) == 1
+    assert set(bench.space.sessions()) == {good.session_id, bad.session_id}
+
+
+@pytest.mark.rows("ING-15")
+def test_a_job_that_breaks_in_an_unforeseen_way_stops_no_other(bench: Bench) -> None:
+    bench.space.write(spoken(1, "one"))
+    bench.space.sweep()
+    done: list[str] = []
+
+    def handle(store: Store, job: Job, token: str) -> None:
+        if job.key == "bad":
+            raise ZeroDivisionError("an odd job")
+        with store.jobs.completing(job, token):
+            done.append(job.key)
+
+    with bench.space.store() as store:
+        for key in ("bad", "good"):
+            store.jobs.enqueue("try", key, "1", bench.now)
+    report = bench.work({"try": handle})
+    assert (report.jobs_done, report.jobs_failed, done) == (1, 1, ["good"])
+    with bench.space.store() as store:
+        assert [job.last_error for job in store.jobs.all() if job.key == "bad"] == [
+            "ZeroDivisionError: an odd job"
+        ]
+
+
+@pytest.mark.rows("ING-11")
+def test_what_a_sweep_of_the_worker_could_not_read_is_kept_for_status(bench: Bench) -> None:
+    log = spoken(1, "one")
+    (path,) = bench.space.write(log)
+    (path.parent / "gone.jsonl").symlink_to("nowhere")
+    bench.note(log)
+    bench.work()
+    last = read_last_sweep(bench.state / "last_sweep.json")
+    assert last is not None
+    assert last.finished_at == bench.now
+    assert [one["path"] for one in last.report["failed"]] == [str(path.parent / "gone.jsonl")]
+    (bench.space.store_directory / "pauses.json").write_text("{")
+    bench.later(REPEAT_WINDOW_MS)
+    log.prompt("two")
+    bench.space.write(log)
+    bench.note(log)
+    with pytest.raises(Refused):
+        bench.work()
+    last = read_last_sweep(bench.state / "last_sweep.json")
+    assert last is not None
+    assert "cannot read when capture was paused" in (last.error or "")
+    assert bench.waiting() == 1  # not lost: the next run takes it in

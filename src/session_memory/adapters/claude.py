@@ -20,6 +20,7 @@ from session_memory.adapters.claude_events import (
     user,
 )
 from session_memory.adapters.common import (
+    SETTINGS_CAP,
     Adapter,
     Block,
     Json,
@@ -35,6 +36,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.core.schema import Usage
+from session_memory.plain_files import read_plain
 
 __all__ = ["ADAPTER", "Normalized", "discover", "log_deletion", "parse"]
 
@@ -88,8 +90,7 @@ def log_deletion(home: str) -> LogDeletion:
     """After how many days Claude Code deletes its own logs; the local settings file wins."""
     for name in ("settings.local.json", "settings.json"):
         try:
-            with open(os.path.join(home, name), "rb") as file:
-                settings = decode_record(file.read())
+            settings = decode_record(read_plain(os.path.join(home, name), SETTINGS_CAP))
         except OSError:
             continue
         days = (settings or {}).get("cleanupPeriodDays")

@@ -18,6 +18,7 @@ from session_memory.adapters.common import (
     walk_files,
 )
 from session_memory.errors import AdapterError
+from session_memory.plain_files import open_plain
 
 PACKED = ".jsonl.zst"
 UNPACKED_CAP = 4 * 1024**3
@@ -76,7 +77,7 @@ def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
 
 def _read_document(path: str, line_cap: int) -> Iterator[Block]:
     """One object over many lines, rewritten at each change: it moves no cursor."""
-    with open(path, "rb") as file:
+    with open_plain(path) as file:
         data = file.read(line_cap + 1)
     if len(data) > line_cap:
         yield Block([], 0, 0, too_long=1)
@@ -86,7 +87,7 @@ def _read_document(path: str, line_cap: int) -> Iterator[Block]:
 
 def _read_packed(path: str, offset: int, line_cap: int) -> Iterator[Block]:
     zstd = _zstd()
-    with zstd.open(path, "rb") as stream:
+    with open_plain(path) as packed, zstd.open(packed, "rb") as stream:
         try:
             yield from _blocks(stream, offset, line_cap)
         except (zstd.ZstdError, EOFError) as error:

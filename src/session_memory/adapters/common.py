@@ -14,6 +14,7 @@ import msgspec
 from session_memory.core.facts import FACT_RULES, Fact
 from session_memory.core.repository import resolve_repo
 from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
+from session_memory.plain_files import open_plain
 
 __all__ = [
     "FACT_RULES",
@@ -34,12 +35,15 @@ __all__ = [
     "read_lines",
     "recover_records",
     "resolve_repo",
+    "source_at",
     "walk_files",
 ]
 
 DAMAGE_KEPT = 1000
 """Places of damage remembered per block; the count goes on."""
 LINE_CAP = 64 * 1024 * 1024
+SETTINGS_CAP = 16 * 1024 * 1024
+"""No settings of an agent are larger."""
 BLOCK_BYTES = 4 * 1024 * 1024
 DEPTH_ERRORS = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
@@ -157,8 +161,11 @@ class Adapter(msgspec.Struct, frozen=True):
         read_lines(file.path, offset, line_cap=line_cap)
     )
     """(file, offset, line cap) to blocks: all input of this flavour's parser comes through here."""
-    open: Callable[[SourceFile], BinaryIO] = lambda file: open(file.path, "rb")  # noqa: SIM115
+    open: Callable[[SourceFile], BinaryIO] = lambda file: open_plain(file.path)
     """The bytes that offsets count in; its own where a source is no file but rows of a database."""
+    named: Callable[[str], SourceFile | None] = lambda path: source_at(path)
+    """The source that one path is, wherever it lies, without looking at anything around it; None
+    where there is no log of that name. A hook names a path, and the path may be anything."""
     incremental: bool = True
     """False where a file is rewritten or its order is not that of its bytes: then every change is
     read whole, and `pos` may be any number that orders the events."""
@@ -173,7 +180,7 @@ def read_lines(
     line without newline comes as `tail` and is not part of `end`, because its writer may not be
     done with it.
     """
-    with open(path, "rb", buffering=0) as file:
+    with open_plain(path) as file:
         file.seek(offset)
         start = offset
         carry = b""
@@ -364,6 +371,23 @@ def classify_tool(name: str | None) -> ToolClass:
         return "mcp"
     plain = folded.replace("_", "").replace("-", "").replace(".", "")
     return _TOOL_CLASSES.get(plain, "other")
+
+
+LOG_SUFFIXES = (".jsonl", ".json", ".jsonl.zst")
+
+
+def source_at(path: str) -> SourceFile | None:
+    """The regular file of that path as a source, if it is named like a log."""
+    if not path.endswith(LOG_SUFFIXES):
+        return None
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(info.st_mode):
+        return None
+    times = (info.st_mtime_ns, info.st_ctime_ns)
+    return SourceFile(path, info.st_size, *times, info.st_dev, info.st_ino)
 
 
 def walk_files(

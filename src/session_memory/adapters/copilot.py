@@ -19,7 +19,7 @@ from session_memory.adapters.common import (
     recover_records,
 )
 from session_memory.adapters.copilot_events import HANDLERS
-from session_memory.adapters.copilot_files import WORKSPACE, discover, read, session_of
+from session_memory.adapters.copilot_files import WORKSPACE, discover, named, read, session_of
 from session_memory.adapters.copilot_kinds import IGNORED
 from session_memory.adapters.copilot_legacy import is_document, tell_document
 from session_memory.adapters.copilot_memory import Emitter, Memory, Parts, Record
@@ -174,6 +174,7 @@ ADAPTER = Adapter(
     env="COPILOT_HOME",
     default_dirs=("~/.copilot",),
     discover=discover,
+    named=named,
     parser_version=PARSER_VERSION,
     parse=parse,
     read=read,

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 
 import msgspec
 
-from session_memory.adapters.common import Block, SourceFile, read_lines, walk_files
+from session_memory.adapters.common import (
+    Block,
+    SourceFile,
+    read_lines,
+    source_at,
+    walk_files,
+)
+from session_memory.plain_files import open_plain, read_plain
 
 EVENTS = "events.jsonl"
 WORKSPACE = "workspace.yaml"
@@ -32,6 +38,12 @@ def discover(root: str) -> Iterator[SourceFile]:
         old = os.path.basename(place) == HISTORY
         for file in walk_files(place, ".json" if old else ".jsonl", skip_dirs=_SKIP_DIRS):
             yield file if old else _with_workspace(file)
+
+
+def named(path: str) -> SourceFile | None:
+    """The log of that path, if there is one."""
+    found = source_at(path)
+    return _with_workspace(found) if found else None
 
 
 def _with_workspace(file: SourceFile) -> SourceFile:
@@ -63,7 +75,7 @@ def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
 
 
 def _document(path: str, cap: int) -> Block:
-    with open(path, "rb") as file:
+    with open_plain(path) as file:
         data = file.read(cap + 1)
     if len(data) > cap:
         return Block([], 0, 0, too_long=1)
@@ -86,16 +98,10 @@ def _beside(directory: str) -> dict[str, bytes]:
 
 
 def _plain(path: str) -> bytes | None:
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, flags)
+        return read_plain(path, SIDE_CAP, follow=False)
     except OSError:
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        info = os.fstat(descriptor)
-        if not stat.S_ISREG(info.st_mode) or info.st_size > SIDE_CAP:
-            return None
-        return file.read()
 
 
 def session_of(path: str) -> str:

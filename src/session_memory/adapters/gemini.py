@@ -6,6 +6,7 @@ import os
 import re
 
 from session_memory.adapters.common import (
+    SETTINGS_CAP,
     Adapter,
     Block,
     Json,
@@ -38,6 +39,7 @@ from session_memory.adapters.gemini_fold import (
     torn_document,
 )
 from session_memory.adapters.gemini_project import project_root
+from session_memory.plain_files import read_plain
 
 __all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
 
@@ -151,8 +153,8 @@ def _note_session(part: PartBuilder, fold: Fold, block: Block, folder: str) -> N
 def log_deletion(home: str) -> LogDeletion | None:
     """After how many days Gemini CLI deletes its own chats."""
     try:
-        with open(os.path.join(home_of(home), "settings.json"), "rb") as file:
-            settings = decode_record(file.read()) or {}
+        path = os.path.join(home_of(home), "settings.json")
+        settings = decode_record(read_plain(path, SETTINGS_CAP)) or {}
     except OSError:
         settings = {}
     kept = as_object(as_object(settings.get("general")).get("sessionRetention"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import stat
 from collections.abc import Iterator
 
 from session_memory.adapters.common import Block, SourceFile, read_lines, walk_files
+from session_memory.plain_files import UnfitFile, read_plain
 
 PROJECTS = "projects.json"
 PROJECT_ROOT = ".project_root"
@@ -135,15 +135,11 @@ def _outputs(project: str, whole: Block) -> dict[str, bytes | None]:
 
 def plain_bytes(path: str, cap: int = SIDE_CAP, *, follow: bool = False) -> bytes | None:
     """A plain file's bytes, if it is there and fits; a link in its place could lead anywhere."""
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
-        descriptor = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))
+        return read_plain(path, cap, follow=follow)
+    except UnfitFile:
+        return None
     except OSError:
         if follow:
             raise  # the source itself: the sweep reports it
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        data = file.read(cap + 1)
-    return data if len(data) <= cap else None

@@ -34,6 +34,7 @@ from session_memory.adapters.grok_files import (
     TOO_LARGE,
     UPDATES,
     discover,
+    named,
     read,
 )
 from session_memory.adapters.grok_order import Line, Record, in_order, line_of
@@ -268,6 +269,7 @@ ADAPTER = Adapter(
     env="GROK_HOME",
     default_dirs=("~/.grok",),
     discover=discover,
+    named=named,
     parser_version=PARSER_VERSION,
     parse=parse,
     read=read,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from session_memory.adapters.common import Block, SourceFile, read_lines
+from session_memory.plain_files import open_plain
 
 UPDATES = "updates.jsonl"
 CHAT = "chat_history.jsonl"
@@ -34,6 +35,7 @@ OVERFLOW_FLOOR = 8 * 1024
 """Grok cuts output at about 19 KB, so a shorter file stands whole in its record."""
 
 _WATCHED = frozenset({SUMMARY, EVENTS, SUBAGENTS, CHECKPOINTS, *OVERFLOWS})
+_OWN = _WATCHED | {UPDATES, CHAT}
 
 
 def discover(root: str) -> Iterator[SourceFile]:
@@ -41,16 +43,30 @@ def discover(root: str) -> Iterator[SourceFile]:
     sessions = os.path.join(root, "sessions")
     stack = [sessions if os.path.isdir(sessions) else root]
     while stack:
+        folder = stack.pop()
         try:
-            with os.scandir(stack.pop()) as listing:
+            with os.scandir(folder) as listing:
                 entries = {entry.name: entry for entry in listing}
         except OSError:
+            if os.path.lexists(folder):  # reading it fails, and so the sweep reports it
+                yield SourceFile(folder, -1, 0, 0, 0, 0)
             continue
         source = _session_source(entries)
         if source is not None:
             yield source
         else:
             stack += [e.path for e in entries.values() if e.is_dir(follow_symlinks=False)]
+
+
+def named(path: str) -> SourceFile | None:
+    """The session whose log a path is; only its own folder is looked at."""
+    try:
+        with os.scandir(os.path.dirname(path)) as listing:
+            entries = {entry.name: entry for entry in listing if entry.name in _OWN}
+    except (OSError, ValueError):
+        return None
+    found = _session_source(entries)
+    return found if found is not None and found.path == path else None
 
 
 def _session_source(entries: dict[str, os.DirEntry[str]]) -> SourceFile | None:
@@ -111,16 +127,14 @@ class _Sides(msgspec.Struct):
     def take(self, name: str, *, floor: int = 0, shared_room: bool = False) -> None:
         """Read one plain file, if it is there and fits."""
         path = os.path.join(self.directory, *name.split("/"))
+        cap = self.room if shared_room else SIDE_CAP
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            with open_plain(path, follow=False) as file:
+                data = file.read(cap + 1)
         except OSError:
             return
-        with os.fdopen(descriptor, "rb") as file:
-            info = os.fstat(descriptor)
-            if not stat.S_ISREG(info.st_mode) or info.st_size < floor:
-                return
-            cap = self.room if shared_room else SIDE_CAP
-            data = file.read(cap + 1)
+        if len(data) < floor:
+            return
         if len(data) > cap:
             self.too_large.append(name)
             return

@@ -20,7 +20,7 @@ from session_memory.adapters.common import (
     parse_time,
 )
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.opencode_files import discover, open_lines, read
+from session_memory.adapters.opencode_files import discover, named, open_lines, read
 from session_memory.adapters.opencode_parts import Message, Record, Teller
 
 __all__ = ["ADAPTER", "discover", "parse", "read"]
@@ -118,6 +118,7 @@ ADAPTER = Adapter(
     env="OPENCODE_DATA_DIR",
     default_dirs=("$XDG_DATA_HOME/opencode", "~/.local/share/opencode"),
     discover=discover,
+    named=named,
     parser_version=PARSER_VERSION,
     parse=parse,
     read=read,

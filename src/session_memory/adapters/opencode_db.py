@@ -8,6 +8,7 @@ the log would leave files in a folder that is not ours.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,7 +19,13 @@ import msgspec
 
 from session_memory.adapters.common import Json, SourceFile, parse_time
 from session_memory.core.hashing import blake2b
+from session_memory.plain_files import UnfitFile
 
+STEPS_MAX = 1_000_000_000
+"""How many steps SQLite may take over one reading: some seconds, and fifty times what a database of
+a gigabyte needs."""
+STEPS_AT_ONCE = 1_000_000
+TABLES = ("session", "message", "part")
 BUSY_MS = 2000
 """How long a writer that checkpoints or recovers may keep us waiting."""
 
@@ -183,6 +190,8 @@ def _rows(db: apsw.Connection, query: str, *values: str | int) -> Iterator[tuple
 @contextmanager
 def _reading(path: str) -> Generator[apsw.Connection]:
     """A connection that cannot write, over one unchanging view of the database."""
+    for end in ("", *_BESIDE):
+        _check_regular(path + end, missing=bool(end))
     unused = not any(os.path.exists(path + end) for end in ("-wal", "-journal"))
     before = _touched(path)
     uri = Path(path).absolute().as_uri() + "?mode=ro" + ("&immutable=1" if unused else "")
@@ -191,10 +200,14 @@ def _reading(path: str) -> Generator[apsw.Connection]:
         db = apsw.Connection(uri, flags=flags)
         try:
             db.set_busy_timeout(BUSY_MS)
+            _distrust(db)
             next(_rows(db, "BEGIN"), None)
+            _check_tables(db)
             yield db
         finally:
             db.close()
+    except apsw.InterruptError as error:
+        raise OSError(f"reading it takes more than {STEPS_MAX} steps of SQLite") from error
     except (apsw.Error, UnicodeDecodeError) as error:
         raise OSError(f"{type(error).__name__}: {error}") from error
     if unused and _touched(path) != before:
@@ -205,3 +218,53 @@ def _reading(path: str) -> Generator[apsw.Connection]:
 def _touched(path: str) -> tuple[int, int]:
     info = os.stat(path)
     return info.st_size, info.st_mtime_ns
+
+
+_BESIDE = ("-wal", "-shm", "-journal")
+
+
+def _check_regular(path: str, *, missing: bool) -> None:
+    """Refuse a pipe or device in the place of a file: SQLite would wait for it."""
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        if missing:
+            return
+        raise
+    if not stat.S_ISREG(mode):
+        raise UnfitFile("not a regular file")
+
+
+def _distrust(db: apsw.Connection) -> None:
+    """The file may be anybody's: its schema runs no code, and nothing in it takes for ever."""
+    for setting, wanted in (
+        (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+        (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+        (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+    ):
+        db.config(setting, wanted)
+    left = STEPS_MAX // STEPS_AT_ONCE
+
+    def is_too_much() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    db.set_progress_handler(is_too_much, STEPS_AT_ONCE)
+
+
+def _check_tables(db: apsw.Connection) -> None:
+    """Refuse anything but tables of plain columns under the names that are read."""
+    found = _rows(db, "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')")
+    for name, kind, sql in found:
+        if name not in (*TABLES, _NEWER):
+            continue
+        virtual = isinstance(sql, str) and sql[:20].upper().startswith("CREATE VIRTUAL")
+        if kind != "table" or virtual or _has_computed_columns(db, name):
+            raise OSError(f"{name} is not a plain table")
+
+
+def _has_computed_columns(db: apsw.Connection, table: str) -> bool:
+    query = "SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden != 0"
+    return next(_rows(db, query, table), None) is not None

@@ -25,11 +25,14 @@ from session_memory.adapters.common import (
     as_object,
     as_text,
     decode_record,
+    source_at,
     walk_files,
 )
 from session_memory.adapters.opencode_db import END, Line, record
+from session_memory.plain_files import open_plain, read_plain
 
 HEAD = 256
+EXPORT_CAP = 1024 * 1024 * 1024
 _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
 """How an export begins; other JSON in a folder, keys of providers among it, is not read."""
 
@@ -45,6 +48,14 @@ def discover(root: str) -> Iterator[SourceFile]:
             yield _with_messages(file)
     elif not databases:
         yield from (file for file in walk_files(root, ".json") if _is_export(file))
+
+
+def named(path: str) -> SourceFile | None:
+    """A session's file or an export; what the database holds has no path of its own."""
+    found = source_at(path)
+    if found is None or not (_storage_of(path) or _is_export(found)):
+        return None
+    return _with_messages(found)
 
 
 def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
@@ -128,8 +139,7 @@ def _with_messages(file: SourceFile) -> SourceFile:
 
 
 def _stored_lines(home: str, path: str) -> Iterator[Line]:
-    with open(path, "rb") as file:
-        yield record("session", _stem(path), file.read())
+    yield record("session", _stem(path), read_plain(path, LINE_CAP))
     for message in _contents(os.path.join(home, "message", _stem(path))):
         yield record("message", *message)
         for part in _contents(os.path.join(home, "part", message[0])):
@@ -140,8 +150,7 @@ def _stored_lines(home: str, path: str) -> Iterator[Line]:
 def _contents(folder: str) -> Iterator[tuple[str, bytes]]:
     """(id, content) of every file of a folder, in the order of ids, which is that of time."""
     for found in sorted(walk_files(folder, ".json"), key=_path):
-        with open(found.path, "rb") as file:
-            yield _stem(found.path), file.read()
+        yield _stem(found.path), read_plain(found.path, LINE_CAP)
 
 
 def _stem(path: str) -> str:
@@ -157,15 +166,14 @@ def _path(file: SourceFile) -> str:
 
 def _is_export(file: SourceFile) -> bool:
     try:
-        with open(file.path, "rb") as stream:
+        with open_plain(file.path) as stream:
             return _EXPORT.match(stream.read(HEAD)) is not None
     except OSError:
         return True  # reading it fails, and so it is reported
 
 
 def _exported_lines(path: str) -> Iterator[Line]:
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_plain(path, EXPORT_CAP)
     document = decode_record(data)
     if document is None:
         yield data  # no JSON: the parser counts it

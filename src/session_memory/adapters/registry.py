@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from session_memory.adapters.common import Adapter
 from session_memory.errors import AdapterError
+from session_memory.plain_files import read_plain
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 GROUP = "session_memory.adapters"
+ENTRY_POINTS_CAP = 1024 * 1024
 
 _BUILT_IN = {
     "claude": "session_memory.adapters.claude",
@@ -206,8 +208,8 @@ def _names_us(folder: str, name: str) -> bool:
     if name.startswith("session_memory-"):
         return False  # ourselves: the group is declared, and empty
     try:
-        with open(os.path.join(folder, name, "entry_points.txt"), "rb") as file:
-            return GROUP.encode() in file.read()
+        points = read_plain(os.path.join(folder, name, "entry_points.txt"), ENTRY_POINTS_CAP)
+        return GROUP.encode() in points
     except OSError:
         return False
 

@@ -16,6 +16,7 @@ from session_memory import __version__
 from session_memory.cli.output import safe, wants_color
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Loaded, load
+from session_memory.file_names import name_to_text
 from session_memory.paths import Paths, find_paths
 from session_memory.settings import Config
 
@@ -181,6 +182,7 @@ class LazyGroup(click.Group):
         if verb is None:
             return None
         command: click.Command = import_module(verb.module).command
+        _take_text(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -195,6 +197,24 @@ class LazyGroup(click.Group):
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             raise click.UsageError(f"no such command `{args[0]}`{_did_you_mean(args[0])}", ctx)
         return super().resolve_command(ctx, args)
+
+
+class _Text(click.types.StringParamType):
+    """Words of the user in the form in which names are stored, see `file_names`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """As any text, storable."""
+        return name_to_text(str(super().convert(value, param, ctx)))
+
+
+def _take_text(command: click.Command) -> None:
+    """Have a command take what is no path of this machine as text that can be looked for."""
+    for param in command.params:
+        is_path = param.metavar in ("PATH", "FILE") or param.name == "file"
+        if type(param.type) is click.types.StringParamType and not is_path:
+            param.type = _Text()
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _take_text(inner)
 
 
 def _did_you_mean(word: str) -> str:

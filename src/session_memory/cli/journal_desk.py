@@ -15,6 +15,7 @@ from session_memory.core.disk_tree import DiskTree
 from session_memory.core.repository import resolve_repo
 from session_memory.core.schema import Session
 from session_memory.errors import NotFound, Refused, StoreMissing
+from session_memory.file_names import name_to_text
 from session_memory.journal import daily
 from session_memory.journal.cleaning import cleaner, make_redactor
 from session_memory.journal.files import read_text
@@ -56,7 +57,7 @@ def desk_anyway(app: App) -> Generator[Desk]:
 
 def here(app: App) -> str:
     """The root of the repository we are in, or the directory itself."""
-    directory = os.path.realpath(os.getcwd())
+    directory = name_to_text(os.path.realpath(os.getcwd()))
     return resolve_repo(directory, DiskTree(), app.environ.get("HOME")) or directory
 
 

@@ -11,6 +11,7 @@ import click
 
 from session_memory.cli.app import App, pass_app
 from session_memory.core.safe_text import safe
+from session_memory.file_names import name_to_text
 from session_memory.mcp.runtime import Options, Runtime
 from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
 
@@ -75,7 +76,7 @@ def _stdio(app: App, runtime: Runtime) -> str:
 def _directory() -> str:
     """Where the agent works; a directory that was removed belongs to no project."""
     try:
-        return os.getcwd()
+        return name_to_text(os.getcwd())
     except OSError:
         return os.sep
 

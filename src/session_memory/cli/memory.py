@@ -23,6 +23,7 @@ from session_memory.cli.naming import session_option
 from session_memory.cli.output import emit_json
 from session_memory.cli.stores import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
+from session_memory.file_names import name_to_text
 from session_memory.memory.consolidate import Done, consolidate
 from session_memory.memory.duty import staged, surroundings
 from session_memory.memory.evidence import evidence_for
@@ -191,7 +192,7 @@ def _root(store: Store, project: str | None) -> str:
             return normalised(one.root or project)
     if project in store.memories.roots():  # of a place that is not on this machine, for instance
         return project
-    here = normalised(project or os.getcwd())
+    here = normalised(project or name_to_text(os.getcwd()))
     if project is not None and os.sep not in project and not os.path.isdir(project):
         raise NotFound(f"no project {project!r}", hint="`session-memory sessions` names projects")
     places = {normalised(path): one for one in known for path in (one.root, *one.aliases) if path}

@@ -13,6 +13,7 @@ import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.safe_text import HIDING, one_line, safe
+from session_memory.file_names import storable
 
 __all__ = [
     "byte_progress",
@@ -39,7 +40,10 @@ def _spell_json(match: re.Match[str]) -> str:
 def to_json(value: Mapping[str, object] | msgspec.Struct, *, indent: int = 0) -> str:
     """One JSON object that carries the version of its shape and no raw control character."""
     fields = msgspec.to_builtins(value, str_keys=True)
-    encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **fields})
+    try:
+        encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **fields})
+    except UnicodeEncodeError:  # a path of this machine with bytes that are no UTF-8
+        encoded = msgspec.json.encode({"schema_version": SCHEMA_VERSION, **storable(fields)})
     if indent:
         encoded = msgspec.json.format(encoded, indent=indent)
     return _UNSAFE_JSON.sub(_spell_json, encoded.decode("utf-8"))

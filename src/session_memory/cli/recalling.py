@@ -12,6 +12,7 @@ import click
 from session_memory.cli.app import App
 from session_memory.cli.output import safe
 from session_memory.cli.stores import reading
+from session_memory.file_names import name_to_text
 from session_memory.recall.facade import Recall
 from session_memory.recall.items import Item
 from session_memory.recall.requests import ScopeRequest
@@ -39,7 +40,7 @@ def key_of(store: SqliteStore, project: str | None) -> str:
     """The project that was named, or the one the working directory belongs to."""
     if project is not None:
         return project
-    return project_at(store.projects(), os.path.realpath(os.getcwd())).key
+    return project_at(store.projects(), name_to_text(os.path.realpath(os.getcwd()))).key
 
 
 def scope_of(store: SqliteStore, project: str | None, session: str | None) -> ScopeRequest:

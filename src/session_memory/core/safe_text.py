@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from session_memory.core.file_names import spell_byte
+from session_memory.file_names import spell_byte
 
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 HIDING = "\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\U000e0000-\U000e007f"

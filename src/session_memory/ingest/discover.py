@@ -48,19 +48,17 @@ def discover(
         return
     from session_memory.narrowing import is_excluded  # 3 ms that most sweeps do not need
 
-    wanted = {os.path.realpath(path) for path in named}
+    wanted = {os.path.realpath(path) for path in named if "\0" not in path}
     for root in place.roots:
         for file in place.adapter.discover(root):
             if not (exclude and is_excluded(file.path, exclude)):
                 if wanted:
                     wanted.discard(os.path.realpath(file.path))
                 yield file
-    folders = {os.path.dirname(path) for path in wanted}
-    for folder in folders:  # through the adapter's own eyes: it knows which files are logs
-        if os.path.isdir(folder):
-            for file in place.adapter.discover(folder):
-                if os.path.realpath(file.path) in wanted and not is_excluded(file.path, exclude):
-                    yield file
+    for path in sorted(wanted):  # one look at each: what surrounds a named path may be the disk
+        file = place.adapter.named(path)
+        if file is not None and not is_excluded(file.path, exclude):
+            yield file
 
 
 def stamp_of(file: SourceFile) -> Stamp:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable
 from typing import Any
 
@@ -11,11 +10,12 @@ import msgspec
 
 from session_memory.adapters.common import RawEvent, SessionPart
 from session_memory.core.facts import Fact
-from session_memory.core.file_names import name_to_text
 from session_memory.core.fingerprint import event_fingerprint, usage_fingerprint, was_forgotten
 from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
 from session_memory.core.pricing import PriceTable, price
 from session_memory.core.schema import Usage
+from session_memory.file_names import name_to_text
+from session_memory.plain_files import read_plain
 from session_memory.redact.engine import Redactor
 from session_memory.redact.private import drop_private
 from session_memory.store.port import Elsewhere, EventDraft, UsageDraft
@@ -202,13 +202,7 @@ def overflow_beside(path: str) -> Overflow:
 
 
 def _read_plain(path: str) -> str | None:
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        descriptor = os.open(path, flags)
-    except OSError:
+        return read_plain(path, OVERFLOW_CAP, follow=False).decode("utf-8", "replace")
+    except (OSError, ValueError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        info = os.fstat(descriptor)
-        if stat.S_ISREG(info.st_mode) and info.st_size <= OVERFLOW_CAP:
-            return file.read().decode("utf-8", "replace")
-    return None

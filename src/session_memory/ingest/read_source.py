@@ -15,10 +15,10 @@ from session_memory.adapters.common import (
 )
 from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
 from session_memory.core.facts import Fact
-from session_memory.core.file_names import name_to_text
 from session_memory.core.indexing import BEFORE
 from session_memory.core.pauses import Pauses, is_paused
 from session_memory.errors import StoreDamaged
+from session_memory.file_names import name_to_text
 from session_memory.ingest.discover import stamp_of
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.merge import Reading, place

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.file_names import name_to_text
 from session_memory.core.retention import Reason
 from session_memory.errors import SessionMemoryError
+from session_memory.file_names import name_to_text
 
 REASON_LENGTH = 300
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from session_memory.clock import Clock
-from session_memory.core.file_names import name_to_text
+from session_memory.file_names import name_to_text
 from session_memory.ingest.report import Failure, StepFailure, SweepReport, reason_of
 from session_memory.store.port import Store
 

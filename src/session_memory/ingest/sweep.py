@@ -16,8 +16,8 @@ import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.clock import Clock, iso
-from session_memory.core.file_names import name_to_text
 from session_memory.errors import as_damage
+from session_memory.file_names import name_to_text
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.discover import Places, discover, places, stamp_of
 from session_memory.ingest.pausing import keep_pauses

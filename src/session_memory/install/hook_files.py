@@ -73,11 +73,14 @@ def wanted_files(ours: Ours) -> dict[Path, tuple[bytes, int]]:
     place = ours.state / "hook.json"
     found = {
         ours.hook_file: (source(), 0o600),
-        ours.launcher: (launcher_text(ours).encode(), EXECUTABLE),
+        ours.launcher: (os.fsencode(launcher_text(ours)), EXECUTABLE),
         place: (settings(ours, _read(place)), 0o600),
     }
     if not ours.windows:
-        found[ours.server_launcher] = (server_text(ours).encode(), EXECUTABLE)
+        found[ours.server_launcher] = (
+            os.fsencode(server_text(ours)),
+            EXECUTABLE,
+        )
     return found
 
 

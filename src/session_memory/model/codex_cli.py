@@ -16,6 +16,7 @@ from session_memory.model.failures import CallFailed, Kind, kind_of_status, tidy
 from session_memory.model.marks import fenced
 from session_memory.model.port import Answer, Request, Usage
 from session_memory.model.sdk import plainly
+from session_memory.plain_files import read_plain
 
 STATUS = re.compile(r"(?i)\bstatus\D{0,12}(\d{3})\b")
 LOGIN = re.compile(r"(?i)codex login|not logged in|401 unauthorized|missing .*api key")
@@ -36,6 +37,7 @@ OFF = (
     "tool_suggest",
 )
 SHELL = ("shell_tool", "unified_exec")
+CONFIG_CAP = 4 * 1024 * 1024
 KEPT = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
 """Keys of the user's configuration that say where the model is; all else of it stays out."""
 
@@ -90,8 +92,8 @@ def user_config(environ: Mapping[str, str]) -> UserConfig:
     """The part of the user's configuration that a call needs; never raises."""
     home = environ.get("CODEX_HOME") or os.path.join(environ.get("HOME", ""), ".codex")
     try:
-        with open(os.path.join(home, "config.toml"), "rb") as file:
-            found = tomllib.load(file)
+        data = read_plain(os.path.join(home, "config.toml"), CONFIG_CAP)
+        found = tomllib.loads(data.decode("utf-8"))
     except (OSError, ValueError):
         return UserConfig()
     name = found.get("model_provider")

@@ -15,6 +15,7 @@ from session_memory.core.context_block import find_packs, put_pack, take_pack
 from session_memory.core.inserted import said_lines
 from session_memory.core.seal import Seal
 from session_memory.errors import Refused
+from session_memory.plain_files import open_plain
 from session_memory.recall.pack import ContextPack
 from session_memory.store.scopes import ContextSync
 
@@ -123,12 +124,12 @@ def write(plan: SyncPlan) -> None:
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             data = file.read(_LIMIT + 1)
     except FileNotFoundError:
         return b""
     except OSError as error:
-        raise Refused(f"{path} cannot be read: {error.strerror}") from error
+        raise Refused(f"{path} cannot be read: {error.strerror or error}") from error
     if len(data) > _LIMIT:
         raise Refused(f"{path} is larger than 4 MiB", hint="name the file agents read")
     return data

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import cast
 
 from session_memory.errors import ConfigError
+from session_memory.plain_files import read_plain
 from session_memory.redact.linear import BadPatternError, Pattern, compile_pattern
 from session_memory.redact.plausible import entropy
 from session_memory.redact.rule import Rule
@@ -20,6 +21,7 @@ from session_memory.redact.rule import Rule
 Table = Mapping[str, object]
 Check = Callable[[bytes], bool]
 
+FILE_CAP = 4 * 1024 * 1024
 HINT = "correct the file, or remove `gitleaks` from [redact] in the configuration"
 
 
@@ -42,9 +44,10 @@ def _read(path: str) -> Table:
     import tomllib  # 15 ms, and most users have no such file
 
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return tomllib.loads(read_plain(path, FILE_CAP).decode("utf-8"))
     except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}", hint=HINT) from error
+        told = error.strerror or str(error)
+        raise ConfigError(f"{path}: cannot be read: {told}", hint=HINT) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: is not TOML: {error}", hint=HINT) from error
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from session_memory.core.injection import Section, fit
+from session_memory.file_names import text_to_name
 from session_memory.paths import private_dir, write_private
 
 VERSION = 1
@@ -33,7 +34,9 @@ class Page(msgspec.Struct, frozen=True):
 
 def page_name(root: str) -> str:
     """The file name of a directory's page."""
-    return hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest() + ".json"
+    return (
+        hashlib.sha256(text_to_name(root).encode("utf-8", "surrogateescape")).hexdigest() + ".json"
+    )
 
 
 def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: int) -> int:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import msgspec
 
 from session_memory.core.spool import SpoolRecord, Unreadable, decode
+from session_memory.plain_files import open_plain
 
 STALE_MS = 3_600_000
 """A half-written record older than this has no hook behind it any more."""
@@ -58,8 +59,7 @@ class SpoolFiles:
 
     def _read(self, path: str) -> SpoolRecord | Unreadable | None:
         try:
-            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
-            with os.fdopen(descriptor, "rb") as file:
+            with open_plain(path, follow=False) as file:
                 return decode(file.read(RECORD_MAX))
         except FileNotFoundError:
             return None

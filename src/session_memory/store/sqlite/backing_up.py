@@ -6,7 +6,6 @@ import contextlib
 import os
 from collections.abc import Generator, Iterator
 from typing import cast
-from urllib.parse import quote
 
 import apsw
 import msgspec
@@ -24,6 +23,7 @@ from session_memory.store.sqlite.connection import (
     check_version,
     connect,
     copy_database,
+    file_uri,
     rows,
     schema_version,
     value,
@@ -139,7 +139,7 @@ def reading(path: str) -> Generator[Database]:
         database = cast(
             "Database",
             apsw.Connection(
-                f"file:{quote(os.path.abspath(path))}?immutable=1",
+                file_uri(path, "immutable=1"),
                 flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
             ),
         )

@@ -54,8 +54,8 @@ def connect(path: str, *, read_only: bool = False) -> Database:
         raise absent(os.path.dirname(path))
     try:
         connection = apsw.Connection(
-            f"file:{quote(os.path.abspath(path))}?{_mode(path, read_only)}",
-            flags=apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI,
+            file_uri(path, _mode(path, read_only)),
+            flags=_WRITING,
         )
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         _prepare(cast("Database", connection), read_only)
@@ -64,6 +64,14 @@ def connect(path: str, *, read_only: bool = False) -> Database:
     except (apsw.BusyError, apsw.LockedError):
         raise StoreLocked(f"{path} is in use by another process") from None
     return cast("Database", connection)
+
+
+_WRITING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
+
+
+def file_uri(path: str, parameters: str) -> str:
+    """The file as SQLite takes it; a path may hold bytes that are no UTF-8."""
+    return f"file:{quote(os.fsencode(os.path.abspath(path)))}?{parameters}"
 
 
 def _mode(path: str, read_only: bool) -> str:
@@ -102,7 +110,7 @@ def create(path: str) -> None:
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
     if os.path.getsize(path) == 0:
-        connection = apsw.Connection(path)
+        connection = apsw.Connection(file_uri(path, "mode=rw"), flags=_WRITING)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
         # The vacuum mode can only be chosen before the first table.
         for setting in (f"page_size = {PAGE_SIZE}", "auto_vacuum = incremental"):
@@ -114,7 +122,7 @@ def create(path: str) -> None:
 def copy_database(source: Database, path: str) -> None:
     """Copy a live database into a new file with SQLite's own online backup."""
     create(path)
-    destination = apsw.Connection(path)
+    destination = apsw.Connection(file_uri(path, "mode=rw"), flags=_WRITING)
     with destination.backup("main", cast("apsw.Connection", source), "main") as process:
         while not process.done:
             process.step(1000)

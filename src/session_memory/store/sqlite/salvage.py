@@ -15,13 +15,12 @@ import struct
 import tempfile
 from collections.abc import Callable, Generator
 from typing import cast
-from urllib.parse import quote
 
 import apsw
 import msgspec
 
 from session_memory.store.damage import BESIDE
-from session_memory.store.sqlite.connection import PAGE_SIZE, Database, Row, create, rows
+from session_memory.store.sqlite.connection import PAGE_SIZE, Database, Row, create, file_uri, rows
 
 MAGIC = b"SQLite format 3\x00"
 HEADER_BYTES = 100
@@ -64,7 +63,7 @@ def opened(path: str) -> Generator[Database | None]:
     copy is read.
     """
     with contextlib.ExitStack() as stack:
-        uri = f"file:{quote(os.path.abspath(path))}?immutable=1"
+        uri = file_uri(path, "immutable=1")
         log = path + BESIDE[0]
         has_log = os.path.exists(log) and os.path.getsize(log) > 0
         if has_log or not _has_header(path):
@@ -76,7 +75,7 @@ def opened(path: str) -> Generator[Database | None]:
                 shutil.copyfile(log, copy + BESIDE[0])
             if not _has_header(path):
                 _write_header(copy)
-            uri = f"file:{quote(copy)}?mode=rw"
+            uri = file_uri(copy, "mode=rw")
         try:
             flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
             connection = cast("Database", apsw.Connection(uri, flags=flags))

@@ -8,6 +8,8 @@ really holds one of these has its bytes written the same way, so no two names be
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any, cast
 
 _BASE = 0x10FF00
 _ODD = re.compile("[\ud800-\udfff\U0010ff80-\U0010ffff]")
@@ -22,6 +24,18 @@ def name_to_text(name: str) -> str:
 def text_to_name(text: str) -> str:
     """The name as the file system knows it."""
     return text if text.isascii() else _BYTES.sub(_to_name, text)
+
+
+def storable(value: Any) -> Any:
+    """A JSON value with every text in it in the form that can be stored and printed."""
+    if isinstance(value, str):
+        return name_to_text(value)
+    if isinstance(value, list | tuple):
+        return [storable(item) for item in cast("Sequence[Any]", value)]
+    if isinstance(value, dict):
+        pairs = cast("dict[Any, Any]", value).items()
+        return {storable(key): storable(item) for key, item in pairs}
+    return value
 
 
 def spell_byte(character: str) -> str | None:
