@@ -17,7 +17,7 @@ import msgspec
 from session_memory.errors import SessionMemoryError
 from session_memory.ingest.discover import discover, places, stamp_of
 from session_memory.store.port import SessionQuery
-from session_memory.store.segments import DirectorySegments, unpack
+from session_memory.store.segments import DirectorySegments, manifest_bytes, unpack
 from session_memory.testing.workspace import Workspace
 
 Dump = list[dict[str, Any]]
@@ -162,6 +162,7 @@ def everything_stored(directory: Path) -> Iterator[bytes]:
     segments = DirectorySegments(str(directory / "segments"))
     for name in segments.names():
         yield unpack(segments, name)
+        yield manifest_bytes(segments, name) or b""
     db = apsw.Connection(str(directory / "store.db"))
     for index in ("event_text", "turn_text"):
         db.execute(f"CREATE VIRTUAL TABLE temp.{index}_v USING fts5vocab(main, {index}, row)")

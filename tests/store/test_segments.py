@@ -144,7 +144,7 @@ def test_a_wrong_trailer_is_damage(folder: DirectorySegments) -> None:
     packed = pack(1, b"text")
     folder.put([packed])
     path = file_of(folder, packed.name)
-    path.write_bytes(packed.data[: -len(MAGIC)] + b"SMSEG\x02\r\n")
+    path.write_bytes(packed.data[: -len(MAGIC)] + b"SMSEG\x09\r\n")
     with pytest.raises(StoreDamaged, match="trailer"):
         unpack(folder, packed.name)
     path.write_bytes(b"")

@@ -2,24 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import click
+import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, one_line
-from session_memory.cli.stores import changing
-from session_memory.errors import EXIT_OK, EXIT_WARNINGS
+from session_memory.cli.output import byte_progress, emit_json, one_line
+from session_memory.cli.stores import changing, surroundings
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
+from session_memory.ingest.sweep import sweep
+from session_memory.store.damage import BESIDE, absent, kept_files, known_damage
+from session_memory.store.lock import exclusive
+from session_memory.store.port import SessionQuery
+from session_memory.store.sqlite import rebuild
 from session_memory.store.values import Repaired
 
-LAYERS = ("orphans", "segments", "counts", "usage", "index")
+LAYERS = ("database", "orphans", "segments", "counts", "usage", "index")
 
 
 @click.command(name="repair")
 @click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help="Only these.")
 @click.option("--apply", "apply_", is_flag=True, help="Do it; without this it is only told.")
+@click.option("--without-marks", is_flag=True, help="Read logs although forget marks are lost.")
+@click.option("--delete-kept", is_flag=True, help="Delete damaged databases that were joined.")
 @json_option
 @pass_app
-def command(app: App, layers: tuple[str, ...], apply_: bool) -> int:
-    """Mend what `fsck` found: orphans, segments, counts, usage, index.
+def command(
+    app: App, layers: tuple[str, ...], apply_: bool, without_marks: bool, delete_kept: bool
+) -> int:
+    """Mend what `fsck` found: database, orphans, segments, counts, usage, index.
+
+    A damaged or missing database is rebuilt: from every row that can still be read, from the texts,
+    and from the agents' logs, which are read once more. What was forgotten stays forgotten. The
+    damaged file is kept under another name until you delete it with --delete-kept.
 
     Texts of a damaged segment are read again from the agent's log by the next sweep where that log
     still exists; what no log holds any more is listed as lost (exit code 3).
@@ -29,16 +46,100 @@ def command(app: App, layers: tuple[str, ...], apply_: bool) -> int:
       session-memory repair                   what would be done
       session-memory repair --apply
       session-memory repair --layer index --apply
+      session-memory repair --delete-kept     once you are content with the result
     """
+    if delete_kept:
+        return _delete_kept(app)
+    wanted = layers or LAYERS
     done: list[Repaired] = []
-    with changing(app, "a sweep") as store:
-        for layer in layers or LAYERS:
-            done += store.repair(layer, dry_run=not apply_)
-    if app.json:
-        emit_json({"applied": apply_, "repairs": done})
-    else:
-        for entry in done:
-            click.echo(f"{entry.layer}: {one_line(entry.detail)}")
-        told = "repaired" if apply_ else "to repair; --apply does it"
-        click.echo(f"{len(done)} {told}" if done else "nothing to repair")
+    wrong = None
+    if "database" in wanted:
+        wrong, done = _database(app, apply_=apply_, unmarked=without_marks)
+    if wrong is None or apply_:
+        with changing(app, "a sweep") as store:
+            for layer in wanted:
+                if layer != "database":
+                    done += store.repair(layer, dry_run=not apply_)
+    _tell(app, done, apply_, wrong)
     return EXIT_WARNINGS if any(entry.lost for entry in done) else EXIT_OK
+
+
+def _tell(app: App, done: list[Repaired], apply_: bool, wrong: str | None) -> None:
+    if app.json:
+        emit_json({"applied": apply_, "damage": wrong, "repairs": done})
+        return
+    for entry in done:
+        click.echo(f"{entry.layer}: {one_line(entry.detail)}")
+    told = "repaired" if apply_ else "to repair; --apply does it"
+    click.echo(f"{len(done)} {told}" if done else "nothing to repair")
+    if apply_ and wrong and (kept := kept_files(str(app.paths.data))):
+        click.echo(f"kept: {', '.join(kept)}; `session-memory repair --delete-kept` deletes it")
+
+
+def _database(app: App, *, apply_: bool, unmarked: bool) -> tuple[str | None, list[Repaired]]:
+    """What is wrong with the database, and what was or would be done about it."""
+    directory = str(app.paths.data)
+    if not app.paths.data.is_dir():
+        raise absent(directory)
+    with exclusive(os.path.join(directory, "sweep.lock"), "a sweep"):
+        app.note("checking the database")
+        wrong = rebuild.wrong_with(directory)
+        if wrong is None:
+            return None, []
+        done = [Repaired("database", wrong)]
+        if not apply_:
+            return wrong, done + rebuild.look(directory)
+        if not (unmarked or rebuild.knows_forgotten(directory)):
+            _ask()
+        built = rebuild.rebuild(directory, app.clock(), unmarked=True, step=app.note)
+    done += built.done
+    app.note("reading the logs again")
+    around = surroundings(app)
+    with byte_progress(shown=app.shows_progress) as bar:
+        report = sweep(msgspec.structs.replace(around, progress=bar))
+    for text in report.warnings:
+        app.warn(one_line(text))
+    with exclusive(os.path.join(directory, "sweep.lock"), "a sweep"):
+        done += rebuild.tidy(directory)
+    done.append(Repaired("database", f"{report.events} events read again from logs"))
+    return wrong, done + _still_missing(app, built.expected)
+
+
+def _ask() -> None:
+    told = "the record of what you forgot is lost: reading the logs can bring forgotten text back"
+    if not sys.stdin.isatty():
+        raise Refused(
+            told, hint="put forget-marks.json back from a backup, or add --without-marks to go on"
+        )
+    click.confirm(f"{told}. Go on?", abort=True, err=True)
+
+
+def _still_missing(app: App, expected: dict[tuple[str, str], int]) -> list[Repaired]:
+    """Sessions that have fewer events than they had, by name."""
+    with changing(app, "a sweep") as store:
+        here = {(s.flavor, s.external_id): s.event_count for s in store.sessions(SessionQuery())}
+    return [
+        Repaired("database", f"session {name}: {count - here.get(key, 0)} events lost", lost=count)
+        for key, count in expected.items()
+        if here.get(key, 0) < count
+        for name in (key[1],)
+    ]
+
+
+def _delete_kept(app: App) -> int:
+    directory = str(app.paths.data)
+    with exclusive(os.path.join(directory, "sweep.lock"), "a sweep"):
+        if known_damage(directory) is not None:
+            raise Refused(
+                "what was kept is not joined with the store yet",
+                hint="run `session-memory repair --apply` first",
+            )
+        names = kept_files(directory)
+        for name in names:
+            for beside in ("", *BESIDE):
+                app.paths.data.joinpath(name + beside).unlink(missing_ok=True)
+    if app.json:
+        emit_json({"deleted": names})
+    else:
+        click.echo(f"deleted: {', '.join(names)}" if names else "nothing is kept")
+    return EXIT_OK

@@ -83,7 +83,7 @@ def _write(directory: str, damage: Damage) -> None:
     write_private(Path(directory) / NOTE, msgspec.json.encode(damage))
 
 
-def keep_aside(directory: str, now_ms: int, reason: str) -> Damage:
+def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MOST_KEPT) -> Damage:
     """Rename the damaged database with its log; the caller holds the sweep's lock.
 
     The note comes first and the log before the database: cut off at any point, the next call goes
@@ -92,7 +92,7 @@ def keep_aside(directory: str, now_ms: int, reason: str) -> Damage:
     damage = known_damage(directory) or Damage(now_ms, reason)
     path = os.path.join(directory, DATABASE)
     if damage.finished and os.path.exists(path):
-        if len(damage.files) >= MOST_KEPT:
+        if most is not None and len(damage.files) >= most:
             raise StoreError(
                 f"the database is damaged again: {reason}",
                 hint="check the disk, then run `session-memory repair`",

@@ -1,9 +1,10 @@
 """Immutable segment files: the texts of one session's new events of one commit, in zstd blocks.
 
-Layout of a file: magic, the compressed blocks, then a footer (block lengths, text size, block size,
-footer length, magic). The text is cut into blocks of equal size, so that an event's offset says
-which block holds it; each block is one zstd frame with its own checksum, so that a flipped bit is
-an error and never a wrong answer.
+Layout of a file: magic, the compressed blocks, the compressed manifest, then a footer (lengths of
+the blocks, length of the manifest, text size, block size, number of blocks, magic). Files of the
+first version have no manifest. The text is cut into blocks of equal size, so that an event's offset
+says which block holds it; each block is one zstd frame with its own checksum, so that a flipped bit
+is an error and never a wrong answer.
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ import msgspec
 from session_memory.core.hashing import blake2b
 from session_memory.errors import StoreDamaged
 
-MAGIC = b"SMSEG\x01\r\n"
+MAGIC = b"SMSEG\x02\r\n"
+FIRST_MAGIC = b"SMSEG\x01\r\n"
 BLOCK_TEXT = 128 * 1024
 LEVEL = 3
 DIGEST_SIZE = 16
 SUFFIX = ".seg"
 _NAME = re.compile(r"([0-9a-f]+)-[0-9a-f]+\.seg")
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
+_MANIFEST = struct.Struct("<I")
 
 
 @functools.cache
@@ -83,8 +86,8 @@ class SegmentStore(Protocol):
         ...
 
 
-def pack(session_id: int, text: bytes) -> Packed:
-    """Compress one segment's text.
+def pack(session_id: int, text: bytes, manifest: bytes = b"") -> Packed:
+    """Compress one segment's text and what it says about it; see store.manifest.
 
     The name holds the session, the hash and a random part: two commits may bring equal texts, and
     a name that was doomed once must never belong to a live file again.
@@ -96,7 +99,8 @@ def pack(session_id: int, text: bytes) -> Packed:
     ]
     lengths = struct.pack(f"<{len(blocks)}I", *(len(block) for block in blocks))
     trailer = _TRAILER.pack(len(text), BLOCK_TEXT, len(blocks), MAGIC)
-    data = b"".join((MAGIC, *blocks, lengths, trailer))
+    told: bytes = compress(manifest, options=options)
+    data = b"".join((MAGIC, *blocks, told, lengths, _MANIFEST.pack(len(told)), trailer))
     digest = blake2b(data, digest_size=DIGEST_SIZE).digest()
     name = f"{session_id:x}-{digest.hex()}{os.urandom(8).hex()}{SUFFIX}"
     return Packed(name, data, len(text), digest)
@@ -107,6 +111,8 @@ class _Directory(msgspec.Struct):
     lengths: list[int]
     text_bytes: int
     block_text: int
+    manifest: tuple[int, int]
+    """Where the manifest is and how long; (0, 0) for none."""
 
 
 def _directory(store: SegmentStore, name: str) -> _Directory:
@@ -115,19 +121,22 @@ def _directory(store: SegmentStore, name: str) -> _Directory:
         text_bytes, block_text, count, magic = _TRAILER.unpack(trailer)
     except struct.error:
         raise StoreDamaged(f"segment {name} is cut short") from None
-    if magic != MAGIC or block_text <= 0 or count != -(-text_bytes // block_text):
+    known = magic in (MAGIC, FIRST_MAGIC)
+    if not known or block_text <= 0 or count != -(-text_bytes // block_text):
         raise StoreDamaged(f"segment {name} has no valid trailer")
-    size = 4 * count
+    told = _MANIFEST.size if magic == MAGIC else 0
+    size = 4 * count + told
     raw = store.read_range(name, -_TRAILER.size - size, size)
     if len(raw) != size:
         raise StoreDamaged(f"segment {name} is cut short")
-    lengths = list(struct.unpack(f"<{count}I", raw))
+    lengths = list(struct.unpack_from(f"<{count}I", raw))
+    length = _MANIFEST.unpack_from(raw, 4 * count)[0] if told else 0
     starts: list[int] = []
     at = len(MAGIC)
-    for length in lengths:
+    for size in lengths:
         starts.append(at)
-        at += length
-    return _Directory(starts, lengths, text_bytes, block_text)
+        at += size
+    return _Directory(starts, lengths, text_bytes, block_text, (at if told else 0, length))
 
 
 class SegmentReader:
@@ -196,6 +205,30 @@ def unpack(store: SegmentStore, name: str) -> bytes:
     """The whole text of a segment."""
     reader = SegmentReader(store)
     return reader.text(name, 0, _directory(store, name).text_bytes)
+
+
+def manifest_bytes(store: SegmentStore, name: str) -> bytes | None:
+    """What a segment says about itself; None for one that says nothing."""
+    at, length = _directory(store, name).manifest
+    if not at:
+        return None
+    try:
+        return bytes(_zstd().decompress(store.read_range(name, at, length))) or None
+    except _zstd().ZstdError as error:
+        raise StoreDamaged(f"segment {name}, manifest: {error}") from None
+
+
+def text_size(store: SegmentStore, name: str) -> int | None:
+    """How many bytes of text a segment holds; None where it cannot be read."""
+    try:
+        return _directory(store, name).text_bytes
+    except (StoreDamaged, OSError):
+        return None
+
+
+def session_of(name: str) -> int:
+    """The number of the session that a segment was written for."""
+    return int(name.partition("-")[0], 16)
 
 
 def digest_of(data: bytes) -> bytes:
@@ -279,6 +312,15 @@ class DirectorySegments:
     def names(self) -> Iterator[str]:
         """See SegmentStore; files of other names are none of ours and stay."""
         return (entry.name for entry in self._entries() if _NAME.fullmatch(entry.name))
+
+    def written_at(self, name: str) -> int:
+        """When a segment was written, in milliseconds."""
+        return os.stat(self.path(name)).st_mtime_ns // 1_000_000
+
+    def move_to(self, name: str, folder: str) -> None:
+        """Take a file out of the store without deleting it."""
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        os.rename(self.path(name), os.path.join(folder, name))
 
     def drop_unfinished(self) -> None:
         """See SegmentStore."""

@@ -14,7 +14,7 @@ from session_memory.core.retention import (
     estimate_raw_bytes,
 )
 from session_memory.errors import DatabaseDamaged, StoreDamaged, StoreError
-from session_memory.store.segments import SegmentStore, pack, unpack
+from session_memory.store.segments import SegmentStore
 from session_memory.store.sqlite import lost, observations, patterns
 from session_memory.store.sqlite.connection import UNUSABLE, Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
@@ -208,34 +208,17 @@ def sweep_orphans(db: Database, segments: SegmentStore) -> int:
 
 def compact(db: Database, segments: SegmentStore, session_id: int) -> int:
     """Join a session's segments into one file, so that a long life does not mean many files."""
+    from session_memory.store.sqlite.manifests import repack  # most sweeps join nothing
+
     with transaction(db):  # from the first read on: an eviction in between must not be undone
-        parts = rows(
-            db,
-            "SELECT id, name, text_bytes FROM segment WHERE session_id = ? ORDER BY id",
-            (session_id,),
+        count = int(
+            value(db, "SELECT count(*) FROM segment WHERE session_id = ?", (session_id,)) or 0
         )
-        if len(parts) < 2:
+        if count < 2:
             return 0
-        packed = pack(session_id, b"".join(unpack(segments, part[1]) for part in parts))
-        segments.put([packed])
-        db.execute(
-            "INSERT INTO segment (session_id, name, bytes, text_bytes, hash)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (session_id, packed.name, len(packed.data), packed.text_bytes, packed.digest),
-        )
-        joined = db.last_insert_rowid()
-        base = 0
-        for segment_id, name, text_bytes in parts:
-            db.execute(
-                "UPDATE event SET segment_id = ?, body_at = body_at + ?"
-                " WHERE id BETWEEN ? AND ? AND segment_id = ?",
-                (joined, base, *event_range(session_id), segment_id),
-            )
-            db.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
-            db.execute("INSERT OR IGNORE INTO doomed_segment VALUES (?)", (name,))
-            base += text_bytes
+        repack(db, segments, session_id)
     remove_doomed(db, segments)
-    return len(parts) - 1
+    return count - 1
 
 
 def crowded(db: Database, limit: int) -> list[int]:

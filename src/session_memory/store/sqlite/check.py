@@ -16,7 +16,7 @@ from session_memory.store.sqlite.connection import Database, rows, value
 def fsck(db: Database, segments: SegmentStore) -> list[Finding]:
     """All findings; an empty list means the store is whole."""
     return [
-        *_database(db),
+        *database(db),
         *_references(db),
         *_segments(db, segments),
         *_index(db),
@@ -25,7 +25,8 @@ def fsck(db: Database, segments: SegmentStore) -> list[Finding]:
     ]
 
 
-def _database(db: Database) -> Iterator[Finding]:
+def database(db: Database) -> Iterator[Finding]:
+    """What SQLite itself finds wrong with the file."""
     try:
         for (line,) in rows(db, "PRAGMA integrity_check(20)"):
             if line != "ok":

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from session_memory.store.port import TextHit
-from session_memory.store.segments import SegmentReader, SegmentStore, unpack
+from session_memory.store.segments import SegmentReader, SegmentStore, manifest_bytes, unpack
 from session_memory.store.sqlite import reading
 from session_memory.store.sqlite.connection import Database, rows, value
 
@@ -70,7 +70,8 @@ def traces(db: Database, segments: SegmentStore, directory: str, needle: Needle)
                     yield f"table {table}, column {column}"
                     break
     for (name,) in rows(db, "SELECT name FROM segment"):
-        if needle.occurs(unpack(segments, name).decode("utf-8", "replace")):
+        told = (unpack(segments, name), manifest_bytes(segments, name) or b"")
+        if any(needle.occurs(text.decode("utf-8", "replace")) for text in told):
             yield f"segment {name}"
     yield from _index_leftovers(db, needle)
     forms = needle.bytes_forms()

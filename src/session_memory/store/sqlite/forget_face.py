@@ -131,7 +131,7 @@ class ForgetFace:
         """See store.port.Store."""
         from session_memory.store.sqlite import rewriting
 
-        return rewriting.replace_words(self._db, words)
+        return rewriting.replace_words(self._db, self.segments, words)
 
     def erase_traces(self) -> None:
         """See store.port.Store."""

@@ -13,6 +13,7 @@ from session_memory.store.segments import SegmentStore
 from session_memory.store.sqlite import aging
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
+from session_memory.store.sqlite.manifests import repack
 from session_memory.store.sqlite.rewriting import note_erasing, rewrite_session
 from session_memory.store.sqlite.settle import settle_usage
 
@@ -68,7 +69,8 @@ def _forget_one(db: Database, segments: SegmentStore, key: bytes, session_id: in
                 " (SELECT fingerprint FROM tombstone)",
                 (other,),
             )
-        _delete_session(db, key, session_id)
+        for other in copies | _delete_session(db, key, session_id):
+            repack(db, segments, other)  # its segments told of the forgotten session, too
     return copies
 
 
@@ -99,12 +101,13 @@ def _holders(db: Database, fingerprints: set[int]) -> set[int]:
     return {row[0] for row in found}
 
 
-def _delete_session(db: Database, key: bytes, session_id: int) -> None:
+def _delete_session(db: Database, key: bytes, session_id: int) -> set[int]:
+    """Delete a session; returns those that named it as their parent."""
     row = db.execute(
         "SELECT flavor, external_id, project_id FROM session WHERE id = ?", (session_id,)
     ).fetchone()
     if row is None:
-        return
+        return set()
     flavor, external_id, project_id = row
     ids = event_range(session_id)
     db.execute(
@@ -134,9 +137,10 @@ def _delete_session(db: Database, key: bytes, session_id: int) -> None:
         "UPDATE session SET forked_from = NULL WHERE flavor = ? AND forked_from = ?",
         (flavor, external_id),
     )
-    db.execute(  # a fork names its parent
+    forks = rows(  # a fork names its parent
+        db,
         "DELETE FROM fact WHERE name = 'forked_from' AND value = ? AND session_id IN"
-        " (SELECT id FROM session WHERE flavor = ?)",
+        " (SELECT id FROM session WHERE flavor = ?) RETURNING session_id",
         (_encode(external_id).decode(), flavor),
     )
     db.execute("DELETE FROM session WHERE id = ?", (session_id,))  # the rest follows by cascade
@@ -148,6 +152,7 @@ def _delete_session(db: Database, key: bytes, session_id: int) -> None:
         " (SELECT 1 FROM session WHERE project_id = ?)",
         (project_id, project_id),
     )
+    return {row[0] for row in forks} - {session_id}
 
 
 def _forget_source(db: Database, key: bytes, source_id: int) -> None:

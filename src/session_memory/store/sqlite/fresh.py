@@ -78,7 +78,7 @@ def carry_over(db: Database, directory: str, damage: Damage) -> bool:
             with salvage.opened(os.path.join(directory, name)) as old:
                 if old is None:
                     continue
-                salvage.read_table(old, tables["meta"], key)
+                salvage.read_table(old, tables["meta"], ("name", "value"), key)
                 whole = [_copy(old, db, tables[table]) for table in MARKS]
                 known = known or all(whole)
         for name, found in keys.items():
@@ -89,4 +89,4 @@ def carry_over(db: Database, directory: str, damage: Damage) -> bool:
 def _copy(old: Database, db: Database, table: salvage.Table) -> bool:
     marks = ", ".join("?" * len(table.columns))
     insert = f'INSERT OR REPLACE INTO "{table.name}" VALUES ({marks})'
-    return salvage.read_table(old, table, lambda row: db.execute(insert, row))
+    return salvage.read_table(old, table, table.columns, lambda row: db.execute(insert, row))

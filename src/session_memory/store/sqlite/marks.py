@@ -14,6 +14,7 @@ from session_memory.store.marks import Forgotten, Keys, Marks
 from session_memory.store.segments import SegmentStore
 from session_memory.store.sqlite import forgetting
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
+from session_memory.store.sqlite.manifests import repack
 from session_memory.store.sqlite.rewriting import note_erasing, rewrite_session
 from session_memory.store.sqlite.settle import settle_sessions
 from session_memory.store.values import MarksApplied
@@ -94,7 +95,7 @@ def apply_marks(db: Database, segments: SegmentStore, directory: str, keys: Keys
     forgetting.forget_sessions(db, segments, keys.fingerprint, doomed)
     shortened = _drop_events(db, segments, both.under(keys.fingerprint).events)
     shortened |= _drop_events_of_others(db, segments, both.other_than(keys.fingerprint))
-    shortened |= _drop_facts(db, both)
+    shortened |= _drop_facts(db, segments, both)
     if doomed or shortened:
         forgetting.erase_traces(db, segments)
     done = files.add_marks(directory, marks_in(db, keys), keys)
@@ -188,7 +189,7 @@ def _drop_made(db: Database, session_id: int) -> None:
             db.execute(f"DELETE FROM {table} WHERE session_id = ?", (session_id,))
 
 
-def _drop_facts(db: Database, marks: Marks) -> set[int]:
+def _drop_facts(db: Database, segments: SegmentStore, marks: Marks) -> set[int]:
     """Drop the facts that marks of any key name; returns their sessions."""
     gone = [(keys.fingerprint, one.events) for keys, one in marks.by_key.items() if one.events]
     doomed = [
@@ -205,4 +206,6 @@ def _drop_facts(db: Database, marks: Marks) -> set[int]:
                 "DELETE FROM fact WHERE session_id = ? AND name = ? AND value = ?", doomed
             )
             settle_sessions(db, touched)
+            for session_id in touched:
+                repack(db, segments, session_id)
     return touched

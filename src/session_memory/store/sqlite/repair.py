@@ -6,7 +6,7 @@
   usage      responses that are counted never or twice
   index      full-text entries, made again from the texts
 
-Damage inside the database file itself cannot be mended from within: restore a backup.
+Damage inside the database file itself cannot be mended from within: see rebuild.
 """
 
 from __future__ import annotations
@@ -160,11 +160,12 @@ def _index(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repaired
     if healthy:
         return []
     if not dry_run:
-        _rebuild_index(db, segments)
+        rebuild_index(db, segments)
     return [Repaired("index", "both indexes made again from the texts")]
 
 
-def _rebuild_index(db: Database, segments: SegmentStore) -> None:
+def rebuild_index(db: Database, segments: SegmentStore) -> None:
+    """Make both indexes anew, from the texts."""
     reader = SegmentReader(segments)
     with transaction(db):
         for table in ("event_text", "turn_text"):

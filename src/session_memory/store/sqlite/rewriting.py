@@ -14,10 +14,11 @@ import msgspec
 from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
 from session_memory.core.retention import index_estimate
 from session_memory.core.schema import SessionEvent
-from session_memory.store.segments import SegmentReader, SegmentStore, pack
+from session_memory.store.segments import SegmentReader, SegmentStore
 from session_memory.store.sqlite import reading
-from session_memory.store.sqlite.connection import Database, rows, transaction
+from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
+from session_memory.store.sqlite.manifests import insert_segment, pack_session, repack
 from session_memory.store.sqlite.settle import settle_sessions
 
 Edit = Callable[[SessionEvent], SessionEvent | None]
@@ -51,31 +52,24 @@ def rewrite_session(db: Database, segments: SegmentStore, session_id: int, edit:
     if changed or gone:
         with transaction(db):
             note_erasing(db)
-            _replace(db, segments, session_id, kept)
+            segment_id, text = _replace(db, session_id, kept)
             _drop(db, session_id, gone, live)
+            if text:  # after the rows: the segment tells what they say
+                packed = pack_session(db, session_id, text)
+                segments.put([packed])
+                insert_segment(db, segment_id, session_id, packed)
     return Rewritten(changed, len(gone))
 
 
-def _replace(
-    db: Database, segments: SegmentStore, session_id: int, events: list[SessionEvent]
-) -> None:
+def _replace(db: Database, session_id: int, events: list[SessionEvent]) -> tuple[int, bytes]:
+    """Rows and index entries of the events; returns the segment they name, and its text."""
     bodies = [(event.text or "").encode("utf-8", "replace") for event in events]
-    packed = pack(session_id, b"".join(bodies))
     db.execute(
-        "INSERT OR IGNORE INTO doomed_segment SELECT name FROM segment"
-        " WHERE session_id = ? AND name != ?",
-        (session_id, packed.name),
+        "INSERT OR IGNORE INTO doomed_segment SELECT name FROM segment WHERE session_id = ?",
+        (session_id,),
     )
     db.execute("DELETE FROM segment WHERE session_id = ?", (session_id,))
-    segment_id = None
-    if packed.text_bytes:
-        segments.put([packed])
-        db.execute(
-            "INSERT INTO segment (session_id, name, bytes, text_bytes, hash)"
-            " VALUES (?, ?, ?, ?, ?)",
-            (session_id, packed.name, len(packed.data), packed.text_bytes, packed.digest),
-        )
-        segment_id = db.last_insert_rowid()
+    segment_id = int(value(db, "SELECT max(id) FROM segment") or 0) + 1
     index_bytes = index_again(db, session_id, events)
     at = 0
     for event, body in zip(events, bodies, strict=True):
@@ -98,6 +92,7 @@ def _replace(
         "UPDATE session SET index_bytes = ?, state = 'captured' WHERE id = ?",
         (index_bytes, session_id),
     )
+    return segment_id, b"".join(bodies)
 
 
 def index_again(db: Database, session_id: int, events: list[SessionEvent]) -> int:
@@ -159,7 +154,7 @@ _DOCUMENTS = (
 """(table, JSON text, session) of everything outside the segments that comes from a log."""
 
 
-def replace_words(db: Database, words: Words) -> set[int]:
+def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int]:
     """Apply a replacement to digests and facts; returns the sessions it changed."""
     changed: set[int] = set()
     with transaction(db):
@@ -177,6 +172,8 @@ def replace_words(db: Database, words: Words) -> set[int]:
                     )
                     changed.add(session_id)
         settle_sessions(db, changed)
+        for session_id in changed:  # segments tell facts as well
+            repack(db, segments, session_id)
         if changed:
             note_erasing(db)
     return changed

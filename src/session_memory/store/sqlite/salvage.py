@@ -26,6 +26,8 @@ MAGIC = b"SQLite format 3\x00"
 HEADER_BYTES = 100
 PROBES = 4000
 """How often a table is asked for what lies between bad pages."""
+STEPS = 8
+"""Into how many parts each power of two is divided where nothing is known of a table's keys."""
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
 Take = Callable[[Row], object]
 
@@ -109,25 +111,40 @@ def _write_header(path: str) -> None:
         file.write(header)
 
 
-def read_table(db: Database, table: Table, take: Take) -> bool:
+def columns_in(db: Database, table: Table) -> tuple[str, ...]:
+    """Which columns of a table a database has: one that an older program wrote lacks some."""
+    here = {row[1] for row in rows(db, f'PRAGMA table_info("{table.name}")')}
+    return tuple(column for column in table.columns if column in here)
+
+
+def read_table(db: Database, table: Table, columns: tuple[str, ...], take: Take) -> bool:
     """Give every readable row to `take`, some perhaps twice; returns whether none was lost."""
-    try:
-        here = {row[1] for row in rows(db, f'PRAGMA table_info("{table.name}")')}
-    except apsw.Error:
-        return False
-    columns = [column if column in here else f"NULL AS {column}" for column in table.columns]
-    if not here:  # written by an older program, before this table was
-        return True
-    reader = _Reader(db, table, f"{table.order[0]}, {', '.join(columns)}", take)
+    reader = _Reader(db, table, ", ".join((table.order[0], *columns)), take)
     last, whole = reader.read()
     if whole:
         return True
     first, _ = reader.read(backwards=True)
     if table.numbered:
-        low = last if isinstance(last, int) else _LOWEST
-        high = first if isinstance(first, int) else _HIGHEST
-        _between(reader, low, high)
+        ends = [key for key in (last, first) if isinstance(key, int)]
+        if len(ends) < 2:  # the first or the last page is bad: where between do rows begin?
+            ends += _anchors(reader)
+        if ends:
+            _between(reader, min(ends), max(ends))
     return False
+
+
+def _anchors(reader: _Reader) -> list[int]:
+    """Keys of rows found by trying: steps grow with the number, as keys may be small or hashes."""
+    found: list[int] = []
+    for exponent in range(63):
+        for part in range(STEPS):
+            near = (1 << exponent) + part * (1 << exponent) // STEPS
+            far = (1 << exponent) + (part + 1) * (1 << exponent) // STEPS
+            for low, high in ((near, far), (-far, -near)):
+                last, _ = reader.read(low, high)
+                if isinstance(last, int):
+                    found += [low, last]
+    return found
 
 
 class _Reader(msgspec.Struct):
@@ -149,7 +166,7 @@ class _Reader(msgspec.Struct):
             for row in self.db.execute(sql):
                 last = row[0]
                 self.take(row[1:])
-        except apsw.Error:
+        except (apsw.Error, UnicodeDecodeError):
             return last, False
         return last, True
 

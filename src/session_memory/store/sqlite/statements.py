@@ -15,6 +15,10 @@ INSERT INTO event (id, source_id, pos, at, kind, origin, tool, tool_class, call_
   exit_code, files, command, usage_key, fingerprint, indexed, label, segment_id, body_at, body_len)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
+INSERT_SOURCE = """
+INSERT OR IGNORE INTO source (flavor, path, device, inode, size, mtime_ns, ctime_ns, head_hash,
+  tail_hash, read_to, state, parser_version) VALUES (?, ?, 0, 0, -1, 0, 0, x'', x'', 0, '{}', 0)
+"""
 _FACT_UPSERT = """
 INSERT INTO fact (session_id, name, source_id, slot, value, pos) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (session_id, name, source_id, slot)

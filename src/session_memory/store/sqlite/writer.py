@@ -22,27 +22,16 @@ from session_memory.core.worth import labels
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, pack
-from session_memory.store.sqlite import copies, pricing, statements
+from session_memory.store.sqlite import copies, manifests, pricing, statements
 from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, savepoint, value
 from session_memory.store.sqlite.forgetting import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
+from session_memory.store.sqlite.manifests import OpenSession
 from session_memory.store.sqlite.marks import others_in
 
 _encode = msgspec.json.Encoder().encode
-
-
-class _OpenSession(msgspec.Struct):
-    """What a transaction still holds in memory for one session."""
-
-    handle: SessionHandle
-    next_seq: int
-    segment_id: int = 0
-    bodies: list[bytes] = []
-    body_bytes: int = 0
-    index_bytes: int = 0
-    added: int = 0
 
 
 class SqliteWriter:
@@ -59,8 +48,8 @@ class SqliteWriter:
         """Names of forgotten sessions, by the key they were made with."""
         self._other_events: list[tuple[bytes, frozenset[int]]] = []
         self._has_tombstones = False
-        self._open: dict[tuple[str, str], _OpenSession] = {}
-        self._by_id: dict[int, _OpenSession] = {}
+        self._open: dict[tuple[str, str], OpenSession] = {}
+        self._by_id: dict[int, OpenSession] = {}
         self._paths: dict[int, str] = {}
         self._shared: set[int] = set()
         self._usage_keys: set[int] = set()
@@ -118,22 +107,12 @@ class SqliteWriter:
         for state in self._open.values():
             if state.bodies:
                 text = b"".join(state.bodies)
-                segment = pack(state.handle.id, text)
+                segment = pack(state.handle.id, text, manifests.of_commit(self._db, state, text))
                 packed.append(segment)
                 self._reader.keep(segment.name, text)
-                self._db.execute(
-                    "INSERT INTO segment (id, session_id, name, bytes, text_bytes, hash)"
-                    " VALUES (?, ?, ?, ?, ?, ?)",
-                    (
-                        state.segment_id,
-                        state.handle.id,
-                        segment.name,
-                        len(segment.data),
-                        segment.text_bytes,
-                        segment.digest,
-                    ),
-                )
+                manifests.insert_segment(self._db, state.segment_id, state.handle.id, segment)
                 state.bodies, state.body_bytes, state.segment_id = [], 0, 0
+                state.rows, state.facts, state.usages = [], [], []
             if state.added:
                 grown = (state.next_seq, state.added, state.index_bytes, self._now)
                 self._db.execute(statements.SESSION_GREW, (*grown, state.handle.id))
@@ -152,12 +131,7 @@ class SqliteWriter:
         """See store.port.Writer."""
         found = value(self._db, "SELECT id FROM source WHERE path = ?", (path,))
         if found is None:
-            self._db.execute(
-                "INSERT INTO source (flavor, path, device, inode, size, mtime_ns, ctime_ns,"
-                " head_hash, tail_hash, read_to, state, parser_version)"
-                " VALUES (?, ?, 0, 0, -1, 0, 0, x'', x'', 0, '{}', 0)",
-                (flavor, path),
-            )
+            self._db.execute(statements.INSERT_SOURCE, (flavor, path))
             found = self._db.last_insert_rowid()
         self._paths[found] = path
         return found
@@ -231,7 +205,7 @@ class SqliteWriter:
         handle = SessionHandle(
             row[0], flavor, external_id, created, {r[0] for r in links}, dict(links)
         )
-        state = _OpenSession(handle, row[1])
+        state = OpenSession(handle, row[1])
         self._open[flavor, external_id] = state
         self._by_id[handle.id] = state
         return handle
@@ -300,6 +274,8 @@ class SqliteWriter:
                 state.bodies.append(draft.body)
                 state.body_bytes += len(draft.body)
             event_id += 1
+        state.rows += event_rows
+        state.paths[source_id] = self._path(source_id)
         state.next_seq += len(drafts)
         state.added += len(drafts)
         self._db.executemany(statements.INSERT_EVENT, event_rows)
@@ -334,6 +310,9 @@ class SqliteWriter:
         if self._has_tombstones or self._other_events:
             facts = [fact for fact in facts if not self._is_forgotten_fact(fact)]
         statements.add_facts(self._db, session.id, source_id, facts)
+        if (state := self._by_id.get(session.id)) is not None:
+            state.facts += [(source_id, fact) for fact in facts]
+            state.paths[source_id] = self._path(source_id)
 
     def _is_forgotten_fact(self, fact: Fact) -> bool:
         if not isinstance(fact.value, str):
@@ -351,6 +330,8 @@ class SqliteWriter:
             usages = [usage for usage in usages if usage.key not in gone]
         self._usage_keys.update(usage.key for usage in usages)
         statements.add_usage(self._db, session.id, usages)
+        if (state := self._by_id.get(session.id)) is not None:
+            state.usages += usages
 
     def reprice(self, price: Callable[[Usage], float | None], version: str) -> int:
         """See store.port.Writer."""
