@@ -64,11 +64,15 @@ def read_project_rules(root: str) -> ProjectRules:
         return rules
     patterns = tuple(_below(root, line) for line in ignored if line not in ("*", "/", "**"))
     everything = len(patterns) < len(ignored) or not ignored
+    file = str(Path(root) / IGNORE_FILE)
+    odd = os.path.lexists(file) and (os.path.islink(file) or not os.path.isfile(file))
+    told = (f"{file}: is not a regular file, so nothing here is captured",) if odd else ()
     return msgspec.structs.replace(
         rules,
         enabled=rules.enabled and not everything,
         exclude=rules.exclude + patterns,
-        file=rules.file or str(Path(root) / IGNORE_FILE),
+        file=rules.file or file,
+        warnings=rules.warnings + told,
     )
 
 

@@ -88,6 +88,7 @@ def test_a_pipe_in_place_of_a_narrowing_file_keeps_its_repository_out(
     pipe(machine.project / name)
     report = machine.report()
     assert report["excluded"] == 2
+    assert any(name in told for told in report["warnings"])  # type: ignore[attr-defined]
 
 
 @pytest.mark.rows("ING-13")

@@ -209,7 +209,7 @@ def test_a_session_waits_while_what_its_repository_wants_cannot_be_read(
             report = space.sweep()
             (failure,) = report.failed
             assert (failure.path, failure.deferred) == (str(path), True)
-            assert failure.reason.endswith(f"cannot read {closed / name}: {os.strerror(code)}")
+            assert failure.reason == f"cannot read {closed / name}: {os.strerror(code)}"
             assert report.excluded == 0
             assert report.needs_attention
             assert len(space.sessions()) == 1 + swept

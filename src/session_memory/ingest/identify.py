@@ -12,7 +12,7 @@ from session_memory.narrowing import ProjectRules, is_excluded, read_project_rul
 from session_memory.store.port import Writer
 
 
-class RulesUnreadableError(Exception):
+class RulesUnreadableError(OSError):
     """Whether a repository wants to be captured cannot be told now: its file cannot be read."""
 
 
