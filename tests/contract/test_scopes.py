@@ -74,7 +74,11 @@ def test_what_was_observed_comes_oldest_first_and_the_latest_of_it(store: Store)
     kinds: tuple[ObservationType, ...] = ("pending_item", "decision")
     texts = [one.text for one in store.scopes.observed(both, kinds)]
     assert texts == ["buy tiles", "buy paint"]
-    assert [one.text for one in store.scopes.observed(both, kinds, 1)] == ["buy paint"]
+    every: tuple[ObservationType, ...] = ("user_request", "pending_item", "decision")
+    assert len(store.scopes.observed(both, every)) == 3
+    latest = [one.text for one in store.scopes.observed(both, every, 1)]
+    assert latest == ["buy tiles", "buy paint"], "the latest, and one of each session"
+    assert [one.text for one in store.scopes.observed(both[:1], every, 1)] == ["buy tiles"]
     retired = store.scopes.observation(f"{both[0]} decision never shown")
     assert retired is not None
     assert retired.status == "retired"

@@ -18,9 +18,9 @@ from session_memory.recall.budget import choose
 from session_memory.recall.material import UNCUT, Material
 from session_memory.recall.pack import ContextPack, build_pack
 from session_memory.recall.pack_text import ADVICE, ADVICE_SHORT
-from session_memory.recall.requests import PackRequest
+from session_memory.recall.requests import Budget, PackRequest
 from session_memory.recall.scope import Scope
-from session_memory.recall.selection import PROTECTED, collapse, select
+from session_memory.recall.selection import MAX_LISTED, PROTECTED, collapse, select
 from session_memory.store.scopes import ScopeTotals
 
 TYPES: tuple[ObservationType, ...] = ObservationType.__args__
@@ -134,6 +134,48 @@ def test_a_large_session_does_not_drown_a_small_one(memory: Memory) -> None:
     assert guard["sessions_capped"] == [
         {"session_id": large, "original_item_count": 300, "used_item_count": 8}
     ]
+
+
+def drowned(memory: Memory, large: int, kind: ObservationType = "decision") -> None:
+    """So many sessions of 300 items each after a small one of one item."""
+    memory.session("small", (kind, "Keep the small lamp"))
+    for place in range(1, large + 1):
+        choices = ((kind, f"Choice {n} of {place}") for n in range(300))
+        memory.session(f"large-{place}", *choices, at=place * HOUR)
+
+
+@pytest.mark.rows("PCK-09")
+@pytest.mark.parametrize("large", [1, 2, 3, 5])
+@pytest.mark.parametrize("budget", ["auto", "micro", "normal", "full"])
+def test_a_small_session_shows_whatever_the_size_of_the_pack(
+    memory: Memory, budget: Budget, large: int
+) -> None:
+    drowned(memory, large)
+    found = pack(memory, budget=budget)
+    assert "Keep the small lamp" in found.text
+    assert all(f"of {place}" in found.text for place in range(1, large + 1))
+    assert len(found.text) <= found.stats.max_chars
+    assert found.stats.section_counts["decisions"] == found.text.count("\n- ")
+
+
+@pytest.mark.rows("PCK-09")
+@pytest.mark.parametrize(
+    "kind", ["pending_item", "constraint", "completed_item", "session_summary"]
+)
+def test_a_small_session_shows_in_every_section(memory: Memory, kind: ObservationType) -> None:
+    drowned(memory, 3, kind)
+    assert "Keep the small lamp" in pack(memory, budget="micro").text
+
+
+@pytest.mark.rows("PCK-09")
+def test_a_further_line_pushes_none_out_and_six_are_the_most(memory: Memory) -> None:
+    drowned(memory, 9)
+    found = pack(memory)
+    assert "Choice 299 of 9" in found.text and found.text.count("- Choice") == MAX_LISTED
+    memory.session("wordy", ("pending_item", "buy tiles " * 9), at=10 * HOUR)
+    short = pack(memory, max_chars=400)
+    assert "- buy tiles" in short.text and short.text.count("- Choice") == 1
+    assert len(short.text) <= 400
 
 
 @pytest.mark.rows("PCK-10")

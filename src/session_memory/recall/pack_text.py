@@ -39,6 +39,8 @@ class Section(msgspec.Struct, frozen=True):
     total: int
     rank: int
     """What is needed least goes first: higher goes earlier."""
+    extra: int = 0
+    """So many of its last lines are there only if room is left when all others are in."""
 
 
 class Frame(msgspec.Struct, frozen=True):
@@ -68,9 +70,10 @@ def render(frame: Frame, sections: tuple[Section, ...], max_chars: int) -> Rende
     """Drop lines until the text fits."""
     shown = {section.name: len(section.items) for section in sections}
     order = sorted(sections, key=lambda section: section.rank, reverse=True)
+    extras = [one for one in order for _ in range(one.extra)]
     text = _compose(frame, sections, shown, max_chars)
     while len(text) > max_chars:
-        victim = next((one for one in order if shown[one.name]), None)
+        victim = extras.pop(0) if extras else next((s for s in order if shown[s.name]), None)
         if victim is None:
             break
         shown[victim.name] -= 1

@@ -98,7 +98,10 @@ class Scopes(Protocol):
     def observed(
         self, sessions: list[int], types: tuple[ObservationType, ...], limit: int | None = None
     ) -> list[Observation]:
-        """What these sessions said, oldest first, the latest `limit`; no excluded status."""
+        """What these sessions said, oldest first; no excluded status.
+
+        With a limit the latest so many, and the latest of each session that would have none.
+        """
         ...
 
     def observation(self, name: str) -> Observation | None:

@@ -36,6 +36,8 @@ FROM session s
 """
 _COLUMNS = "type, status, text, importance, session_id, event_id, origin, hash, at, source"
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
+_LATEST = "ORDER BY at IS NOT NULL DESC, at DESC, id DESC"
+_ALL = 2**62
 _THESE = "session_id IN (SELECT value FROM json_each(?))"
 _COUNTS = f"""
 SELECT d.session_id, coalesce(d.body ->> 'turns', 0),
@@ -96,15 +98,19 @@ class SqliteScopes:
     def observed(
         self, sessions: list[int], types: tuple[ObservationType, ...], limit: int | None = None
     ) -> list[Observation]:
-        """What these sessions said, oldest first, the latest `limit`; no excluded status."""
-        sql = (
-            f"SELECT {_COLUMNS} FROM observation WHERE {_THESE} AND status NOT IN ({_EXCLUDED})"
-            " AND type IN (SELECT value FROM json_each(?))"
-            " ORDER BY at IS NOT NULL DESC, at DESC, id DESC"
+        """What these sessions said, oldest first; no excluded status.
+
+        With a limit the latest so many, and the latest of each session that would have none.
+        """
+        found = rows(
+            self._db,
+            f"SELECT {_COLUMNS} FROM (SELECT *, row_number() OVER ({_LATEST}) AS place,"
+            f" row_number() OVER (PARTITION BY session_id {_LATEST}) AS own_place FROM observation"
+            f" WHERE {_THESE} AND status NOT IN ({_EXCLUDED})"
+            " AND type IN (SELECT value FROM json_each(?)))"
+            f" WHERE place <= ? OR own_place = 1 {_LATEST}",
+            (_list(sessions), _list(types), _ALL if limit is None else limit),
         )
-        if limit is not None:
-            sql += f" LIMIT {int(limit)}"
-        found = rows(self._db, sql, (_list(sessions), _list(types)))
         return [Observation(*row) for row in reversed(found)]
 
     def observation(self, name: str) -> Observation | None:
