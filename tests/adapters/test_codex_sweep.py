@@ -10,7 +10,7 @@ import pytest
 from backports import zstd
 
 from session_memory.core.schema import Cost, Session, SessionEvent
-from session_memory.testing.codex_log import CodexLog, message, output, tokens, uuid7
+from session_memory.testing.codex_log import CodexLog, call, message, output, tokens, uuid7
 from session_memory.testing.workspace import Workspace
 
 
@@ -46,6 +46,27 @@ def test_a_rollout_becomes_session_events_and_cost_of_the_common_schema(space: W
     paired = {event.call_id: event.paired for event in events if event.call_id}
     assert paired == {"call_1_1": True, "stray": False}
     assert [e.exit_code for e in events if e.call_id == "call_1_1"] == [None, 2]
+
+
+@pytest.mark.rows("CAP-06")
+@pytest.mark.parametrize("options", [(), ("--events",)], ids=("transcript", "events"))
+def test_show_marks_calls_and_outputs_that_found_no_partner(
+    space: Workspace, options: tuple[str, ...]
+) -> None:
+    log = talk()
+    log.item(call("lonely", "exec_command", {"cmd": "sleep 9"}))
+    log.item(output("stray", ""))
+    log.write(home(space))
+    space.sweep()
+    number = str(space.session(log.thread).id)
+    done = space.run("--config", str(space.write_config()), "show", number, *options)
+    marked = [line for line in done.stdout.splitlines() if "unpaired" in line]
+    assert len(marked) == 2
+    if options:
+        assert ["sleep 9" in line for line in marked] == [True, False]
+    else:
+        assert "(unpaired)\n    sleep 9\n" in done.stdout and "<- result (unpaired)" in done.stdout
+        assert "-> exec_command\n    make" in done.stdout, "a pair bears no mark"
 
 
 def test_a_rollout_that_grows_is_read_on_with_its_counts(space: Workspace) -> None:

@@ -85,7 +85,7 @@ def _transcript(events: Iterable[SessionEvent], full: bool) -> Iterator[str]:
     for event in events:
         if event.kind == "compaction":
             yield "--- the agent compacted its context here ---\n"
-        elif event.kind in _TOLD and (event.text or event.command):
+        elif event.kind in _TOLD and (event.text or event.command or event.is_unpaired):
             yield f"{_clock(event)} {_speaker(event)}{_mark(event)}"
             yield _indented(_body(event), full) + "\n"
 
@@ -104,7 +104,9 @@ def _speaker(event: SessionEvent) -> str:
 
 
 def _mark(event: SessionEvent) -> str:
-    return " (inherited)" if event.inherited else ""
+    marks = ("inherited" if event.inherited else "", "unpaired" if event.is_unpaired else "")
+    shown = ", ".join(mark for mark in marks if mark)
+    return f" ({shown})" if shown else ""
 
 
 def _body(event: SessionEvent) -> str:
@@ -135,7 +137,7 @@ def _event_lines(events: Iterable[SessionEvent]) -> Iterator[str]:
             "error" if event.is_error else "",
             "" if event.exit_code is None else f"exit={event.exit_code}",
             "inherited" if event.inherited else "",
-            "unpaired" if event.call_id and not event.paired else "",
+            "unpaired" if event.is_unpaired else "",
             one_line(_body(event))[:120],
         )
         yield one_line(" ".join(part for part in parts if part))

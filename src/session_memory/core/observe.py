@@ -130,10 +130,9 @@ class Observer:
         if self._turn.active:
             self._close()
         text = without_own_text(event.text or "").strip()
-        if not text:
+        if not text or not self._turn.heard(is_probe(text)):
             return
         ref = self._ref(event)
-        self._turn.probe |= is_probe(text)
         self._request(text, ref)
         if event.label != "plan":  # a plan that was accepted describes; it does not give rules
             for rule in rules_in(text, after_work=self._worked):
@@ -155,17 +154,20 @@ class Observer:
         text = without_own_text(event.text or "").strip()
         if event.label == "queued_prompt":
             if text and not is_probe(text):
+                if self._turn.probe and self._turn.active:
+                    self._close()  # the user did not ask for what a program began
+                self._turn.heard(False)
                 self._request(text, self._ref(event))
         elif event.origin == "agent":
             if self._turn.active:
                 self._close()
-            self._turn.probe |= is_probe(text)
-            self._turn.asked = self._turn.asked or request_of(untagged(text), REQUEST_CHARS)
+            if self._turn.heard(is_probe(text)):
+                self._turn.asked = self._turn.asked or request_of(untagged(text), REQUEST_CHARS)
         elif event.label == "command" and is_typed_command(text):
             if self._turn.active:
                 self._close()
-            self._turn.probe |= is_probe(text)
-            self._request(text, self._ref(event))
+            if self._turn.heard(is_probe(text)):
+                self._request(text, self._ref(event))
 
     # --- what the agent says and does ---
 

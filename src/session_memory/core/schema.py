@@ -138,6 +138,11 @@ class SessionEvent(msgspec.Struct, frozen=True):
     text: str | None = None
     id: int = 0
 
+    @property
+    def is_unpaired(self) -> bool:
+        """A call whose result is not here, or a result without its call (CAP-06)."""
+        return bool(self.call_id) and not self.paired
+
 
 class CommandRun(msgspec.Struct, frozen=True):
     """A shell command and how it ended; exit is None when the log does not say."""
@@ -230,7 +235,7 @@ ObservationSource = Literal["turn_extract", "manual_note"]
 EXCLUDED_STATUSES: frozenset[ObservationStatus] = frozenset(("low_value", "retired", "superseded"))
 """Kept as evidence, but never ranked as a note and never part of a state."""
 
-OBSERVER_VERSION = 2
+OBSERVER_VERSION = 3
 """Raised when observing gets better: sessions whose raw text is here are then observed again."""
 
 

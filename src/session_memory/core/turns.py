@@ -61,7 +61,7 @@ class Turn:
     def __init__(self) -> None:
         self.asked = self.hint = ""
         """What was asked; or what says too little alone, but goes with its answer."""
-        self.probe = False
+        self.probe = self._spoken = False
         self.texts = self.calls = self.edits = 0
         self.last: Ref | None = None
         self._answer = ""
@@ -72,6 +72,16 @@ class Turn:
     def active(self) -> bool:
         """Whether the agent did anything."""
         return self.last is not None
+
+    def heard(self, probe: bool) -> bool:
+        """A prompt came; returns whether it is to be read.
+
+        A program's own prompt makes its turn a probe, but not a turn in which a person spoke too:
+        where no answer stands between the two, the answer belongs to the person.
+        """
+        self._spoken |= not probe
+        self.probe = not self._spoken
+        return not probe
 
     def answered(self, text: str, ref: Ref) -> None:
         """The agent said something; what it says last is the answer."""

@@ -107,6 +107,8 @@ def _event(event: SessionEvent) -> str:
         about.append(f"exit {event.exit_code}")
     elif event.is_error:
         about.append("failed")
+    if event.is_unpaired:
+        about.append("unpaired")
     if event.at is not None:
         about.append(iso(event.at) or "")
     title = f"\n### {heading}" + (f" ({', '.join(about)})" if about else "") + "\n"
