@@ -6,6 +6,7 @@ import socket
 from collections.abc import Callable
 from typing import Any
 
+import anthropic
 import msgspec
 import openai
 import pytest
@@ -234,3 +235,22 @@ def test_a_server_that_counts_nothing_is_charged_by_length(store: SqliteStore) -
 
     (row,) = store.spend.totals("day", "2000-01-01")
     assert (row.input_tokens, row.output_tokens) == (7, 2)
+
+
+@pytest.mark.rows("EXT-57")
+def test_each_call_has_a_client_of_its_own_and_closes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    for sdk, name in ((anthropic, "Anthropic"), (openai, "OpenAI")):
+        real = getattr(sdk, name)
+
+        def opened(_real: Any = real, **options: Any) -> Any:
+            made.append(_real(**options))
+            return made[-1]
+
+        monkeypatch.setattr(sdk, name, opened)
+    with ModelServer([Play()]) as server:
+        for model in (by_messages(server.url), by_chat(server.url)):
+            model.ask(PLAIN)
+            model.ask(PLAIN)
+    assert len({id(client) for client in made}) == 4
+    assert all(client.is_closed() for client in made)
