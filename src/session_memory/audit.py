@@ -1,18 +1,20 @@
 """Every write outside our own places, one line each, appended and never changed.
 
-A user can ask at any time what this program did to files that are not its own.
+A user can ask at any time what this program did to files that are not its own. Only the path of a
+project that is forgotten is taken out; that something was written, when and why, stays.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 
 from session_memory.file_names import name_to_text
-from session_memory.paths import open_private, private_dir
+from session_memory.paths import open_private, private_dir, write_private
 
 FILE = "audit.jsonl"
 
@@ -60,6 +62,18 @@ def read(data: Path) -> tuple[Written, ...]:
         except msgspec.DecodeError:
             continue
     return tuple(found)
+
+
+def forget(data: Path, owns: Callable[[str], bool], instead: str) -> int:
+    """Put a word in place of every path that `owns` knows; returns how many there were."""
+    before = read(data)
+    after = [
+        msgspec.structs.replace(one, path=instead) if owns(one.path) else one for one in before
+    ]
+    changed = sum(old != new for old, new in zip(before, after, strict=True))
+    if changed:
+        write_private(data / FILE, b"".join(msgspec.json.encode(one) + b"\n" for one in after))
+    return changed
 
 
 def _ends_whole(path: Path) -> bool:

@@ -7,10 +7,11 @@ from pathlib import Path
 from tests.curate.proposals import catalog_of, decide, proposal, seen
 
 from session_memory.core.catalog import Catalog
+from session_memory.core.gone import Gone
 from session_memory.curate.catalog import read_catalog, write_patterns, write_proposals
-from session_memory.curate.forgetting import forget_sessions, without_sessions
+from session_memory.curate.forgetting import Changed, forget_sessions, without_sessions
 
-GONE = {("claude", "s0")}
+GONE = Gone(frozenset({("claude", "s0")}))
 
 
 def on_disk(data: Path) -> Catalog:
@@ -28,7 +29,7 @@ def on_disk(data: Path) -> Catalog:
 def test_its_words_and_name_go_from_every_version_and_proposal(tmp_path: Path) -> None:
     before = on_disk(tmp_path)
     untouched = (tmp_path / "catalog" / "p2.toml").read_bytes()
-    assert forget_sessions(tmp_path, GONE) == ("p1",)
+    assert forget_sessions(tmp_path, GONE) == Changed(touched=("p1",))
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     kept = "".join(path.read_text() for path in files)
     assert "claude:s0" not in kept and '"s0"' not in kept and "npm ERR! 0." not in kept
@@ -42,13 +43,13 @@ def test_its_words_and_name_go_from_every_version_and_proposal(tmp_path: Path) -
 
 def test_the_same_id_of_another_agent_is_another_session() -> None:
     catalog = catalog_of(proposal("p1"))
-    assert without_sessions(catalog, {("codex", "s0")}) == catalog
+    assert without_sessions(catalog, Gone(frozenset({("codex", "s0")}))) == catalog
 
 
 def test_nothing_to_forget_writes_nothing(tmp_path: Path) -> None:
-    assert forget_sessions(tmp_path / "none", GONE) == ()
+    assert forget_sessions(tmp_path / "none", GONE) == Changed()
     assert not (tmp_path / "none").exists()
     on_disk(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.toml")}
-    assert forget_sessions(tmp_path, {("claude", "unknown")}) == ()
+    assert forget_sessions(tmp_path, Gone(frozenset({("claude", "unknown")}))) == Changed()
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.toml")} == before

@@ -11,11 +11,13 @@ import pytest
 from session_memory.__main__ import main
 from session_memory.core.catalog import Evidence, Pattern, PatternVersion, Snapshot
 from session_memory.distribute.apply import Done, apply
+from session_memory.distribute.draft import Plan
 from session_memory.distribute.files import Look, repository_problem
 from session_memory.distribute.ledger import distributing, read_ledger
-from session_memory.distribute.plan import Plan, Undo, Wanted, make_plan, plan_undo
+from session_memory.distribute.plan import Wanted, make_plan
 from session_memory.distribute.render import Lesson, lessons
 from session_memory.distribute.targets import Repo
+from session_memory.distribute.undo import Undo, plan_undo
 from session_memory.settings import Distribute
 from session_memory.testing.claude_log import START, ClaudeLog
 

@@ -32,8 +32,10 @@ def test_a_forgotten_text_leaves_catalog_proposals_and_ledger(
     assert "says Zed" in read_ledger(desk.data).entries[1].replaced[0]
     assert holding(desk.data / "catalog", "make verify") and "make verify" in file.read_text()
     fold = () if text.islower() else ("--ignore-case",)
-    desk.run("forget", "--text", text, "--yes", *fold)
-    assert f"{file} still holds it" in desk.err
+    (shop / "AGENTS.md").write_text(f"I say make verify\n{(shop / 'AGENTS.md').read_text()}")
+    told = desk.json("forget", "--text", text, "--yes", *fold)
+    assert str(file) in told["taken_out"] and file.read_text() == "mine\n"
+    assert [one["where"] for one in told["remains"]] == [str(shop / "AGENTS.md")]
     assert holding(desk.data, "make verify") == []
     desk.run("forget", "--text", "make verify", "--verify")
     desk.run("distribute")
@@ -50,16 +52,34 @@ def test_a_text_that_only_the_catalog_holds_can_be_forgotten(desk: Desk, tmp_pat
     desk.run("forget", "--text", "Zelda", "--yes", code=8)
 
 
-def test_forgetting_all_sessions_of_a_pattern_tells_where_it_is_still_given(
-    desk: Desk, tmp_path: Path
-) -> None:
+def test_words_that_a_person_wrote_stay_and_are_named(desk: Desk, tmp_path: Path) -> None:
     shop = repository(tmp_path, "shop")
     name = desk.corrected(shop)
     desk.run("distribute")
-    desk.run("forget", "--project", "shop", "--yes")
-    assert f"only forgotten sessions spoke for {name}" in desk.err
-    assert str(shop / "CLAUDE.md") in desk.err
+    told = desk.json("forget", "--project", "shop", "--yes")
+    why = {one["where"]: one["why"] for one in told["remains"]}
+    assert "written by hand" in why[str(desk.data / "catalog" / f"{name}.toml")]
+    assert list(shop.rglob("*.md")) == [] and read_ledger(desk.data).entries == ()
     assert holding(desk.data / "catalog", "claude:") == []
+    shown = desk.json("review", "show", name)["pattern"]
+    assert shown["text"] == "Run make verify, not pytest." and shown["locus"] == "[FORGOTTEN]"
+
+
+def test_an_edited_block_of_a_forgotten_project_stays_with_its_entry_and_is_named(
+    desk: Desk, tmp_path: Path
+) -> None:
+    shop = repository(tmp_path, "shop", CLAUDE="mine\n")
+    desk.corrected(shop)
+    desk.run("distribute")
+    file = shop / "CLAUDE.md"
+    file.write_text(file.read_text().replace("not pytest", "not pytest, says Zed"))
+    before = file.read_text()
+    told = desk.json("forget", "--project", "shop", "--yes")
+    why = {one["where"]: one["why"] for one in told["remains"]}
+    assert f"distribute undo --force --repo {shop}" in why[str(file)]
+    assert file.read_text() == before and told["taken_out"] == [str(shop / "AGENTS.md")]
+    desk.run("distribute", "undo", "--force", "--repo", str(shop))
+    assert file.read_text() == "mine\n"
 
 
 def test_a_rescan_redacts_catalog_and_ledger_by_todays_rules(desk: Desk, tmp_path: Path) -> None:
@@ -73,7 +93,7 @@ def test_a_rescan_redacts_catalog_and_ledger_by_todays_rules(desk: Desk, tmp_pat
     desk.run("distribute", "--force")
     assert holding(desk.data, "HOUSE-123456") and holding(desk.data, "HOUSE-999999")
     desk.run("--set", rule, "secrets", "rescan")
-    assert f"{file} still holds it" in desk.err
+    assert f"taken out of {file}" in desk.err and file.read_text() == "mine\n"
     assert holding(desk.data, "HOUSE-123456") == holding(desk.data, "HOUSE-999999") == []
     desk.run("--set", rule, "distribute")
     assert "HOUSE-" not in file.read_text() and "[REDACTED_SECRET]" in file.read_text()

@@ -14,6 +14,7 @@ import pytest
 
 from session_memory.adapters import claude
 from session_memory.adapters.common import SourceFile
+from session_memory.core.gone import Gone
 from session_memory.core.jobs import Job, state_of
 from session_memory.core.spool import REPEAT_WINDOW_MS, TURN_WINDOW_MS
 from session_memory.errors import ModelUnavailable, Refused
@@ -326,7 +327,8 @@ def test_forgetting_a_session_takes_its_records_along(bench: Bench) -> None:
     bench.work()
     bench.note(log, "stop", turn="t1")
     bench.note(other, "stop", turn="t2")
-    assert forget_live(bench.state, [log.session_id], bench.now) == 1
+    gone = Gone(frozenset({("claude", log.session_id)}))
+    assert forget_live(bench.state, gone, bench.now) == 1
     assert bench.waiting() == 1
     left = [path.read_text(encoding="utf-8") for path in bench.state.rglob("*") if path.is_file()]
     assert not any(log.session_id in text for text in left)

@@ -16,8 +16,9 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from session_memory.distribute.draft import Change, Plan, Refusal
     from session_memory.distribute.ledger import Ledger
-    from session_memory.distribute.plan import Change, Plan, Refusal, Wanted
+    from session_memory.distribute.plan import Wanted
 
     Planner = Callable[[Ledger], Plan]
 
@@ -85,7 +86,7 @@ def undo(
     """
     from session_memory.distribute.files import Look
     from session_memory.distribute.ledger import read_ledger
-    from session_memory.distribute.plan import Undo, plan_undo
+    from session_memory.distribute.undo import Undo, plan_undo
     from session_memory.worker.giving import why_not
 
     if everything == bool(repo or patterns):

@@ -19,6 +19,7 @@ from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
 from session_memory.store.port import Store
 from session_memory.worker import beside
+from session_memory.worker.gone import gone_of
 from session_memory.worker.unsaying import without_text
 
 SHOWN = 20
@@ -41,7 +42,9 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
     """Remove what was captured: texts, index, digests, costs. It cannot be undone.
 
     What is forgotten does not come back with the next sweep, nor through a fork; only keyed hashes
-    stay, to know it again. The agents' own logs and earlier backups are not touched.
+    stay, to know it again. It also leaves the catalog, memories, journals and what we wrote into
+    files agents read. What is not ours to remove (the agents' own logs, exports, backups, what you
+    edited) is not touched; what is known of it is listed.
 
     \b
     Examples:
@@ -63,15 +66,14 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
         if not app.json:
             asks = not dry_run and not yes  # then it belongs to the question, not to the result
             click.echo("\n".join(_preview(plan, shown)), err=asks)
+        told = beside.Told()
         if not dry_run:
             if not yes:
                 _ask()
-            gone = {(store.session(i).flavor, name) for i, name in plan.sessions.items()}
-            apply_forget(store, plan, wanted)
-            _forget_beside(app, store, wanted, gone)
+            told = _forget(app, store, plan, wanted)
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
         left = store.traces(wanted.text) if wanted.text and not dry_run else []
-    _tell(app, plan, shown, dry_run)
+    _tell(app, plan, shown, dry_run, told)
     return 1 if left else EXIT_OK
 
 
@@ -83,16 +85,21 @@ def _is_said_beside(app: App, wanted: Wanted) -> bool:
     return beside.is_said(app.paths, app.config.journal.vault, words)
 
 
-def _forget_beside(app: App, store: Store, wanted: Wanted, names: set[tuple[str, str]]) -> None:
-    """Catalog, memories, journals, spool; files of the user are only told of."""
-    vault = app.config.journal.vault
-    warnings = beside.forget_sessions(store, app.paths, vault, names, app.clock())
-    if wanted.text is not None:
-        words = without_text(wanted.text, ignore_case=wanted.ignore_case)
-        warnings += beside.reword(store, app.paths, vault, words)
-        store.erase_traces()  # traces of sessions are rows too
-    for text in warnings:
-        app.warn(text)
+def _forget(app: App, store: Store, plan: ForgetPlan, wanted: Wanted) -> beside.Told:
+    """Forget in the store and beside it; see `beside.forget_sessions` on the order."""
+    vault, now = app.config.journal.vault, app.clock()
+    gone = gone_of(store, set(plan.sessions))
+    told = beside.forget_sessions(store, app.paths, vault, gone, now)
+
+    def then() -> None:
+        nonlocal told
+        told |= beside.forget_sessions(store, app.paths, vault, gone, now)
+        if wanted.text is not None:
+            words = without_text(wanted.text, ignore_case=wanted.ignore_case)
+            told |= beside.reword(store, app.paths, vault, words, now)
+
+    apply_forget(store, plan, wanted, then)
+    return told
 
 
 def _wanted(app: App, asked: dict[str, Any]) -> Wanted:
@@ -154,9 +161,13 @@ def _ask() -> None:
     click.confirm("Forget?", abort=True, err=True)
 
 
-def _tell(app: App, plan: ForgetPlan, sessions: list[Session], dry_run: bool) -> None:
+def _tell(
+    app: App, plan: ForgetPlan, sessions: list[Session], dry_run: bool, told: beside.Told
+) -> None:
     if not app.json:
         click.echo("dry run: nothing was changed" if dry_run else "forgotten")
+        for line in told_lines(told):
+            click.echo(line)
         return
     emit_json(
         {
@@ -175,5 +186,23 @@ def _tell(app: App, plan: ForgetPlan, sessions: list[Session], dry_run: bool) ->
             "whole": not plan.hits,
             "events": plan.events,
             "sessions_with_text": len(plan.hits),
+            "taken_out": told.taken_out,
+            "remains": told.remains,
         }
     )
+
+
+def told_lines(told: beside.Told) -> list[str]:
+    """What was taken out of files of the user, and which places may still hold what went."""
+    lines = [
+        f"taken out of {one_line(file)}; what was committed of it stays in the history of git"
+        for file in told.taken_out
+    ]
+    by_reason: dict[str, list[str]] = {}
+    for one in told.remains:
+        by_reason.setdefault(one.why, []).append(one_line(one.where))
+    for why, places in by_reason.items():
+        lines += [f"not touched: {place}: {why}" for place in places[:SHOWN]]
+        if len(places) > SHOWN:
+            lines.append(f"not touched: {len(places) - SHOWN} more; --json names them all: {why}")
+    return lines

@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.forget import told_lines
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, human_time, safe
 from session_memory.core.pauses import merge_pauses
 from session_memory.errors import Refused, SessionMemoryError
@@ -31,6 +32,7 @@ from session_memory.store.sqlite.restoring import (
 )
 from session_memory.store.swap import Plan, plan_swap, staging, swap
 from session_memory.worker import beside
+from session_memory.worker.gone import gone_by_name
 from session_memory.worker.injection import drop_pages
 
 
@@ -149,8 +151,9 @@ def _clean(app: App, store: SqliteStore, prepared: str, applied: MarksApplied) -
         with store.writing() as writer:
             analyze(store, writer, set())
     here = Paths(app.paths.config_file, Path(prepared), app.paths.state, app.paths.cache)
-    for text in beside.forget_sessions(store, here, app.config.journal.vault, gone, app.clock()):
-        app.warn(text)
+    named, vault = gone_by_name(store, gone), app.config.journal.vault
+    for line in told_lines(beside.forget_sessions(store, here, vault, named, app.clock())):
+        app.warn(line)
     store.erase_traces()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.forget import told_lines
 from session_memory.cli.output import emit_json
 from session_memory.cli.stores import alone, changing
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
@@ -57,9 +58,9 @@ def rescan(app: App) -> None:
         redactor = _redactor(app, store.tag_key)
         report = scanning.rescan(store, redactor)
         vault = app.config.journal.vault
-        warnings = beside.reword(store, app.paths, vault, without_secrets(redactor))
-    for text in warnings:
-        app.warn(text)
+        told = beside.reword(store, app.paths, vault, without_secrets(redactor), app.clock())
+    for line in told_lines(told):
+        app.warn(line)
     _tell(app, report, "redacted")
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 import msgspec
 
 from session_memory.core.seal import Seal
-from session_memory.distribute.ledger import Entry, Ledger
+from session_memory.distribute.draft import Read
+from session_memory.distribute.ledger import Entry, Ledger, Place
 from session_memory.distribute.ours import skill_state, sort_blocks
-from session_memory.distribute.plan import Read
 from session_memory.errors import Refused
 
 State = Literal["in place", "edited", "missing", "not ours", "damaged", "out of reach"]
@@ -61,11 +61,14 @@ def _state(entry: Entry, read: Read, problem: Callable[[str], str | None], seal:
     return "edited" if blocks.is_edited else "in place"
 
 
-def holding(ledger: Ledger, read: Read, words: Callable[[bytes], bool]) -> tuple[str, ...]:
-    """Files of the ledger in which words still stand, ours or the user's."""
+def holding(
+    ledger: Ledger, read: Read, words: Callable[[bytes], bool], also: Iterable[Place] = ()
+) -> tuple[str, ...]:
+    """Files of the ledger, and others, in which words still stand, ours or the user's."""
+    places = dict.fromkeys((*(entry.place for entry in ledger.entries), *also))
     found: list[str] = []
-    for entry in ledger.entries:
-        seen = read(entry.place.root, entry.place.path)
+    for place in places:
+        seen = read(place.root, place.path)
         if seen.data is not None and words(seen.data):
-            found.append(f"{entry.place.root}/{entry.place.path}")
+            found.append(f"{place.root}/{place.path}")
     return tuple(found)

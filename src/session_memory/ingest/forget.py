@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+
 import msgspec
 
+from session_memory.core.gone import FORGOTTEN
 from session_memory.ingest.analyze import analyze
 from session_memory.store.port import SessionQuery, Store, TextHit
-
-FORGOTTEN = "[FORGOTTEN]"
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -40,6 +42,8 @@ def plan_forget(store: Store, wanted: Wanted) -> ForgetPlan:
     sessions = _sessions(store, wanted)
     if wanted.text is None:
         chosen = {s.id for s in sessions}
+        if wanted == Wanted(project=wanted.project):
+            chosen |= _titles_beside(store, chosen)
         whole = store.with_subagents(chosen) if chosen else set[int]()
         names = {session_id: store.session(session_id) for session_id in sorted(whole)}
         return ForgetPlan(
@@ -57,7 +61,9 @@ def plan_forget(store: Store, wanted: Wanted) -> ForgetPlan:
 
 def _sessions(store: Store, wanted: Wanted) -> list[_Named]:
     found = store.sessions(
-        SessionQuery(project=wanted.project, since=wanted.since, until=wanted.until)
+        SessionQuery(
+            project=wanted.project, since=wanted.since, until=wanted.until, include_empty=True
+        )
     )
     named = [_Named(session.id, session.external_id) for session in found]
     if wanted.sessions:
@@ -66,13 +72,35 @@ def _sessions(store: Store, wanted: Wanted) -> list[_Named]:
     return named
 
 
+def _titles_beside(store: Store, chosen: set[int]) -> set[int]:
+    """Sessions of which only a title is known, and no directory, beside logs of chosen ones.
+
+    Some agents keep the logs of a project in a folder of its own. Where logs of another project lie
+    in the same folder, it says nothing.
+    """
+    everything = store.sessions(SessionQuery(include_empty=True))
+    titles = {one.id for one in everything if one.cwd is None and not one.event_count}
+    others = {one.id for one in everything} - titles - chosen
+    folders = _folders(store, chosen) - _folders(store, others)
+    return {one for one in titles if (place := _folders(store, {one})) and place <= folders}
+
+
+def _folders(store: Store, sessions: set[int]) -> set[str]:
+    return {os.path.dirname(path) for path in store.log_paths(sessions)}
+
+
 class _Named(msgspec.Struct, frozen=True):
     id: int
     external_id: str
 
 
-def apply_forget(store: Store, plan: ForgetPlan, wanted: Wanted) -> None:
-    """Carry a plan out, distil again what lost events, and erase every trace on disk."""
+def apply_forget(
+    store: Store, plan: ForgetPlan, wanted: Wanted, then: Callable[[], None] = lambda: None
+) -> None:
+    """Carry a plan out, distil again what lost events, and erase every trace on disk.
+
+    `then` is for what else has to go from the store, before the traces are erased.
+    """
     if plan.sessions:
         store.forget_sessions(set(plan.sessions))
     for hit in plan.hits:
@@ -85,6 +113,7 @@ def apply_forget(store: Store, plan: ForgetPlan, wanted: Wanted) -> None:
         store.replace_words(lambda data: _without(data, escaped))
     with store.writing() as writer:
         analyze(store, writer, set())
+    then()
     store.erase_traces()
 
 

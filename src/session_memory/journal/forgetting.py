@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
 
+from session_memory.core.gone import FORGOTTEN, Remains
 from session_memory.journal.articles import KINDS
 from session_memory.journal.context import file_name
 from session_memory.journal.daily import content_spans, days, entries, without_sessions
@@ -21,9 +23,9 @@ from session_memory.journal.files import (
 )
 from session_memory.journal.knowledge import read_shelf, tending
 from session_memory.journal.pending import read_waiting
-from session_memory.journal.place import Place, all_places
+from session_memory.journal.place import Place, all_places, place_of
 from session_memory.journal.recent import read_recent
-from session_memory.journal.unlearning import FORGOTTEN, drop, unlearn
+from session_memory.journal.unlearning import drop, unlearn
 
 Edit = Callable[[str], str]
 
@@ -36,6 +38,32 @@ def forget_sessions(data: Path, vault: str, sessions: Collection[str], now: int)
     """
     gone = {*sessions, *(file_name(name) for name in sessions)}
     return sum(_forget_in(place, gone, now) for place in all_places(data, vault)) if gone else 0
+
+
+def forget_places(data: Path, roots: Collection[str]) -> tuple[Remains, ...]:
+    """Remove the journals of places that no session is left of, except what the user wrote there.
+
+    A vault is one journal of all places, and the user's own folder: it stays.
+    """
+    remains: list[Remains] = []
+    for place in (place_of(data, root) for root in sorted(roots)):
+        if not (place.root.is_dir() or place.work.is_dir()):
+            continue
+        yours = [path for path in days(place) if _is_written_in(path)]
+        yours += [place.root / path for path in read_shelf(place).articles]
+        if yours:
+            why = "it holds what you wrote, or what other sessions said; delete it if it must go"
+            remains += [Remains(str(path), why) for path in yours]
+        else:
+            for folder in (place.root, place.work):
+                shutil.rmtree(folder, ignore_errors=True)
+    return tuple(remains)
+
+
+def _is_written_in(day: Path) -> bool:
+    """Whether a day's log says anything beyond its headings."""
+    lines = (read_text(day) or "").splitlines()
+    return any(line.strip() and not line.startswith("#") for line in lines)
 
 
 def forget_text(data: Path, vault: str, text: str, *, ignore_case: bool = False) -> int:

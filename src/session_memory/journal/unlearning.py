@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from session_memory.core.gone import FORGOTTEN
 from session_memory.journal.files import read_text
 from session_memory.journal.knowledge import (
     INDEX,
@@ -20,7 +21,6 @@ from session_memory.journal.merge import forget_entries, without_empty
 from session_memory.journal.place import Place
 from session_memory.journal.state import read_state, without_days
 
-FORGOTTEN = "[FORGOTTEN]"
 _BLOCK = re.compile(r"^## \[.*?(?=^## \[|\Z)", re.DOTALL | re.MULTILINE)
 _FILED = re.compile(r"^## \[[^\]]*\] query \(filed\) \| (?P<path>\S+)")
 

@@ -6,7 +6,14 @@ import contextlib
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from session_memory.memory.layout import MEMORIES, TRACES, mark_for_rebuild, memory_root
+from session_memory.core.gone import Remains
+from session_memory.memory.layout import (
+    MEMORIES,
+    MEMORY,
+    TRACES,
+    mark_for_rebuild,
+    memory_root,
+)
 from session_memory.memory.log import NAME as LOG
 from session_memory.memory.skills import SKILLS
 from session_memory.memory.staging import discard, leftovers
@@ -41,6 +48,19 @@ def forget_sessions(data: Path, logs: Path, gone: Named) -> int:
             drop_made(folder)
     _drop_logs(logs)
     return removed
+
+
+def forget_places(data: Path, roots: Collection[str]) -> tuple[Remains, ...]:
+    """Remove the memory of places that no session is left of, except what the user wrote there."""
+    remains: list[Remains] = []
+    for folder in {memory_root(data, root) for root in roots}:
+        page = folder / MEMORY
+        text = page.read_text(encoding="utf-8", errors="replace") if _is_plain(page) else ""
+        if yours_in(text):
+            remains.append(Remains(str(page), "you wrote what is in it; delete it if it must go"))
+        elif folder.is_dir():
+            discard(folder.parent, _silent)
+    return tuple(remains)
 
 
 def _drop_leftovers(folder: Path) -> None:

@@ -86,3 +86,49 @@ FOLDERS: dict[str, Derived] = {
     ),
 }
 """Folders of features beside the tables, each with the functions that forget and redact in it."""
+
+BESIDE: dict[str, str] = {
+    "data/store.db": "the tables above",
+    "data/store.db-wal": "emptied when traces are erased",
+    "data/store.db-shm": "an index into the file before it",
+    "data/segments": "see the tables",
+    "data/catalog": "words and names leave with the last session that says them (curate)",
+    "data/proposals.json": "likewise",
+    "data/distribution.json": "lines are taken out of files, then their entries go (distribute)",
+    "data/given.json": "keys of projects, dropped with the project (store/given_files.py)",
+    "data/trials.json": "ids of patterns and times alone",
+    "data/audit.jsonl": "paths of forgotten projects are blanked (audit.py)",
+    "data/install.json": "how agents are wired; named where it names a forgotten project",
+    "data/hooks": "copies of the hook program",
+    "data/pauses.json": "times alone",
+    "data/forget-marks.json": "keyed hashes of what was forgotten",
+    "data/sweep.unfinished": "empty",
+    "data/damaged.json": "when a database was found damaged, and where it is kept",
+    "data/restore.json": "names of files that a restore moves",
+    "data/restore.partial": "a restore in the making, removed by the next",
+    "data/memories": "see FOLDERS",
+    "data/journal": "see FOLDERS",
+    "state/last_sweep.json": "removed whole",
+    "state/served.json": "removed whole",
+    "state/spool": "records of the sessions and of forgotten projects; damaged ones all",
+    "state/told": "marks named by a hash of the session, removed with it",
+    "state/inject": "pages, removed whole; the worker writes them anew",
+    "state/logs": "worker.log and memory.log, removed whole",
+    "state/hook.json": "settings for the hook",
+    "state/hook-errors.log": "our own messages, nothing of a payload",
+    "state/servers": "process ids",
+    "state/mcp-token": "a secret of our own",
+}
+"""Every file and folder of ours, and how `forget` deals with it; a test finds one that is missing.
+
+Locks hold nothing and need no entry.
+"""
+
+
+KEPT_STORES = ("data/before-restore-", "data/store.db.damaged-")
+"""Whole stores of before, which `forget` names; they are the user's way back."""
+
+
+def is_registered(name: str) -> bool:
+    """Whether forgetting knows a file, named by its place and name, such as `data/given.json`."""
+    return name in BESIDE or name.endswith(".lock") or name.startswith(KEPT_STORES)

@@ -275,6 +275,10 @@ class Store(Protocol):
         """Forget sessions and their sub-agents; returns sessions that lost copies of events."""
         ...
 
+    def log_paths(self, sessions: set[int]) -> list[str]:
+        """The agents' own files that sessions were read from."""
+        ...
+
     def forget_events(self, session_id: int, fingerprints: set[int]) -> int:
         """Forget single events; returns how many went."""
         ...

@@ -97,6 +97,8 @@ class SessionQuery(msgspec.Struct, frozen=True):
     state: str | None = None
     outcome: str | None = None
     include_subagents: bool = True
+    include_empty: bool = False
+    """Also those of which only a title or a directory is known."""
     limit: int | None = None
 
 

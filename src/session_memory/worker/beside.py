@@ -1,49 +1,119 @@
 """Forgetting and redacting in everything that lies beside the database, one feature after another.
 
-Catalog and ledger, memories, journals, the hooks' spool: each knows how to unsay something; here
-they are called together, so that no verb can leave one out.
+Catalog and ledger, memories, journals, packs, the hooks' spool, the audit: each knows how to
+forget; here they are called together, so that no verb can leave one out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Iterable
 
+import msgspec
+
+from session_memory import audit
+from session_memory.core.gone import FORGOTTEN, Gone, Remains
+from session_memory.file_names import text_to_name
 from session_memory.journal import forgetting as journals
 from session_memory.memory import forgetting as memories
 from session_memory.paths import Paths
+from session_memory.store.derived import KEPT_STORES
 from session_memory.store.given_files import forget_given
 from session_memory.store.port import Store
 from session_memory.worker import unsaying
 from session_memory.worker.forgetting import forget_live
 from session_memory.worker.injection import drop_pages
+from session_memory.worker.packs import synced_files, take_out_packs
 from session_memory.worker.unsaying import Words
 
-Named = Collection[tuple[str, str]]
-"""Sessions as (flavour, native id)."""
+
+class Told(msgspec.Struct, frozen=True):
+    """What forgetting did to files of the user, and what may still hold what was forgotten."""
+
+    taken_out: tuple[str, ...] = ()
+    """Files that agents read, from which something of ours was taken out."""
+    remains: tuple[Remains, ...] = ()
+
+    def __or__(self, other: Told) -> Told:
+        return Told(
+            tuple(dict.fromkeys((*self.taken_out, *other.taken_out))),
+            tuple(dict.fromkeys((*self.remains, *other.remains))),
+        )
 
 
-def forget_sessions(
-    store: Store, paths: Paths, vault: str, gone: Named, now_ms: int
-) -> tuple[str, ...]:
-    """Take sessions out of everything; returns what there is to warn about."""
-    names = {name for _, name in gone}
-    warnings = unsaying.unsay_sessions(paths.data, gone)
-    memories.forget_sessions(paths.data, paths.logs, gone)
-    memories.forget_jobs(store, gone)
-    journals.forget_sessions(paths.data, vault, names, now_ms)
-    forget_given(paths.data, {project.key for project in store.projects()})
-    forget_live(paths.state, names, now_ms)
+def forget_sessions(store: Store, paths: Paths, vault: str, gone: Gone, now_ms: int) -> Told:
+    """Take sessions, and projects that none is left of, out of everything.
+
+    To be called before the rows of the sessions go, so that a run that was cut off can be repeated,
+    and once more after, since until then somebody else could still make something of them.
+    """
+    if not gone.sessions:
+        return Told()
+    given = unsaying.unsay_sessions(store, paths.data, gone, now_ms)
+    packs, kept_packs = take_out_packs(store, paths.data, gone.packs, now_ms)
+    memories.forget_sessions(paths.data, paths.logs, gone.sessions)
+    memories.forget_jobs(store, gone.sessions)
+    journals.forget_sessions(paths.data, vault, gone.names, now_ms)
+    left = (
+        *memories.forget_places(paths.data, gone.roots),
+        *journals.forget_places(paths.data, gone.roots),
+    )
+    forget_jobs(store, gone)
+    forget_given(paths.data, {project.key for project in store.projects()} - gone.keys)
+    forget_live(paths.state, gone, now_ms)
     drop_pages(paths.state)
-    return warnings
+    remains = (*given.remains, *kept_packs, *left, *_outside(paths, gone))
+    audit.forget(paths.data, gone.owns, FORGOTTEN)
+    return Told((*given.files, *packs), remains)
 
 
-def reword(store: Store, paths: Paths, vault: str, words: Words) -> tuple[str, ...]:
-    """Replace words in everything; returns warnings on files of the user that hold them."""
-    warnings = unsaying.unsay(paths.data, words)
+def forget_jobs(store: Store, gone: Gone) -> None:
+    """Remove background work for places that are forgotten, and what speaks of them in errors."""
+    for job in store.jobs.all():
+        told = job.last_error or ""
+        if gone.owns(job.key) or any(root in told for root in gone.roots):
+            store.jobs.drop(job.id)
+
+
+def _outside(paths: Paths, gone: Gone) -> Iterable[Remains]:
+    """Copies that are not ours to change."""
+    for path in filter(_exists, gone.logs):
+        yield Remains(path, "it is the agent's own log, which is never changed")
+    wiring = paths.data / "install.json"
+    if gone.roots and wiring.exists():
+        text = wiring.read_text(encoding="utf-8", errors="replace")
+        if any(msgspec.json.encode(root).decode()[1:-1] in text for root in gone.roots):
+            why = "agents are wired in that project; `session-memory uninstall` takes it out"
+            yield Remains(str(wiring), why)
+    for kept in sorted(one for one in paths.data.glob("*") if _is_kept_store(one.name)):
+        yield Remains(str(kept), "it is an earlier store, kept aside; delete it if it must go")
+    exported = dict.fromkeys(one.path for one in audit.read(paths.data) if one.by == "export")
+    for path in filter(_exists, exported):
+        yield Remains(path, "it was exported before; delete it if it holds what must go")
+
+
+def _exists(path: str) -> bool:
+    return os.path.exists(text_to_name(path))
+
+
+def _is_kept_store(name: str) -> bool:
+    return f"data/{name}".startswith(KEPT_STORES)
+
+
+def reword(store: Store, paths: Paths, vault: str, words: Words, now_ms: int) -> Told:
+    """Replace words in everything; names files of the user that still hold them."""
+    given = unsaying.unsay(paths.data, words, now_ms)
+
+    def holds(content: bytes) -> bool:
+        text = content.decode("utf-8", "replace")
+        return words(text) != text
+
+    files = synced_files(store)
+    packs, kept_packs = take_out_packs(store, paths.data, files, now_ms, holds)
     memories.reword(store, paths.data, paths.logs, words)
     journals.rewrite(paths.data, vault, words)
     drop_pages(paths.state)
-    return warnings
+    return Told((*given.files, *packs), (*given.remains, *kept_packs))
 
 
 def is_said(paths: Paths, vault: str, words: Words) -> bool:

@@ -1,8 +1,4 @@
-"""Words that must go, in what lies beside the store: the catalog, proposals and the ledger.
-
-Files that agents read belong to the user: they are not rewritten here. Where one still holds the
-words, that is told, with what to do about it.
-"""
+"""Words and sessions that must go, in the catalog, proposals, ledger and files given to agents."""
 
 from __future__ import annotations
 
@@ -10,14 +6,17 @@ import re
 from collections.abc import Callable, Collection
 from pathlib import Path
 
-from session_memory.curate.catalog import read_catalog
+from session_memory.core.gone import FORGOTTEN, Gone, Remains
+from session_memory.curate.catalog import FOLDER, read_catalog
 from session_memory.curate.forgetting import forget_sessions, reworded, rewrite_words
 from session_memory.curate.wording import make_clean
 from session_memory.distribute import ledger as ledgers
 from session_memory.distribute.files import Look
+from session_memory.distribute.forgetting import TakenOut, forget_given
 from session_memory.distribute.state import holding
-from session_memory.ingest.forget import FORGOTTEN
 from session_memory.redact import Redactor
+from session_memory.store.port import Store
+from session_memory.worker.giving import why_not
 
 Words = Callable[[str], str]
 
@@ -44,30 +43,44 @@ def is_said(data: Path, words: Words) -> bool:
     )
 
 
-def unsay(data: Path, words: Words) -> tuple[str, ...]:
-    """Take the words out; returns warnings on files of the user that still hold them."""
-    rewrite_words(data, words)
+def unsay(data: Path, words: Words, now: int) -> TakenOut:
+    """Take words out, also of our own blocks; names files of the user that still hold them."""
+    touched = rewrite_words(data, words)
     ledgers.rewrite_words(data, words)
+    taken = forget_given(data, touched, lambda _root: False, why_not, now)
 
     def holds(content: bytes) -> bool:
         text = content.decode("utf-8", "replace")
         return words(text) != text
 
-    found = holding(ledgers.read_ledger(data), Look(), holds)
-    cure = "run `session-memory distribute`; what stands outside our block is yours to edit"
-    return tuple(f"{file} still holds it: {cure}" for file in found)
+    files = holding(ledgers.read_ledger(data), Look(), holds, also=taken.places)
+    told = {one.where: one for one in taken.remains}
+    why = "it still holds the words, outside of what is ours: edit it"
+    remains = tuple(told.get(file, Remains(file, why)) for file in files)
+    return TakenOut(taken.places, remains)
 
 
-def unsay_sessions(data: Path, gone: Collection[tuple[str, str]]) -> tuple[str, ...]:
-    """Take sessions out of the catalog; warns of patterns given that nobody else speaks for."""
-    touched = forget_sessions(data, gone)
-    catalog, ledger = read_catalog(data), ledgers.read_ledger(data)
-    warnings: list[str] = []
-    for name in touched:
-        current = catalog.patterns[name].current
-        files = [entry for entry in ledger.entries if name in entry.patterns]
-        if files and not current.snapshot.session_ids:
-            places = ", ".join(f"{entry.place.root}/{entry.place.path}" for entry in files)
-            cure = f"`session-memory review retire {name}`, then `session-memory distribute`"
-            warnings.append(f"only forgotten sessions spoke for {name}, given in {places}: {cure}")
-    return tuple(warnings)
+def unsay_sessions(store: Store, data: Path, gone: Gone, now: int) -> TakenOut:
+    """Take sessions out of the catalog, and what only they said out of files given to agents."""
+    changed = forget_sessions(data, gone, now)
+    store.patterns.restore(
+        [(one.id, one.kind, one.type, "retired") for one in changed.retired], now
+    )
+    taken = forget_given(data, changed.reworded, gone.owns, why_not, now)
+    return TakenOut(taken.places, (*taken.remains, *_typed(data, changed.typed)))
+
+
+def _typed(data: Path, names: Collection[str]) -> list[Remains]:
+    """Patterns that stay because a person wrote their words."""
+    files = ledgers.read_ledger(data).entries
+    found: list[Remains] = []
+    for name in names:
+        given = [f"{one.place.root}/{one.place.path}" for one in files if name in one.patterns]
+        places = f", given in {', '.join(given)}" if given else ""
+        why = (
+            f"only forgotten sessions spoke for it, but its words were written by hand{places};"
+            f" `session-memory review retire {name}`, then `session-memory distribute`, takes it"
+            " out of use"
+        )
+        found.append(Remains(str(data / FOLDER / f"{name}.toml"), why))
+    return found

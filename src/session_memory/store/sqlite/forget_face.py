@@ -75,6 +75,12 @@ class ForgetFace:
 
         return forgetting.with_subagents(self._db, sessions)
 
+    def log_paths(self, sessions: set[int]) -> list[str]:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import forgetting
+
+        return forgetting.log_paths(self._db, sessions)
+
     def forget_events(self, session_id: int, fingerprints: set[int]) -> int:
         """See store.port.Store."""
         from session_memory.store.sqlite import forgetting

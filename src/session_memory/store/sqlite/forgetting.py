@@ -147,12 +147,23 @@ def _delete_session(db: Database, key: bytes, session_id: int) -> set[int]:
     settle_usage(db, keys)
     for (source_id,) in sources:
         _forget_source(db, key, source_id)
-    db.execute(
+    _forget_project(db, project_id)
+    return {row[0] for row in forks} - {session_id}
+
+
+def _forget_project(db: Database, project_id: int | None) -> None:
+    """A project that no session is in goes, also as a place where patterns were seen."""
+    gone = rows(
+        db,
         "DELETE FROM project WHERE id = ? AND NOT EXISTS"
-        " (SELECT 1 FROM session WHERE project_id = ?)",
+        " (SELECT 1 FROM session WHERE project_id = ?) RETURNING key",
         (project_id, project_id),
     )
-    return {row[0] for row in forks} - {session_id}
+    db.executemany(  # the next detection counts them anew
+        "UPDATE pattern SET repos = '{}' WHERE EXISTS"
+        " (SELECT 1 FROM json_each(pattern.repos) WHERE key = ?)",
+        gone,
+    )
 
 
 def _forget_source(db: Database, key: bytes, source_id: int) -> None:
@@ -202,6 +213,17 @@ def finish_erasing(db: Database, segments: SegmentStore) -> None:
     """Erase what an earlier forgetting dropped, if it was cut off before it could."""
     if value(db, "SELECT 1 FROM meta WHERE name = 'erase_due'"):
         erase_traces(db, segments)
+
+
+def log_paths(db: Database, sessions: set[int]) -> list[str]:
+    """The files that sessions were read from."""
+    found = rows(
+        db,
+        "SELECT DISTINCT path FROM source JOIN session_source ON source_id = source.id"
+        " WHERE session_id IN (SELECT value FROM json_each(?)) ORDER BY path",
+        (_encode(sorted(sessions)).decode(),),
+    )
+    return [row[0] for row in found]
 
 
 def tombstoned(db: Database, fingerprints: list[int]) -> set[int]:

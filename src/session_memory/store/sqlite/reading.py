@@ -53,7 +53,8 @@ def sessions(db: Database, query: SessionQuery) -> list[Session]:
 
 def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
     # A title without a conversation is no session yet; one whose file was rewritten still is.
-    parts = ["(s.event_count > 0 OR s.raw_events > 0 OR s.state = 'raw_evicted')"]
+    spoken = "(s.event_count > 0 OR s.raw_events > 0 OR s.state = 'raw_evicted')"
+    parts = ["1" if query.include_empty else spoken]
     bindings: list[Any] = []
     for condition, wanted in (
         ("s.flavor = ?", query.flavor),
