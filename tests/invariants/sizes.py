@@ -35,6 +35,8 @@ class Sizes(msgspec.Struct, frozen=True):
     clocks: int = 3
     flips: int = 16
     """In each kind of file."""
+    pages: int = 6
+    """Places of the database that are overwritten, one at a time."""
 
 
 LARGE = Sizes(
@@ -51,6 +53,7 @@ LARGE = Sizes(
     operations=1000,
     clocks=60,
     flips=300,
+    pages=200,
 )
 
 # Read when this file is imported: the tests themselves see none of these variables.

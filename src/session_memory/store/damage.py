@@ -37,6 +37,8 @@ class Damage(msgspec.Struct, frozen=True):
     """Names of the databases that were kept, oldest first; none where it was missing."""
     in_place: bool = False
     """Whether the damaged database still stands where the store's database belongs."""
+    gone: bool = False
+    """Whether there was no database to keep: what only it knew is lost."""
     finished: bool = True
     """False while a file is being renamed: whoever finds that finishes it."""
 
@@ -89,8 +91,9 @@ def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MOST
     The note comes first and the log before the database: cut off at any point, the next call goes
     on, and no log is ever left beside a database it does not belong to.
     """
-    damage = known_damage(directory) or Damage(now_ms, reason)
     path = os.path.join(directory, DATABASE)
+    gone = not os.path.exists(path)
+    damage = known_damage(directory) or Damage(now_ms, reason, gone=gone)
     if damage.finished and os.path.exists(path):
         if most is not None and len(damage.files) >= most:
             raise StoreError(
@@ -98,7 +101,8 @@ def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MOST
                 hint="check the disk, then run `session-memory repair`",
             )
         name = _free_name(directory, now_ms)
-        damage = Damage(damage.since, damage.reason, (*damage.files, name), finished=False)
+        files = (*damage.files, name)
+        damage = msgspec.structs.replace(damage, files=files, finished=False)
     _write(directory, damage)
     if not damage.finished:
         for beside in (*BESIDE, ""):

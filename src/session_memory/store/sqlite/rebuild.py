@@ -13,6 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+import apsw
 import msgspec
 
 from session_memory.errors import DatabaseDamaged, Refused, SessionMemoryError
@@ -148,8 +149,6 @@ def look(directory: str) -> list[Repaired]:
 
 
 def _empty() -> Database:
-    import apsw
-
     db: Database = apsw.Connection(":memory:")  # pyright: ignore[reportAssignmentType]
     migrate(db, 0)
     return db
@@ -221,6 +220,8 @@ def _fill(
     db: Database, directory: str, files: tuple[str, ...], step: Step
 ) -> tuple[Rebuilt, list[str]]:
     """Pour every database and make the rows fit each other."""
+    damage = known_damage(directory)
+    gone = damage is not None and damage.gone
     result, whole, unread = Rebuilt([], {}), list[str](), list[str]()
     segments = DirectorySegments(os.path.join(directory, SEGMENTS))
     names = adopting.session_names(segments)
@@ -241,7 +242,7 @@ def _fill(
                 if not poured.unreadable and _is_sound(old):
                     whole.append(name)
             mending.drop_stand_ins(db)
-        if len(result.done) == len(unread) or not files:
+        if unread or gone:
             told = "lost, as only the database knew them: " + ", ".join(joining.ONLY_HERE.values())
             result.done.append(Repaired("database", told, lost=1))
         result.expected = {
@@ -260,7 +261,10 @@ def _fill(
 
 
 def _is_sound(old: Database) -> bool:
-    return value(old, "PRAGMA quick_check(1)") == "ok"
+    try:
+        return value(old, "PRAGMA quick_check(1)") == "ok"
+    except apsw.Error:
+        return False
 
 
 def _lost(name: str, poured: joining.Poured) -> list[Repaired]:
