@@ -62,6 +62,7 @@ ANY: dict[str, Damage] = {
     "garbage in the header": lambda path: overwrite(path, 0, 100),
     "bad pages": lambda path: overwrite_root(path, "source", "session"),
     "no database at all": lambda path: path.write_bytes(random.Random(1).randbytes(50_000)),
+    "garbage in the log": lambda path: path.with_name("store.db-wal").write_bytes(b"x" * 9000),
     "empty": lambda path: path.write_bytes(b""),
     "missing": lambda path: path.unlink(),
 }

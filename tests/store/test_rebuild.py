@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,9 @@ from tests.store.test_damage import ANY, overwrite, overwrite_root
 
 from session_memory.__main__ import main
 from session_memory.config import variable
+from session_memory.store import segments
 from session_memory.store.damage import kept_files, known_damage
+from session_memory.store.segments import DirectorySegments, digest_of, unpack
 from session_memory.store.sqlite import joining, open_store, salvage
 from session_memory.store.sqlite.connection import PAGE_SIZE, connect, rows
 from session_memory.testing.claude_log import ClaudeLog
@@ -149,6 +152,8 @@ def test_the_damaged_file_is_deleted_only_on_demand(space: Workspace, capsys: Ou
     assert (space.store_directory / kept).read_bytes() == damaged
     assert main(["doctor", "--quick"]) in (1, 3)
     assert "repair --delete-kept" in capsys.readouterr().out
+    assert main(["forget", "--session", talk(1).session_id, "--yes"]) == 0
+    assert kept in capsys.readouterr().err, "it may hold what is forgotten now"
     assert main(["repair", "--delete-kept"]) == 0
     assert kept_files(str(space.store_directory)) == ()
 
@@ -246,4 +251,42 @@ def test_a_lost_row_of_a_session_is_told_by_its_segments(space: Workspace, capsy
     code, told = repair(capsys)
     assert code == 0, told
     assert space.dump() == before
+    assert space.findings() == []
+
+
+def without_manifests(space: Workspace) -> None:
+    """Turn every segment into one of the first version, as an earlier release wrote it."""
+    folder = DirectorySegments(str(space.store_directory / "segments"))
+    zstd = segments._zstd()  # pyright: ignore[reportPrivateUsage]
+    db = connect(str(database(space)))
+    for name in list(folder.names()):
+        text = unpack(folder, name)
+        starts = range(0, len(text), segments.BLOCK_TEXT)
+        blocks = [zstd.compress(text[at : at + segments.BLOCK_TEXT]) for at in starts]
+        end = (len(text), segments.BLOCK_TEXT, len(blocks), segments.FIRST_MAGIC)
+        lengths = struct.pack(f"<{len(blocks)}I", *map(len, blocks))
+        data = b"".join((segments.FIRST_MAGIC, *blocks, lengths, struct.pack("<QII8s", *end)))
+        Path(folder.path(name)).write_bytes(data)
+        db.execute(
+            "UPDATE segment SET bytes = ?, hash = ? WHERE name = ?",
+            (len(data), digest_of(data), name),
+        )
+    db.close()
+
+
+def test_segments_of_the_first_version_are_read_and_never_thrown_away(
+    space: Workspace, capsys: Output
+) -> None:
+    before = space.dump()
+    without_manifests(space)
+    assert space.dump() == before
+    assert space.findings() == []
+    database(space).unlink()
+    space.files()[0].unlink()
+    code, told = repair(capsys)
+    assert code == 3
+    assert any("1 files of texts fit no event" in text for text in told)
+    (kept,) = (space.store_directory / "unclaimed").iterdir()
+    assert kept.suffix == ".seg"
+    assert len(space.sessions()) == 4
     assert space.findings() == []

@@ -17,6 +17,7 @@ from session_memory.clock import iso
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
+from session_memory.store.damage import kept_files
 from session_memory.store.port import Store
 from session_memory.worker import beside
 from session_memory.worker.gone import gone_of
@@ -74,6 +75,11 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
         left = store.traces(wanted.text) if wanted.text and not dry_run else []
     _tell(app, plan, shown, dry_run, told)
+    if not dry_run and (kept := kept_files(str(app.paths.data))):
+        app.warn(
+            f"{', '.join(kept)}, kept after damage, may still hold it:"
+            " `session-memory repair --delete-kept` deletes it"
+        )
     return 1 if left else EXIT_OK
 
 

@@ -24,6 +24,7 @@ from session_memory.store.marks import Keys, random_keys
 BUSY_TIMEOUT_MS = 10_000
 SCHEMA_VERSION = 14
 PAGE_SIZE = 8192
+_LOG_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 
 Row = tuple[Any, ...]
 
@@ -53,6 +54,8 @@ def connect(path: str, *, read_only: bool = False) -> Database:
     """Open a database that exists, with the pragmas every connection of ours has."""
     if not (os.path.exists(path) and os.path.getsize(path)):
         raise absent(os.path.dirname(path))
+    if _has_garbage_log(path + "-wal"):
+        raise DatabaseDamaged(f"the log beside the database {path} is damaged")
     try:
         connection = apsw.Connection(
             file_uri(path, _mode(path, read_only)),
@@ -73,6 +76,19 @@ _WRITING = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
 def file_uri(path: str, parameters: str) -> str:
     """The file as SQLite takes it; a path may hold bytes that are no UTF-8."""
     return f"file:{quote(os.fsencode(os.path.abspath(path)))}?{parameters}"
+
+
+def _has_garbage_log(path: str) -> bool:
+    """Whether a write-ahead log begins with something else: SQLite would take it for empty.
+
+    Zeros are what a power cut leaves of one that was never written.
+    """
+    try:
+        with open(path, "rb") as file:
+            head = file.read(32)
+    except OSError:
+        return False
+    return len(head) == 32 and any(head) and head[:4] not in _LOG_MAGIC
 
 
 def _mode(path: str, read_only: bool) -> str:
