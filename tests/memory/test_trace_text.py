@@ -45,13 +45,13 @@ User preferences: none observed
 ## Task: Extracted Memory
 Outcome: uncertain
 Key steps:
-- Review raw notes captured below.
+- See the raw notes at the end.
 Things that did not work / things that can be improved:
-- Not clearly captured in structured form.
+- The notes do not list this on its own.
 Reusable knowledge:
-- Re-validate critical claims against the current rollout.
+- Check a claim against the session before relying on it.
 Pointers and references (annotate why each item matters):
-- Raw trace notes included below.
+- The raw notes name what there is.
 
 ### Raw trace notes
 loose notes only

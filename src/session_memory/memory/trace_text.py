@@ -33,10 +33,10 @@ TASK_HEADINGS = (
     "Pointers and references (annotate why each item matters):",
 )
 FALLBACKS = (
-    "Review raw notes captured below.",
-    "Not clearly captured in structured form.",
-    "Re-validate critical claims against the current rollout.",
-    "Raw trace notes included below.",
+    "See the raw notes at the end.",
+    "The notes do not list this on its own.",
+    "Check a claim against the session before relying on it.",
+    "The raw notes name what there is.",
 )
 """What stands under each of those headings when a model gave loose notes only."""
 
