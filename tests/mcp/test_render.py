@@ -50,6 +50,27 @@ def test_compact_text_is_a_few_lines_without_the_pack_or_json(desk: Desk, known:
     assert "next: " in pack
 
 
+@pytest.mark.rows("PCK-03")
+def test_a_broad_pack_warns_in_stats_in_compact_text_and_in_its_own_text(
+    desk: Desk, known: Known
+) -> None:
+    code = "multi_session_project_scope"  # the sessions are of two lanes
+    whole = desk.call("mem_context_pack", project_key="shop", response_mode="compact")
+    stats = whole["structuredContent"]["stats"]
+    assert stats["multiple_sessions_detected"] and stats["multiple_lanes_detected"]
+    assert stats["scope_warning"]["code"] == code
+    assert set(stats["scope_warning"]) == {"code", "severity", "message", "recommendation"}
+    assert f"scope_warning={code}" in text_of(whole)
+    body = whole["structuredContent"]["text"]
+    assert f"\nScope warning: {stats['scope_warning']['message']}\n" in body
+    one = desk.call("mem_context_pack", project_key="shop", session_id=known.cart)
+    only = desk.call("mem_context_pack", project_key="other")  # it has one session
+    for narrow in (one, only):
+        assert narrow["structuredContent"]["stats"]["scope_warning"] is None
+        assert "scope_warning" not in text_of(narrow)
+        assert "Scope warning" not in narrow["structuredContent"]["text"]
+
+
 @pytest.mark.rows("DIE-02")
 def test_every_tool_answers_with_an_object(desk: Desk, known: Known) -> None:
     for name, arguments in every_call(known):

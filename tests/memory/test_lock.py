@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import apsw
 import pytest
 from tests.memory.remembering import Bench
 
@@ -138,11 +139,39 @@ def test_a_run_by_hand_owns_by_its_token() -> None:
 
 
 @pytest.mark.rows("LCK-01")
+def test_the_table_has_its_columns_its_key_and_an_index_by_age(bench: Bench) -> None:
+    bench.swept()
+    back_to_version_1(bench.data)
+    with bench.space.store():
+        pass  # opening it brings it up to date
+    table = "memory_consolidation_locks"
+    connection = apsw.Connection(str(bench.data / "store.db"), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        columns = connection.execute(f"PRAGMA table_info({table})").fetchall()
+        assert [(name, kind, key) for _, name, kind, _, _, key in columns] == [
+            ("cwd", "TEXT", 1),
+            ("working_thread_id", "TEXT", 0),
+            ("updated_at", "INTEGER", 0),
+        ]
+        assert all(required for _, _, _, required, _, key in columns if not key)
+        made = [row for row in connection.execute(f"PRAGMA index_list({table})") if row[3] == "c"]
+        (index,) = [row[1] for row in made]
+        info = connection.execute(f"PRAGMA index_xinfo({index})").fetchall()
+        assert [(row[2], row[3]) for row in info if row[5]] == [("updated_at", 1)]  # 1: descending
+    finally:
+        connection.close()
+
+
+@pytest.mark.rows("LCK-01")
 def test_an_old_store_gets_the_table_and_keeps_its_sessions(bench: Bench) -> None:
     log = bench.work(1)
     bench.swept()
+    with bench.space.store() as store:
+        before = list(store.dump())
     back_to_version_1(bench.data)
     with bench.space.store() as store:  # opening it brings it up to date
+        assert [one["session"] for one in store.dump()] == [one["session"] for one in before]
+        assert [one["events"] for one in store.dump()] == [one["events"] for one in before]
         assert acquire(store.memories, HERE, "A", T)
         assert store.find_session(log.session_id).external_id == log.session_id
         assert store.memories.held() == [Held(HERE, "A", T)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from tests.memory.remembering import SHOP, Bench, answer, writes
 
 from session_memory.memory.layout import ensure_layout
 from session_memory.memory.making import agent_request, words_request
+from session_memory.memory.prompting import read_prompt
 from session_memory.memory.staging import (
     clear_leftovers,
     leftovers,
@@ -22,6 +25,7 @@ from session_memory.memory.staging import (
     write_summary,
 )
 from session_memory.model.marks import environment
+from session_memory.model.port import Request
 from session_memory.store.memories import Trace
 from session_memory.testing.scripted_model import ScriptedModel
 
@@ -112,14 +116,95 @@ RULES = (
     "clear value in a reusable procedure",
     "skills/<name>/SKILL.md",
     "Do not rewrite `memory_summary.md` or anything in `trace_summaries/`",
+    "at most add a line there that refers to `MEMORY.md` or a skill",
+    "Read those that matter",
+    "commands that work here",
+    "the exact error",
+    "pointers to paths",
+    "1. `MEMORY.md`",
+    "2. `skills/<name>/SKILL.md`, only where",
     "[REDACTED_SECRET]",
 )
 
 
 @pytest.mark.rows("CON-08")
 def test_the_prompt_holds_every_rule(tmp_path: Path) -> None:
-    system = agent_request(tmp_path, print).system
-    assert [rule for rule in RULES if rule not in system] == []
+    for request in (agent_request(tmp_path, print), words_request(tmp_path, {}, print)):
+        assert [rule for rule in RULES if rule not in request.system] == []
+    asked = agent_request(tmp_path, print).user
+    assert asked.index("read memory_summary.md") < asked.index("then the traces that matter")
+
+
+SNAPSHOT = {
+    "consolidate.md": "cbb234a0560568cd",
+    "consolidate_agent.md": "2fec236c4592f918",
+    "consolidate_files.md": "a5ef7f689defaff2",
+}
+"""What the prompts hold, by digest: whoever changes one reads the rules of CON-08 again."""
+
+
+@pytest.mark.rows("CON-08")
+@pytest.mark.parametrize("name", SNAPSHOT)
+def test_the_prompts_are_as_they_were_agreed(name: str) -> None:
+    text = read_prompt(name)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == SNAPSHOT[name]
+
+
+@pytest.mark.rows("CON-08")
+def test_a_model_without_tools_reads_the_summary_before_the_traces(tmp_path: Path) -> None:
+    files = {"trace_summaries/a.md": "what a left", "memory_summary.md": "the map"}
+    asked = words_request(tmp_path, files, print).user
+    assert asked.index("the map") < asked.index("what a left")
+
+
+def _delete(folder: Path) -> None:
+    next((folder / "trace_summaries").glob("*.md")).unlink()
+
+
+def _invent(folder: Path) -> None:
+    (folder / "trace_summaries" / "made-up_title.md").write_text("# a session nobody had\n")
+
+
+def _remap(folder: Path) -> None:
+    page = folder / "memory_summary.md"
+    page.write_text(page.read_text() + "- more than was known (trace: `x`)\n")
+
+
+def _link(folder: Path) -> None:
+    trace_file = next((folder / "trace_summaries").glob("*.md"))
+    trace_file.unlink()
+    trace_file.symlink_to("/etc/hostname")
+
+
+@pytest.mark.rows("CON-08")
+@pytest.mark.parametrize("change", [_delete, _remap, _link])
+def test_a_run_that_touches_what_it_was_given_is_refused(
+    bench: Bench, change: Callable[[Path], None]
+) -> None:
+    bench.work(1)
+    bench.swept().extract(ScriptedModel([answer()]))
+    before = {path: path.read_bytes() for path in bench.files()}
+
+    def wrote(request: Request) -> str:
+        change(Path(str(request.folder)))
+        return writes()(request)
+
+    (done,) = bench.consolidate(ScriptedModel([wrote]))
+    assert done.status == "failed"
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.rows("CON-08")
+def test_a_trace_that_a_run_invents_stays_behind(bench: Bench) -> None:
+    bench.work(1)
+    bench.swept().extract(ScriptedModel([answer()]))
+
+    def wrote(request: Request) -> str:
+        _invent(Path(str(request.folder)))
+        return writes()(request)
+
+    bench.consolidate(ScriptedModel([wrote]))
+    assert list(bench.data.rglob("*made-up*")) == []
 
 
 @pytest.mark.rows("CON-08")

@@ -11,6 +11,7 @@ import pytest
 from tests.recall.recalling import DAY, HOUR, START, Memory, Word, observed, plain
 
 from session_memory.core.closure import judge
+from session_memory.core.identity import Resolution
 from session_memory.core.state import derive_state
 from session_memory.errors import ScopeMismatch
 from session_memory.recall.facade import Recall
@@ -72,7 +73,9 @@ def test_with_a_session_only_that_session_answers(
     answer = plain(TOOLS[tool](memory.recall, ScopeRequest("shop", two[1])))
     assert "buy paint" in str(answer)
     assert "tiles" not in str(answer)
-    assert answer["session_filter"]["session_id"] == two[1]
+    assert answer["session_filter"] == {"session_id": two[1], "external_session_id": "b"}
+    alone = plain(TOOLS[tool](memory.recall, ScopeRequest(None, two[1])))
+    assert alone["session_filter"] == answer["session_filter"] and "tiles" not in str(alone)
 
 
 @pytest.mark.rows("OPS-02")
@@ -80,8 +83,16 @@ def test_with_a_session_only_that_session_answers(
 def test_a_wrong_pair_is_an_error_and_leaves_no_record(
     memory: Memory, two: tuple[int, int], tool: str
 ) -> None:
+    other = Resolution(key="hangar", root="/work/hangar", source="cwd:.git", confidence="high")
+    foreign = memory.session("c", ("pending_item", "buy wings"), cwd="/work/hangar", project=other)
+    for wrong in (foreign, foreign + 1):  # of another project, and of none
+        with pytest.raises(ScopeMismatch, match="Session not found for project") as refused:
+            TOOLS[tool](memory.recall, ScopeRequest("shop", wrong))
+        told = f"{refused.value.message} {refused.value.hint}"
+        assert str(wrong) in told and "shop" in told
+        assert not any(word in told for word in ("buy", "hangar", "slate"))
     with pytest.raises(ScopeMismatch):
-        TOOLS[tool](memory.recall, ScopeRequest("shop", max(two) + 1))
+        TOOLS[tool](memory.recall, ScopeRequest("hangar", two[0]))
     assert memory.select("SELECT count(*) FROM closure_check") == [(0,)]
 
 
