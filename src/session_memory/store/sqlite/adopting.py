@@ -59,6 +59,8 @@ class _Adopted(msgspec.Struct):
     sessions: set[int] = set()
     events: int = 0
     keys: set[int] = set()
+    projects: dict[int, Manifest] = {}
+    """Session to the newest segment that names its project."""
 
 
 def adopt(db: Database, segments: DirectorySegments, key: bytes) -> list[Repaired]:
@@ -159,7 +161,7 @@ def _adopt_one(
     buried = {row[0] for row in rows(db, "SELECT fingerprint FROM tombstone")}
     usages = [usage for usage in manifest.usages if usage.key not in buried]
     statements.add_usage(db, session, usages)
-    _project(db, session, manifest)
+    done.projects.setdefault(session, manifest)
     done.sessions.add(session)
     done.events += len(missing) + len(without)
     done.keys |= {usage.key for usage in usages}
@@ -237,6 +239,8 @@ def _project(db: Database, session: int, manifest: Manifest) -> None:
 
 def _settle(db: Database, done: _Adopted) -> None:
     settle.settle_sessions(db, done.sessions)
+    for session_id, manifest in done.projects.items():
+        _project(db, session_id, manifest)
     settle.settle_forks(db, settle.shared_fingerprints(db, done.sessions))
     settle.settle_usage(db, done.keys)
 
