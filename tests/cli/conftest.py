@@ -1,4 +1,4 @@
-"""Running the program in this process sets its umask; no other test may inherit that."""
+"""Running the program in this process sets its umask and environment; no other test may see it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import pytest
 
 
 @pytest.fixture(autouse=True)
-def same_umask() -> Iterator[None]:
-    """Put the umask back as it was."""
-    before = os.umask(0o022)
-    os.umask(before)
+def same_process() -> Iterator[None]:
+    """Put the umask and the environment back as they were."""
+    umask = os.umask(0o022)
+    os.umask(umask)
+    environ = dict(os.environ)
     yield
-    os.umask(before)
+    os.umask(umask)
+    for name in os.environ.keys() - environ.keys():
+        del os.environ[name]

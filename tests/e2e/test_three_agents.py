@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from session_memory.adapters.common import Normalized, SessionPart
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.registry import adapters
+from session_memory.core.pricing import load_table, price
 from session_memory.core.schema import Cost, EventKind, Origin, Session, SessionEvent, ToolClass
 from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.claude_log import tokens as claude_tokens
@@ -32,6 +33,8 @@ Step = tuple[str, str, int]
 
 def claude(home: Path, cwd: str, steps: list[Step]) -> str:
     log = ClaudeLog(1, cwd=cwd)
+    log.branch, log.version = "fix", "2.1.120"
+    log.title("mend the shop")
     for words, printed, code in steps:
         log.prompt(f"do {words}")
         log.run(f"echo {words}", printed, exit_code=code)
@@ -41,7 +44,8 @@ def claude(home: Path, cwd: str, steps: list[Step]) -> str:
 
 
 def codex(home: Path, cwd: str, steps: list[Step]) -> str:
-    log = CodexLog(1, cwd=cwd).header()
+    git = {"branch": "fix", "commit_hash": "b" * 40}
+    log = CodexLog(1, cwd=cwd).header(git=git, cli_version="0.150.0")
     for words, printed, code in steps:
         log.turn().prompt(f"do {words}").run(f"echo {words}", printed, code)
         log.answer(f"did {words}").spend(codex_tokens(100, 40, 10))
@@ -51,6 +55,7 @@ def codex(home: Path, cwd: str, steps: list[Step]) -> str:
 
 def grok(home: Path, cwd: str, steps: list[Step]) -> str:
     log = GrokLog(1, cwd=cwd)
+    log.summary |= {"head_branch": "fix", "head_commit": "c" * 40, "generated_title": "mend"}
     for words, printed, code in steps:
         log.prompt(f"do {words}")
         log.run(f"echo {words}", printed, exit_code=code)
@@ -112,6 +117,58 @@ def test_three_logs_give_values_of_the_same_types_and_fields(tmp_path: Path) -> 
     assert blind[0] == blind[1] == blind[2]
 
 
+TOLD = {
+    "claude": {
+        "models": ("claude-sonnet-4-5-20250929",),
+        "client_version": "2.1.120",
+        "title": "mend the shop",
+        "commit": None,  # its log names none
+    },
+    "codex": {
+        "models": ("gpt-5.5-codex",),
+        "client_version": "0.150.0",
+        "title": None,
+        "commit": "b" * 40,
+    },
+    "grok": {
+        "models": ("grok-4.5",),
+        "client_version": None,
+        "title": "mend",
+        "commit": "c" * 40,
+    },
+}
+"""What the logs above say of their sessions, each in its own words."""
+OURS = {"id", "project_id", "repo", "domain", "low_value", "state", "metadata", "cost"}
+"""What is not in a log but found out by us; cost is looked at by itself."""
+
+
+@pytest.mark.rows("CAP-01")
+def test_every_field_of_a_session_comes_back_as_its_log_says_it(tmp_path: Path) -> None:
+    space, names = told(tmp_path, WORK, "/work/bench")
+    for flavor, name in zip(FLAVORS, names, strict=True):
+        times = [event.at for event in parsed(flavor, tmp_path / flavor).events if event.at]
+        wanted = {
+            "flavor": flavor,
+            "external_id": name,
+            "parent_external_id": None,
+            "parent_id": None,
+            "forked_from": None,
+            "project_key": "bench",
+            "cwd": "/work/bench",
+            "branch": "fix",
+            "source_kind": "interactive",
+            "started_at": min(times),
+            "ended_at": max(times),
+            "label": None,
+            "event_count": len(parsed(flavor, tmp_path / flavor).events),
+            "parser_version": adapters()[flavor].parser_version,
+            **TOLD[flavor],
+        }
+        found = msgspec.structs.asdict(space.session(name))
+        assert set(found) - OURS == set(wanted)
+        assert {field: found[field] for field in wanted} == wanted
+
+
 @pytest.mark.rows("CAP-01")
 def test_three_logs_of_one_work_are_distilled_alike(tmp_path: Path) -> None:
     space, names = told(tmp_path, WORK)
@@ -171,11 +228,21 @@ def test_what_a_log_says_comes_back_from_the_store_as_it_went_in(
     stored = space.events(name)
     wanted = [[getattr(raw, field) for field in KEPT] + [raw.text] for raw in part.events]
     assert [[getattr(e, field) for field in KEPT] + [e.text or ""] for e in stored] == wanted
-    cost = space.session(name).cost
+    session = space.session(name)
     for field in ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning"):
-        assert getattr(cost, field) == sum(getattr(usage, field) for usage in part.usages)
-    assert space.events(name) == stored  # and reading changes nothing
-    assert space.session(name) == space.session(name)
+        assert getattr(session.cost, field) == sum(getattr(usage, field) for usage in part.usages)
+    priced = [price(usage, load_table()) for usage in part.usages]
+    assert session.cost.usd == pytest.approx(sum(usd or 0 for usd in priced))
+    assert session.cost.price_table == load_table().version
+    assert [event.seq for event in stored] == list(range(len(part.events)))
+    assert {event.session_id for event in stored} == {session.id}
+    answered = {raw.call_id for raw in part.events if raw.kind == "tool_result"}
+    assert [e.paired for e in stored] == [
+        e.call_id is not None and e.call_id in answered for e in stored
+    ]
+    again = space.beside("again")
+    again.sweep()
+    assert again.dump() == space.dump()
 
 
 # --- one action, one class ---

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import plistlib
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from session_memory.errors import NotFound, UsageError
 from session_memory.install import schedule, schedule_run
 from session_memory.install.schedule import MARK, Job
 from session_memory.install.schedule_run import System
+from session_memory.testing.claude_log import ClaudeLog
 
 JOB = Job(("/opt/my py/python", "-I", "-m", "session_memory", "-q", "sweep"), 60, {"A": "b % c"})
 CRON = """#!/bin/sh
@@ -132,6 +134,26 @@ def test_cron_is_used_where_there_is_no_systemd_of_the_user(machine: Machine) ->
     assert machine.run("schedule", "remove").code == 0
     assert table.read_text() == "5 4 * * * backup\n"
     assert machine.run("schedule", "show").out == "no schedule is installed\n"
+
+
+@pytest.mark.rows("ING-06")
+def test_the_command_in_the_crontab_sweeps_with_what_cron_gives_it(machine: Machine) -> None:
+    program(machine.programs, "crontab", CRON)
+    log = ClaudeLog()
+    log.prompt("fix the parser")
+    log.write(machine.home / ".claude")
+    assert machine.run("schedule", "install", "--every", "1d").code == 0
+    (line,) = (
+        text
+        for text in (machine.programs / "table").read_text().splitlines()
+        if not text.startswith("#")
+    )
+    command = line.split(None, 5)[5].replace("\\%", "%")
+    environ = {"HOME": str(machine.home), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(["/bin/sh", "-c", command], env=environ, check=False, timeout=120)
+    assert done.returncode == 0
+    found = json.loads(machine.run("sessions", "--json").out)
+    assert [one["session"]["external_id"] for one in found["sessions"]] == [log.session_id]
 
 
 def test_an_empty_crontab_is_gone_again(machine: Machine) -> None:

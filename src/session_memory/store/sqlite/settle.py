@@ -72,7 +72,9 @@ def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> N
         "UPDATE session SET parent_external_id = coalesce(?, parent_external_id),"
         " forked_from = coalesce(?, forked_from), cwd = ?, branch = ?, commit_id = ?, models = ?,"
         " client_version = ?, source_kind = ?, opened_at = ?, started_at = ?, ended_at = ?,"
-        " title = ?, label = ?, metadata = json_patch(metadata, ?) WHERE id = ?",
+        " title = ?, label = ?, metadata = json_patch(metadata, ?), parser_version = (SELECT"
+        " coalesce(max(o.parser_version), 0) FROM session_source l JOIN source o"
+        " ON o.id = l.source_id WHERE l.session_id = session.id) WHERE id = ?",
         (
             get("parent"),
             get("forked_from"),

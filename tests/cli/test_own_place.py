@@ -1,0 +1,217 @@
+"""Whatever is run, and wherever: what we write lies in our own private directory."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from session_memory.__main__ import main
+from session_memory.cli.app import cli
+from session_memory.testing.claude_log import START, ClaudeLog
+
+posix = pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+
+GIVEN: dict[str, list[str]] = {
+    "init": ["--dry-run"],
+    "uninstall": ["--dry-run"],
+    "schedule install": ["--dry-run"],
+    "show": ["1"],
+    "digest": ["1"],
+    "search": ["parser"],
+    "review approve": ["{pattern}"],
+    "review draft": ["{pattern}"],
+    "review edit": ["{pattern}", "--text", "run make check"],
+    "review propose": ["{outside}/proposal.json"],
+    "review reject": ["{pattern}", "--reason", "no"],
+    "review retire": ["{pattern}", "--reason", "no"],
+    "review show": ["{pattern}"],
+    "measure trial start": ["{pattern}"],
+    "measure trial stop": ["{pattern}"],
+    "explain": ["{pattern}"],
+    "fix": ["make: *** [all] Error 1"],
+    "journal flush": ["--all"],
+    "journal query": ["what was built?"],
+    "journal show": ["2026-03-02"],
+    "memory extract": ["--now"],
+    "memory consolidate": ["--all"],
+    "memory forget": ["1", "--dry-run"],
+    "memory why": ["1"],
+    "retention apply": ["--yes"],
+    "forget": ["--session", "1", "--dry-run"],
+    "redact test": ["{outside}/proposal.json"],
+    "detect": ["--json"],
+    "doctor": ["--quick"],
+    "distribute": ["--dry-run"],
+    "distribute undo": ["--all", "--dry-run"],
+    "repair": ["--apply"],
+    "why-injected": ["1"],
+    "tail": ["--once"],
+    "jobs drop": ["1"],
+    "jobs retry": ["1"],
+    "export": ["{outside}/export.jsonl"],
+    "import": ["{outside}/export.jsonl"],
+    "backup": ["{outside}/backup"],
+    "restore": ["{outside}/backup", "--yes"],
+    "shell-completion": ["bash"],
+}
+"""What a verb needs; every other is run as it is. Those that change agents' settings only show."""
+
+
+def verbs(group: click.Group, name: str = "") -> Iterator[str]:
+    context = click.Context(group, info_name="session-memory")
+    for word in group.list_commands(context):
+        command = group.get_command(context, word)
+        assert command is not None
+        full = f"{name} {word}".strip()
+        if isinstance(command, click.Group):
+            if command.invoke_without_command:
+                yield full
+            yield from verbs(command, full)
+        else:
+            yield full
+
+
+USAGE_ERROR = 2
+ORDER = {"sweep": -3, "detect": -2, "export": -1, "backup": -1, "restore": 1}
+VERBS = sorted(verbs(cli), key=lambda verb: ORDER.get(verb, 0))
+
+
+def tree(root: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file and folder below, with its mode and content."""
+    return {
+        str(path.relative_to(root)): (
+            path.lstat().st_mode,
+            path.read_bytes() if path.is_file() else b"",
+        )
+        for path in sorted(root.rglob("*"))
+    }
+
+
+class Scene:
+    """A user who works in a repository, with a log of that work."""
+
+    def __init__(self, root: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.home = home
+        self.pattern = ""
+        self._capsys = capsys
+        self.repository = root / "work" / "shop"
+        self.outside = root / "outside"
+        (self.repository / "src").mkdir(parents=True)
+        self.outside.mkdir()
+        (self.outside / "proposal.json").write_text("[]\n")
+        for name in ("README.md", "AGENTS.md", "CLAUDE.md"):
+            (self.repository / name).write_text(f"# {name}\n")
+        git = ["git", "-C", str(self.repository), "-c", "init.defaultBranch=main"]
+        subprocess.run([*git, "init", "-q"], check=True)
+        for seed in range(1, 6):
+            log = ClaudeLog(seed, cwd=str(self.repository), start=START + seed * 3_600_000)
+            log.prompt("fix the parser; always run make check")
+            log.run("make", "make: *** [all] Error 1", exit_code=2)
+            log.edit(str(self.repository / "src" / "a.py"), "a", "b")
+            log.run("make", "ok")
+            log.say("Decision: we parse by hand. TODO: write the docs.")
+            log.write(home / ".claude")
+
+    def run(self, verb: str) -> int:
+        known = {"outside": self.outside, "pattern": self.pattern}
+        words = [word.format(**known) for word in GIVEN.get(verb, [])]
+        if verb == "mcp":  # it reads its own input, which here has none
+            command = [sys.executable, "-m", "session_memory", "mcp"]
+            return subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+        code = main([*verb.split(), *words])
+        out = self._capsys.readouterr().out
+        if verb == "detect":
+            self.pattern = json.loads(out)[0]["id"]
+        return code
+
+
+@pytest.fixture
+def scene(
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Scene:
+    made = Scene(tmp_path, home, capsys)
+    monkeypatch.chdir(made.repository / "src")
+    monkeypatch.setenv("EDITOR", "true")
+    return made
+
+
+@pytest.mark.rows("STO-02")
+def test_no_verb_writes_into_a_repository_or_beside_our_own_place(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = tmp_path / "memory"
+    monkeypatch.setenv("SESSION_MEMORY_HOME", str(memory))
+    repository, home = tree(scene.repository), tree(scene.home)
+    assert len(VERBS) > 80
+    assert not memory.exists()
+    for verb in VERBS:
+        assert scene.run(verb) != USAGE_ERROR, f"`{verb}` was not run: {GIVEN.get(verb)}"
+        assert tree(scene.repository) == repository, verb
+        assert tree(scene.home) == home, verb
+        assert {path.name for path in tmp_path.iterdir()} == {"home", "memory", "outside", "work"}
+    assert (memory / "data" / "store.db").exists()
+    assert sorted(path.name for path in scene.outside.iterdir()) == [
+        "backup",
+        "export.jsonl",
+        "export.manifest.json",
+        "proposal.json",
+    ]
+
+
+@posix
+@pytest.mark.rows("STO-02")
+def test_whatever_verb_made_it_and_whatever_the_umask_it_is_private(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = tmp_path / "memory"
+    monkeypatch.setenv("SESSION_MEMORY_HOME", str(memory))
+    for verb in VERBS:
+        os.umask(0)
+        scene.run(verb)
+        wide = [
+            path
+            for path in (memory, *memory.rglob("*"))
+            if stat.S_IMODE(path.lstat().st_mode) & 0o077
+        ]
+        assert wide == [], verb
+
+
+@posix
+@pytest.mark.rows("STO-02")
+def test_the_default_place_is_made_on_demand_and_private(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SESSION_MEMORY_HOME")
+    before = tree(scene.home)
+    assert main(["status"]) == 5  # nothing captured yet, so nothing is made either
+    assert tree(scene.home) == before
+    os.umask(0)
+    assert main(["sweep"]) == 0
+    made = {name: mode for name, (mode, _) in tree(scene.home).items() if name not in before}
+    (store,) = (name for name in made if name.endswith("store.db"))
+    assert Path(store).parts[-2] == "session-memory"
+    ours = {name: mode for name, mode in made.items() if "session-memory" in name}
+    for name, mode in ours.items():
+        assert stat.S_IMODE(mode) == (0o700 if stat.S_ISDIR(mode) else 0o600), name
+
+
+@pytest.mark.rows("STO-02")
+def test_a_configured_place_takes_everything(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, chosen = tmp_path / "memory", tmp_path / "chosen"
+    monkeypatch.setenv("SESSION_MEMORY_HOME", str(memory))
+    assert main(["--set", f"store.path={chosen}", "sweep"]) == 0
+    assert (chosen / "store.db").exists()
+    assert not memory.exists()
