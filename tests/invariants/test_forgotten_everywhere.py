@@ -65,9 +65,9 @@ def test_nothing_is_left_of_a_project_or_its_sessions(used: Used, by: str) -> No
     if by == "project":
         assert set(remains) == {*logs, *exported}
     assert exported and all("log" in remains[log] for log in logs if log in remains)
-    for file in ("CLAUDE.md", "AGENTS.md"):
-        assert (used.shop / file).read_text() == "mine\n"
-        assert str(used.shop / file) in told["taken_out"]
+    assert (used.shop / "CLAUDE.md").read_text() == "mine\n"
+    assert not (used.shop / "AGENTS.md").exists()  # it was made by us
+    assert set(told["taken_out"]) == {str(used.shop / name) for name in ("CLAUDE.md", "AGENTS.md")}
     assert used.holding(ELSEWHERE)
     used.run("fsck")
     used.run("worker", "run")

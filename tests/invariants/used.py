@@ -43,8 +43,7 @@ class Used:
         root = self.folder / "work" / name
         (root / ".git").mkdir(parents=True)
         (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
-        for file in ("CLAUDE.md", "AGENTS.md"):
-            (root / file).write_text("mine\n", encoding="utf-8")
+        (root / "CLAUDE.md").write_text("mine\n", encoding="utf-8")
         return root
 
     def run(self, *words: str, code: int | None = 0) -> str:

@@ -89,8 +89,7 @@ def plan_removal(path: str, seal: Seal) -> SyncPlan:
     if packs.ours is None:
         return SyncPlan(path, before, None, "", UNCHANGED)
     if packs.is_edited:
-        where = said_lines(packs.ours.lines)
-        raise Refused(f"the pack in {where} was edited", hint="delete what must go")
+        raise Refused("the pack in it was edited", hint="delete what must go")
     return SyncPlan(path, before, take_pack(before, packs.ours), "")
 
 

@@ -49,8 +49,9 @@ def forget_sessions(store: Store, paths: Paths, vault: str, gone: Gone, now_ms: 
     """
     if not gone.sessions:
         return Told()
-    given = unsaying.unsay_sessions(store, paths.data, gone, now_ms)
+    # Packs first: a file that was made for our block goes with it, unless something else is in it.
     packs, kept_packs = take_out_packs(store, paths.data, gone.packs, now_ms)
+    given = unsaying.unsay_sessions(store, paths.data, gone, now_ms)
     memories.forget_sessions(paths.data, paths.logs, gone.sessions)
     memories.forget_jobs(store, gone.sessions)
     journals.forget_sessions(paths.data, vault, gone.names, now_ms)
