@@ -31,6 +31,7 @@ PAYLOAD = json.dumps(
     {"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "SessionStart"}
 )
 SHELLS = [shell for shell in ("sh", "bash", "dash", "zsh", "fish", "csh") if shutil.which(shell)]
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"}
 NODE, UNSHARE = shutil.which("node"), shutil.which("unshare")
 CONVERSATION: list[dict[str, Any]] = [
     {
@@ -77,7 +78,7 @@ def run(words: list[str], data: str = PAYLOAD, **more: Any) -> subprocess.Comple
     return subprocess.run(
         words,
         input=data,
-        env={"PATH": "/usr/bin:/bin", "HOME": "/nonexistent"},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         timeout=60,
@@ -161,6 +162,26 @@ def test_every_command_ends_well_and_says_nothing(machine: Machine, fault: str) 
     for words in {tuple(words) for words in (hooks[0], hooks[-1], *hooks[::5])}:
         done = run(list(words))
         assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), words
+
+
+@pytest.mark.rows("WIR-01")
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("launcher gone", "launcher is a folder", "interpreter gone", "hook file gone"),
+        *("hook file damaged", "hook killed", "hook fails"),
+    ],
+)
+def test_an_agent_can_write_its_whole_payload(machine: Machine, fault: str) -> None:
+    machine.have("claude")
+    machine.init()
+    words = next(words for words in written_commands(machine) if "Stop claude" in words[-1])
+    FAULTS[fault](machine)
+    with subprocess.Popen(words, stdin=subprocess.PIPE, env=ENVIRONMENT) as process:
+        assert process.stdin is not None
+        process.stdin.write(b"{" + b" " * (1 << 20))  # more than a pipe holds: EPIPE, or a hang
+        process.stdin.close()
+        assert process.wait(60) == 0
 
 
 @pytest.mark.rows("WIR-02")

@@ -42,10 +42,12 @@ def launcher_text(ours: Ours) -> str:
     python, file = shlex.quote(ours.python), shlex.quote(str(ours.hook_file))
     home = "".join(f"{n}={shlex.quote(value)}; export {n}\n" for n, value in given.items())
     # What a hook printed is passed on when it ended well, so half an answer never reaches a model.
+    # Where no hook read the payload, `cat` does: an agent could fail on a closed pipe.
     return (
-        f"{POSIX_HEAD}[ -x {python} ] && [ -r {file} ] || exit 0\n{home}"
-        f'said=$({python} -I -S {file} "$@" 2>/dev/null) && [ -n "$said" ]'
-        " && printf '%s\\n' \"$said\"\nexit 0\n"
+        f"{POSIX_HEAD}leave() {{ {{ cat <&3 >/dev/null & }} 3<&0 2>/dev/null; exit 0; }}\n"
+        f"[ -x {python} ] && [ -r {file} ] || leave\n{home}"
+        f'said=$({python} -I -S {file} "$@" 2>/dev/null) || leave\n'
+        '[ -n "$said" ] && printf \'%s\\n\' "$said"\nexit 0\n'
     )
 
 
