@@ -100,7 +100,7 @@ def test_digits_alone_are_the_number_whatever_an_id_begins_with(store: Store) ->
     assert store.find_session("id:1").id == two
 
 
-@pytest.mark.parametrize("digits", ["07", "777", "7" * 40])
+@pytest.mark.parametrize("digits", ["01", "07", "777", "7" * 40])
 def test_digits_that_are_no_number_of_ours_say_how_to_name_an_id(store: Store, digits: str) -> None:
     (one,) = add(store, f"{digits}-more")
     with pytest.raises(NotFound, match=f"number {digits}") as refused:
