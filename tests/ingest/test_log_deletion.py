@@ -31,3 +31,13 @@ def test_an_agent_that_keeps_its_logs_for_years_is_not_named(space: Workspace) -
     settings = space.claude / "settings.json"
     settings.write_text(json.dumps({"cleanupPeriodDays": 9999}), encoding="utf-8")
     assert space.sweep().warnings == []
+
+
+def test_several_folders_with_one_habit_are_named_once(space: Workspace, tmp_path: Path) -> None:
+    second, third = tmp_path / "second", tmp_path / "third"
+    for folder in (second, third):
+        folder.mkdir()
+    (third / "settings.json").write_text(json.dumps({"cleanupPeriodDays": 7}), encoding="utf-8")
+    space.paths["claude"] = (str(space.claude), str(second), str(third))
+    told = space.sweep().warnings
+    assert [words.split(" days")[0].rpartition(" ")[2] for words in told] == ["30", "7"]

@@ -138,9 +138,12 @@ def _look(around: Surroundings, report: SweepReport, store: Store | None, group:
 def _warn_of_deletion(store: Store, first: list[Places], report: SweepReport) -> None:
     """On the first sweep of a flavour: when its logs vanish, and what was captured in time."""
     for place in first:
-        for root in place.roots:
-            habit = place.adapter.log_deletion(root)
-            if habit is None or habit.days > HARMLESS_DAYS:
+        # Several folders of one agent usually have the same habit: one warning tells of it.
+        habits = {
+            habit: None for root in place.roots if (habit := place.adapter.log_deletion(root))
+        }
+        for habit in habits:
+            if habit.days > HARMLESS_DAYS:
                 continue
             count, oldest = store.span(place.adapter.name)
             since = f", the oldest from {(iso(oldest) or '')[:10]}" if oldest else ""
