@@ -254,6 +254,84 @@ def test_what_was_forgotten_since_the_backup_stays_forgotten(
 
 
 @pytest.mark.rows("BAK-01")
+@pytest.mark.parametrize("logs", ["there", "gone"])
+def test_forgotten_stays_gone_through_repair_and_an_older_backup(
+    space: Workspace, backup: Path, logs: str
+) -> None:
+    """Forget, lose the database, repair, sweep, restore a backup that holds it, sweep again."""
+    other = ClaudeLog(704)
+    other.prompt("this whole talk goes: quokka")
+    space.write(other)
+    space.sweep()
+    newer = space.root / "newer"
+    assert run(space, "backup", str(newer)).returncode == 0
+    assert run(space, "forget", "--text", WORD, "--yes").returncode == 0
+    assert run(space, "forget", "--session", other.session_id, "--yes").returncode == 0
+    left = space.dump()
+    if logs == "gone":
+        for path in space.files():
+            path.unlink()
+
+    def check_gone() -> None:
+        assert traces(space) == []
+        assert traces(space, "quokka") == []
+        for word in (WORD, "quokka", other.session_id):
+            assert named_anywhere(space, word) == []
+        assert space.findings() == []
+
+    lose_database(space)
+    assert run(space, "repair", "--apply").returncode == 3  # names what only the database knew
+    assert space.dump() == left
+    check_gone()
+    assert run(space, "sweep").returncode == 0
+    check_gone()
+    for copy in (newer, backup):
+        restore(space, copy)
+        check_gone()
+        assert run(space, "sweep").returncode == 0
+        check_gone()
+        assert space.dump() == left
+
+
+@pytest.mark.rows("FGT-02")
+@pytest.mark.parametrize(
+    "wanted", [("--session", SECRET_TALK.session_id), ("--text", WORD)], ids=["session", "text"]
+)
+def test_forget_names_every_copy_that_it_leaves_alone(
+    space: Workspace, backup: Path, wanted: tuple[str, str]
+) -> None:
+    aside = restore(space, backup)["aside"]
+    overwrite(space)
+    assert run(space, "sweep").returncode == 3
+    assert run(space, "repair", "--apply").returncode == 3
+    (damaged,) = space.store_directory.glob("store.db.damaged-*Z")
+    exported = space.root / "exported.jsonl"
+    assert run(space, "export", str(exported)).returncode == 0
+    unclaimed = space.store_directory / "unclaimed"
+    unclaimed.mkdir()
+    (log,) = (path for path in space.files() if SECRET_TALK.session_id in path.name)
+    copies = {str(path) for path in (aside, damaged, exported, unclaimed, backup, log)}
+    shutil.copytree(space.store_directory, space.root / "copy")
+    done = run(space, "forget", *wanted, "--yes", "--json")
+    assert {one["where"] for one in json.loads(done.stdout)["remains"]} == copies
+
+    shutil.rmtree(space.store_directory)
+    shutil.copytree(space.root / "copy", space.store_directory)
+    lines = run(space, "forget", *wanted, "--yes").stdout.splitlines()
+    assert all(any(line.startswith(f"not touched: {one}: ") for line in lines) for one in copies)
+    proof = run(space, "forget", "--text", WORD, "--verify", "--json")
+    unread = {one["where"] for one in json.loads(proof.stdout)["not_searched"]}
+    assert unread == {str(aside), str(damaged), str(unclaimed)}
+
+
+def test_forget_says_where_a_text_still_is(space: Workspace, backup: Path) -> None:
+    aside = Path(restore(space, backup)["aside"]).name
+    done = run(space, "forget", "--text", WORD, "--yes")
+    assert done.returncode == 1
+    assert f"still there: file {aside}/store.db" in done.stderr
+
+
+@pytest.mark.rows("BAK-01")
 def test_files_made_of_a_forgotten_session_do_not_come_back(space: Workspace, backup: Path) -> None:
     """A memory that the backup holds, of a session that was forgotten since."""
     shutil.rmtree(backup)

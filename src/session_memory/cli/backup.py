@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from session_memory import audit
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, safe
 from session_memory.cli.stores import alone
@@ -38,6 +39,11 @@ def command(app: App, target: Path, replace: bool) -> None:
         byte_progress(shown=app.shows_progress) as advance,
     ):
         size = store.backup(place, advance, replace=replace)
+        # so that `forget` can name this copy
+        audit.append(
+            app.paths.data,
+            audit.Written(app.clock(), "backup", place, "asked for by backup", None, None),
+        )
     if app.json:
         emit_json({"target": place, "bytes": size, "checked": True})
     else:

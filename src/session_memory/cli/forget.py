@@ -14,10 +14,10 @@ from session_memory.cli.output import emit_json, one_line, table
 from session_memory.cli.stores import changing
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
+from session_memory.core.gone import Remains
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
-from session_memory.store.damage import kept_files
 from session_memory.store.port import Store
 from session_memory.worker import beside
 from session_memory.worker.gone import gone_of
@@ -59,7 +59,8 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
         if verify:
             if wanted.text is None:
                 raise click.UsageError("--verify needs --text")
-            return _tell_traces(app, store.traces(wanted.text))
+            unread = tuple(beside.kept_copies(app.paths.data))
+            return _tell_traces(app, store.traces(wanted.text), unread)
         plan = plan_forget(store, wanted)
         if plan.is_empty and not _is_said_beside(app, wanted):
             raise Refused("nothing matches", hint="`session-memory sessions` lists what is stored")
@@ -75,11 +76,8 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
         left = store.traces(wanted.text) if wanted.text and not dry_run else []
     _tell(app, plan, shown, dry_run, told)
-    if not dry_run and (kept := kept_files(str(app.paths.data))):
-        app.warn(
-            f"{', '.join(kept)}, kept after damage, may still hold it:"
-            " `session-memory repair --delete-kept` deletes it"
-        )
+    for trace in left:
+        app.warn(f"still there: {one_line(trace)}")
     return 1 if left else EXIT_OK
 
 
@@ -95,7 +93,9 @@ def _forget(app: App, store: Store, plan: ForgetPlan, wanted: Wanted) -> beside.
     """Forget in the store and beside it; see `beside.forget_sessions` on the order."""
     vault, now = app.config.journal.vault, app.clock()
     gone = gone_of(store, set(plan.sessions))
-    told = beside.forget_sessions(store, app.paths, vault, gone, now)
+    logs = beside.agents_logs(store.log_paths({hit.session_id for hit in plan.hits}))
+    told = beside.Told(remains=(*logs, *beside.copies(app.paths)))  # while the audit names them
+    told |= beside.forget_sessions(store, app.paths, vault, gone, now)
 
     def then() -> None:
         nonlocal told
@@ -119,14 +119,16 @@ def _wanted(app: App, asked: dict[str, Any]) -> Wanted:
     return wanted
 
 
-def _tell_traces(app: App, traces: list[str]) -> int:
+def _tell_traces(app: App, traces: list[str], unread: tuple[Remains, ...]) -> int:
     if app.json:
-        emit_json({"absent": not traces, "traces": traces})
+        emit_json({"absent": not traces, "traces": traces, "not_searched": unread})
     else:
         for trace in traces:
             click.echo(f"still there: {one_line(trace)}")
         if not traces:
             click.echo("absent: in no row, segment, index or file of the store")
+        for one in unread:
+            click.echo(f"not searched in full: {one_line(one.where)}: {one.why}")
     return 1 if traces else EXIT_OK
 
 

@@ -23,6 +23,8 @@ DATABASE = "store.db"
 SEGMENTS = "segments"
 NOTE = "damaged.json"
 KEPT = DATABASE + ".damaged-"
+UNCLAIMED = "unclaimed"
+"""Folder of texts that a repair could match with no event."""
 BESIDE = ("-wal", "-shm")
 MOST_KEPT = 3
 """A disk that goes on failing must not fill up with copies."""

@@ -106,6 +106,7 @@ BESIDE: dict[str, str] = {
     "data/damaged.json": "when a database was found damaged, and where it is kept",
     "data/restore.json": "names of files that a restore moves",
     "data/restore.partial": "a restore in the making, removed by the next",
+    "data/unclaimed": "texts that a repair could match with no session; named (worker/beside.py)",
     "data/memories": "see FOLDERS",
     "data/journal": "see FOLDERS",
     "state/last_sweep.json": "removed whole",

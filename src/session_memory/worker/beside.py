@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from pathlib import Path
 
 import msgspec
 
@@ -17,9 +18,10 @@ from session_memory.file_names import text_to_name
 from session_memory.journal import forgetting as journals
 from session_memory.memory import forgetting as memories
 from session_memory.paths import Paths
-from session_memory.store.derived import KEPT_STORES
+from session_memory.store.damage import UNCLAIMED, kept_files
 from session_memory.store.given_files import forget_given
 from session_memory.store.port import Store
+from session_memory.store.swap import ASIDE
 from session_memory.worker import unsaying
 from session_memory.worker.forgetting import forget_live
 from session_memory.worker.injection import drop_pages
@@ -78,27 +80,50 @@ def forget_jobs(store: Store, gone: Gone) -> None:
 
 def _outside(paths: Paths, gone: Gone) -> Iterable[Remains]:
     """Copies that are not ours to change."""
-    for path in filter(_exists, gone.logs):
-        yield Remains(path, "it is the agent's own log, which is never changed")
+    yield from agents_logs(gone.logs)
     wiring = paths.data / "install.json"
     if gone.roots and wiring.exists():
         text = wiring.read_text(encoding="utf-8", errors="replace")
         if any(msgspec.json.encode(root).decode()[1:-1] in text for root in gone.roots):
             why = "agents are wired in that project; `session-memory uninstall` takes it out"
             yield Remains(str(wiring), why)
-    for kept in sorted(one for one in paths.data.glob("*") if _is_kept_store(one.name)):
+
+
+def agents_logs(paths: Iterable[str]) -> Iterable[Remains]:
+    """Logs that still exist."""
+    for path in filter(_exists, paths):
+        yield Remains(path, "it is the agent's own log, which is never changed")
+
+
+def copies(paths: Paths) -> Iterable[Remains]:
+    """Copies of the store, or of parts of it, that may hold anything that was ever in it."""
+    yield from kept_copies(paths.data)
+    written = audit.read(paths.data)
+    for by, why in _COPIED.items():
+        for path in filter(_exists, dict.fromkeys(one.path for one in written if one.by == by)):
+            yield Remains(path, why)
+
+
+_COPIED = {
+    "export": "it was exported before; delete it if it holds what must go",
+    "backup": "it is a backup; `restore` leaves out what is forgotten, but the words are in it:"
+    " delete it if they must go",
+}
+
+
+def kept_copies(data: Path) -> Iterable[Remains]:
+    """Copies within our own directory: the user's way back, so only the user deletes them."""
+    for name in kept_files(str(data)):
+        why = "a damaged database, kept aside; `session-memory repair --delete-kept` deletes it"
+        yield Remains(str(data / name), why)
+    for kept in sorted(data.glob(f"{ASIDE}*")):
         yield Remains(str(kept), "it is an earlier store, kept aside; delete it if it must go")
-    exported = dict.fromkeys(one.path for one in audit.read(paths.data) if one.by == "export")
-    for path in filter(_exists, exported):
-        yield Remains(path, "it was exported before; delete it if it holds what must go")
+    if (unclaimed := data / UNCLAIMED).is_dir():
+        yield Remains(str(unclaimed), "texts that belong to no session; delete it if they must go")
 
 
 def _exists(path: str) -> bool:
     return os.path.exists(text_to_name(path))
-
-
-def _is_kept_store(name: str) -> bool:
-    return f"data/{name}".startswith(KEPT_STORES)
 
 
 def reword(store: Store, paths: Paths, vault: str, words: Words, now_ms: int) -> Told:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from session_memory.file_names import name_to_text
 from session_memory.store.port import TextHit
 from session_memory.store.segments import SegmentReader, SegmentStore, manifest_bytes, unpack
 from session_memory.store.sqlite import reading
@@ -77,8 +78,9 @@ def traces(db: Database, segments: SegmentStore, directory: str, needle: Needle)
     forms = needle.bytes_forms()
     for folder, _, names in os.walk(directory):
         for name in names:
-            if _in_file(os.path.join(folder, name), forms):
-                yield f"file {name}"
+            path = os.path.join(folder, name)
+            if _in_file(path, forms):
+                yield f"file {name_to_text(os.path.relpath(path, directory))}"
 
 
 def _tables(db: Database) -> list[str]:

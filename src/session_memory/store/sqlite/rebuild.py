@@ -21,6 +21,7 @@ from session_memory.store.damage import (
     BESIDE,
     DATABASE,
     SEGMENTS,
+    UNCLAIMED,
     Damage,
     clear_damage,
     keep_aside,
@@ -45,8 +46,6 @@ from session_memory.store.sqlite.marks import apply_marks
 from session_memory.store.values import Repaired
 
 NEW = DATABASE + ".rebuilt"
-UNCLAIMED = "unclaimed"
-"""Folder of texts that fit no event."""
 JOINED = "joined"
 """Row of `meta`: names of the kept databases whose rows are in this one."""
 Step = Callable[[str], object]
