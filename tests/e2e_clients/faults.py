@@ -196,7 +196,7 @@ def suffer(box: Sandbox, client: Client) -> dict[str, str]:
         with fault.make(box):
             run = _session(box, client, name, script)
             for _ in range(TRIES - 1):  # some clients do not wait for a server on a busy machine
-                if any(MISFIT in str(request.get("say")) for request in run.requests):
+                if fault.make is not server_killed and came_without_tools(run):
                     run = _session(box, client, name, script)
         reason = judge(fault, script, run, plain["work"])
         if fault.make is server_killed and not box.killed:
@@ -204,6 +204,12 @@ def suffer(box: Sandbox, client: Client) -> dict[str, str]:
         found[name] = f"FAIL: {reason}" if reason else "ok"
         box.settle()
     return found
+
+
+def came_without_tools(run: Run) -> bool:
+    """Whether the model wanted a tool of ours and had none; a title is asked for without any."""
+    offered = [request for request in run.requests if request["body"].get("tools")]
+    return any(MISFIT in str(request.get("say")) for request in offered)
 
 
 def _session(box: Sandbox, client: Client, name: str, script: str) -> Run:
@@ -221,7 +227,9 @@ def judge(fault: Fault, script: str, run: Run, plain: Run) -> str:
     if not run.requests:
         return "the model was asked nothing"
     last = str(scripts.SCENARIOS[script][-1]["say"])
-    if not any(last in str(request.get("say")) for request in run.requests):
+    # OpenCode stops to offer the tools of a server that died, and the script ends there.
+    ended = fault.make is server_killed and came_without_tools(run)
+    if not ended and not any(last in str(request.get("say")) for request in run.requests):
         return f"the session did not come to its end, {last!r}"
     if script == "work":
         if len(run.requests) != len(plain.requests):

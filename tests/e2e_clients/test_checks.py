@@ -192,3 +192,14 @@ def test_a_client_that_noticed_a_fault_is_found_out(
 ) -> None:
     verdict = faults.judge(fault, "work", run, PLAIN)
     assert (reason in verdict) if reason else verdict == ""
+
+
+def test_a_session_is_run_again_only_where_a_tool_was_wanted_and_missing() -> None:
+    missing = f"Which sessions? ({checks.MISFIT} for: ['mcp'])"
+    title = request("recall", "recall", say=missing, body={})
+    assert not faults.came_without_tools(faults.Run(0, [title, *PLAIN.requests]))
+    assert faults.came_without_tools(session_of(missing))
+    killed = faults.FAULTS["server killed"]
+    assert faults.judge(killed, "recall", session_of(missing), PLAIN) == ""
+    assert "end" in faults.judge(killed, "recall", session_of("Which sessions?"), PLAIN)
+    assert "end" in faults.judge(faults.FAULTS["disk full"], "recall", session_of(missing), PLAIN)
