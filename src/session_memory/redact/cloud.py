@@ -55,12 +55,15 @@ CLOUD = (
     ),
     Rule(
         id="aws-temporary-id",
-        pattern=rb"\b(?:ASIA|ABIA|ACCA|AROA|AIDA|A3T[A-Z0-9])[A-Z0-9]{16}\b",
+        # AKIA is a founding rule's, which leaves it where it touches an underscore.
+        pattern=rb"(?:\b|_)((?:ASIA|ABIA|ACCA|AROA|AIDA|A3T[A-Z0-9])[A-Z0-9]{16})(?:\b|_)|"
+        rb"_(AKIA[A-Z0-9]{16})(?:\b|_)|\b(AKIA[A-Z0-9]{16})_",
+        group=1,
         everyday=True,
-        keywords=("ASIA", "ABIA", "ACCA", "AROA", "AIDA", "A3T"),
+        keywords=("AKIA", "ASIA", "ABIA", "ACCA", "AROA", "AIDA", "A3T"),
         exact=True,
         check=is_random,
-        must_match=(fake("ASIA", 16, UPPER),),
+        must_match=(fake("ASIA", 16, UPPER), fake("call_AKIA", 16, UPPER) + "_1"),
         must_not_match=("Asia/Shanghai", fake("XASIA", 16, UPPER)),
     ),
     Rule(

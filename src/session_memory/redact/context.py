@@ -5,6 +5,7 @@ from __future__ import annotations
 from session_memory.redact.named import bare, quoted
 from session_memory.redact.plausible import (
     has_random_run,
+    is_flag_token,
     is_flag_value,
     is_key,
     is_mixed,
@@ -269,15 +270,17 @@ COMMANDS = (
         group=1,
         everyday=True,
         keywords=_FLAG_KEYWORDS,
-        check=is_random,
+        check=is_flag_token,
         must_match=(
             "login --password hunter2hunter2",
             "deploy --auth-token 'a1b2c3d4e5'",
             "-Password 'Sjdn43ss@!'",
             '["--password", "hunter2"]',
+            "dump --password zylwsvbyjlrw shop",
         ),
         must_not_match=(
             "--token argument",
+            "--password authentication fails",
             "--password <your-password>",
             "--token $TOKEN_12345678",
         ),

@@ -187,6 +187,13 @@ def is_flag_value(value: bytes) -> bool:
     return not head.isupper() and head.lower() not in _BEHIND_FLAGS
 
 
+def is_flag_token(value: bytes) -> bool:
+    """A value behind `--token` that nobody takes for prose, whatever follows it."""
+    head = value[:LOOKED_AT]
+    letters = len(head) >= 8 and is_flag_value(head) and not is_spoken(head)
+    return is_random(value) or letters
+
+
 def is_spoken(value: bytes) -> bool:
     """Whether the letters of a value are those of words."""
     if _HEX.match(value):
