@@ -25,7 +25,10 @@ def open_plain(path: str | os.PathLike[str], *, follow: bool = True) -> BinaryIO
     """Open a regular file for reading; whatever else has that name is refused at once."""
     # Asked before opening, as opening alone can wake the other end of a pipe or rewind a tape; and
     # asked again of what was opened, as it may have been swapped in between.
-    _check(os.stat(path, follow_symlinks=follow))
+    info = os.stat(path, follow_symlinks=follow)
+    if stat.S_ISDIR(info.st_mode):
+        os.scandir(path).close()  # a folder that may not be listed fails with that reason
+    _check(info)
     descriptor = os.open(path, _FLAGS | (0 if follow else getattr(os, "O_NOFOLLOW", 0)))
     try:
         _check(os.fstat(descriptor))

@@ -36,7 +36,8 @@ def discover(root: str) -> Iterator[SourceFile]:
     for place in roots:
         for suffix in (".jsonl", PACKED, ".json"):
             for file in walk_files(place, suffix):
-                if _is_rollout(file.path, suffix):
+                unlisted = file.path == place and suffix == ".jsonl"  # once, not per suffix
+                if unlisted or _is_rollout(file.path, suffix):
                     yield file
 
 

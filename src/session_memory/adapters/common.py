@@ -395,16 +395,16 @@ def walk_files(
 ) -> Iterator[SourceFile]:
     """Every regular file below `root` whose name ends in `suffix`, not through linked directories.
 
-    A directory that cannot be listed and a link that leads nowhere are given too, with no size:
-    reading them fails, and so the sweep reports them instead of passing over them in silence.
+    What may not be looked at and a link that leads nowhere are given too, with no size: reading
+    them fails, and so the sweep reports them instead of passing over them in silence.
     """
     stack = [root]
     while stack:
         directory = stack.pop()
         try:
             entries = list(os.scandir(directory))
-        except OSError:
-            if os.path.lexists(directory):
+        except OSError as error:
+            if not _vanished(error, directory):
                 yield SourceFile(directory, -1, 0, 0, 0, 0)
             continue
         for entry in entries:
@@ -415,10 +415,14 @@ def walk_files(
             elif name.endswith(suffix) and name not in skip_files:
                 try:
                     info = entry.stat()
-                except OSError:
-                    if entry.is_symlink():
+                except OSError as error:
+                    if not _vanished(error, entry.path):
                         yield SourceFile(entry.path, -1, 0, 0, 0, 0)
                     continue
                 if stat.S_ISREG(info.st_mode):  # opening a pipe of that name would wait for ever
                     times = (info.st_mtime_ns, info.st_ctime_ns)
                     yield SourceFile(entry.path, info.st_size, *times, info.st_dev, info.st_ino)
+
+
+def _vanished(error: OSError, path: str) -> bool:
+    return isinstance(error, FileNotFoundError) and not os.path.lexists(path)

@@ -38,7 +38,8 @@ def chat_files(root: str) -> Iterator[SourceFile]:
     """Chats below a folder: what lies elsewhere (logs.json, checkpoints) tells no session."""
     for suffix in (".jsonl", ".json"):
         for file in walk_files(root, suffix):
-            if file.size < 0 or is_chat(file.path):
+            unread = file.size < 0 and suffix == ".jsonl"  # once, not per suffix
+            if unread or is_chat(file.path):
                 yield file
 
 
