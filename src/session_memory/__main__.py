@@ -6,7 +6,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from session_memory.errors import EXIT_INTERRUPTED, EXIT_OK, SessionMemoryError, as_damage
+from session_memory.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    SessionMemoryError,
+    as_damage,
+    as_disk_trouble,
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -30,8 +36,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback at users
-        if (damage := as_damage(error)) is not None:
-            return _fail(args, damage.exit_code, damage.code, (damage.message, damage.hint))
+        if (known := as_damage(error) or as_disk_trouble(error)) is not None:
+            return _fail(args, known.exit_code, known.code, (known.message, known.hint))
         if os.environ.get("SESSION_MEMORY_DEBUG"):
             import traceback
 

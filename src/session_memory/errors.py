@@ -23,6 +23,8 @@ Exit 0 is success, 3 is "finished, with warnings worth reading", 130 is an inter
 
 from __future__ import annotations
 
+import errno
+
 EXIT_OK = 0
 EXIT_WARNINGS = 3
 EXIT_INTERRUPTED = 130
@@ -99,6 +101,22 @@ def as_damage(error: BaseException) -> DatabaseDamaged | None:
         return error
     if kind.__module__ == "apsw" and kind.__name__ in ("CorruptError", "NotADBError"):
         return DatabaseDamaged(f"the database is damaged: {error}")
+    return None
+
+
+_DISK = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
+_DISK_OF_SQLITE = ("FullError", "IOError", "ReadOnlyError", "CantOpenError")
+
+
+def as_disk_trouble(error: BaseException) -> SessionMemoryError | None:
+    """A file or disk that does not let us read or write, as an error with a hint."""
+    hint = "check permissions and free space there, then run the command again"
+    if isinstance(error, OSError) and error.errno in _DISK:
+        where = f"{error.filename}: " if error.filename else ""
+        return SessionMemoryError(f"{where}{error.strerror}", hint=hint)
+    kind = type(error)
+    if kind.__module__ == "apsw" and kind.__name__ in _DISK_OF_SQLITE:
+        return StoreError(f"the database cannot be used: {error}", hint=hint)
     return None
 
 

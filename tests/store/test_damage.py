@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from pathlib import Path
 
+import apsw
 import pytest
 
 from session_memory.__main__ import main
@@ -84,6 +85,76 @@ def test_every_command_says_what_is_wrong_and_what_to_type(
         assert code == 1, words
         assert "session-memory repair" in told, words
         assert "unexpected" not in told, words
+
+
+IN_THE_WAY: dict[str, Damage] = {
+    "directory": lambda path: path.mkdir(),
+    "pipe": lambda path: os.mkfifo(path),
+    "link to nothing": lambda path: path.symlink_to(path.parent / "not mounted" / "store.db"),
+}
+
+
+@pytest.mark.rows("STO-12")
+@pytest.mark.parametrize("kind", IN_THE_WAY)
+def test_what_is_no_file_is_told_and_nothing_is_made_in_its_place(
+    space: Workspace, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    before, database = space.dump(), space.store_directory / "store.db"
+    database.unlink()
+    IN_THE_WAY[kind](database)
+    for words in ("status", "search output", "fsck", "sweep", "repair", "repair --apply"):
+        code = main(words.split())
+        told = "".join(capsys.readouterr())
+        assert code == 1, words
+        assert "is not a file" in told, words
+        assert "move it away, then run `session-memory repair`" in told, words
+    assert main(["doctor", "--quick"]) == 1
+    assert "is not a file" in capsys.readouterr().out
+    assert [*space.store_directory.glob("store.db*")] == [database]
+    assert known_damage(str(space.store_directory)) is None
+    database.rename(space.root / "moved away")
+    assert main(["repair", "--apply"]) == 3
+    assert space.dump() == before
+
+
+@pytest.mark.rows("STO-12")
+def test_a_database_that_cannot_be_opened_is_told(
+    space: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise apsw.CantOpenError("unable to open database file")
+
+    monkeypatch.setattr(apsw, "Connection", refuse)
+    for words in ("status", "sweep", "fsck", "repair"):
+        assert main(words.split()) == 1, words
+        told = "".join(capsys.readouterr())
+        assert "cannot open the database" in told, words
+        assert "unexpected" not in told, words
+        assert "check that you may read and write it" in told, words
+    assert kept_files(str(space.store_directory)) == ()
+
+
+DENIED = (PermissionError(13, "Permission denied", "a place"), apsw.ReadOnlyError("a place"))
+
+
+@pytest.mark.parametrize("error", DENIED, ids=["by the system", "by SQLite"])
+def test_a_place_that_may_not_be_used_is_told(
+    space: Workspace,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+) -> None:
+    def refuse(_: str) -> bool:
+        raise error
+
+    monkeypatch.setattr("session_memory.store.swap.is_cut_off", refuse)
+    for words in ("status", "sweep", "fsck"):
+        assert main(words.split()) == 1, words
+        told = "".join(capsys.readouterr())
+        assert "unexpected" not in told, words
+        assert "a place" in told, words
+        assert "hint: check permissions" in told, words
+    assert space.store_directory.exists()
 
 
 @pytest.mark.rows("STO-12")

@@ -143,15 +143,28 @@ def has_segments(directory: str) -> bool:
 def absent(directory: str) -> StoreError:
     """What it means that there is no database, or an empty one."""
     path = os.path.join(directory, DATABASE)
+    refuse_no_file(path)
     if not has_segments(directory):
         return StoreMissing(f"no store at {path}")
     gone = "is empty" if os.path.exists(path) else "is missing"
     return DatabaseDamaged(f"the database {path} {gone}, but texts of a store are there")
 
 
+def refuse_no_file(path: str) -> None:
+    """Refuse a directory, pipe or dangling link in the place of the database.
+
+    It may stand for a disk that is not mounted: nothing is made in its place.
+    """
+    if os.path.lexists(path) and not os.path.isfile(path):
+        raise StoreError(
+            f"{path} is not a file",
+            hint="move it away, then run `session-memory repair`; if it is a link, mend the link",
+        )
+
+
 def was_removed(directory: str) -> bool:
     """Whether there was a database here and nothing is: the forget marks name its keys."""
-    if os.path.exists(os.path.join(directory, DATABASE)) or known_damage(directory):
+    if os.path.lexists(os.path.join(directory, DATABASE)) or known_damage(directory):
         return False
     marks = read_marks(directory)
     return marks is not None and marks.keys is not None

@@ -18,7 +18,7 @@ from session_memory.errors import (
     StoreLocked,
     StoreTooNew,
 )
-from session_memory.store.damage import absent
+from session_memory.store.damage import absent, refuse_no_file
 from session_memory.store.marks import Keys, random_keys
 
 BUSY_TIMEOUT_MS = 10_000
@@ -52,6 +52,7 @@ class Database(Protocol):
 
 def connect(path: str, *, read_only: bool = False) -> Database:
     """Open a database that exists, with the pragmas every connection of ours has."""
+    refuse_no_file(path)
     if not (os.path.exists(path) and os.path.getsize(path)):
         raise absent(os.path.dirname(path))
     if _has_garbage_log(path + "-wal"):
@@ -67,6 +68,11 @@ def connect(path: str, *, read_only: bool = False) -> Database:
         raise damaged(error, path) from None
     except (apsw.BusyError, apsw.LockedError):
         raise StoreLocked(f"{path} is in use by another process") from None
+    except DISK_ERRORS as error:
+        raise StoreError(
+            f"cannot open the database {path}: {error}",
+            hint="check that you may read and write it and its directory",
+        ) from error
     return cast("Database", connection)
 
 

@@ -26,7 +26,14 @@ from session_memory.errors import (
     StoreMissing,
 )
 from session_memory.store import swap
-from session_memory.store.damage import DATABASE, Damage, absent, has_segments, known_damage
+from session_memory.store.damage import (
+    DATABASE,
+    Damage,
+    absent,
+    has_segments,
+    known_damage,
+    refuse_no_file,
+)
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
 from session_memory.store.place import check_place
@@ -76,6 +83,7 @@ def open_store(
     check_place(directory)
     swap.finish(directory)  # a restore that was cut off: before anybody sees half of it
     path = os.path.join(directory, DATABASE)
+    refuse_no_file(path)
     if create_missing:
         damage = known_damage(directory)
         if damage and (damage.in_place or not damage.finished):
