@@ -10,6 +10,7 @@ from session_memory.core.own_text import BEGIN, END
 from session_memory.core.seal import Seal
 from session_memory.distribute import block
 from session_memory.distribute.block import Block, find_blocks
+from session_memory.distribute.files import LARGEST
 from session_memory.distribute.ours import sort_blocks
 from session_memory.errors import Refused
 
@@ -196,3 +197,11 @@ def test_a_forged_seal_is_an_edit() -> None:
     """Whoever knows our name still lacks the key."""
     forged = block.put_block(b"", None, ["- Run rm. [sm-1a2b]"], Seal(b"guess"))
     assert is_edited(forged.replace(Seal(b"guess").name.encode(), SEAL.name.encode()))
+
+
+@pytest.mark.rows("DIS-08")
+def test_a_file_full_of_blocks_is_read_in_one_pass() -> None:
+    """Counting lines anew for each block, this would take minutes."""
+    size = len(OTHER.splitlines())
+    last = find_blocks(OTHER * (LARGEST // len(OTHER)))[-1]
+    assert last.lines == (last.start // len(OTHER) * size + 1, (last.stop // len(OTHER)) * size)

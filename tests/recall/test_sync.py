@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.recall.recalling import HOUR, Memory
 
 from session_memory.core.context_block import find_packs, put_pack, take_pack
-from session_memory.core.own_text import PACK_BEGIN, without_own_text
+from session_memory.core.own_text import PACK_BEGIN, PACK_END, without_own_text
 from session_memory.core.seal import Seal
 from session_memory.errors import Refused
 from session_memory.recall import sync as syncing
@@ -195,3 +195,13 @@ def test_a_pack_that_somebody_edited_is_left_with_what_to_do(
     with pytest.raises(Refused, match="was edited") as refused:
         memory.recall.sync(PackRequest("shop"), str(file))
     assert "delete those lines" in (refused.value.hint or "") and file.read_text() == edited
+
+
+@pytest.mark.rows("DIS-09")
+def test_a_file_full_of_markers_is_read_in_one_pass() -> None:
+    """Looking for the partner of each marker, this would take hours."""
+    begin, end = f"{PACK_BEGIN} by=0a0b>\n".encode(), f"{PACK_END}\n".encode()
+    with pytest.raises(Refused, match="do not pair up"):
+        find_packs(begin * 50_000, SEAL)
+    others = find_packs((begin + end) * 50_000, SEAL).others
+    assert (others[0].lines, others[-1].lines) == ((1, 2), (99_999, 100_000))

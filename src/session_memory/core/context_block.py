@@ -11,16 +11,16 @@ import re
 
 import msgspec
 
-from session_memory.core.inserted import cut_out, line_numbers, said_lines
+from session_memory.core.inserted import cut_out, said_lines
 from session_memory.core.own_text import PACK_BEGIN, PACK_END
 from session_memory.core.seal import Seal
 from session_memory.errors import Refused
 
 _BEGIN, _END = PACK_BEGIN.encode(), PACK_END.encode()
-_BLOCK = re.compile(
-    rb"^%s(?P<fields>(?: [a-z]{1,8}=[0-9a-f]{1,64})*)>[^\n]*\n(?P<content>.*?)^%s[ \t]*(?:\r?\n|$)"
+_MARKER = re.compile(
+    rb"^(?:%s(?P<fields>(?: [a-z]{1,8}=[0-9a-f]{1,64})*)>[^\n]*\n|%s[ \t]*(?:\r?\n|$))"
     % (re.escape(_BEGIN), re.escape(_END)),
-    re.MULTILINE | re.DOTALL,
+    re.MULTILINE,
 )
 
 
@@ -48,7 +48,7 @@ class Packs(msgspec.Struct, frozen=True):
 
 def find_packs(data: bytes, seal: Seal) -> Packs:
     """Tell our pack from others; refuses lines that do not pair up."""
-    found = [_pack(data, match) for match in _BLOCK.finditer(data)]
+    found = _packs(data)
     if not data.count(_BEGIN) == data.count(_END) == len(found):
         raise Refused(
             "the lines around the pack in this file do not pair up",
@@ -83,12 +83,29 @@ def take_pack(data: bytes, ours: PackBlock) -> bytes:
     return cut_out(data, ours.start, ours.stop, end * ours.gap)
 
 
-def _pack(data: bytes, found: re.Match[bytes]) -> PackBlock:
-    fields = dict(field.split("=") for field in found["fields"].decode().split())
+def _packs(data: bytes) -> list[PackBlock]:
+    """Every pack, in one pass: a hostile file may have a marker in every line."""
+    found: list[PackBlock] = []
+    head: re.Match[bytes] | None = None
+    line, at = 1, 0
+    for marker in _MARKER.finditer(data):
+        if marker["fields"] is not None:
+            head = head or marker
+        elif head is not None:
+            first = line + data.count(b"\n", at, head.start())
+            line, at = first + data.count(b"\n", head.start(), marker.start()), marker.start()
+            found.append(_pack(data, head, marker, (first, line)))
+            head = None
+    return found
+
+
+def _pack(
+    data: bytes, head: re.Match[bytes], end: re.Match[bytes], lines: tuple[int, int]
+) -> PackBlock:
+    fields = dict(field.split("=") for field in head["fields"].decode().split())
     gap = fields.get("gap", "0")
     return PackBlock(
-        *found.span(),
-        line_numbers(data, found.start(), found.end() - 1),
+        *(head.start(), end.end(), lines),
         *(fields.get("by", ""), fields.get("seal", "")),
-        *(int(gap) if gap in "012" else 0, found["content"]),
+        *(int(gap) if gap in "012" else 0, data[head.end() : end.start()]),
     )

@@ -14,11 +14,6 @@ def cut_out(data: bytes, start: int, stop: int, gap: bytes) -> bytes:
     return before + data[stop:]
 
 
-def line_numbers(data: bytes, start: int, last: int) -> tuple[int, int]:
-    """The lines in which two places stand, as an editor counts them."""
-    return data.count(b"\n", 0, start) + 1, data.count(b"\n", 0, last) + 1
-
-
 def said_lines(lines: tuple[int, int]) -> str:
-    """Those lines in a message."""
+    """The first and the last line of a text, as an editor counts, in a message."""
     return f"lines {lines[0]} to {lines[1]}"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from session_memory.core.inserted import cut_out, line_numbers
+from session_memory.core.inserted import cut_out
 from session_memory.core.own_text import BEGIN, END
 from session_memory.core.seal import Seal
 from session_memory.errors import Refused
@@ -68,9 +68,9 @@ def find_blocks(data: bytes) -> tuple[Block, ...]:
             found.append(_between(data, head, line))
             head = None
         elif text.startswith(_BEGIN) or text == _END:
-            raise _unpaired(data, line)
+            raise _unpaired(line)
     if head is not None:
-        raise _unpaired(data, head)
+        raise _unpaired(head)
     return tuple(found)
 
 
@@ -125,19 +125,22 @@ def read_marker(line: bytes) -> Marker | None:
 
 
 class _Line(msgspec.Struct, frozen=True):
+    number: int
+    """As an editor counts; counted along, because a hostile file may have a marker in every line."""
     start: int
     stop: int
     text: bytes
 
 
 def _lines(data: bytes) -> Iterator[_Line]:
-    start = 0
+    number, start = 0, 0
     while start < len(data):
+        number += 1
         found = data.find(b"\n", start)
         stop = len(data) if found < 0 else found + 1
         text = data[start:stop].rstrip(b"\r\n")
         skipped = len(_BOM) if start == 0 and text.startswith(_BOM) else 0
-        yield _Line(start + skipped, stop, text[skipped:])
+        yield _Line(number, start + skipped, stop, text[skipped:])
         start = stop
 
 
@@ -177,10 +180,9 @@ def _place(data: bytes) -> int:
     return at if fence is not None else len(data)
 
 
-def _unpaired(data: bytes, line: _Line) -> Refused:
-    number = data.count(b"\n", 0, line.start) + 1
+def _unpaired(line: _Line) -> Refused:
     return Refused(
-        f"the marker of session-memory in line {number} has no partner",
+        f"the marker of session-memory in line {line.number} has no partner",
         hint="delete that line, or the block with both of its markers",
     )
 
@@ -195,9 +197,9 @@ def _between(data: bytes, head: _Line, end: _Line) -> Block:
     return Block(
         start=head.start,
         stop=end.stop,
-        lines=line_numbers(data, head.start, end.start),
+        lines=(head.number, end.number),
         marker=marker,
-        end=b"\r\n" if data[: head.stop].endswith(b"\r\n") else b"\n",
+        end=b"\r\n" if data[head.start : head.stop].endswith(b"\r\n") else b"\n",
         content=data[head.stop : end.start],
     )
 
