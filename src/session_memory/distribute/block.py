@@ -126,7 +126,7 @@ def read_marker(line: bytes) -> Marker | None:
 
 class _Line(msgspec.Struct, frozen=True):
     number: int
-    """As an editor counts; counted along, because a hostile file may have a marker in every line."""
+    """As an editor counts. Kept here because a hostile file may have a marker in every line."""
     start: int
     stop: int
     text: bytes
