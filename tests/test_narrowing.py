@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.narrowing import PROJECT_FILE, ProjectRules, is_excluded, read_project_rules
+from session_memory.narrowing import (
+    IGNORE_FILE,
+    PROJECT_FILE,
+    PROJECT_FILE_MAX,
+    ProjectRules,
+    is_excluded,
+    read_project_rules,
+)
 
 
 def rules(folder: Path, text: str) -> ProjectRules:
@@ -83,3 +90,14 @@ def test_exclusion_covers_a_directory_and_all_below_it(
     path: str, patterns: tuple[str, ...], excluded: bool
 ) -> None:
     assert is_excluded(path, patterns) is excluded
+
+
+@pytest.mark.rows("ING-12")
+@pytest.mark.parametrize("name", [PROJECT_FILE, IGNORE_FILE])
+@pytest.mark.parametrize("data", [b"\xff\xfe", b"# long\n" * PROJECT_FILE_MAX])
+def test_a_file_that_cannot_be_understood_is_named(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    found = read_project_rules(str(tmp_path))
+    assert not found.enabled
+    (warning,) = found.warnings
+    assert warning.startswith(f"{tmp_path / name}: cannot be understood")

@@ -56,39 +56,40 @@ def read_project_rules(root: str) -> ProjectRules:
     """The rules of the repository at `root`, from both its files; never raises."""
     try:
         rules = _read_toml_rules(root)
-        ignored = _read_ignore_file(root)
+        ignored, told = _read_ignore_file(root)
     except OSError as error:
-        told = f"cannot read {error.filename or root}: {error.strerror or error}"
-        return ProjectRules(enabled=False, file=error.filename, unreadable=told)
+        reason = f"cannot read {error.filename or root}: {error.strerror or error}"
+        return ProjectRules(enabled=False, file=error.filename, unreadable=reason)
     if ignored is None:
         return rules
     patterns = tuple(_below(root, line) for line in ignored if line not in ("*", "/", "**"))
     everything = len(patterns) < len(ignored) or not ignored
-    file = str(Path(root) / IGNORE_FILE)
-    odd = os.path.lexists(file) and (os.path.islink(file) or not os.path.isfile(file))
-    told = (f"{file}: is not a regular file, so nothing here is captured",) if odd else ()
     return msgspec.structs.replace(
         rules,
         enabled=rules.enabled and not everything,
         exclude=rules.exclude + patterns,
-        file=rules.file or file,
+        file=rules.file or str(Path(root) / IGNORE_FILE),
         warnings=rules.warnings + told,
     )
 
 
-def _read_ignore_file(root: str) -> list[str] | None:
-    """The patterns of `.sessionmemoryignore`, or None where there is none.
+def _read_ignore_file(root: str) -> tuple[list[str] | None, tuple[str, ...]]:
+    """The patterns of `.sessionmemoryignore`, or None where there is none; and warnings.
 
     An empty file, or one that cannot be understood, asks for everything to be left out.
     """
     try:
         text = _read_own_file(root, IGNORE_FILE)
-    except (UnfitFile, ValueError):
-        return []
+    except (UnfitFile, ValueError) as error:
+        return [], (_misunderstood(str(Path(root) / IGNORE_FILE), error),)
     if text is None:
-        return None
+        return None, ()
     lines = text.splitlines()
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")], ()
+
+
+def _misunderstood(file: str, error: Exception) -> str:
+    return f"{file}: cannot be understood, so nothing here is captured: {error}"
 
 
 def _read_toml_rules(root: str) -> ProjectRules:
@@ -105,8 +106,7 @@ def _read_toml_rules(root: str) -> ProjectRules:
         ValueError,
         RecursionError,
     ) as error:  # TOML and UTF-8 errors are ValueErrors
-        problem = f"{file}: cannot be understood, so nothing here is captured: {error}"
-        return ProjectRules(enabled=False, file=file, warnings=(problem,))
+        return ProjectRules(enabled=False, file=file, warnings=(_misunderstood(file, error),))
     return _rules(root, file, table)
 
 
