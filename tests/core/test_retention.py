@@ -131,9 +131,9 @@ def test_the_caps_take_the_session_that_ended_first_whenever_it_was_captured() -
 
 
 def test_what_left_by_age_is_not_taken_again_for_a_cap() -> None:
-    aged = session(2, captured_at=NOW - 400 * DAY_MS)
-    result = plan([session(1), aged, session(3)], Policy(raw_soft_cap_bytes=100))
-    assert [(e.external_id, e.reason) for e in result.evictions] == [("s2", "age"), ("s1", "soft")]
+    aged = session(1, captured_at=NOW - 400 * DAY_MS)
+    result = plan([aged, session(2), session(3)], Policy(raw_soft_cap_bytes=100))
+    assert [(e.external_id, e.reason) for e in result.evictions] == [("s1", "age"), ("s2", "soft")]
     assert result.sizes == {"age": 100, "soft": 100}
 
 

@@ -314,17 +314,12 @@ def test_what_is_left_of_a_log_does_not_replace_a_digest_that_knows_more(space: 
 # --- stores of an earlier version -----------------------------------------------------------------
 
 
-@pytest.mark.rows("DIG-01")
-def test_losses_of_an_earlier_version_are_read_again(space: Workspace) -> None:
-    """It never read them again, and gave some of them digests of no events."""
-    empty, none = talk(1), talk(2)
-    space.write(empty, none)
-    space.sweep()
-    wanted = space.dump()
+def lost_long_ago(space: Workspace, empty: ClaudeLog, none: ClaudeLog) -> None:
+    """What an earlier version left: it read nothing again, and made digests of no events."""
     lose(space, empty)
     lose(space, none)
-    db = apsw.Connection(str(space.store_directory / "store.db"))
     first, second = (space.session(log.session_id).id for log in (empty, none))
+    db = apsw.Connection(str(space.store_directory / "store.db"))
     db.execute(
         "UPDATE digest SET body = json_set(body, '$.events', 0) WHERE session_id = ?", (first,)
     )
@@ -339,7 +334,46 @@ def test_losses_of_an_earlier_version_are_read_again(space: Workspace) -> None:
         )
     db.close()
     back_to_version_11(space.store_directory)
+
+
+@pytest.mark.rows("DIG-01")
+def test_losses_of_an_earlier_version_are_read_again(space: Workspace) -> None:
+    empty, none = talk(1), talk(2)
+    space.write(empty, none)
+    space.sweep()
+    wanted = space.dump()
+    lost_long_ago(space, empty, none)
     assert space.sweep().analyzed == 2
     assert space.dump() == wanted
     assert space.findings() == []
     assert digests_check(space)["result"] == "pass"
+
+
+@pytest.mark.rows("DIG-01")
+def test_losses_of_an_earlier_version_whose_logs_are_gone_are_named(space: Workspace) -> None:
+    empty, none = talk(1), talk(2)
+    paths = space.write(empty, none)
+    space.sweep()
+    lost_long_ago(space, empty, none)
+    for path in paths:
+        path.unlink()
+    space.sweep()
+    assert [space.digest(log.session_id) for log in (empty, none)] == [None, None]
+    check = digests_check(space)
+    assert check["result"] == "warn"
+    assert all(log.session_id in check["detail"] for log in (empty, none))
+    assert space.findings() == []
+
+
+@pytest.mark.rows("DIG-01")
+def test_a_session_without_a_digest_is_named_whyever_it_has_none(space: Workspace) -> None:
+    log, other = talk(1), talk(2)
+    space.write(log, other)
+    space.sweep()
+    db = apsw.Connection(str(space.store_directory / "store.db"))
+    db.execute("DELETE FROM digest WHERE session_id = ?", (space.session(log.session_id).id,))
+    db.close()
+    check = digests_check(space)
+    assert check["result"] == "warn"
+    assert log.session_id in check["detail"]
+    assert other.session_id not in check["detail"]
