@@ -65,6 +65,33 @@ def test_forget_shows_each_session_before_it_goes(space: Workspace) -> None:
     assert run(space, "sessions", "--json").stdout.count(session.external_id) == 1
 
 
+@pytest.mark.parametrize(
+    "wanted", [("--session", "99"), ("--session", "nothing", "--dry-run"), ("--text", "zebrawood")]
+)
+def test_a_forget_that_did_nothing_leaves_nothing_behind(
+    space: Workspace, wanted: tuple[str, ...]
+) -> None:
+    swept(space)
+    before = {path: path.read_bytes() for path in space.store_directory.rglob("*.*")}
+    assert run(space, "forget", *wanted).returncode in (1, 8)
+    assert {path: path.read_bytes() for path in space.store_directory.rglob("*.*")} == before
+
+
+@pytest.mark.rows("REF-03")
+def test_a_hint_for_digits_names_the_session_that_they_name_as_an_id(space: Workspace) -> None:
+    for seed, name in ((2, "1234567"), (3, "12345678")):
+        log = ClaudeLog(seed)
+        log.session_id = name
+        log.prompt(f"number {seed}")
+        space.write(log)
+    swept(space)
+    numbers = {name: session.id for name, session in space.sessions().items()}
+    for name in ("1234567", "12345678"):
+        told = run(space, "forget", "--session", name, "--dry-run").stderr
+        assert f"`id:{name}` names {numbers[name]} claude {name} " in told
+    assert "'1234' fits 2 sessions" in run(space, "show", "1234").stderr
+
+
 @pytest.mark.rows("REF-03")
 def test_forget_without_a_terminal_needs_yes(space: Workspace) -> None:
     swept(space)

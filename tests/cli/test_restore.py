@@ -165,7 +165,9 @@ def test_a_damaged_backup_is_refused_before_anything_changes(
     path = next(backup.rglob("*.seg")) if name == "segment" else backup / name
     path.write_bytes(path.read_bytes()[:-3])
     before = content(space.store_directory)
-    assert "damaged" in refusal(run(space, "restore", str(backup), "--yes"), 1)
+    told = refusal(run(space, "restore", str(backup), "--yes"), 1)
+    assert "damaged" in told and "use another backup" in told
+    assert "session-memory repair" not in told, "that mends the store, not a backup"
     assert content(space.store_directory) == before
 
 

@@ -11,13 +11,14 @@ import click
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.naming import NAMED_BY, names, titled
 from session_memory.cli.output import emit_json, one_line, table
-from session_memory.cli.stores import changing
+from session_memory.cli.stores import alone
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.gone import Remains
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
 from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
+from session_memory.ingest.unfinished import marked
 from session_memory.store.port import Store
 from session_memory.worker import beside
 from session_memory.worker.gone import gone_of
@@ -55,7 +56,7 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
       session-memory forget --text "my old address" --verify
     """
     wanted = _wanted(app, asked)
-    with changing(app, "a sweep") as store:
+    with alone(app, "a sweep") as store:
         if verify:
             if wanted.text is None:
                 raise click.UsageError("--verify needs --text")
@@ -72,7 +73,8 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
         if not dry_run:
             if not yes:
                 _ask()
-            told = _forget(app, store, plan, wanted)
+            with marked(str(app.paths.data)):  # a sweep cleans up after one that was cut off
+                told = _forget(app, store, plan, wanted)
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
         left = store.traces(wanted.text) if wanted.text and not dry_run else []
     _tell(app, plan, shown, dry_run, told)

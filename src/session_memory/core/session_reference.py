@@ -62,16 +62,26 @@ def _numbered(digits: str, lookup: Lookup) -> int:
     found = lookup.numbered(int(digits)) if plain else ()
     if found:
         return found[0].number
-    called = lookup.called(digits)
-    meant = f"`{MARK}{digits}` names {_told(called[0])}" if called else lookup.lists
-    raise NotFound(f"no {lookup.noun} has the number {digits}", hint=meant)
+    try:
+        called = _fitting(digits, lookup)
+    except Ambiguous as error:
+        hint = f"as the beginning of an id, {error.message}"
+    else:
+        hint = f"`{MARK}{digits}` names {_told(called)}" if called else lookup.lists
+    raise NotFound(f"no {lookup.noun} has the number {digits}", hint=hint)
 
 
 def _called(native: str, lookup: Lookup) -> int:
+    one = _fitting(native, lookup)
+    if one is None:
+        raise NotFound(f"no {lookup.noun} {native!r}", hint=lookup.lists)
+    return one.number
+
+
+def _fitting(native: str, lookup: Lookup) -> Known | None:
+    """The one session of that id, or whose id begins so; raises Ambiguous."""
     near = lookup.called(native) or _of_agent(native, lookup)
     fits = [one for one in near if one.native_id == native] or _without_subagents(near)
-    if not fits:
-        raise NotFound(f"no {lookup.noun} {native!r}", hint=lookup.lists)
     if len(fits) > 1:
         shown = "; ".join(_told(one) for one in fits[:LISTED])
         more = f"; and {len(fits) - LISTED} more" if len(fits) > LISTED else ""
@@ -79,7 +89,7 @@ def _called(native: str, lookup: Lookup) -> int:
             f"{native!r} fits {len(fits)} {lookup.noun}s: {shown}{more}",
             hint="name one by its number, or give more of its id",
         )
-    return fits[0].number
+    return fits[0] if fits else None
 
 
 def _of_agent(native: str, lookup: Lookup) -> Sequence[Known]:

@@ -203,4 +203,7 @@ def _wrong(database: Database, directory: str, hashed: Manifest | None) -> Itera
 
 def _damaged(directory: str, wrong: list[str]) -> StoreDamaged:
     more = f" and {len(wrong) - SHOWN} more" if len(wrong) > SHOWN else ""
-    return StoreDamaged(f"{directory} is damaged: {'; '.join(wrong[:SHOWN])}{more}")
+    return StoreDamaged(
+        f"{directory} is damaged: {'; '.join(wrong[:SHOWN])}{more}",
+        hint="the present store was not touched; use another backup",
+    )
