@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from session_memory.cli.config import commented, flat, packaged
-from session_memory.config import Loaded, load, variable
+from session_memory.config import Loaded, load, read_toml, variable
 from session_memory.errors import ConfigError
 from session_memory.settings import FLAVORS, KINDS, SECTIONS, Config, Ingest, Retention, Source
 from session_memory.sizes import parse_size
@@ -307,3 +307,13 @@ def test_no_text_breaks_the_size_parser(text: str) -> None:
 @pytest.mark.parametrize("name", ["INJECT", "INTERNAL", "DEBUG"])
 def test_documented_variables_that_are_no_settings_are_known(tmp_path: Path, name: str) -> None:
     assert load_text(tmp_path, "", {f"SESSION_MEMORY_{name}": "1"}).warnings == ()
+
+
+@pytest.mark.parametrize("value", ["[" * 5000 + "]" * 5000, "9" * 5000], ids=["deep", "long"])
+def test_values_that_no_reader_can_take_are_an_error_of_the_file(
+    tmp_path: Path, value: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"a = {value}\n")
+    with pytest.raises(ConfigError, match="is not TOML"):
+        read_toml(str(file))

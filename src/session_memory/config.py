@@ -164,7 +164,7 @@ def read_toml(file: str) -> dict[str, Any]:
     except OSError as error:
         told = error.strerror or str(error)
         raise ConfigError(f"{file}: cannot be read: {told}", hint=HINT) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: is not TOML: {error}", hint=HINT) from error
 
 

@@ -100,6 +100,16 @@ def test_every_write_is_in_the_audit_with_hashes(desk: Desk, tmp_path: Path) -> 
     assert (desk.data / "distribution.json").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.rows("DIS-06")
+def test_a_catalog_that_cannot_be_read_does_not_stop_an_undo(desk: Desk, tmp_path: Path) -> None:
+    shop = repository(tmp_path, CLAUDE="# Shop\n")
+    name = desk.corrected(shop)
+    desk.run("distribute")
+    (desk.data / "catalog" / f"{name}.toml").write_text("a = ")
+    assert "CLAUDE.md: takes patterns out" in desk.run("distribute", "undo", "--all")
+    assert (shop / "CLAUDE.md").read_text() == "# Shop\n"
+
+
 def test_usage_is_told_clearly(desk: Desk, tmp_path: Path) -> None:
     desk.write(ClaudeLog(1, cwd=str(repository(tmp_path))))
     desk.run("sweep")

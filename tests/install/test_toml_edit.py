@@ -100,7 +100,14 @@ def test_a_notify_over_several_lines_is_not_cut_in_half() -> None:
         toml_edit.remove_line('notify = [\n  "a",\n]\n', "notify")
 
 
-@pytest.mark.parametrize("text", ["a = ", "[x\n", "a = 1\na = 2\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("a = ", "[x\n", "a = 1\na = 2\n"),
+        pytest.param("a = " + "[" * 5000 + "]" * 5000, id="nested too deeply"),
+        pytest.param("a = " + "9" * 5000, id="a number without end"),
+    ],
+)
 def test_what_is_not_toml_is_refused(text: str) -> None:
     with pytest.raises(Refused, match="not valid TOML"):
         toml_edit.values(text)

@@ -188,13 +188,15 @@ def _note_given(app: App, written: tuple[Change, ...]) -> None:
     from session_memory.store.given_files import note_given
 
     data = app.paths.data
-    patterns = read_catalog(data).patterns
+    giving = [change for change in written if change.why.startswith("gives ")]
+    # A catalog that cannot be read must not stop an undo.
+    patterns = read_catalog(data).patterns if giving else {}
     held = [(name, one.repo) for one in read_ledger(data).entries for name in one.patterns]
     versions = {
         (name, change.repo): patterns[name].current.number
-        for change in written
+        for change in giving
         for name in change.patterns
-        if change.why.startswith("gives ") and name in patterns
+        if name in patterns
     }
     note_given(data, held, versions, app.clock())
 

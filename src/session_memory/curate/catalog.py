@@ -72,7 +72,7 @@ def missing(data: Path, catalog: Catalog) -> tuple[str, ...]:
     try:
         table = tomllib.loads((data / FOLDER / INDEX).read_text(encoding="utf-8"))
         rows = msgspec.convert(table.get("patterns", []), list[dict[str, Any]])
-    except (OSError, ValueError):  # it is made again with the next decision
+    except (OSError, ValueError, RecursionError):  # it is made again with the next decision
         return ()
     names = {str(row.get("id")) for row in rows}
     return tuple(sorted(names - set(catalog.patterns)))

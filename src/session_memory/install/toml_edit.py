@@ -37,7 +37,7 @@ def values(text: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
         raise Refused(
             f"it is not valid TOML ({error})", hint="mend the file first; nothing was written"
         ) from None

@@ -94,7 +94,7 @@ def user_config(environ: Mapping[str, str]) -> UserConfig:
     try:
         data = read_plain(os.path.join(home, "config.toml"), CONFIG_CAP)
         found = tomllib.loads(data.decode("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return UserConfig()
     name = found.get("model_provider")
     table = _table(_table(found, "model_providers"), str(name))

@@ -48,7 +48,7 @@ def _read(path: str) -> Table:
     except OSError as error:
         told = error.strerror or str(error)
         raise ConfigError(f"{path}: cannot be read: {told}", hint=HINT) from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: is not TOML: {error}", hint=HINT) from error
 
 
