@@ -94,6 +94,7 @@ def test_what_was_captured_after_the_damage_is_joined(space: Workspace, capsys: 
     code, told = repair(capsys)
     assert code == 3, told  # effects are nowhere else
     assert any("measured effects" in text for text in told)
+    assert any(text.endswith(" 1 sessions and 63 events taken over") for text in told), told
     assert space.dump() == wanted.dump()
     assert space.findings() == []
 

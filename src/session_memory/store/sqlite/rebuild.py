@@ -138,7 +138,7 @@ def look(directory: str) -> list[Repaired]:
                 if not salvage.read_table(old, tables[name], (), lambda _, f=found: f.append(None)):
                     bad.append(name)
                 counts[name] = len(found)
-        told.append(Repaired("database", _summary(path, counts, bad)))
+        told.append(Repaired("database", _summary(path, counts, bad, "readable")))
     sample.close()
     loose = sum(1 for _ in DirectorySegments(os.path.join(directory, SEGMENTS)).names())
     told.append(
@@ -153,10 +153,10 @@ def _empty() -> Database:
     return db
 
 
-def _summary(path: str, counts: Mapping[str, int], bad: list[str]) -> str:
+def _summary(path: str, counts: Mapping[str, int], bad: list[str], what: str) -> str:
     lost = f"; not all of: {', '.join(bad)}" if bad else ""
     sessions, events = counts.get("session", 0), counts.get("event", 0)
-    return f"{os.path.basename(path)}: {sessions} sessions and {events} events readable{lost}"
+    return f"{os.path.basename(path)}: {sessions} sessions and {events} events {what}{lost}"
 
 
 def rebuild(directory: str, now_ms: int, *, unmarked: bool, step: Step) -> Rebuilt:
@@ -234,9 +234,8 @@ def _fill(
                     result.done.append(Repaired("database", f"{name}: nothing is readable"))
                     continue
                 poured = joining.pour(old, db, names)
-                result.done.append(
-                    Repaired("database", _summary(path, poured.rows, poured.unreadable))
-                )
+                told = _summary(path, poured.rows, poured.unreadable, "taken over")
+                result.done.append(Repaired("database", told))
                 result.done += _lost(name, poured)
                 if not poured.unreadable and _is_sound(old):
                     whole.append(name)
