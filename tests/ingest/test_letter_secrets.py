@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.adapters.gemini_reading import workspace
 
 from session_memory.testing.claude_log import ClaudeLog
+from session_memory.testing.qwen_log import QwenLog
 from session_memory.testing.workspace import Workspace
 
 TOKEN = "hf_" + "qXvJzKwBhGpDfZrQkVxWjNqXvJzKwBhGpD"
@@ -34,3 +36,28 @@ def test_neither_tokens_nor_passwords_of_letters_alone_are_stored(tmp_path: Path
     for command, secret in COMMANDS:
         assert secret not in told and secret.encode() not in stored, command
     assert told.count("[REDACTED_SECRET:") >= len(COMMANDS) + 1
+
+
+@pytest.mark.rows("EXT-35")
+def test_a_token_that_a_cut_would_split_leaves_no_half(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    log = ClaudeLog(1)
+    for before in range(1500, 2060, 8):
+        log.row("hologram", said=" ".join(["x" * before, TOKEN, "y" * 3000]))
+    space.write(log)
+    space.sweep()
+    told = [str(event.text) for event in space.events(log.session_id)]
+    assert len(told) == 70
+    assert not [text for text in told if TOKEN[:8] in text]
+
+
+@pytest.mark.rows("EXT-35")
+@pytest.mark.parametrize("before", ["", "a.long.name.of.a.record."])
+def test_the_report_holds_no_half_of_a_token(tmp_path: Path, before: str) -> None:
+    space = workspace(tmp_path, "qwen")
+    log = QwenLog(1)
+    log.row(before + TOKEN)
+    log.system(before + TOKEN)
+    log.write(space.root / "qwen")
+    unknown = space.sweep().unknown
+    assert len(unknown) == 2 and TOKEN[:8] not in str(unknown)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from session_memory.adapters.claude_events import Emitter, Record
 from session_memory.adapters.claude_text import split_user_text, text_of
 from session_memory.adapters.common import Json, as_list, as_object, as_text
-from session_memory.adapters.excerpt import EXCERPT, compact_json
+from session_memory.adapters.excerpt import EXCERPT, compact_json, excerpt
 
 _HOOKS = frozenset(
     {
@@ -155,7 +155,7 @@ def _file_text(fields: Record, kind: str) -> str:
     if inner:
         content = inner.get("content") or as_object(inner.get("file")).get("content")
     text = text_of(content)
-    return text if kind == "nested_memory" else text[:EXCERPT]
+    return text if kind == "nested_memory" else excerpt(text)
 
 
 def _instructions(files: list[Json], out: Emitter) -> None:

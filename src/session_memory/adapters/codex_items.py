@@ -23,7 +23,7 @@ from session_memory.adapters.common import (
     classify_tool,
     decode_record,
 )
-from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
+from session_memory.adapters.excerpt import Piece, compact_json, excerpt
 
 Handler = Callable[[Record, Emitter], None]
 
@@ -275,7 +275,7 @@ def _compaction(payload: Record, out: Emitter) -> None:
     """A summary by the provider's servers: opaque, and told by the row `compacted`."""
     text = as_text(payload.get("summary"))
     if text and not out.memory.twin("item", "compaction", [""]):
-        out.add("compaction", "harness", text[:EXCERPT], "compaction")
+        out.add("compaction", "harness", excerpt(text), "compaction")
     else:
         out.ignored["response_item/compaction"] += 1
 

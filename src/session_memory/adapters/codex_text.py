@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from session_memory.adapters.common import Json, as_list, as_object, as_text, decode_record
-from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
+from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json, excerpt
 from session_memory.core.schema import Origin
 
 _TAGS = {
@@ -97,7 +97,7 @@ def injected_label(text: str, kind: str) -> str:
 
 def shortened(label: str, text: str) -> str:
     """The text, or its beginning where it is the client's own manual."""
-    return text[:EXCERPT] if label in _BULK else text
+    return excerpt(text) if label in _BULK else text
 
 
 def content_text(part: Json) -> str:

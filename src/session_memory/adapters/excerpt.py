@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from typing import NamedTuple
 
 import msgspec
@@ -11,6 +12,9 @@ from session_memory.core.schema import EventKind, Origin
 
 EXCERPT = 2048
 """How much is kept of what nobody knows, and of listings nobody reads twice."""
+
+_TOKEN = string.ascii_letters + string.digits + "_-+/=.~%"
+_TOKEN_MAX = 1024
 
 
 class Piece(NamedTuple):
@@ -23,7 +27,7 @@ class Piece(NamedTuple):
 
 
 def compact_json(value: Json, cap: int | None = None) -> str:
-    """JSON without blanks, cut at `cap` characters."""
+    """JSON without blanks, of at most `cap` characters."""
     try:
         text = msgspec.json.encode(value).decode()
     except (OverflowError, ValueError):  # an integer no JSON number of ours holds
@@ -32,4 +36,16 @@ def compact_json(value: Json, cap: int | None = None) -> str:
         text = json.dumps(value, ensure_ascii=False, default=str)
     except RecursionError:  # the decoder stood a few calls higher, so it got a little deeper
         text = "[nested too deeply]"
-    return text if cap is None else text[:cap]
+    return text if cap is None else excerpt(text, cap)
+
+
+def excerpt(text: str, cap: int = EXCERPT) -> str:
+    """The beginning of a text, without the word the cut falls into.
+
+    Redaction comes later and does not recognise half a secret.
+    """
+    if len(text) <= cap:
+        return text
+    head = text[:cap]
+    kept = head.rstrip(_TOKEN)
+    return kept if cap - len(kept) <= _TOKEN_MAX else head

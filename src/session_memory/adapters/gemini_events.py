@@ -98,7 +98,7 @@ class Teller:
         elif message.kind in _SAID_BY_CLIENT:
             self._client(message)
         else:
-            self._opaque(f"message/{message.kind[:40]}", message.kind, message.content)
+            self._opaque(f"message/{message.kind}", message.kind, message.content)
         if message.rewound:
             events = self.part.events
             events[first:] = [_rewound(e) if e.kind in _LIVE else e for e in events[first:]]
@@ -133,7 +133,7 @@ class Teller:
             elif isinstance(part.get("text"), str):
                 self._user_text(part["text"], typed, message)
             else:
-                self._opaque(f"part/{next(iter(part), 'empty')[:40]}", "part", part)
+                self._opaque(f"part/{next(iter(part), 'empty')}", "part", part)
 
     def _user_text(self, text: str, typed: str, message: Message) -> None:
         if text == typed or not text.strip():
@@ -210,7 +210,7 @@ class Teller:
         elif "thoughtSignature" in part:
             self.ignored["thinking_signature"] += 1
         else:
-            self._opaque(f"part/{next(iter(part), 'empty')[:40]}", "part", part)
+            self._opaque(f"part/{next(iter(part), 'empty')}", "part", part)
 
     def _call(self, call_id: str, row: Record) -> None:
         event = self._add("tool_call", self._agent, "")

@@ -125,7 +125,7 @@ class Fold:
         elif isinstance(record.get("sessionId"), str):
             self._patch(record)
         else:
-            self._odd("record/" + next(iter(record), "empty")[:40], record)
+            self._odd("record/" + next(iter(record), "empty"), record)
 
     def _odd(self, what: str, record: Record) -> None:
         self.unknown[what] += 1
@@ -135,7 +135,7 @@ class Fold:
     def _patch(self, fields: Record) -> None:
         """The header, a later change of it, or a whole document."""
         for name in fields.keys() - _KNOWN_FIELDS:
-            self.unknown[f"$set/{name[:40]}"] += 1
+            self.unknown[f"$set/{name}"] += 1
         if "messages" in fields:
             self._replace_context(list(map(as_object, as_list(fields["messages"]))))
         opened = self.meta.get("startTime")

@@ -91,7 +91,7 @@ class _Reading:
         self._spend(part, record, kind, at)
         handler = _HANDLERS.get(kind)
         if handler is None:
-            out.opaque(kind[:40], kind, record)
+            out.opaque(kind, kind, record)
         elif not _note_fact(part, record, offset):
             handler(record, out)
         self._overflow()

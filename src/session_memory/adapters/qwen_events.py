@@ -54,7 +54,7 @@ def _user_part(part: Record, typed: str, label: str | None, out: Emitter) -> Non
     elif (media := media_of(part)) is not None:
         out.add("other", "harness" if label else "user", media, "media")
     elif not isinstance(text, str):
-        out.opaque(f"part/{next(iter(part), 'empty')[:40]}", "part", part)
+        out.opaque(f"part/{next(iter(part), 'empty')}", "part", part)
     elif text == typed or not text.strip():
         out.ignored["display_copy" if text.strip() else "empty_text"] += 1
     elif typed:  # what the client made of it: files it names, what a hook added
@@ -91,7 +91,7 @@ def assistant(record: Record, out: Emitter) -> None:
         elif "thoughtSignature" in part or "thought" in part:
             out.ignored["thinking_signature"] += 1
         else:
-            out.opaque(f"part/{next(iter(part), 'empty')[:40]}", "part", part)
+            out.opaque(f"part/{next(iter(part), 'empty')}", "part", part)
 
 
 def tool_result(record: Record, out: Emitter) -> None:
@@ -165,7 +165,7 @@ def system(record: Record, out: Emitter) -> None:
         text = said or text_of(as_object(record.get("message")).get("parts"))
         _user_text(text, None if subtype == _TYPED_LATE else subtype, out)
     else:
-        out.opaque(f"system/{subtype[:40] or 'no_subtype'}", subtype or "system", record)
+        out.opaque(f"system/{subtype or 'no_subtype'}", subtype or "system", record)
 
 
 def _compression(payload: Record, out: Emitter) -> None:
@@ -210,7 +210,7 @@ def _telemetry(payload: Record, out: Emitter) -> None:
         text = f"API error: {said or 'no detail'}"
         out.add("error", "harness", text, "api_error").is_error = True
     else:
-        out.opaque(f"ui_telemetry/{name[:40]}", "ui_telemetry", event)
+        out.opaque(f"ui_telemetry/{name}", "ui_telemetry", event)
 
 
 def _rewind(payload: Record, out: Emitter) -> None:

@@ -28,6 +28,9 @@ from session_memory.ingest.sweep import Changed, Surroundings
 from session_memory.redact import Redactor
 from session_memory.store.port import Store, Writer
 
+NAME_SHOWN = 80
+"""How much of the name of an unknown record is reported."""
+
 
 def capture(
     around: Surroundings, store: Store, changed: list[Changed], report: SweepReport
@@ -61,8 +64,11 @@ def capture(
         reader.on_full = run.commit_midway
         run.place(store.unplaced())
         run.read_all(changed)
-    # Names come from the logs, and the report is kept.
-    report.unknown = Counter({redactor.redact_text(k): n for k, n in report.unknown.items()})
+    # Names come from the logs, and the report is kept. Half a secret is not recognised: cut last.
+    unknown: Counter[str] = Counter()
+    for name, count in report.unknown.items():
+        unknown[redactor.redact_text(name)[:NAME_SHOWN]] += count
+    report.unknown = unknown
     report.warnings.extend(finder.warnings())
 
 
