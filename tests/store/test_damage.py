@@ -118,6 +118,19 @@ def test_what_is_no_file_is_told_and_nothing_is_made_in_its_place(
 
 
 @pytest.mark.rows("STO-12")
+def test_a_directory_in_the_place_of_the_log_is_told(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = space.store_directory / "store.db-wal"
+    log.mkdir()
+    for words in ("status", "sweep", "fsck", "repair"):
+        assert main(words.split()) == 1, words
+        assert f"{log} is not a file" in capsys.readouterr().err, words
+    log.rmdir()
+    assert main(["fsck"]) == 0
+
+
+@pytest.mark.rows("STO-12")
 def test_a_database_that_cannot_be_opened_is_told(
     space: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
