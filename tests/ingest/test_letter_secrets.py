@@ -53,11 +53,12 @@ def test_a_token_that_a_cut_would_split_leaves_no_half(tmp_path: Path) -> None:
 
 @pytest.mark.rows("EXT-35")
 @pytest.mark.parametrize("before", ["", "a.long.name.of.a.record."])
-def test_the_report_holds_no_half_of_a_token(tmp_path: Path, before: str) -> None:
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_the_report_holds_no_half_of_a_token(tmp_path: Path, before: str, dry_run: bool) -> None:
     space = workspace(tmp_path, "qwen")
     log = QwenLog(1)
     log.row(before + TOKEN)
     log.system(before + TOKEN)
     log.write(space.root / "qwen")
-    unknown = space.sweep().unknown
+    unknown = space.sweep(dry_run=dry_run).unknown
     assert len(unknown) == 2 and TOKEN[:8] not in str(unknown)

@@ -7,7 +7,6 @@ back and its files are read again one by one, so that only the one to blame is l
 from __future__ import annotations
 
 import os
-from collections import Counter
 from functools import partial
 from typing import Any
 
@@ -22,14 +21,11 @@ from session_memory.ingest.normalize import Drafter
 from session_memory.ingest.pausing import read_pauses
 from session_memory.ingest.read_source import SourceReader, UnreadError
 from session_memory.ingest.redaction import make_redactor
-from session_memory.ingest.report import SweepReport
+from session_memory.ingest.report import SweepReport, clean_unknown
 from session_memory.ingest.steps import Steps
 from session_memory.ingest.sweep import Changed, Surroundings
 from session_memory.redact import Redactor
 from session_memory.store.port import Store, Writer
-
-NAME_SHOWN = 80
-"""How much of the name of an unknown record is reported."""
 
 
 def capture(
@@ -64,11 +60,7 @@ def capture(
         reader.on_full = run.commit_midway
         run.place(store.unplaced())
         run.read_all(changed)
-    # Names come from the logs, and the report is kept. Half a secret is not recognised: cut last.
-    unknown: Counter[str] = Counter()
-    for name, count in report.unknown.items():
-        unknown[redactor.redact_text(name)[:NAME_SHOWN]] += count
-    report.unknown = unknown
+    clean_unknown(report, redactor.redact_text)
     report.warnings.extend(finder.warnings())
 
 

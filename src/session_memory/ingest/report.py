@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ from session_memory.errors import SessionMemoryError
 from session_memory.file_names import name_to_text
 
 REASON_LENGTH = 300
+NAME_SHOWN = 80
+"""How much of the name of an unknown record is reported."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -127,3 +130,14 @@ class SweepReport(msgspec.Struct):
         """Be as in an earlier snapshot: what was counted since has been taken back."""
         for name, figure in earlier.items():
             setattr(self, name, copy.copy(figure))
+
+
+def clean_unknown(report: SweepReport, clean: Callable[[str], str]) -> None:
+    """Take secrets out of the names of unknown records: they come from the logs.
+
+    Cut last, as half a secret is not recognised.
+    """
+    unknown: Counter[str] = Counter()
+    for name, count in report.unknown.items():
+        unknown[clean(name)[:NAME_SHOWN]] += count
+    report.unknown = unknown

@@ -21,7 +21,7 @@ from session_memory.file_names import name_to_text
 from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.discover import Places, discover, places, stamp_of
 from session_memory.ingest.pausing import keep_pauses
-from session_memory.ingest.report import SweepReport
+from session_memory.ingest.report import SweepReport, clean_unknown
 from session_memory.ingest.steps import Steps
 from session_memory.ingest.unfinished import clear, is_marked, mark
 from session_memory.settings import Config
@@ -158,12 +158,15 @@ def _dry_run(around: Surroundings, report: SweepReport) -> None:
     store = around.peek_store()
     try:
         changed = _find_changed(around, report, store)
+        key = store.tag_key if store else os.urandom(32)
     finally:
         if store:
             store.close()
     from session_memory.ingest.read_source import count_only
+    from session_memory.ingest.redaction import make_redactor
 
-    steps = Steps(None, report, around.clock)
+    clean = make_redactor(key, around.config.redact)[0].redact_text
+    steps = Steps(None, report, around.clock, clean)
     total = sum(max(file.size, 0) for group in changed for file in group.files)
     for group in changed:
         for file in group.files:
@@ -173,6 +176,7 @@ def _dry_run(around: Surroundings, report: SweepReport) -> None:
                 report.ingested += 1
             except Exception as error:  # noqa: BLE001 - one file must not stop the others
                 steps.unread(file.path, error)
+    clean_unknown(report, clean)
 
 
 def _sweep(around: Surroundings) -> SweepReport:
