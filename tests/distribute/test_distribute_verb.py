@@ -110,6 +110,18 @@ def test_a_catalog_that_cannot_be_read_does_not_stop_an_undo(desk: Desk, tmp_pat
     assert (shop / "CLAUDE.md").read_text() == "# Shop\n"
 
 
+@pytest.mark.rows("DIS-06")
+def test_what_was_taken_out_is_not_missing(desk: Desk, tmp_path: Path) -> None:
+    shop = repository(tmp_path, CLAUDE="# Shop\n")
+    desk.corrected(shop)
+    desk.run("distribute")
+    file = shop / "CLAUDE.md"
+    file.write_text(file.read_text().replace("Run make", "Do run make"))
+    desk.run("distribute", "undo", "--all", "--force")
+    (left,) = desk.json("distribute", "status")["files"]
+    assert left["state"] == "taken out" and "Do run make" in left["replaced"][0]
+
+
 def test_usage_is_told_clearly(desk: Desk, tmp_path: Path) -> None:
     desk.write(ClaudeLog(1, cwd=str(repository(tmp_path))))
     desk.run("sweep")

@@ -13,7 +13,7 @@ from session_memory.distribute.ledger import Entry, Ledger, Place
 from session_memory.distribute.ours import skill_state, sort_blocks
 from session_memory.errors import Refused
 
-State = Literal["in place", "edited", "missing", "not ours", "damaged", "out of reach"]
+State = Literal["in place", "edited", "missing", "not ours", "damaged", "out of reach", "taken out"]
 _OF_SKILL: dict[str, State] = {"ours": "in place", "edited": "edited", "theirs": "not ours"}
 
 
@@ -43,6 +43,8 @@ def states(
 
 
 def _state(entry: Entry, read: Read, problem: Callable[[str], str | None], seal: Seal) -> State:
+    if not entry.patterns:  # the entry is kept for the edits that were overwritten
+        return "taken out"
     if problem(entry.place.root):
         return "out of reach"
     seen = read(entry.place.root, entry.place.path)
