@@ -25,8 +25,13 @@ SEAL, OTHER = Seal(b"ours"), Seal(b"theirs")
 def talkative(memory: Memory) -> None:
     """A project with more to say than a pack holds."""
     for number in range(8):
-        words = (("session_summary", f"Summary {number} " + "of much that was done " * 15),)
-        memory.session(f"s{number}", ("pending_item", f"item {number}"), *words, at=number * HOUR)
+        summary = f"Summary {number} " + "of much that was done " * 15
+        memory.session(
+            f"s{number}",
+            ("pending_item", f"item {number}"),
+            ("session_summary", summary),
+            at=number * HOUR,
+        )
 
 
 @pytest.mark.rows("DIS-04")
