@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -96,7 +97,29 @@ def mcp_page() -> str:
     return head + begin + "\n".join(rows) + "\n" + end + tail
 
 
-PAGES = {"cli.md": cli_page, "config.md": config_page, "mcp.md": mcp_page}
+def behaviour_page() -> str:
+    """The promises as they are, each with the test files that hold it."""
+    tests: dict[str, set[str]] = defaultdict(set)
+    for path in sorted((DOCS.parent / "tests").rglob("test_*.py")):
+        name = path.relative_to(DOCS.parent / "tests").as_posix().removesuffix(".py")
+        for marks in re.findall(r"pytest\.mark\.rows\(([^)]*)\)", path.read_text(encoding="utf-8")):
+            for row in re.findall(r'"([A-Z]{2,3}-\d{2})"', marks):
+                tests[row].add(name)
+
+    def with_tests(match: re.Match[str]) -> str:
+        row, promise = match.groups()
+        return f"| {row} | {promise} | {', '.join(sorted(tests[row]))} |"
+
+    text = (DOCS / "behaviour.md").read_text(encoding="utf-8")
+    return re.sub(r"(?m)^\| ([A-Z]{2,3}-\d{2}) \| (.*?) \|(?: [\w/, ]* \|)?$", with_tests, text)
+
+
+PAGES = {
+    "behaviour.md": behaviour_page,
+    "cli.md": cli_page,
+    "config.md": config_page,
+    "mcp.md": mcp_page,
+}
 
 
 def main() -> int:
