@@ -157,7 +157,7 @@ def test_a_session_that_came_in_many_pieces_is_joined_into_few_files(space: Work
     assert space.findings() == []
 
 
-@pytest.mark.parametrize("dies_in", ["remove_doomed", "pack"])
+@pytest.mark.parametrize("dies_in", ["aging.remove_doomed", "manifests.pack_session"])
 def test_a_death_while_pieces_are_joined_loses_none(
     space: Workspace, monkeypatch: pytest.MonkeyPatch, dies_in: str
 ) -> None:
@@ -169,7 +169,7 @@ def test_a_death_while_pieces_are_joined_loses_none(
         raise Stopped
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"session_memory.store.sqlite.aging.{dies_in}", die)
+        patch.setattr(f"session_memory.store.sqlite.{dies_in}", die)
         with pytest.raises(Stopped):
             space.sweep()
     assert len(space.events(log.session_id)) == 17

@@ -11,6 +11,7 @@ import pytest
 from tests.invariants.broken import Known, broken
 from tests.invariants.sessions import write_flavors
 
+from session_memory.store.segments import MAGIC
 from session_memory.testing.workspace import Workspace
 
 Damage = Callable[[Workspace], Known | None]
@@ -30,7 +31,7 @@ def segment_of(space: Workspace) -> Path:
 def flip_segment(space: Workspace) -> None:
     path = segment_of(space)
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 4
+    data[len(MAGIC) + 20] ^= 4  # in the texts, which come first
     path.write_bytes(data)
 
 

@@ -11,13 +11,13 @@ import pytest
 
 from session_memory.core.schema import (
     EXCLUDED_STATUSES,
+    OBSERVER_VERSION,
     Observation,
     ObservationStatus,
     ObservationType,
 )
 from session_memory.store.port import ObservationQuery
-from session_memory.store.sqlite import SqliteStore, observations, open_store
-from session_memory.store.sqlite import store as store_module
+from session_memory.store.sqlite import SqliteStore, observations, open_store, source_face
 from session_memory.testing.old_stores import back_to_version_1
 from session_memory.testing.store_drafts import (
     START,
@@ -159,7 +159,7 @@ def test_a_better_observer_reads_what_is_here_again(
 ) -> None:
     observe(filled, noted("x"))
     assert filled.unanalyzed() == []
-    monkeypatch.setattr(store_module, "OBSERVER_VERSION", store_module.OBSERVER_VERSION + 1)
+    monkeypatch.setattr(source_face, "OBSERVER_VERSION", OBSERVER_VERSION + 1)
     assert filled.unanalyzed() == [1]
     evict(filled, 1)
     assert filled.unanalyzed() == []

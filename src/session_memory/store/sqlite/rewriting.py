@@ -16,6 +16,7 @@ from session_memory.core.retention import index_estimate
 from session_memory.core.schema import SessionEvent
 from session_memory.store.segments import SegmentReader, SegmentStore
 from session_memory.store.sqlite import reading
+from session_memory.store.sqlite.aging import remove_doomed
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.sqlite.manifests import insert_segment, pack_session, repack
@@ -176,6 +177,7 @@ def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int
             repack(db, segments, session_id)
         if changed:
             note_erasing(db)
+    remove_doomed(db, segments)
     return changed
 
 
