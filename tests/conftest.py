@@ -26,6 +26,7 @@ AGENT_VARIABLES = (
     "XDG_DATA_HOME",
     "XDG_STATE_HOME",
     "XDG_CACHE_HOME",
+    "CLAUDE_INVOKED_BY",
 )
 REAL_HOME = os.path.realpath(os.path.expanduser("~"))
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -64,18 +65,30 @@ def offline() -> Iterator[list[str]]:
 
 
 @pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty home for every test; nothing may resolve to the developer's own."""
+def fence(tmp_path: Path) -> Iterator[Path]:
+    """An empty home for every test; nothing may resolve to the developer's own.
+
+    The whole environment is put back afterwards: some verbs mark their own process, and a mark
+    left behind would silence the hooks of later tests.
+    """
+    before = dict(os.environ)
     home = tmp_path / "home"
     home.mkdir()
-    for name in list(os.environ):
+    for name in before:
         if name in AGENT_VARIABLES or name.startswith("SESSION_MEMORY_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("USERPROFILE", str(home))
-    monkeypatch.setenv("SESSION_MEMORY_HOME", str(tmp_path / "memory"))
+            del os.environ[name]
+    os.environ.update(HOME=str(home), USERPROFILE=str(home))
+    os.environ["SESSION_MEMORY_HOME"] = str(tmp_path / "memory")
     assert os.path.realpath(os.path.expanduser("~")) != REAL_HOME
-    return home
+    yield home
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture
+def home(fence: Path) -> Path:
+    """The empty home; a test file may have a `home` of its own without losing the fence."""
+    return fence
 
 
 @pytest.fixture

@@ -151,3 +151,15 @@ def test_nothing_of_ours_can_call_out_so_child_processes_cannot_either() -> None
         if roots & LEAVE_THE_MACHINE and name not in MAY_CALL_OUT:
             guilty[name] = roots & LEAVE_THE_MACHINE
     assert guilty == {}
+
+
+@pytest.mark.parametrize("name", ["fence", "offline"])
+def test_no_test_file_replaces_a_fixture_that_protects_the_machine(name: str) -> None:
+    # A file's fixture of the same name would win: its tests would see the developer's own home.
+    owners = [
+        path.relative_to(TESTS).as_posix()
+        for path in sorted(TESTS.rglob("*.py"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef) and node.name == name
+    ]
+    assert owners == ["conftest.py"]
