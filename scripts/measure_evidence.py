@@ -10,8 +10,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from session_memory.core.patterns import Signal
-from session_memory.core.trials import is_given
+from session_memory.core.loop.patterns import Signal
+from session_memory.core.loop.trials import is_given
 from session_memory.measure.effect import Groups, changes, judge
 from session_memory.measure.metrics import Seen, Watch
 from session_memory.settings import Measure

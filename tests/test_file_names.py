@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.core.safe_text import safe
+from session_memory.core.text.safe_text import safe
 from session_memory.file_names import name_to_text, storable, text_to_name
 
 NAMES = st.one_of(

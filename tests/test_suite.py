@@ -30,21 +30,23 @@ COVERED: dict[str, Part] = {
         3,
     ),
     "claude adapter": Part(
-        "session_memory.adapters.claude",
+        "session_memory.adapters.claude.reader",
         ("adapters/test_claude_*.py", "e2e/test_genuine_claude.py"),
         3,
     ),
     "codex adapter": Part(
-        "session_memory.adapters.codex",
+        "session_memory.adapters.codex.reader",
         ("adapters/test_codex_*.py", "e2e/test_genuine_codex.py"),
         3,
     ),
     "grok adapter": Part(
-        "session_memory.adapters.grok", ("adapters/test_grok_*.py", "e2e/test_genuine_grok.py"), 3
+        "session_memory.adapters.grok.reader",
+        ("adapters/test_grok_*.py", "e2e/test_genuine_grok.py"),
+        3,
     ),
     "store": Part("session_memory.store.sqlite", ("store/test_*.py", "contract/test_*.py"), 3),
     "digest": Part(
-        "session_memory.core.digest", ("core/test_digest*.py", "core/test_outcome*.py"), 3
+        "session_memory.distil.digest", ("distil/test_digest*.py", "distil/test_outcome*.py"), 3
     ),
     "retention": Part(
         "session_memory.core.retention",
@@ -68,7 +70,7 @@ COVERED: dict[str, Part] = {
     ),
     "detect": Part("session_memory.detect.mine", ("detect/test_*.py",), 6),
     "curate": Part("session_memory.curate.review", ("curate/test_*.py",), 6),
-    "gate": Part("session_memory.curate.gating", ("curate/test_gating.py",), 6),
+    "gate": Part("session_memory.curate.gate", ("curate/test_gate.py",), 6),
 }
 """Which test files prove which part."""
 

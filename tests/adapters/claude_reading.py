@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from session_memory.adapters.claude import parse
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.claude.reader import parse
 from session_memory.adapters.common import Block, Normalized, RawEvent, SessionPart, SourceFile
 from session_memory.adapters.common import read_lines as blocks_of
 from session_memory.adapters.gather import PartBuilder
-from session_memory.testing.claude_log import ClaudeLog
 
 
 def source(path: str | Path) -> SourceFile:

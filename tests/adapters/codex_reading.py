@@ -7,10 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from session_memory.adapters.codex import parse, read
+from session_memory.adapters.codex.log_builder import CodexLog
+from session_memory.adapters.codex.reader import parse, read
 from session_memory.adapters.common import Block, Normalized, RawEvent, SessionPart, SourceFile
 from session_memory.adapters.gather import PartBuilder
-from session_memory.testing.codex_log import CodexLog
 
 
 def source(path: str | Path) -> SourceFile:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from session_memory.adapters.common import Block, Normalized, RawEvent, SessionPart, SourceFile
-from session_memory.adapters.copilot import parse, read
+from session_memory.adapters.copilot.log_builder import CopilotLog
+from session_memory.adapters.copilot.reader import parse, read
 from session_memory.adapters.gather import PartBuilder
-from session_memory.testing.copilot_log import CopilotLog
 
 
 def source(path: str | Path) -> SourceFile:

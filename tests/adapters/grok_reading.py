@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from session_memory.adapters.common import Normalized, RawEvent, SessionPart, SourceFile
-from session_memory.adapters.grok import ADAPTER, discover
-from session_memory.testing.grok_log import GrokLog
+from session_memory.adapters.grok.log_builder import GrokLog
+from session_memory.adapters.grok.reader import ADAPTER, discover
 
 LINE_CAP = 1 << 20
 

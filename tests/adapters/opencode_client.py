@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from session_memory.testing.opencode_log import OpenCodeLog, connect, token_row
+from session_memory.adapters.opencode.log_builder import OpenCodeLog, connect, token_row
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STEPS = 27

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from session_memory.adapters.common import Normalized, RawEvent, SessionPart, SourceFile
-from session_memory.adapters.opencode import ADAPTER, discover
-from session_memory.testing.opencode_log import OpenCodeLog
+from session_memory.adapters.opencode.log_builder import OpenCodeLog
+from session_memory.adapters.opencode.reader import ADAPTER, discover
 
 LINE_CAP = 1 << 26
 Put = Callable[[OpenCodeLog, Path], object]

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from session_memory.adapters.common import Normalized, RawEvent, SessionPart, SourceFile
-from session_memory.adapters.pi import parse, read
-from session_memory.testing.pi_log import PiLog
+from session_memory.adapters.pi.log_builder import PiLog
+from session_memory.adapters.pi.reader import parse, read
 
 
 def source(path: str | Path) -> SourceFile:

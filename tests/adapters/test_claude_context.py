@@ -8,9 +8,7 @@ from typing import Any
 import pytest
 from tests.adapters.claude_reading import event, events, parse_log, parse_rows
 
-from session_memory.testing.claude_log import (
-    ClaudeLog,
-)
+from session_memory.adapters.claude.log_builder import ClaudeLog
 
 
 def test_a_compaction_leaves_a_boundary_and_an_injected_summary(tmp_path: Path) -> None:

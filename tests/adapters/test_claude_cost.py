@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.adapters.claude_reading import parse_rows
 
-from session_memory.testing.claude_log import (
+from session_memory.adapters.claude.log_builder import (
     ClaudeLog,
     call_block,
     text_block,

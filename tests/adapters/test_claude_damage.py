@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adapters.claude_reading import block_of, events, fold, parse_file, parse_rows, source
 
-from session_memory.adapters.claude import parse
+from session_memory.adapters.claude.log_builder import ClaudeLog, text_block, thinking_block, tokens
+from session_memory.adapters.claude.reader import parse
 from session_memory.adapters.common import Block, Normalized, read_lines
-from session_memory.testing.claude_log import ClaudeLog, text_block, thinking_block, tokens
 from session_memory.testing.samples import bug_fix, migration, refactor
 
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.adapters.claude_reading import event, events, parse_log, parse_rows
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.common import RawEvent
-from session_memory.testing.claude_log import ClaudeLog
 
 
 def prompt_row(content: Any, **fields: Any) -> dict[str, Any]:

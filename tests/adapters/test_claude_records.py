@@ -8,13 +8,9 @@ from typing import Any
 import pytest
 from tests.adapters.claude_reading import event, events, facts, parse_log, parse_rows
 
+from session_memory.adapters.claude.log_builder import ClaudeLog, thinking_block, tokens
 from session_memory.adapters.common import RawEvent, resolve_repo
-from session_memory.core.disk_tree import DiskTree
-from session_memory.testing.claude_log import (
-    ClaudeLog,
-    thinking_block,
-    tokens,
-)
+from session_memory.core.project.disk_tree import DiskTree
 
 
 def result_of(content: Any, detail: Any = None, **fields: Any) -> RawEvent:

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 from tests.adapters.codex_reading import only, parse_log
 
+from session_memory.adapters.codex.log_builder import MODEL, CodexLog, tokens
 from session_memory.adapters.common import Normalized
-from session_memory.testing.codex_log import MODEL, CodexLog, tokens
 
 
 def cost(*bundles: Normalized) -> Counter[str]:

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adapters.codex_reading import block_of, parse_rows, source
 
-from session_memory.adapters.codex import parse
-from session_memory.testing.codex_log import CodexLog, Mode, message, tokens
+from session_memory.adapters.codex.log_builder import CodexLog, Mode, message, tokens
+from session_memory.adapters.codex.reader import parse
 
 ODD: list[Any] = [
     None,

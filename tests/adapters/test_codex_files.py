@@ -9,12 +9,12 @@ import pytest
 from backports import zstd
 from tests.adapters.codex_reading import facts, fold, only, parse_file, parse_log, said, source
 
-from session_memory.adapters import codex_files
-from session_memory.adapters.codex import ADAPTER, discover, read
-from session_memory.adapters.codex_files import thread_of
+from session_memory.adapters.codex import files as codex_files
+from session_memory.adapters.codex.files import thread_of
+from session_memory.adapters.codex.log_builder import CodexLog, message, uuid7
+from session_memory.adapters.codex.reader import ADAPTER, discover, read
 from session_memory.adapters.registry import homes
 from session_memory.errors import AdapterError
-from session_memory.testing.codex_log import CodexLog, message, uuid7
 
 CAP = 1 << 26
 

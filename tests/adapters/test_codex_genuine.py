@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.adapters.codex_reading import facts, fold, parse_file, parse_split
 
-from session_memory.adapters.codex import discover
+from session_memory.adapters.codex.reader import discover
 from session_memory.adapters.common import Normalized, SessionPart
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.adapters.codex_reading import facts, only, parse_log, said
 
-from session_memory.testing.codex_log import CodexLog, message, uuid7
+from session_memory.adapters.codex.log_builder import CodexLog, message, uuid7
 
 PARENT = uuid7(1_781_000_000_000, "parent")
 

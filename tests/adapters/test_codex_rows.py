@@ -17,8 +17,16 @@ from tests.adapters.codex_reading import (
     source,
 )
 
-from session_memory.adapters.codex import parse
-from session_memory.testing.codex_log import MODEL, CodexLog, Mode, call, exec_text, message, output
+from session_memory.adapters.codex.log_builder import (
+    MODEL,
+    CodexLog,
+    Mode,
+    call,
+    exec_text,
+    message,
+    output,
+)
+from session_memory.adapters.codex.reader import parse
 
 MODES: list[Mode] = ["legacy", "paginated"]
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adapters.codex_reading import fold, parse_split
 
-from session_memory.testing.codex_log import CodexLog, Mode, call, output, tokens
+from session_memory.adapters.codex.log_builder import CodexLog, Mode, call, output, tokens
 
 
 def busy(mode: Mode) -> CodexLog:

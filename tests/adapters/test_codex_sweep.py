@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from backports import zstd
 
+from session_memory.adapters.codex.log_builder import CodexLog, call, message, output, tokens, uuid7
 from session_memory.core.schema import Cost, Session, SessionEvent
-from session_memory.testing.codex_log import CodexLog, call, message, output, tokens, uuid7
 from session_memory.testing.workspace import Workspace
 
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import session_memory.adapters
-from session_memory.adapters import claude, common
+from session_memory.adapters import common
+from session_memory.adapters.claude import reader as claude
 from session_memory.adapters.common import (
     classify_tool,
     parse_time,

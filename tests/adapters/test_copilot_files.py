@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.adapters.copilot_reading import facts, only, parse_file, said
 
-from session_memory.adapters.copilot import ADAPTER, discover
-from session_memory.adapters.copilot_yaml import read_pairs
+from session_memory.adapters.copilot.log_builder import CopilotLog
+from session_memory.adapters.copilot.reader import ADAPTER, discover
+from session_memory.adapters.copilot.yaml import read_pairs
 from session_memory.adapters.registry import homes
-from session_memory.testing.copilot_log import CopilotLog
 
 
 def talk() -> CopilotLog:

@@ -11,7 +11,7 @@ import pytest
 from tests.adapters.copilot_reading import facts, fold, of_kind, parse_file, parse_split
 
 from session_memory.adapters.common import Normalized, SessionPart
-from session_memory.adapters.copilot import discover
+from session_memory.adapters.copilot.reader import discover
 from session_memory.testing.workspace import Workspace
 
 

@@ -18,7 +18,7 @@ from tests.adapters.copilot_reading import (
     said,
 )
 
-from session_memory.testing.copilot_log import MODEL, CopilotLog, spent
+from session_memory.adapters.copilot.log_builder import MODEL, CopilotLog, spent
 
 
 def started(seed: int = 1, version: str = "1.0.102") -> CopilotLog:

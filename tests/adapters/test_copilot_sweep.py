@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from tests.adapters.test_copilot_files import TIMELINE, old_session
 
 from session_memory.adapters.common import Block, SourceFile, read_lines
+from session_memory.adapters.copilot.log_builder import CopilotLog, spent
 from session_memory.core.schema import Session, SessionEvent
-from session_memory.testing.copilot_log import CopilotLog, spent
 from session_memory.testing.workspace import Workspace
 
 

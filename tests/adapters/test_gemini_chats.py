@@ -17,8 +17,8 @@ from tests.adapters.gemini_reading import (
 )
 
 from session_memory.adapters.common import Normalized
-from session_memory.adapters.gemini import ADAPTER, log_deletion
-from session_memory.testing.gemini_log import MODEL, GeminiLog, tokens
+from session_memory.adapters.gemini.log_builder import MODEL, GeminiLog, tokens
+from session_memory.adapters.gemini.reader import ADAPTER, log_deletion
 
 
 def parsed(log: GeminiLog, tmp_path: Path) -> Normalized:

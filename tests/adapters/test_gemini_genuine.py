@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.adapters.gemini_reading import parse_home, part_of
 
-from session_memory.adapters.gemini import ADAPTER
+from session_memory.adapters.gemini.reader import ADAPTER
 from session_memory.testing.workspace import Workspace
 
 

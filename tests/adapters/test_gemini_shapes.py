@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.adapters import gemini, qwen
 from session_memory.adapters.common import Adapter, Block, SourceFile
+from session_memory.adapters.gemini import reader as gemini
+from session_memory.adapters.gemini.log_builder import GeminiLog
+from session_memory.adapters.qwen import reader as qwen
+from session_memory.adapters.qwen.log_builder import QwenLog, usage
 from session_memory.core.fingerprint import event_fingerprint
-from session_memory.testing.gemini_log import GeminiLog
-from session_memory.testing.qwen_log import QwenLog, usage
 
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),

@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.adapters.grok_reading import facts, of_kind, parse_log, parse_source, part_of, told
 
-from session_memory.adapters import grok_files
 from session_memory.adapters.common import Block, SourceFile
-from session_memory.adapters.grok import ADAPTER, discover
-from session_memory.testing.grok_log import GrokLog, lines, turn_usage
+from session_memory.adapters.grok import files as grok_files
+from session_memory.adapters.grok.log_builder import GrokLog, lines, turn_usage
+from session_memory.adapters.grok.reader import ADAPTER, discover
 
 
 def talk() -> GrokLog:

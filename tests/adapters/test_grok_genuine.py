@@ -11,7 +11,7 @@ import pytest
 from tests.adapters.grok_reading import parse_source, part_of
 
 from session_memory.adapters.common import Normalized
-from session_memory.adapters.grok import discover
+from session_memory.adapters.grok.reader import discover
 from session_memory.testing.workspace import Workspace
 
 INVENTED = {("format 1", "some_future_extension_kind"): 1}

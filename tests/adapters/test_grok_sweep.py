@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.adapters.grok_reading import parse_source, part_of
 
-from session_memory.adapters.grok import discover
-from session_memory.adapters.grok_files import PARTS
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.grok.files import PARTS
+from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
+from session_memory.adapters.grok.reader import discover
 from session_memory.core.schema import Cost, Session, SessionEvent
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.grok_log import GrokLog, turn_usage
 from session_memory.testing.workspace import Workspace
 
 

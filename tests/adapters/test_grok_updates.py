@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.adapters.grok_reading import facts, of_kind, parse_log, part_of, told
 
-from session_memory.adapters.claude import parse as parse_claude
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.claude.reader import parse as parse_claude
 from session_memory.adapters.common import Block, SourceFile
-from session_memory.adapters.grok_order import in_order, line_of
+from session_memory.adapters.grok.log_builder import MODEL, GrokLog, turn_usage
+from session_memory.adapters.grok.order import in_order, line_of
 from session_memory.core.schema import Usage
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.grok_log import MODEL, GrokLog, turn_usage
 
 
 def talk() -> GrokLog:

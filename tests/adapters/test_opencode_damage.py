@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from tests.adapters.opencode_reading import of_kind, part_of, told
 
-from session_memory.adapters import opencode_db
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.common import Normalized
-from session_memory.adapters.opencode import ADAPTER
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.opencode_log import OpenCodeLog, token_row
+from session_memory.adapters.opencode import db as opencode_db
+from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
+from session_memory.adapters.opencode.reader import ADAPTER
 from session_memory.testing.workspace import Workspace
 
 

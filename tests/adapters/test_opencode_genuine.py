@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.adapters.opencode_reading import parse_source
 
-from session_memory.adapters.opencode import discover
+from session_memory.adapters.opencode.reader import discover
 from session_memory.core.schema import SessionEvent
 from session_memory.testing.workspace import Workspace
 

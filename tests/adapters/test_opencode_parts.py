@@ -21,8 +21,8 @@ from tests.adapters.opencode_reading import (
 )
 
 from session_memory.adapters.common import Block, SourceFile
-from session_memory.adapters.opencode import ADAPTER, discover
-from session_memory.testing.opencode_log import START, OpenCodeLog, connect, token_row
+from session_memory.adapters.opencode.log_builder import START, OpenCodeLog, connect, token_row
+from session_memory.adapters.opencode.reader import ADAPTER, discover
 
 STEP = token_row(10, 5)
 

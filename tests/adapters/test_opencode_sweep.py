@@ -16,11 +16,11 @@ from tests.adapters import opencode_client
 from tests.adapters.opencode_client import talk
 from tests.adapters.opencode_reading import PLACES, parse_source, part_of
 
-from session_memory.adapters import opencode_db
-from session_memory.adapters.opencode import ADAPTER, discover
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.opencode import db as opencode_db
+from session_memory.adapters.opencode.log_builder import OpenCodeLog, connect, token_row
+from session_memory.adapters.opencode.reader import ADAPTER, discover
 from session_memory.core.schema import Cost, Session, SessionEvent
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.opencode_log import OpenCodeLog, connect, token_row
 from session_memory.testing.workspace import Workspace
 
 
@@ -184,7 +184,7 @@ def test_a_session_larger_than_a_block_is_read_in_several(
     put(whole, log)
     put(pieces, log)
     whole.sweep()
-    monkeypatch.setattr("session_memory.adapters.opencode_files.BLOCK_BYTES", 300)
+    monkeypatch.setattr("session_memory.adapters.opencode.files.BLOCK_BYTES", 300)
     (source,) = discover(str(data(pieces)))
     assert len(list(ADAPTER.read(source, 0, 1 << 20))) > 10
     pieces.set_ingest(commit_bytes=1)

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from session_memory.testing.claude_log import ClaudeLog, text_block, thinking_block
-from session_memory.testing.claude_log import tokens as claude_tokens
-from session_memory.testing.codex_log import CodexLog, tokens
-from session_memory.testing.grok_log import GrokLog, turn_usage
+from session_memory.adapters.claude.log_builder import ClaudeLog, text_block, thinking_block
+from session_memory.adapters.claude.log_builder import tokens as claude_tokens
+from session_memory.adapters.codex.log_builder import CodexLog, tokens
+from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 from session_memory.testing.workspace import Workspace
 
 Log = ClaudeLog | CodexLog | GrokLog

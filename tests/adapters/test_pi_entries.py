@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.adapters.pi_reading import facts, of_kind, only, parse_file, parse_log, parse_rows, said
 
-from session_memory.adapters.pi import ADAPTER, discover
+from session_memory.adapters.pi.log_builder import MODEL, PiLog, spent
+from session_memory.adapters.pi.reader import ADAPTER, discover
 from session_memory.adapters.registry import homes
-from session_memory.testing.pi_log import MODEL, PiLog, spent
 
 
 @pytest.mark.rows("CAP-12")

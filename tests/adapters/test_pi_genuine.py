@@ -11,7 +11,7 @@ import pytest
 from tests.adapters.pi_reading import facts, of_kind, only, parse_file
 
 from session_memory.adapters.common import Normalized
-from session_memory.adapters.pi import discover
+from session_memory.adapters.pi.reader import discover
 from session_memory.testing.workspace import Workspace
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from session_memory.adapters.pi.log_builder import PiLog, spent
 from session_memory.core.schema import Session, SessionEvent
-from session_memory.testing.pi_log import PiLog, spent
 from session_memory.testing.workspace import Workspace
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.adapters.pi_reading import only, parse_log, said
 
-from session_memory.adapters.pi_tree import Entry, live_places
-from session_memory.testing.pi_log import PiLog, spent
+from session_memory.adapters.pi.log_builder import PiLog, spent
+from session_memory.adapters.pi.tree import Entry, live_places
 
 
 def test_a_branch_that_was_left_stays_as_history(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ from tests.adapters.gemini_reading import (
 )
 
 from session_memory.adapters.common import Normalized
-from session_memory.adapters.qwen import ADAPTER
-from session_memory.testing.gemini_log import GeminiLog
-from session_memory.testing.qwen_log import MODEL, VERSION, QwenLog, usage
+from session_memory.adapters.gemini.log_builder import GeminiLog
+from session_memory.adapters.qwen.log_builder import MODEL, VERSION, QwenLog, usage
+from session_memory.adapters.qwen.reader import ADAPTER
 
 
 def parsed(log: QwenLog, tmp_path: Path) -> Normalized:

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.adapters.gemini_reading import canonical, parse_source, part_of, workspace
 
-from session_memory.adapters.qwen import ADAPTER, discover
+from session_memory.adapters.qwen.log_builder import QwenLog, usage
+from session_memory.adapters.qwen.reader import ADAPTER, discover
 from session_memory.store.port import ObservationQuery
-from session_memory.testing.qwen_log import QwenLog, usage
 from session_memory.testing.workspace import Workspace
 
 SLOW = [HealthCheck.too_slow]

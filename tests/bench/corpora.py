@@ -36,7 +36,7 @@ class Corpus(NamedTuple):
 
 def measure(name: str, roots: tuple[str, ...]) -> Corpus:
     """Count the log files below the roots, as the adapter finds them."""
-    from session_memory.adapters.claude import discover
+    from session_memory.adapters.claude.reader import discover
 
     sizes = [file.size for root in roots for file in discover(root)]
     return Corpus(name, roots, len(sizes), sum(sizes), max(sizes, default=0))
@@ -133,7 +133,7 @@ def built(total: int) -> Corpus:
 
 def small_files(count: int, target: Path) -> Corpus:
     """Many short sessions, a hundred to a directory."""
-    from session_memory.testing.claude_log import ClaudeLog
+    from session_memory.adapters.claude.log_builder import ClaudeLog
 
     log = ClaudeLog(1)
     log.prompt("Why does the build fail?")
@@ -151,7 +151,7 @@ def small_files(count: int, target: Path) -> Corpus:
 
 def long_lines(target: Path, lengths: tuple[int, ...]) -> Corpus:
     """One session with a tool output of each given length, each on one line."""
-    from session_memory.testing.claude_log import ClaudeLog
+    from session_memory.adapters.claude.log_builder import ClaudeLog
 
     log = ClaudeLog(2)
     log.prompt("Print the whole log.")

@@ -13,9 +13,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.recall.facade import Recall
 from session_memory.recall.requests import SearchRequest
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 SYNTAX = (

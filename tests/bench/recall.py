@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 from tests.bench.corpora import SHARED
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.store.port import SessionQuery, Store, TextFilter
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 DEPTH = 200

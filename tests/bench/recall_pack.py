@@ -18,7 +18,7 @@ from pathlib import Path
 from tests.bench.child import Home, run_json
 from tests.bench.figures import Figure, Section, percentile
 
-from session_memory.core.identity import Resolution
+from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Observation, ObservationType
 from session_memory.recall.facade import Recall
 from session_memory.recall.requests import PackRequest

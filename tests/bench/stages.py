@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from session_memory.adapters.claude import ADAPTER
+from session_memory.adapters.claude.reader import ADAPTER
 from session_memory.adapters.common import Block, SessionPart, SourceFile, read_lines
 from session_memory.clock import now_ms
-from session_memory.core.digest import build_digest
 from session_memory.core.fingerprint import event_fingerprint
 from session_memory.core.pricing import load_table
+from session_memory.distil.digest import build_digest
 from session_memory.ingest.merge import Reading, place
 from session_memory.ingest.normalize import Drafter, overflow_beside
 from session_memory.redact.engine import Redactor

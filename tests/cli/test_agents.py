@@ -10,8 +10,8 @@ import pytest
 
 from session_memory.__main__ import main
 from session_memory.adapters import registry
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.opencode_log import OpenCodeLog, token_row
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
 
 
 def told(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, Any]]:

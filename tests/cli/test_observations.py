@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.testing.claude_log import ClaudeLog, text_block
+from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
 from session_memory.testing.workspace import Workspace
 
 FIRST, SECOND = ClaudeLog(1).session_id, ClaudeLog(2).session_id

@@ -14,8 +14,8 @@ import click
 import pytest
 
 from session_memory.__main__ import main
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.cli.app import cli
-from session_memory.testing.claude_log import START, ClaudeLog
 
 posix = pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
 

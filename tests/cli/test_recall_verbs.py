@@ -10,10 +10,10 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.cli.app import App, cli
 from session_memory.recall.facade import Recall
 from session_memory.recall.requests import PackRequest, ScopeRequest, ScopeResolveRequest
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 

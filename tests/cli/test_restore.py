@@ -14,13 +14,13 @@ import msgspec
 import pytest
 
 from session_memory.__main__ import main
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.pauses import Pause
-from session_memory.ingest.pausing import read_pauses, write_pauses
+from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.memory.layout import TRACES
 from session_memory.memory.traces import file_name, thread_named
 from session_memory.store import backups, marks, swap
 from session_memory.store.lock import exclusive
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.faults import failing_disk, second_faults_pass
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace

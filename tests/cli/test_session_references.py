@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from session_memory import open_store
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.cli.app import App, cli
 from session_memory.errors import Ambiguous, NotFound, SessionMemoryError, UsageError
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 DIGITS, FIRST, SECOND = "2", "abc-first", "abd-second"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.core.identity import Resolution
+from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Observation, ObservationStatus, ObservationType
 from session_memory.store.port import Store
 from session_memory.store.scopes import Closure, ContextSync

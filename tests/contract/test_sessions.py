@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from session_memory.core.facts import Fact
-from session_memory.core.identity import Resolution
+from session_memory.core.project.identity import Resolution
 from session_memory.errors import Ambiguous, NotFound, UsageError
 from session_memory.store.port import SessionQuery, Store
 from session_memory.testing.store_drafts import (

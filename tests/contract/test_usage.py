@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.facts import Fact
-from session_memory.core.identity import Resolution
+from session_memory.core.project.identity import Resolution
 from session_memory.store.port import Store, UsageDraft, UsageGroup, UsageRow
 from session_memory.testing.store_drafts import (
     START,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.core.checks import check_of
 from session_memory.core.commands import changes_files, normalized, steps
+from session_memory.distil.checks import check_of
 
 
 @pytest.mark.parametrize(

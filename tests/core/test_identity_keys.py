@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.core.disk_tree import DiskTree
-from session_memory.core.identity import (
+from session_memory.core.project.disk_tree import DiskTree
+from session_memory.core.project.identity import (
     DEFAULT_KEY,
     Holder,
     Options,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from session_memory.core.disk_tree import DiskTree
-from session_memory.core.identity import Options, Resolution, resolve, resolve_repo
-from session_memory.core.places import absolute, fold, join, rebase, upward, within
+from session_memory.core.project.disk_tree import DiskTree
+from session_memory.core.project.identity import Options, Resolution, resolve, resolve_repo
+from session_memory.core.project.path_shape import absolute, fold, join, rebase, upward, within
 
 
 class MemoryTree:

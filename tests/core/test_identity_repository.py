@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.core.disk_tree import DiskTree
-from session_memory.core.identity import Options, Resolution, resolve, resolve_repo
-from session_memory.core.repository import normal_remote
+from session_memory.core.project.disk_tree import DiskTree
+from session_memory.core.project.identity import Options, Resolution, resolve, resolve_repo
+from session_memory.core.project.repository import normal_remote
 
 TREE = DiskTree()
 CONFIG = '[core]\n\tbare = false\n[remote "{name}"]\n\turl = {url}\n\tfetch = +refs/*:refs/*\n'

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.core.disk_tree import DiskTree
-from session_memory.core.identity import Options, Resolution, domain_for, resolve
+from session_memory.core.project.disk_tree import DiskTree
+from session_memory.core.project.identity import Options, Resolution, domain_for, resolve
 from session_memory.core.schema import Session
 from session_memory.store.sqlite.store import SqliteStore, open_store
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.core.disk_tree import DiskTree
-from session_memory.core.identity import Options, Resolution, resolve
+from session_memory.core.project.disk_tree import DiskTree
+from session_memory.core.project.identity import Options, Resolution, resolve
 
 SIGNS = {
     "scope": ("AGENTS.md", "Scope: named\n", "named", "cwd:AGENTS.md", "high"),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.core.masks import TEMPLATE_CHARS, error_line, excerpt, mask, window
+from session_memory.core.text.masks import TEMPLATE_CHARS, error_line, excerpt, mask, window
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.core.safe_text import fence, safe, stripped
+from session_memory.core.text.safe_text import fence, safe, stripped
 
 MARKER = "0123456789abcdef"
 HOSTILE = st.lists(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from session_memory.core.catalog import Catalog, Evidence, Proposal
+from session_memory.core.loop.catalog import Catalog, Evidence, Proposal
 from session_memory.curate.review import Ask, Reviewed, review
 from session_memory.settings import Curate, Gate
 

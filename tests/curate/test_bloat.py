@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.curate.proposals import POLICY, catalog_of, decide, proposal
 
-from session_memory.core.catalog import Proposal
+from session_memory.core.loop.catalog import Proposal
 from session_memory.curate.bloat import bloat_warnings
 from session_memory.settings import Curate
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from session_memory.core.patterns import Mined, Signal, SignalType, pattern_id
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
+from session_memory.core.loop.patterns import Mined, Signal, SignalType, pattern_id
 from session_memory.curate.candidates import TOLD_APART, proposals_of
 from session_memory.curate.catalog import read_catalog
 from session_memory.detect.cluster import cluster
 from session_memory.store.sqlite import open_store
-from session_memory.testing.claude_log import START, ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 NAME = pattern_id("failing_command", "npm test")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.curate.proposals import POLICY, catalog_of, decide, proposal
 
-from session_memory.core.catalog import Catalog, Evidence, Pattern, PatternVersion, Snapshot
+from session_memory.core.loop.catalog import Catalog, Evidence, Pattern, PatternVersion, Snapshot
 from session_memory.curate.catalog import (
     changing,
     from_text,

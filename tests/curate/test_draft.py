@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.__main__ import main
-from session_memory.core.catalog import Evidence, Proposal
+from session_memory.core.loop.catalog import Evidence, Proposal
 from session_memory.curate.draft import MAX_CHARS, ask_for, improved
 from session_memory.curate.wording import make_clean
 from session_memory.errors import ModelFailed

@@ -21,14 +21,14 @@ from tests.curate.proposals import (
     seen,
 )
 
-from session_memory.core.catalog import (
+from session_memory.core.loop.catalog import (
     TRANSITIONS,
     Catalog,
     PatternVersion,
     Status,
     check_transition,
 )
-from session_memory.curate.gating import gate, take_snapshot
+from session_memory.curate.gate import gate, take_snapshot
 from session_memory.curate.review import (
     awaits_decision,
     distributable,

@@ -15,7 +15,7 @@ import pytest
 from tests.curate.proposals import proposal, seen
 
 from session_memory.__main__ import main
-from session_memory.core.catalog import Evidence, Proposal
+from session_memory.core.loop.catalog import Evidence, Proposal
 from session_memory.redact.rule import fake
 
 STRONG = seen(4)

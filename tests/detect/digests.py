@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from session_memory.core.patterns import Mined, Signal, SignalType, pattern_id
+from session_memory.core.loop.patterns import Mined, Signal, SignalType, pattern_id
 from session_memory.core.schema import CommandRun, Cost, Digest, ErrorSeen
 from session_memory.testing.store_drafts import START, distilled
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.detect.digests import mined, signal
 
-from session_memory.core.patterns import Candidate, Mined, Signal, pattern_id
+from session_memory.core.loop.patterns import Candidate, Mined, Signal, pattern_id
 from session_memory.detect.cluster import cluster
 from session_memory.detect.rank import rank
 from session_memory.testing.store_drafts import START

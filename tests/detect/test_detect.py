@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from session_memory.core.patterns import Candidate
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
+from session_memory.adapters.codex.log_builder import CodexLog
+from session_memory.core.loop.patterns import Candidate
 from session_memory.detect.mine import mine
 from session_memory.detect.run import Wanted, detect, fix
 from session_memory.store.sqlite import open_store
 from session_memory.store.values import SessionQuery
-from session_memory.testing.claude_log import START, ClaudeLog
-from session_memory.testing.codex_log import CodexLog
 from session_memory.testing.store_drafts import evict
 from session_memory.testing.workspace import Workspace
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from tests.detect.digests import digest, ran
 
-from session_memory.core.patterns import Candidate, Cure, Quote
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.core.loop.patterns import Candidate, Cure, Quote
 from session_memory.detect.mine import mine
 from session_memory.detect.report import cure_sentence, report
 from session_memory.detect.run import Wanted, detect
 from session_memory.store.sqlite import open_store
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.store_drafts import START, Said, capture, event
 from session_memory.testing.workspace import Workspace
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from session_memory.core.masks import mask
+from session_memory.core.text.masks import mask
 from session_memory.detect import loci
 from session_memory.detect.loci import command_locus, error_locus, path_locus, wording_locus
 

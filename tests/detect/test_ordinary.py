@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.detect.digests import digest, failed_with, mined, ran, signal
 
-from session_memory.core.masks import mask
-from session_memory.core.patterns import PatternStatus, Signal, pattern_id
+from session_memory.core.loop.patterns import PatternStatus, Signal, pattern_id
 from session_memory.core.schema import CommandRun, ErrorSeen
+from session_memory.core.text.masks import mask
 from session_memory.detect.cluster import cluster
 from session_memory.detect.loci import error_locus
 from session_memory.detect.signals import Place, signals

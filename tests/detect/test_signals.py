@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.detect.digests import digest, failed_with, ran
 
-from session_memory.core.own_text import BEGIN, END
-from session_memory.core.patterns import MINER_VERSION, Signal, SignalType, kind_of
+from session_memory.core.loop.patterns import MINER_VERSION, Signal, SignalType, kind_of
 from session_memory.core.schema import Cost, Digest
+from session_memory.core.text.own_text import BEGIN, END
+from session_memory.detect.digest_view import Place
 from session_memory.detect.signals import signals
-from session_memory.detect.story import Place
 
 PLACE = Place("shop", ("/a/shop",))
 

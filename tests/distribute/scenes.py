@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from session_memory.__main__ import main
-from session_memory.core.catalog import Evidence, Pattern, PatternVersion, Snapshot
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
+from session_memory.core.loop.catalog import Evidence, Pattern, PatternVersion, Snapshot
 from session_memory.distribute.apply import Done, apply
 from session_memory.distribute.draft import Plan
 from session_memory.distribute.files import Look, repository_problem
@@ -19,7 +20,6 @@ from session_memory.distribute.render import Lesson, lessons
 from session_memory.distribute.targets import Repo
 from session_memory.distribute.undo import Undo, plan_undo
 from session_memory.settings import Distribute
-from session_memory.testing.claude_log import START, ClaudeLog
 
 NOON = 1_800_000_000_000
 HOUR = 3_600_000

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from session_memory.core.own_text import BEGIN, END
-from session_memory.core.seal import Seal
+from session_memory.core.text.own_text import BEGIN, END
+from session_memory.core.text.seal import Seal
 from session_memory.distribute import block
 from session_memory.distribute.block import Block, find_blocks
 from session_memory.distribute.files import LARGEST
-from session_memory.distribute.ours import sort_blocks
+from session_memory.distribute.ownership import sort_blocks
 from session_memory.errors import Refused
 
 SEAL = Seal(b"ours")

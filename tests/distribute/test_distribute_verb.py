@@ -9,7 +9,7 @@ import pytest
 from tests.distribute.scenes import HOUR, Desk, repository, tree
 
 from session_memory import audit
-from session_memory.testing.claude_log import START, ClaudeLog
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
 
 
 @pytest.mark.rows("DIS-01", "DIS-02", "DIS-06")

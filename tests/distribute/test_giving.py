@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from tests.distribute.scenes import NOON, Desk, repository
 
-from session_memory.core.own_text import without_own_text
-from session_memory.core.trials import Trial, encode_trials
+from session_memory.core.loop.trials import Trial, encode_trials
+from session_memory.core.text.own_text import without_own_text
 from session_memory.errors import Refused
 from session_memory.settings import Config
 from session_memory.store.sqlite import open_store
-from session_memory.worker.giving import all_sections
-from session_memory.worker.injection import write_pages
+from session_memory.worker.injection_pages import write_pages
+from session_memory.worker.lessons import all_sections
 
 
 def test_a_trial_moves_a_pattern_from_the_files_to_the_page(desk: Desk, tmp_path: Path) -> None:

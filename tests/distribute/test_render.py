@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.distribute.scenes import approved, lesson
 
-from session_memory.core.own_text import BEGIN, END, PACK_BEGIN, PACK_END, without_own_text
-from session_memory.core.seal import Seal
+from session_memory.core.text.own_text import BEGIN, END, PACK_BEGIN, PACK_END, without_own_text
+from session_memory.core.text.seal import Seal
 from session_memory.distribute.block import put_block, take_block
-from session_memory.distribute.ours import skill_state, sort_blocks
+from session_memory.distribute.ownership import skill_state, sort_blocks
 from session_memory.distribute.render import (
     bullet,
     lessons,

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from session_memory.__main__ import main
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.codex_log import CodexLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.codex.log_builder import CodexLog
 
 HOUR = 3_600_000
 Met = Callable[[str, str], list[str]]

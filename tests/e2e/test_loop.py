@@ -21,7 +21,7 @@ from session_memory.measure.stats import Share, contrast
 from session_memory.settings import Config
 from session_memory.store.given_files import read_given
 from session_memory.store.sqlite import open_store
-from session_memory.worker.giving import all_sections as sections
+from session_memory.worker.lessons import all_sections as sections
 
 BOTH = {"deploy": 20, "plan": 20}
 

@@ -14,16 +14,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.claude.log_builder import tokens as claude_tokens
+from session_memory.adapters.codex.log_builder import CodexLog, call, exec_text, output
+from session_memory.adapters.codex.log_builder import tokens as codex_tokens
 from session_memory.adapters.common import Normalized, SessionPart
 from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 from session_memory.adapters.registry import adapters
 from session_memory.core.pricing import load_table, price
 from session_memory.core.schema import Cost, EventKind, Origin, Session, SessionEvent, ToolClass
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.claude_log import tokens as claude_tokens
-from session_memory.testing.codex_log import CodexLog, call, exec_text, output
-from session_memory.testing.codex_log import tokens as codex_tokens
-from session_memory.testing.grok_log import GrokLog, turn_usage
 from session_memory.testing.workspace import Workspace
 
 FLAVORS = ("claude", "codex", "grok")

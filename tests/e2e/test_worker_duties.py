@@ -15,7 +15,7 @@ import pytest
 from tests.hooks.hook_process import environment, run_hook, state
 from tests.memory.shell import BOTH
 
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.model_server import ModelServer, Part, Play
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.export.moving import bring, export
 from tests.invariants.broken import difference
 
-from session_memory.testing.claude_log import START, ClaudeLog
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from tests.export.moving import bring, export
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.store import marks
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 WORD = "zebrawood"

@@ -11,8 +11,8 @@ import pytest
 from tests.export.moving import bring, export, run, told
 from tests.invariants.broken import everything_stored
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.store.lock import exclusive
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.faults import failing_disk
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace

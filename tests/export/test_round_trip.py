@@ -12,9 +12,9 @@ from tests.invariants.broken import difference
 from tests.invariants.sessions import write_flavors
 from tests.invariants.test_any_way_in import BUILT
 
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
+from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.core.spool import SpoolRecord
-from session_memory.testing.claude_log import START, ClaudeLog
-from session_memory.testing.codex_log import CodexLog
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

@@ -11,10 +11,10 @@ import apsw
 import pytest
 from tests.invariants.families import FAMILIES, opencode
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.codex.log_builder import CodexLog
+from session_memory.adapters.grok.log_builder import GrokLog
 from session_memory.core.schema import Outcome
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.codex_log import CodexLog
-from session_memory.testing.grok_log import GrokLog
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.clock import iso
 from session_memory.recall.facade import Recall
 from session_memory.recall.pack import ContextPack
 from session_memory.recall.requests import PackRequest, ScopeRequest, SessionListRequest
 from session_memory.store.port import ObservationQuery
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 TITLE_PROMPT = "Generate a concise title for this conversation: fix the login page"

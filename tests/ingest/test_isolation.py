@@ -11,15 +11,15 @@ import msgspec
 import pytest
 
 from session_memory.__main__ import main
-from session_memory.adapters import codex
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.codex import reader as codex
 from session_memory.detect import mine
+from session_memory.distil import sessions
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
-from session_memory.ingest import analyze
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.normalize import Drafter
 from session_memory.ingest.read_source import SourceReader
-from session_memory.store.sqlite import aging, settle, writer
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.store.sqlite import retention, settle, writer
 from session_memory.testing.workspace import Workspace
 
 BAD = "/work/bad"
@@ -161,7 +161,9 @@ def test_a_session_whose_step_breaks_is_stored_and_the_step_is_made_up_for(
                 lambda _self, cwd, mentions=None: cwd == BAD and mentions is not None,
             )
         elif step == "digest":
-            three.break_where(analyze, "build_digest", lambda session, *_, **__: session.cwd == BAD)
+            three.break_where(
+                sessions, "build_digest", lambda session, *_, **__: session.cwd == BAD
+            )
         else:
             three.break_where(
                 writer.SqliteWriter, "save_observations", lambda _self, one, _: one == bad_id(three)
@@ -223,7 +225,7 @@ def test_a_session_that_cannot_be_evicted_keeps_only_itself(three: Three) -> Non
     number = bad_id(three)
     with three.monkeypatch.context() as patch:
         three.monkeypatch = patch
-        three.break_where(aging, "_evict_one", lambda _db, one, _now: one.session_id == number)
+        three.break_where(retention, "_evict_one", lambda _db, one, _now: one.session_id == number)
         report = three.space.sweep()
         assert [failure.step for failure in report.failed_steps] == ["evict"]
         assert three.bad.session_id in report.failed_steps[0].reason
@@ -245,7 +247,9 @@ def test_a_session_that_cannot_be_compacted_stops_no_other(three: Three) -> None
             three.monkeypatch = patch
             if three.space.store_directory.exists():
                 bad = bad_id(three)
-                three.break_where(aging, "compact", lambda _db, _files, one, bad=bad: one == bad)
+                three.break_where(
+                    retention, "compact", lambda _db, _files, one, bad=bad: one == bad
+                )
             report = three.space.sweep()
     assert [failure.step for failure in report.failed_steps] == ["compact"]
     with three.space.store() as store:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from tests.adapters.gemini_reading import workspace
 
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.qwen_log import QwenLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.qwen.log_builder import QwenLog
 from session_memory.testing.workspace import Workspace
 
 TOKEN = "hf_" + "qXvJzKwBhGpDfZrQkVxWjNqXvJzKwBhGpD"

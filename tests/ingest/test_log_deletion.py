@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 

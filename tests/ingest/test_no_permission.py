@@ -9,8 +9,9 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from session_memory.adapters import codex_files, gemini_files
+from session_memory.adapters.codex import files as codex_files
 from session_memory.adapters.common import SourceFile, walk_files
+from session_memory.adapters.gemini import files as gemini_files
 from session_memory.plain_files import open_plain
 
 pytestmark = [

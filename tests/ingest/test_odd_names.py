@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.file_names import name_to_text
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs names of any bytes")

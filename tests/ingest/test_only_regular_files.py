@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")

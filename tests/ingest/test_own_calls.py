@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.core.own_text import is_own_call
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.core.text.own_text import is_own_call
 from session_memory.testing.workspace import Workspace
 
 

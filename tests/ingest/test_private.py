@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from session_memory.adapters.claude.log_builder import START, ClaudeLog, call_block, text_block
 from session_memory.core.pauses import Pause, begin, end, is_paused
 from session_memory.errors import Refused
-from session_memory.ingest.pausing import read_pauses, write_pauses
+from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.store.values import SessionQuery
-from session_memory.testing.claude_log import START, ClaudeLog, call_block, text_block
 from session_memory.testing.workspace import Workspace
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from session_memory.testing.claude_log import START, ClaudeLog
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.testing.workspace import DAY_MS, Workspace
 
 

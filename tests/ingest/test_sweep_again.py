@@ -12,7 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
-from session_memory.testing.claude_log import START, ClaudeLog, text_block, tokens
+from session_memory.adapters.claude.log_builder import START, ClaudeLog, text_block, tokens
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from session_memory.ingest.aging import make_plan, policy_of
-from session_memory.testing.claude_log import START, ClaudeLog
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
+from session_memory.ingest.retention import make_plan, policy_of
 from session_memory.testing.old_stores import back_to_version_10
 from session_memory.testing.workspace import DAY_MS, NOW, Workspace
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import apsw
 import pytest
 
+from session_memory.adapters.claude.log_builder import START, ClaudeLog, tokens
 from session_memory.core.retention import EVENT_ROW_BYTES, Policy, estimate_raw_bytes
 from session_memory.core.schema import Digest
-from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.report import SweepReport
-from session_memory.testing.claude_log import START, ClaudeLog, tokens
+from session_memory.ingest.retention import apply_plan, make_plan, policy_of
 from session_memory.testing.faults import Stopped, StoppingStore
 from session_memory.testing.workspace import DAY_MS, Workspace
 
@@ -322,7 +322,7 @@ def test_a_death_between_row_and_file_leaves_an_orphan_that_the_next_sweep_remov
         raise Stopped
 
     with monkeypatch.context() as patch:
-        patch.setattr("session_memory.store.sqlite.aging.remove_doomed", die)
+        patch.setattr("session_memory.store.sqlite.retention.remove_doomed", die)
         with pytest.raises(Stopped):
             space.sweep()
     assert states(space) == {log.session_id: "raw_evicted"}
@@ -346,7 +346,7 @@ def test_an_eviction_without_new_logs_that_was_cut_off_is_cleaned_up_too(
         raise Stopped
 
     with monkeypatch.context() as patch:
-        patch.setattr("session_memory.store.sqlite.aging.remove_doomed", die)
+        patch.setattr("session_memory.store.sqlite.retention.remove_doomed", die)
         with pytest.raises(Stopped):
             space.sweep()
     report = space.sweep()

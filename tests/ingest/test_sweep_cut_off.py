@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.errors import StoreError
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.faults import Stopped, StoppingStore, failing_files
 from session_memory.testing.samples import bug_fix, second_opinion
 from session_memory.testing.workspace import Workspace
@@ -157,7 +157,7 @@ def test_a_session_that_came_in_many_pieces_is_joined_into_few_files(space: Work
     assert space.findings() == []
 
 
-@pytest.mark.parametrize("dies_in", ["aging.remove_doomed", "manifests.pack_session"])
+@pytest.mark.parametrize("dies_in", ["retention.remove_doomed", "manifests.pack_session"])
 def test_a_death_while_pieces_are_joined_loses_none(
     space: Workspace, monkeypatch: pytest.MonkeyPatch, dies_in: str
 ) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from session_memory import narrowing
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.common import (
     Adapter,
     Block,
@@ -22,7 +23,6 @@ from session_memory.adapters.common import (
     walk_files,
 )
 from session_memory.adapters.registry import adapters, register, unregister
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 

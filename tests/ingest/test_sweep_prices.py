@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from session_memory.adapters.claude.log_builder import ClaudeLog, tokens
 from session_memory.core.pricing import PriceTable, parse_table
 from session_memory.ingest import capture
-from session_memory.testing.claude_log import ClaudeLog, tokens
 from session_memory.testing.workspace import Workspace
 
 NEW_MODEL = "brand-new-model"

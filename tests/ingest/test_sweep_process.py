@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.common import (
     Adapter,
     Block,
@@ -17,7 +18,6 @@ from session_memory.adapters.common import (
     SourceFile,
 )
 from session_memory.adapters.registry import adapters
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from session_memory.__main__ import main
-from session_memory.install.commands import hook_line, server_words
+from session_memory.adapters.wiring.commands import hook_line, server_words
 
 ROOTS = {
     "claude": ".claude",

@@ -10,10 +10,15 @@ import pytest
 from tests.install.configs import CLAUDE_SETTINGS, CODEX_CONFIG, LIVED_IN
 from tests.install.machine import Machine, commands
 
-from session_memory.install import claude, codex, copilot, gemini, grok, qwen
+from session_memory.adapters.claude import wiring as claude
+from session_memory.adapters.codex import wiring as codex
+from session_memory.adapters.copilot import wiring as copilot
+from session_memory.adapters.gemini import wiring as gemini
+from session_memory.adapters.grok import wiring as grok
+from session_memory.adapters.qwen import wiring as qwen
+from session_memory.adapters.wiring.commands import hook_words
+from session_memory.adapters.wiring.json_edit import value_at
 from session_memory.install.clients import CLIENTS
-from session_memory.install.commands import hook_words
-from session_memory.install.json_edit import value_at
 
 
 def server(machine: Machine, **more: Any) -> dict[str, Any]:

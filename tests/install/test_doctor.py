@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.install.machine import Machine
 
+from session_memory.adapters.wiring.launchers import Ours
 from session_memory.cli import wiring
 from session_memory.install import live
-from session_memory.install.ours import Ours
 
 
 def checks(machine: Machine, *words: str) -> tuple[int, dict[str, dict[str, Any]]]:

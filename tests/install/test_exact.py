@@ -11,11 +11,16 @@ import pytest
 from tests.install.configs import LIVED_IN
 from tests.install.machine import Machine
 
+from session_memory.adapters.codex.wiring import trust
+from session_memory.adapters.wiring.commands import (
+    is_hook,
+    is_hook_line,
+    is_server,
+    powershell_line,
+)
+from session_memory.adapters.wiring.launchers import Ours
 from session_memory.install.clients import CLIENTS
-from session_memory.install.codex import trust
-from session_memory.install.commands import is_hook, is_hook_line, is_server, powershell_line
 from session_memory.install.files import BACKUP
-from session_memory.install.ours import Ours
 
 LAUNCHER = "/home/dev/.local/share/session-memory/hooks/session-memory-hook"
 THEIRS = [

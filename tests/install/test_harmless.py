@@ -19,11 +19,12 @@ from typing import Any
 import pytest
 from tests.install.machine import Machine
 
-from session_memory.install import hook_files, opencode
+from session_memory.adapters.opencode import wiring as opencode
+from session_memory.adapters.wiring.commands import server_words
+from session_memory.adapters.wiring.json_text import as_list, as_object
+from session_memory.adapters.wiring.launchers import Ours
+from session_memory.install import hook_files
 from session_memory.install.clients import CLIENTS
-from session_memory.install.commands import server_words
-from session_memory.install.json_text import as_list, as_object
-from session_memory.install.ours import Ours
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="these commands are for a shell")
 

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from tests.install.machine import Machine
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.wiring.launchers import Ours, find_ours, is_passing
 from session_memory.hooks import entry
 from session_memory.install import hook_files
-from session_memory.install.ours import Ours, find_ours, is_passing
 from session_memory.paths import find_paths
-from session_memory.testing.claude_log import ClaudeLog
 
 posix = pytest.mark.skipif(os.name != "posix", reason="the launcher is a shell script here")
 PAYLOAD = {"session_id": "s1", "cwd": "/home/dev/shop", "hook_event_name": "SessionEnd"}

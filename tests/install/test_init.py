@@ -17,17 +17,17 @@ from tests.install.configs import CLAUDE_SETTINGS, LIVED_IN
 from tests.install.machine import Machine, commands
 
 from session_memory import audit
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.wiring.client import Place
+from session_memory.adapters.wiring.commands import hook_words
+from session_memory.adapters.wiring.launchers import find_ours
 from session_memory.cli import init
 from session_memory.install import files
 from session_memory.install.apply import Done, apply_init, apply_uninstall
-from session_memory.install.client import Place
 from session_memory.install.clients import chosen
-from session_memory.install.commands import hook_words
 from session_memory.install.ledger import installing
-from session_memory.install.ours import find_ours
 from session_memory.install.plan import Wish, plan_init, plan_uninstall
 from session_memory.paths import find_paths
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.faults import OPERATIONS, Counter, CountingOs, Stopped
 
 TOKEN = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.install import opencode
-from session_memory.install.ours import Ours
+from session_memory.adapters.opencode import wiring as opencode
+from session_memory.adapters.wiring.launchers import Ours
 
 NODE = shutil.which("node")
 # What OpenCode 1.18.33 does with a plug-in, as far as ours looks at it.

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from tests.install.machine import Machine
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.errors import NotFound, UsageError
 from session_memory.install import schedule, schedule_run
 from session_memory.install.schedule import MARK, Job
 from session_memory.install.schedule_run import System
-from session_memory.testing.claude_log import ClaudeLog
 
 JOB = Job(("/opt/my py/python", "-I", "-m", "session_memory", "-q", "sweep"), 60, {"A": "b % c"})
 CRON = """#!/bin/sh

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from tests.install.configs import CLAUDE_SETTINGS, CODEX_CONFIG, LIVED_IN
 from tests.install.machine import Machine
 
-from session_memory.install.client import Place
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.wiring.client import Place
+from session_memory.adapters.wiring.json_edit import insert, replace, value_at
+from session_memory.adapters.wiring.launchers import Ours
 from session_memory.install.clients import chosen
-from session_memory.install.json_edit import insert, replace, value_at
 from session_memory.install.ledger import Entry, Ledger
-from session_memory.install.ours import Ours
 from session_memory.install.plan import Seen, Wish, plan_init, plan_uninstall
-from session_memory.testing.claude_log import ClaudeLog
 
 HOOK = {"hooks": [{"type": "command", "command": "theirs"}]}
 

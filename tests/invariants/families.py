@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from session_memory.testing.copilot_log import CopilotLog, spent
-from session_memory.testing.gemini_log import GeminiLog
-from session_memory.testing.gemini_log import tokens as gemini_tokens
-from session_memory.testing.opencode_log import OpenCodeLog, token_row
-from session_memory.testing.pi_log import PiLog
-from session_memory.testing.pi_log import spent as pi_spent
-from session_memory.testing.qwen_log import QwenLog, usage
+from session_memory.adapters.copilot.log_builder import CopilotLog, spent
+from session_memory.adapters.gemini.log_builder import GeminiLog
+from session_memory.adapters.gemini.log_builder import tokens as gemini_tokens
+from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
+from session_memory.adapters.pi.log_builder import PiLog
+from session_memory.adapters.pi.log_builder import spent as pi_spent
+from session_memory.adapters.qwen.log_builder import QwenLog, usage
 
 UNUSUAL = "go on, ünicode \u2028 and a 🙂"
 

@@ -11,13 +11,13 @@ import msgspec
 from tests.invariants.sessions import write_flavors
 from tests.invariants.sizes import IS_LARGE
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.forget.rescan import rescan
 from session_memory.ingest import capture
-from session_memory.ingest.rescan import rescan
 from session_memory.ingest.unfinished import marked
 from session_memory.redact.engine import Redactor
 from session_memory.store.port import SessionQuery
 from session_memory.store.sqlite import connection, open_store
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

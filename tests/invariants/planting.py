@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.invariants import sessions
 
-from session_memory.testing.qwen_log import usage
+from session_memory.adapters.qwen.log_builder import usage
 from session_memory.testing.workspace import Workspace
 
 _STRUCTURE = """

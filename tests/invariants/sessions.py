@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.codex_log import CodexLog, tokens
-from session_memory.testing.copilot_log import CopilotLog, spent
-from session_memory.testing.gemini_log import GeminiLog
-from session_memory.testing.grok_log import GrokLog, turn_usage
-from session_memory.testing.opencode_log import OpenCodeLog, token_row
-from session_memory.testing.pi_log import PiLog
-from session_memory.testing.qwen_log import QwenLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.codex.log_builder import CodexLog, tokens
+from session_memory.adapters.copilot.log_builder import CopilotLog, spent
+from session_memory.adapters.gemini.log_builder import GeminiLog
+from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
+from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
+from session_memory.adapters.pi.log_builder import PiLog
+from session_memory.adapters.qwen.log_builder import QwenLog
 from session_memory.testing.workspace import Workspace
 
 LOGS = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")

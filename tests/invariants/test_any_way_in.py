@@ -14,11 +14,11 @@ from tests.invariants.broken import Dump, difference
 from tests.invariants.families import FAMILIES
 from tests.invariants.sizes import SIZES
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.codex.log_builder import CodexLog, message, tokens
 from session_memory.adapters.common import Block, SourceFile, read_lines
-from session_memory.testing.claude_log import ClaudeLog
-from session_memory.testing.codex_log import CodexLog, message, tokens
+from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 from session_memory.testing.faults import Stopped, StoppingStore
-from session_memory.testing.grok_log import GrokLog, turn_usage
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

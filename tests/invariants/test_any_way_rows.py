@@ -13,8 +13,8 @@ from tests.invariants.families import opencode
 from tests.invariants.sizes import SIZES
 from tests.invariants.test_any_way_in import Dump, die_somewhere
 
-from session_memory.adapters import opencode_files
-from session_memory.testing.opencode_log import OpenCodeLog
+from session_memory.adapters.opencode import files as opencode_files
+from session_memory.adapters.opencode.log_builder import OpenCodeLog
 from session_memory.testing.workspace import Workspace
 
 

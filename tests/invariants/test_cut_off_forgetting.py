@@ -7,13 +7,13 @@ from collections.abc import Callable
 import pytest
 from tests.invariants.broken import broken
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.forget.plan import Wanted, apply_forget, plan_forget
+from session_memory.forget.rescan import rescan
 from session_memory.ingest import capture
-from session_memory.ingest.forget import Wanted, apply_forget, plan_forget
-from session_memory.ingest.rescan import rescan
 from session_memory.ingest.unfinished import mark, marked
 from session_memory.redact.engine import Redactor
 from session_memory.store.sqlite import SqliteStore
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.faults import Stopped, StoppingStore
 from session_memory.testing.workspace import Workspace
 

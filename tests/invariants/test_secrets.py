@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 from tests.invariants.broken import core_of, everything_stored
 
+from session_memory.adapters.claude.log_builder import (
+    ClaudeLog,
+    call_block,
+    text_block,
+    thinking_block,
+)
 from session_memory.redact.engine import Redactor
 from session_memory.redact.rule import fake
-from session_memory.testing.claude_log import ClaudeLog, call_block, text_block, thinking_block
 from session_memory.testing.faults import Stopped, StoppingStore
 from session_memory.testing.workspace import Workspace
 

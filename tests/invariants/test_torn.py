@@ -316,7 +316,7 @@ def test_the_measure_sees_a_reader_that_gives_a_damaged_line_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Otherwise a share of 100 % would prove nothing."""
-    monkeypatch.setattr("session_memory.adapters.claude.recover_records", lambda *_: [])
+    monkeypatch.setattr("session_memory.adapters.claude.reader.recover_records", lambda *_: [])
     tally = check_mutants("claude", built_lines("claude", tmp_path))
     assert tally.recovered < tally.splices / 2
     assert tally.problems != []

@@ -25,8 +25,8 @@ from tests.invariants.test_torn import (
 )
 
 from session_memory.adapters.common import LINE_CAP, Normalized, decode_record
+from session_memory.adapters.opencode.log_builder import OpenCodeLog
 from session_memory.adapters.registry import adapter
-from session_memory.testing.opencode_log import OpenCodeLog
 from session_memory.testing.workspace import Workspace
 
 MUTANTS: tuple[Mutate, ...] = (

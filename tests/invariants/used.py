@@ -11,8 +11,8 @@ import pytest
 from tests.hooks.hook_process import run_hook, state
 
 from session_memory.__main__ import main
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.store.segments import DirectorySegments, unpack
-from session_memory.testing.claude_log import START, ClaudeLog
 
 HOUR = 3_600_000
 WORD = "zebrawood"

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from session_memory.journal import daily
-from session_memory.journal.answer import Write, model_writer
-from session_memory.journal.cleaning import cleaner
 from session_memory.journal.flush import Around, Outcome, flush
-from session_memory.journal.place import Place, model_lock, place_of
+from session_memory.journal.model_entry import Write, model_writer
+from session_memory.journal.paths import Place, model_lock, place_of
+from session_memory.journal.redaction import cleaner
 from session_memory.redact import Redactor
 from session_memory.testing.scripted_model import ScriptedModel
 

@@ -12,11 +12,11 @@ from tests.journal.bench import CLEAN, NOON
 
 from session_memory.journal import daily
 from session_memory.journal.articles import Article, render
-from session_memory.journal.asking import Asker
 from session_memory.journal.compile import Report, Tools, chosen, compile_logs
 from session_memory.journal.files import atomic_write_text
 from session_memory.journal.knowledge import read_shelf
-from session_memory.journal.place import Place, model_lock, place_of
+from session_memory.journal.model_call import Asker
+from session_memory.journal.paths import Place, model_lock, place_of
 from session_memory.testing.scripted_model import ScriptedModel
 
 DAY_MS = 86_400_000

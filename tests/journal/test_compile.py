@@ -16,12 +16,12 @@ from session_memory.errors import ModelFailed, NotFound
 from session_memory.journal import compile as compiling
 from session_memory.journal import daily, undo
 from session_memory.journal.articles import points_of
-from session_memory.journal.authoring import INCREMENTAL, WHOLE
 from session_memory.journal.compile import chosen, compile_logs, pending_logs
 from session_memory.journal.gate import log_hash
 from session_memory.journal.knowledge import index_faults
 from session_memory.journal.lint import read_base, structural
 from session_memory.journal.merge import clashes
+from session_memory.journal.model_compile import INCREMENTAL, WHOLE
 from session_memory.model.port import Answer, Request, Usage
 from session_memory.testing.faults import OPERATIONS, Counter, CountingOs
 

@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.journal.bench import CLEAN
 
+from session_memory.adapters.claude.log_builder import ClaudeLog, call_block, text_block
+from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.journal.context import (
     MAX_CHARS,
     MAX_TURNS,
@@ -22,8 +24,6 @@ from session_memory.journal.context import (
     turns_of_transcript,
 )
 from session_memory.redact import RULES
-from session_memory.testing.claude_log import ClaudeLog, call_block, text_block
-from session_memory.testing.codex_log import CodexLog
 from session_memory.testing.workspace import Workspace
 
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from tests.journal.bench import Bench
 
 from session_memory.journal import daily
-from session_memory.journal.place import place_of
+from session_memory.journal.paths import place_of
 
 WRITERS, SIZE = 20, 50_000
 WRITE = """
 import sys
 from pathlib import Path
 from session_memory.journal import daily
-from session_memory.journal.place import place_of
+from session_memory.journal.paths import place_of
 data, number, size, now = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
 content = (chr(97 + number) * 79 + "\\n") * (size // 80)
 sys.stdin.read()  # until everybody is here

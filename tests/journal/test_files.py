@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.journal.bench import NOON, Bench
 
-from session_memory.journal import files, recent
+from session_memory.journal import files, recent_flushes
 from session_memory.journal.files import atomic_write_text, load_json_with_recovery
 from session_memory.testing.faults import Counter, CountingOs
 
@@ -20,14 +20,14 @@ from session_memory.testing.faults import Counter, CountingOs
 def test_a_write_that_fails_leaves_the_old_state_whole(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, operation: str
 ) -> None:
-    old = recent.Flushed("old", "0", 1.0)
-    recent.remember(bench.place, old, [])
+    old = recent_flushes.Flushed("old", "0", 1.0)
+    recent_flushes.remember(bench.place, old, [])
     before = bench.place.flushed.read_bytes()
     counter = Counter(1, (operation,))
     monkeypatch.setattr(files, "os", CountingOs(counter, errno.EIO))
     monkeypatch.setattr("session_memory.paths.os", CountingOs(counter, errno.EIO))
     with pytest.raises(OSError, match="error"):
-        recent.remember(bench.place, recent.Flushed("new", "1", 2.0), [old])
+        recent_flushes.remember(bench.place, recent_flushes.Flushed("new", "1", 2.0), [old])
     assert counter.failed
     assert bench.place.flushed.read_bytes() == before
 
@@ -41,11 +41,15 @@ def test_the_state_names_the_last_session_and_its_time(bench: Bench) -> None:
 
 
 def test_the_state_keeps_a_bounded_number_of_flushes(bench: Bench) -> None:
-    for number in range(recent.KEPT + 10):
-        known = recent.read_recent(bench.place, bench.now, print)
-        recent.remember(bench.place, recent.Flushed(f"s{number}", "c", float(number)), known)
-    known = recent.read_recent(bench.place, bench.now, print)
-    assert len(known) == recent.KEPT and known[0].session_id == f"s{recent.KEPT + 9}"
+    for number in range(recent_flushes.KEPT + 10):
+        known = recent_flushes.read_recent(bench.place, bench.now, print)
+        recent_flushes.remember(
+            bench.place, recent_flushes.Flushed(f"s{number}", "c", float(number)), known
+        )
+    known = recent_flushes.read_recent(bench.place, bench.now, print)
+    assert (
+        len(known) == recent_flushes.KEPT and known[0].session_id == f"s{recent_flushes.KEPT + 9}"
+    )
 
 
 @pytest.mark.rows("FLU-08")
@@ -76,7 +80,7 @@ def test_rows_that_make_no_sense_are_skipped(bench: Bench) -> None:
     bench.place.work.mkdir(parents=True)
     rows = [{"session_id": 5}, "x", {"session_id": "s", "content": "c", "timestamp": 1}]
     bench.place.flushed.write_text(json.dumps({"recent": rows}))
-    assert [one.session_id for one in recent.read_recent(bench.place, NOON, print)] == ["s"]
+    assert [one.session_id for one in recent_flushes.read_recent(bench.place, NOON, print)] == ["s"]
 
 
 def test_only_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:

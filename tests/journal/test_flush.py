@@ -20,10 +20,10 @@ from session_memory.clock import iso
 from session_memory.errors import BudgetSpent, ModelFailed
 from session_memory.journal import daily
 from session_memory.journal import flush as flushing
-from session_memory.journal.answer import model_writer, prompt
 from session_memory.journal.context import content_hash
 from session_memory.journal.gate import log_hash
-from session_memory.journal.place import model_lock
+from session_memory.journal.model_entry import model_writer, prompt
+from session_memory.journal.paths import model_lock
 from session_memory.model.agent_sdk import open_agent_sdk
 from session_memory.model.port import Answer
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from tests.journal.bench import CLEAN
 
-from session_memory.cli.journal_desk import sessions_to_flush
+from session_memory.cli.journal_context import sessions_to_flush
 from session_memory.journal import daily
 from session_memory.journal.compile import chosen, compile_logs
-from session_memory.journal.duty import flush_session
+from session_memory.journal.entry_writer import Desk, tools_of
 from session_memory.journal.health import health
-from session_memory.journal.knowing import Desk, tools_of
+from session_memory.journal.jobs import flush_session
 from session_memory.journal.lint import lint, read_base, structural
-from session_memory.journal.place import Place, all_places
+from session_memory.journal.paths import Place, all_places
 from session_memory.model.port import Model, Request
 from session_memory.settings import Config
 from session_memory.testing.scripted_model import ScriptedModel

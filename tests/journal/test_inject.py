@@ -11,11 +11,11 @@ import pytest
 from tests.hooks.hook_process import run_hook, state
 from tests.journal.bench import NOON
 
-from session_memory.core.injection import MAX_CHARS, Section
+from session_memory.core.loop.injection import MAX_CHARS, Section
 from session_memory.journal import daily
 from session_memory.journal.inject import INDEX_CHARS, sections_for
-from session_memory.journal.place import Place, place_of
-from session_memory.worker.injection import write_pages
+from session_memory.journal.paths import Place, place_of
+from session_memory.worker.injection_pages import write_pages
 
 DAY = 86_400_000
 INDEX = "| Article | Summary | Compiled From | Updated |\n|---|---|---|---|\n"

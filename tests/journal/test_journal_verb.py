@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.__main__ import main
-from session_memory.testing.claude_log import ClaudeLog, text_block
+from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
 from session_memory.testing.workspace import Workspace
 
 
@@ -66,7 +66,7 @@ def test_days_and_projects_that_are_not_there_are_errors(
 def test_retry_failed_tells_what_waits(log: ClaudeLog, capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(told(capsys, "retry-failed", "--json"))["pending"] == 0
     from session_memory.journal.context import write_context
-    from session_memory.journal.place import place_of
+    from session_memory.journal.paths import place_of
 
     data = Path(os.environ["SESSION_MEMORY_HOME"]) / "data"
     path = write_context(place_of(data, log.cwd), log.session_id, 1, "**User:** x\n")

@@ -11,9 +11,9 @@ import pytest
 from tests.journal.library import ENTRY, OTHER, Library
 
 from session_memory.__main__ import main
+from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
 from session_memory.journal.context import write_context
-from session_memory.journal.place import place_of
-from session_memory.testing.claude_log import ClaudeLog, text_block
+from session_memory.journal.paths import place_of
 from session_memory.testing.workspace import Workspace
 
 
@@ -104,7 +104,7 @@ def test_health_and_structural_lint_open_no_model(
     shop: Library, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told(capsys, "compile")
-    monkeypatch.setattr("session_memory.journal.asking.Asker.ask", _never)
+    monkeypatch.setattr("session_memory.journal.model_call.Asker.ask", _never)
     told(capsys, "health")
     told(capsys, "lint", "--structural-only")
     assert len(shop.articles) == 1

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from tests.journal.bench import CLEAN, Bench
 
 from session_memory.journal import spawn as spawning
+from session_memory.journal.entry_writer import Desk
 from session_memory.journal.flush import flush
-from session_memory.journal.knowing import Desk
 from session_memory.journal.spawn import spawn
 from session_memory.journal.standalone import surroundings
 from session_memory.settings import Config
@@ -22,7 +22,7 @@ from session_memory.settings import Config
 STARTER = """
 import sys
 from pathlib import Path
-from session_memory.journal.place import place_of
+from session_memory.journal.paths import place_of
 from session_memory.journal.spawn import spawn
 place = place_of(Path(sys.argv[1]), "/work/shop")
 child = [sys.executable, "-c", sys.argv[2], sys.argv[3]]

@@ -12,13 +12,13 @@ import pytest
 from tests.hooks.hook_process import Ran, run_hook, spooled
 from tests.memory.shell import calls, stand_in
 
+from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
 from session_memory.journal import daily, standalone
 from session_memory.journal.flush import GUARD, guard
-from session_memory.journal.place import Place, place_of
+from session_memory.journal.paths import Place, place_of
 from session_memory.journal.spawn import spawn
 from session_memory.model.marks import MARKS
 from session_memory.store.sqlite import open_store
-from session_memory.testing.claude_log import ClaudeLog, text_block
 from session_memory.testing.model_server import ModelServer, Play
 from session_memory.testing.workspace import Workspace
 

@@ -10,7 +10,7 @@ import pytest
 from tests.mcp.talking import Desk
 from tests.recall.recalling import HOUR, ROOT, Memory
 
-from session_memory.core.identity import Resolution
+from session_memory.core.project.identity import Resolution
 
 OTHER = Resolution(key="other", root="/work/other", source="cwd:.git", confidence="high")
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from tests.mcp.talking import Talk, text_of
 
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 QUESTIONS: tuple[tuple[str, dict[str, Any]], ...] = (

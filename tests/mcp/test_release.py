@@ -16,7 +16,7 @@ import pytest
 from packaging.requirements import Requirement
 from tests.mcp.talking import Talk
 
-from session_memory.testing.claude_log import ClaudeLog
+from session_memory.adapters.claude.log_builder import ClaudeLog
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = "Scripts" if os.name == "nt" else "bin"

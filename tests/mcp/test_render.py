@@ -13,8 +13,8 @@ from tests.mcp.conftest import Known
 from tests.mcp.talking import Desk, text_of
 
 from session_memory.mcp.callers import Caller, caller, default_mode
-from session_memory.mcp.fitting import ROOM, fit
 from session_memory.mcp.render import COMPLETE, refusal, result, structured
+from session_memory.mcp.size_limit import ROOM, fit
 from session_memory.mcp.tools import TOOLS, input_schema
 from session_memory.recall.items import ANSWER_BYTES
 

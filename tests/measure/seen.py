@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from session_memory.core.givings import Given
-from session_memory.core.patterns import Signal
+from session_memory.core.loop.givings import Given
+from session_memory.core.loop.patterns import Signal
 from session_memory.measure.effect import Subject
 from session_memory.measure.metrics import Seen, Watch
 from session_memory.settings import Measure

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 from tests.measure.seen import DAY, GIVEN, NOW, POLICY, SINCE, SUBJECT, drawn, row, session
 
-from session_memory.core.effects import Effect, Interval
-from session_memory.core.givings import Given
-from session_memory.core.patterns import Signal
+from session_memory.core.loop.effects import Effect, Interval
+from session_memory.core.loop.givings import Given
+from session_memory.core.loop.patterns import Signal
 from session_memory.measure.effect import (
     ALPHA,
     LEVEL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from session_memory.core.patterns import Mined, Signal
+from session_memory.core.loop.patterns import Mined, Signal
 from session_memory.core.schema import Cost, Session
 from session_memory.measure.metrics import Watch, figures, units
 

@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 from tests.measure.seen import GIVEN, NOW, POLICY, SINCE, SUBJECT, row
 
-from session_memory.core.catalog import Catalog, Pattern, PatternVersion, Proposal
-from session_memory.core.effects import Effect, Interval
-from session_memory.core.givings import Given
-from session_memory.core.trials import Trial
+from session_memory.core.loop.catalog import Catalog, Pattern, PatternVersion, Proposal
+from session_memory.core.loop.effects import Effect, Interval
+from session_memory.core.loop.givings import Given
+from session_memory.core.loop.trials import Trial
 from session_memory.measure.effect import before_after
 from session_memory.measure.report import NOTHING, bar, html_page, report, verdict_sentence
 from session_memory.measure.stages import Facts, counts, latest_effects, stages

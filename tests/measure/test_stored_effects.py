@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.measure.seen import GIVEN, NOW, POLICY, SUBJECT, row
 
-from session_memory.core.givings import Given, renewed
+from session_memory.core.loop.givings import Given, renewed
 from session_memory.errors import Refused
 from session_memory.measure.effect import before_after
 from session_memory.store.derived import DERIVED

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.measure.seen import DAY, NOW, POLICY, SINCE, SUBJECT, session
 
-from session_memory.core.trials import (
+from session_memory.core.loop.trials import (
     Trial,
     decode_trials,
     encode_trials,

@@ -6,16 +6,16 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.memory.consolidate import Done, Stage, consolidate
 from session_memory.memory.extract import Around, Report, extract
 from session_memory.memory.layout import memory_root
-from session_memory.memory.loading import Wanted
 from session_memory.memory.log import MemoryLog, read_log
+from session_memory.memory.session_material import Wanted
 from session_memory.model.port import Model, Request
 from session_memory.redact import Redactor
 from session_memory.store.memories import Claim, Trace
 from session_memory.store.port import Store
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 GOOD = """# Fixed the parser

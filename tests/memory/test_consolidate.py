@@ -16,8 +16,8 @@ from session_memory.errors import ModelUnavailable, StoreError
 from session_memory.memory import consolidate as module
 from session_memory.memory.consolidate import consolidate, dispatch
 from session_memory.memory.lock import acquire
-from session_memory.memory.making import LABEL
-from session_memory.memory.yours import page_of, yours_in
+from session_memory.memory.model_consolidation import LABEL
+from session_memory.memory.user_part import page_of, yours_in
 from session_memory.model.failures import CallFailed
 from session_memory.model.port import Model, Request
 from session_memory.store.memories import Claim, Held

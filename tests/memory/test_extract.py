@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.memory.remembering import GOOD, Bench, after, answer, unasked, writes
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.errors import (
     BudgetSpent,
     ModelFailed,
@@ -20,13 +21,12 @@ from session_memory.memory import extract as extracting
 from session_memory.memory import rollout
 from session_memory.memory.extract import CONCURRENCY, extract, pipeline
 from session_memory.memory.layout import memory_root
-from session_memory.memory.loading import Wanted
+from session_memory.memory.session_material import Wanted
 from session_memory.memory.traces import thread_of
 from session_memory.model.port import Request
 from session_memory.settings import Config
 from session_memory.store.port import Store
 from session_memory.store.sqlite.memories import SqliteMemories
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.scripted_model import ScriptedModel
 
 

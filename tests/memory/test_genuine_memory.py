@@ -9,7 +9,7 @@ import pytest
 from tests.memory.remembering import Bench
 
 from session_memory.memory.evidence import CITED, evidence_for
-from session_memory.memory.made import MAX_MEMORY_BYTES
+from session_memory.memory.outputs import MAX_MEMORY_BYTES
 from session_memory.redact import Redactor, render
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"

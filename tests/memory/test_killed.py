@@ -17,7 +17,7 @@ from tests.memory.remembering import SHOP, Bench, answer, generation
 from session_memory.memory.consolidate import consolidate
 from session_memory.memory.log import MemoryLog
 from session_memory.memory.staging import leftovers
-from session_memory.memory.yours import page_of, yours_in
+from session_memory.memory.user_part import page_of, yours_in
 from session_memory.redact import Redactor
 from session_memory.store.memories import Claim, Trace
 from session_memory.testing.faults import Stopped

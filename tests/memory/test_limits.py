@@ -10,7 +10,7 @@ from tests.memory.remembering import Bench, answer
 from tests.memory.shell import BOTH, Shell, calls, stand_in
 
 from session_memory.errors import BudgetSpent
-from session_memory.memory.prompting import MAX_PROMPT_BYTES, PROMPT_CUT
+from session_memory.memory.prompt import MAX_PROMPT_BYTES, PROMPT_CUT
 from session_memory.model.port import Request
 from session_memory.testing.model_server import ModelServer, Play
 from session_memory.testing.scripted_model import ScriptedModel

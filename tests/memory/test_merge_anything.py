@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.errors import Refused
-from session_memory.memory.made import MAX_MEMORY_BYTES, check_phase_one, final
-from session_memory.memory.merge_memory import merge
+from session_memory.memory.outputs import MAX_MEMORY_BYTES, check_phase_one, final
+from session_memory.memory.rule_consolidation import merge
 from session_memory.memory.stale import Unknown, mark_gone
 from session_memory.memory.trace_parts import take_apart
 from session_memory.memory.trace_text import TASK_HEADINGS
-from session_memory.memory.yours import page_of, yours_in
+from session_memory.memory.user_part import page_of, yours_in
 from session_memory.store.memories import Trace
 
 LINES = st.sampled_from(

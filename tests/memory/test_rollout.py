@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.remembering import Bench
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.schema import EventKind, SessionEvent
 from session_memory.memory.rollout import (
     KINDS,
@@ -20,7 +21,6 @@ from session_memory.memory.rollout import (
     select_items,
     serialise,
 )
-from session_memory.testing.claude_log import ClaudeLog
 
 
 def item(kind: ItemKind, number: int = 0) -> Line:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from session_memory.core.own_text import without_own_text
+from session_memory.core.text.own_text import without_own_text
 from session_memory.memory.layout import MEMORY, SUMMARY, ensure_layout, memory_root
 from session_memory.memory.sections import MAX_CHARS, sections_for
-from session_memory.memory.yours import page_of
+from session_memory.memory.user_part import page_of
 
 
 def remember(data: Path, name: str, text: str) -> None:

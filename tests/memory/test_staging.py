@@ -14,8 +14,8 @@ import pytest
 from tests.memory.remembering import SHOP, Bench, answer, writes
 
 from session_memory.memory.layout import ensure_layout
-from session_memory.memory.making import agent_request, words_request
-from session_memory.memory.prompting import read_prompt
+from session_memory.memory.model_consolidation import agent_request, words_request
+from session_memory.memory.prompt import read_prompt
 from session_memory.memory.staging import (
     clear_leftovers,
     leftovers,

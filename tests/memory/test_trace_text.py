@@ -9,8 +9,8 @@ from tests.memory.remembering import GOOD
 
 from session_memory.core.schema import Session
 from session_memory.errors import ModelFailed
-from session_memory.memory.loading import redact_with
-from session_memory.memory.merge_memory import merge
+from session_memory.memory.rule_consolidation import merge
+from session_memory.memory.session_material import redact_with
 from session_memory.memory.trace_parts import take_apart
 from session_memory.memory.trace_text import (
     FALLBACKS,

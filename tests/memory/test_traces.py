@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.memory.remembering import Bench, answer
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.schema import Session
 from session_memory.memory.layout import TRACES, memory_root
 from session_memory.memory.traces import file_name, remove_files, thread_id, thread_of
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.scripted_model import ScriptedModel
 
 

@@ -13,14 +13,14 @@ import msgspec
 import pytest
 
 from session_memory import settings
-from session_memory.core.own_text import PACK_END, without_own_text
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.core.text.own_text import PACK_END, without_own_text
 from session_memory.errors import ModelUnavailable
 from session_memory.model.cli_agent import open_agent
 from session_memory.model.failures import CallFailed
 from session_memory.model.marks import environment, fenced
 from session_memory.model.port import Provider, Request, Usage
 from session_memory.store.port import ObservationQuery
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 ASKED = Request("test", "be terse", "what is it?", timeout_s=30, max_output_tokens=77)

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from session_memory.core.identity import Resolution
+from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Observation, ObservationStatus, ObservationType
 from session_memory.recall.facade import Recall
 from session_memory.store.sqlite import SqliteStore, open_store

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.recall.recalling import HOUR, ROOT, START, Memory, Word, observed, plain
 
-from session_memory.core.own_text import without_own_text
 from session_memory.core.schema import ObservationType, Project
-from session_memory.core.state import OperationalState, derive_state
+from session_memory.core.text.own_text import without_own_text
+from session_memory.core.work_state import OperationalState, derive_state
 from session_memory.recall.breadth import Breadth
 from session_memory.recall.budget import choose
 from session_memory.recall.material import UNCUT, Material

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.recall.recalling import HOUR, ROOT, Memory, plain
 
-from session_memory.core.identity import Resolution
+from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Project
 from session_memory.errors import NotFound, ScopeMismatch, SessionMemoryError
 from session_memory.recall.facade import Recall

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.recall.recalling import DAY, HOUR, SHOP, Memory, observed, plain
 
-from session_memory.core.identity import Resolution
+from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import ObservationType
-from session_memory.core.search_terms import terms_of
+from session_memory.core.text.search_terms import terms_of
 from session_memory.errors import NotFound, ScopeMismatch, UsageError
-from session_memory.recall.hits import snippet
+from session_memory.recall.event_search import snippet
 from session_memory.recall.requests import SearchRequest
 from session_memory.testing.store_drafts import START, Said, capture, event, turn
 

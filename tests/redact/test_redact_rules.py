@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from session_memory.redact import RULES, Redactor, Rule
 from session_memory.redact.linear import compile_pattern
-from session_memory.redact.names import STRONG, STRONG_ENDS
 from session_memory.redact.placeholder import MARK
+from session_memory.redact.secret_names import STRONG, STRONG_ENDS
 
 KEY = b"a key of the tests"
 MATCHES = [(rule, sample) for rule in RULES for sample in rule.must_match]

@@ -12,10 +12,10 @@ import apsw
 import pytest
 
 from session_memory.__main__ import main
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.config import variable
 from session_memory.store.damage import MOST_KEPT, keep_aside, kept_files, known_damage
 from session_memory.store.sqlite.connection import PAGE_SIZE, connect, rows
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 Damage = Callable[[Path], object]

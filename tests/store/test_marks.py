@@ -12,12 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.pauses import Pause, begin, is_paused, merge_pauses
 from session_memory.errors import Refused, StoreDamaged, StoreError
-from session_memory.ingest.pausing import read_pauses, write_pauses
+from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.store import marks
 from session_memory.store.marks import Forgotten, Keys, Marks
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.faults import Stopped, failing_disk
 from session_memory.testing.workspace import Workspace
 
@@ -251,7 +251,7 @@ def test_a_forgetting_that_dies_after_the_marks_is_finished_by_the_next_sweep(
     def die(*_: object) -> None:
         raise Stopped
 
-    monkeypatch.setattr("session_memory.store.sqlite.forgetting._forget_one", die)
+    monkeypatch.setattr("session_memory.store.sqlite.forget._forget_one", die)
     with pytest.raises(Stopped):
         space.forget(sessions=(FORGOTTEN,))
     monkeypatch.undo()

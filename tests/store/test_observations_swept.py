@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
 from session_memory.core.schema import Observation
 from session_memory.store.port import ObservationQuery
-from session_memory.testing.claude_log import ClaudeLog, text_block
 from session_memory.testing.workspace import Workspace
 
 NAME = ClaudeLog(1).session_id

@@ -11,13 +11,13 @@ import pytest
 from tests.store.test_damage import ANY, overwrite, overwrite_root
 
 from session_memory.__main__ import main
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.config import variable
 from session_memory.store import segments
 from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.segments import DirectorySegments, digest_of, unpack
-from session_memory.store.sqlite import joining, open_store, salvage
+from session_memory.store.sqlite import merge, open_store, salvage
 from session_memory.store.sqlite.connection import PAGE_SIZE, connect, rows
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
 
 Output = pytest.CaptureFixture[str]
@@ -222,7 +222,7 @@ def test_rows_on_both_sides_of_bad_pages_are_read(tmp_path: Path) -> None:
 
 def test_every_table_is_joined_or_left_out_on_purpose(space: Workspace) -> None:
     db = connect(str(database(space)))
-    assert set(salvage.tables_of(db)) == joining.SPECS.keys() | joining.LEFT_OUT
+    assert set(salvage.tables_of(db)) == merge.SPECS.keys() | merge.LEFT_OUT
     db.close()
 
 

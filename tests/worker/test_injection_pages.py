@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from session_memory.core.injection import MAX_CHARS, Section, fit
-from session_memory.worker.injection import page_name, write_pages
+from session_memory.core.loop.injection import MAX_CHARS, Section, fit
+from session_memory.worker.injection_pages import page_name, write_pages
 
 
 def test_sections_that_do_not_fit_are_left_out_whole() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from session_memory.worker.injection import TOLD_MS, write_pages
+from session_memory.worker.injection_pages import TOLD_MS, write_pages
 
 NOW = 1_794_771_675_929
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.hooks import entry
-from session_memory.testing.codex_log import CodexLog
 from session_memory.testing.workspace import Workspace
 
 

@@ -12,20 +12,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from session_memory.adapters import claude
+from session_memory.adapters.claude import reader as claude
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.common import SourceFile
-from session_memory.core.gone import Gone
+from session_memory.core.forget import Gone
 from session_memory.core.jobs import Job, state_of
 from session_memory.core.spool import REPEAT_WINDOW_MS, TURN_WINDOW_MS
 from session_memory.errors import ModelUnavailable, Refused
+from session_memory.forget.hook_files import forget_live
 from session_memory.hooks import entry
 from session_memory.ingest.last_sweep import read_last_sweep
 from session_memory.ingest.sweep import Surroundings
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
-from session_memory.testing.claude_log import ClaudeLog
 from session_memory.testing.workspace import Workspace
-from session_memory.worker.forgetting import forget_live
 from session_memory.worker.run import PATIENCE_MS, Handler, Worker, WorkerReport
 
 

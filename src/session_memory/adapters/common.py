@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from session_memory.core.facts import FACT_RULES, Fact
-from session_memory.core.repository import resolve_repo
+from session_memory.core.project.repository import resolve_repo
 from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
 from session_memory.plain_files import open_plain
 

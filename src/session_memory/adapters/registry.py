@@ -19,14 +19,14 @@ GROUP = "session_memory.adapters"
 ENTRY_POINTS_CAP = 1024 * 1024
 
 _BUILT_IN = {
-    "claude": "session_memory.adapters.claude",
-    "codex": "session_memory.adapters.codex",
-    "grok": "session_memory.adapters.grok",
-    "gemini": "session_memory.adapters.gemini",
-    "qwen": "session_memory.adapters.qwen",
-    "opencode": "session_memory.adapters.opencode",
-    "copilot": "session_memory.adapters.copilot",
-    "pi": "session_memory.adapters.pi",
+    "claude": "session_memory.adapters.claude.reader",
+    "codex": "session_memory.adapters.codex.reader",
+    "grok": "session_memory.adapters.grok.reader",
+    "gemini": "session_memory.adapters.gemini.reader",
+    "qwen": "session_memory.adapters.qwen.reader",
+    "opencode": "session_memory.adapters.opencode.reader",
+    "copilot": "session_memory.adapters.copilot.reader",
+    "pi": "session_memory.adapters.pi.reader",
 }
 """Flavour to the module that holds its `ADAPTER`; the order is the order of every report."""
 

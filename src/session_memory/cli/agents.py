@@ -9,7 +9,7 @@ from session_memory.adapters.common import LogDeletion
 from session_memory.adapters.registry import plugin_warnings
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line, table
-from session_memory.cli.stores import surroundings
+from session_memory.cli.store import surroundings
 from session_memory.cli.wiring import wirings
 from session_memory.core.schema import Session
 from session_memory.ingest.discover import Places, discover, places

@@ -9,7 +9,7 @@ import click
 from session_memory import audit
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, safe
-from session_memory.cli.stores import alone
+from session_memory.cli.store import alone
 
 
 @click.command(name="backup")

@@ -5,14 +5,9 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.naming import session_option
 from session_memory.cli.output import emit_json
-from session_memory.cli.recalling import (
-    echo_items,
-    project_option,
-    recalling,
-    scope_of,
-)
+from session_memory.cli.recall_options import echo_items, project_option, recalling, scope_of
+from session_memory.cli.session_argument import session_option
 
 
 @click.command(name="changes")

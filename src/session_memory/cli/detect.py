@@ -9,7 +9,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import to_json
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
-from session_memory.core.patterns import Candidate
+from session_memory.core.loop.patterns import Candidate
 from session_memory.detect.report import report
 from session_memory.detect.run import Wanted, detect
 from session_memory.store.sqlite import open_store

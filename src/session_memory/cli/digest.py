@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.naming import named, names
 from session_memory.cli.output import emit_json, one_line
-from session_memory.cli.stores import reading
+from session_memory.cli.session_argument import named, names
+from session_memory.cli.store import reading
 from session_memory.core.schema import Digest, Session
 from session_memory.errors import NotFound
 

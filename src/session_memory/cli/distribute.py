@@ -55,7 +55,7 @@ def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) ->
         return EXIT_OK
     from session_memory.distribute.files import Look
     from session_memory.distribute.plan import make_plan
-    from session_memory.worker.giving import why_not
+    from session_memory.worker.lessons import why_not
 
     wanted = _wanted(app)
     only = None if repo is None else _root(repo, [one.root for one in wanted.repos])
@@ -87,7 +87,7 @@ def undo(
     from session_memory.distribute.files import Look
     from session_memory.distribute.ledger import read_ledger
     from session_memory.distribute.undo import Undo, plan_undo
-    from session_memory.worker.giving import why_not
+    from session_memory.worker.lessons import why_not
 
     if everything == bool(repo or patterns):
         raise UsageError("say what to undo: --repo, --pattern, or --all alone")
@@ -117,7 +117,7 @@ def status(app: App) -> None:
     from session_memory.distribute.files import Look
     from session_memory.distribute.ledger import read_ledger
     from session_memory.distribute.state import states
-    from session_memory.worker.giving import why_not
+    from session_memory.worker.lessons import why_not
 
     ledger = read_ledger(app.paths.data)
     found = states(ledger, Look(), why_not)
@@ -129,8 +129,8 @@ def status(app: App) -> None:
 
 
 def _wanted(app: App) -> Wanted:
-    from session_memory.cli.stores import reading
-    from session_memory.worker.giving import gather
+    from session_memory.cli.store import reading
+    from session_memory.worker.lessons import gather
 
     with reading(app) as store:
         wanted, warnings = gather(store, app.paths.data, app.config)

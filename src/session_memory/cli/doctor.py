@@ -13,15 +13,15 @@ import click
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.doctor_wiring import fix_all, wiring_checks
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
-from session_memory.cli.stores import reading
+from session_memory.cli.store import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import missing_parts
 from session_memory.ingest.unfinished import is_marked
 from session_memory.install.check import Check
 from session_memory.store.damage import kept_files, known_damage
+from session_memory.store.directory import check_place, file_system
 from session_memory.store.marks import read_marks
-from session_memory.store.place import check_place, file_system
 from session_memory.store.sqlite import SqliteStore
 from session_memory.store.swap import ASIDE
 

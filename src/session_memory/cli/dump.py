@@ -6,7 +6,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import to_json
-from session_memory.cli.stores import reading
+from session_memory.cli.store import reading
 
 
 @click.command(name="dump")

@@ -12,9 +12,9 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line
-from session_memory.cli.stores import reading
+from session_memory.cli.store import reading
 from session_memory.clock import iso
-from session_memory.core.catalog import Catalog
+from session_memory.core.loop.catalog import Catalog
 from session_memory.core.schema import Observation, Session
 from session_memory.curate.catalog import read_catalog
 from session_memory.curate.review import under_gate
@@ -22,7 +22,7 @@ from session_memory.distribute.ledger import read_ledger
 from session_memory.errors import Ambiguous, NotFound
 from session_memory.redact import render
 from session_memory.store.port import ObservationQuery, Store
-from session_memory.worker.giving import read_trials
+from session_memory.worker.lessons import read_trials
 
 SHOWN = 10
 SHORTEST = 4

@@ -9,15 +9,15 @@ import click
 
 from session_memory import audit
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.naming import session_option
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, safe
-from session_memory.cli.stores import alone
+from session_memory.cli.session_argument import session_option
+from session_memory.cli.store import alone
 from session_memory.cli.times import Moment, to_ms
 from session_memory.core.schema import Session
 from session_memory.errors import NotFound, UsageError
+from session_memory.export.destination import prepare_directory, prepare_file
 from session_memory.export.jsonl import Wish, target_of, write_jsonl
 from session_memory.export.markdown import write_markdown, write_session
-from session_memory.export.place import prepare_directory, prepare_file
 from session_memory.store.sqlite import SqliteStore
 from session_memory.store.values import SessionQuery
 

@@ -9,20 +9,20 @@ from typing import Any
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.naming import NAMED_BY, names, titled
 from session_memory.cli.output import emit_json, one_line, table
-from session_memory.cli.stores import alone
+from session_memory.cli.session_argument import NAMED_BY, names, titled
+from session_memory.cli.store import alone
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
-from session_memory.core.gone import Remains
+from session_memory.core.forget import Remains
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
-from session_memory.ingest.forget import ForgetPlan, Wanted, apply_forget, plan_forget
+from session_memory.forget import everywhere
+from session_memory.forget.names import gone_of
+from session_memory.forget.patterns import without_text
+from session_memory.forget.plan import ForgetPlan, Wanted, apply_forget, plan_forget
 from session_memory.ingest.unfinished import marked
 from session_memory.store.port import Store
-from session_memory.worker import beside
-from session_memory.worker.gone import gone_of
-from session_memory.worker.unsaying import without_text
 
 SHOWN = 20
 
@@ -60,7 +60,7 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
         if verify:
             if wanted.text is None:
                 raise click.UsageError("--verify needs --text")
-            unread = tuple(beside.kept_copies(app.paths.data))
+            unread = tuple(everywhere.kept_copies(app.paths.data))
             return _tell_traces(app, store.traces(wanted.text), unread)
         plan = plan_forget(store, wanted)
         if plan.is_empty and not _is_said_beside(app, wanted):
@@ -69,7 +69,7 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
         if not app.json:
             asks = not dry_run and not yes  # then it belongs to the question, not to the result
             click.echo("\n".join(_preview(plan, shown)), err=asks)
-        told = beside.Told()
+        told = everywhere.Told()
         if not dry_run:
             if not yes:
                 _ask()
@@ -88,23 +88,25 @@ def _is_said_beside(app: App, wanted: Wanted) -> bool:
     if wanted != Wanted(text=wanted.text, ignore_case=wanted.ignore_case) or wanted.text is None:
         return False  # what narrows to sessions says nothing about what is beside them
     words = without_text(wanted.text, ignore_case=wanted.ignore_case)
-    return beside.is_said(app.paths, app.config.journal.vault, words)
+    return everywhere.is_said(app.paths, app.config.journal.vault, words)
 
 
-def _forget(app: App, store: Store, plan: ForgetPlan, wanted: Wanted) -> beside.Told:
-    """Forget in the store and beside it; see `beside.forget_sessions` on the order."""
+def _forget(app: App, store: Store, plan: ForgetPlan, wanted: Wanted) -> everywhere.Told:
+    """Forget in the store and beside it; see `everywhere.forget_sessions` on the order."""
     vault, now = app.config.journal.vault, app.clock()
     gone = gone_of(store, set(plan.sessions))
-    logs = beside.agents_logs(store.log_paths({hit.session_id for hit in plan.hits}))
-    told = beside.Told(remains=(*logs, *beside.copies(app.paths)))  # while the audit names them
-    told |= beside.forget_sessions(store, app.paths, vault, gone, now)
+    logs = everywhere.agents_logs(store.log_paths({hit.session_id for hit in plan.hits}))
+    told = everywhere.Told(
+        remains=(*logs, *everywhere.copies(app.paths))
+    )  # while the audit names them
+    told |= everywhere.forget_sessions(store, app.paths, vault, gone, now)
 
     def then() -> None:
         nonlocal told
-        told |= beside.forget_sessions(store, app.paths, vault, gone, now)
+        told |= everywhere.forget_sessions(store, app.paths, vault, gone, now)
         if wanted.text is not None:
             words = without_text(wanted.text, ignore_case=wanted.ignore_case)
-            told |= beside.reword(store, app.paths, vault, words, now)
+            told |= everywhere.reword(store, app.paths, vault, words, now)
 
     apply_forget(store, plan, wanted, then)
     return told
@@ -172,7 +174,7 @@ def _ask() -> None:
 
 
 def _tell(
-    app: App, plan: ForgetPlan, sessions: list[Session], dry_run: bool, told: beside.Told
+    app: App, plan: ForgetPlan, sessions: list[Session], dry_run: bool, told: everywhere.Told
 ) -> None:
     if not app.json:
         click.echo("dry run: nothing was changed" if dry_run else "forgotten")
@@ -202,7 +204,7 @@ def _tell(
     )
 
 
-def told_lines(told: beside.Told) -> list[str]:
+def told_lines(told: everywhere.Told) -> list[str]:
     """What was taken out of files of the user, and which places may still hold what went."""
     lines = [
         f"taken out of {one_line(file)}; what was committed of it stays in the history of git"

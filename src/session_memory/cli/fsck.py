@@ -6,7 +6,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line
-from session_memory.cli.stores import alone
+from session_memory.cli.store import alone
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, DatabaseDamaged
 from session_memory.store.damage import note_damage
 from session_memory.store.port import Finding

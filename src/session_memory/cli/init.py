@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from session_memory.adapters.wiring.client import Place
+from session_memory.adapters.wiring.launchers import Ours, is_passing
 from session_memory.cli import wiring
 from session_memory.cli.agents import find_agents, told_agents
 from session_memory.cli.app import App, json_option, pass_app
@@ -16,10 +18,8 @@ from session_memory.cli.output import emit_json, one_line
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files
 from session_memory.install.apply import Done, apply_init
-from session_memory.install.client import Place
 from session_memory.install.clients import CLIENTS
 from session_memory.install.ledger import installing, read_ledger
-from session_memory.install.ours import Ours, is_passing
 from session_memory.install.plan import Plan, Wish, plan_init
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, table
-from session_memory.cli.stores import reading
+from session_memory.cli.store import reading
 from session_memory.clock import iso
 from session_memory.core.jobs import state_of
 from session_memory.errors import NotFound

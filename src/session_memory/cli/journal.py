@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.journal_desk import (
+from session_memory.cli.journal_context import (
     desk_of,
     latest,
     place_here,
@@ -17,19 +17,19 @@ from session_memory.cli.journal_desk import (
     sessions_to_flush,
 )
 from session_memory.cli.journal_knowledge import VERBS
-from session_memory.cli.naming import named, names
 from session_memory.cli.output import emit_json, one_line, safe
+from session_memory.cli.session_argument import named, names
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound
 from session_memory.journal import daily
 from session_memory.journal.compile import chosen, compile_logs, told
 from session_memory.journal.context import make_context, turns_of_session
-from session_memory.journal.duty import flush_session
+from session_memory.journal.entry_writer import Desk, around, tools_of
 from session_memory.journal.files import read_text
 from session_memory.journal.flush import Outcome, retry_failed
-from session_memory.journal.knowing import Desk, around, tools_of
+from session_memory.journal.jobs import flush_session
+from session_memory.journal.paths import Place, all_places
 from session_memory.journal.pending import counts, read_waiting
-from session_memory.journal.place import Place, all_places
 
 OUTCOMES: dict[Outcome | None, str] = {
     "saved": "written into the log of its day",

@@ -8,13 +8,13 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.journal_desk import desk_anyway, place_here, project_option
+from session_memory.cli.journal_context import desk_anyway, place_here, project_option
 from session_memory.cli.output import emit_json, safe
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, UsageError
 from session_memory.journal.compile import Report, chosen, compile_logs, told
+from session_memory.journal.entry_writer import tools_of
 from session_memory.journal.health import Health
 from session_memory.journal.health import health as read_health
-from session_memory.journal.knowing import tools_of
 from session_memory.journal.lint import lint as run_lint
 from session_memory.journal.query import query as ask
 

@@ -6,7 +6,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, table
-from session_memory.cli.recalling import key_of, project_option, recalling
+from session_memory.cli.recall_options import key_of, project_option, recalling
 from session_memory.recall.requests import ScopeResolveRequest
 
 

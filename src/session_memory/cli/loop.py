@@ -49,7 +49,7 @@ def command(app: App, everything: bool) -> None:
 
 
 def _facts(app: App) -> Facts:
-    from session_memory.cli.stores import reading
+    from session_memory.cli.store import reading
     from session_memory.curate.catalog import read_catalog
     from session_memory.curate.review import under_gate
     from session_memory.measure.stages import Facts

@@ -10,7 +10,7 @@ from typing import Any, cast
 import click
 
 from session_memory.cli.app import App, pass_app
-from session_memory.core.safe_text import safe
+from session_memory.core.text.safe_text import safe
 from session_memory.file_names import name_to_text
 from session_memory.mcp.runtime import Options, Runtime
 from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode

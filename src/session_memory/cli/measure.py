@@ -14,8 +14,8 @@ from session_memory.errors import EXIT_OK, Ambiguous, NotFound, Refused, UsageEr
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from session_memory.core.effects import Effect
-    from session_memory.core.trials import Trial
+    from session_memory.core.loop.effects import Effect
+    from session_memory.core.loop.trials import Trial
 
     Change = Callable[[tuple[Trial, ...]], tuple[Trial, ...]]
 
@@ -67,11 +67,11 @@ def report(app: App, html: str | None, dry_run: bool) -> None:
 
 
 def _report(app: App, html: str | None, dry_run: bool) -> None:
-    from session_memory.cli.stores import reading
+    from session_memory.cli.store import reading
     from session_memory.curate.catalog import read_catalog
     from session_memory.measure.report import html_page
     from session_memory.measure.report import report as as_text
-    from session_memory.worker.measuring import measure_all
+    from session_memory.worker.measurement import measure_all
 
     data = app.paths.data
     with reading(app) as store:
@@ -149,7 +149,7 @@ def stop(app: App, pattern: str, dry_run: bool) -> None:
     Examples:
       session-memory measure trial stop fc-12ab
     """
-    from session_memory.core.trials import under_trial
+    from session_memory.core.loop.trials import under_trial
     from session_memory.measure.trial import stop as end
     from session_memory.store.trial_files import read_trials
 

@@ -19,22 +19,22 @@ from session_memory.cli.memory_output import (
     tell_report,
     tell_status,
 )
-from session_memory.cli.naming import session_option
 from session_memory.cli.output import emit_json
-from session_memory.cli.stores import reading
+from session_memory.cli.session_argument import session_option
+from session_memory.cli.store import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
 from session_memory.file_names import name_to_text
 from session_memory.memory.consolidate import Done, consolidate
-from session_memory.memory.duty import staged, surroundings
 from session_memory.memory.evidence import evidence_for
 from session_memory.memory.extract import Around, Report, pipeline
-from session_memory.memory.forgetting import drop_made
+from session_memory.memory.forget import drop_made
+from session_memory.memory.jobs import staged, surroundings
 from session_memory.memory.layout import MEMORY, TRACES, memory_root, normalised
-from session_memory.memory.loading import Wanted, choose
 from session_memory.memory.lock import manual_owner
+from session_memory.memory.session_material import Wanted, choose
 from session_memory.memory.swap import is_current, stamp_of
 from session_memory.memory.traces import remove_files, trace_file
-from session_memory.memory.yours import keep_edits, page_of
+from session_memory.memory.user_part import keep_edits, page_of
 from session_memory.model.open import open_model
 from session_memory.model.port import Model
 from session_memory.paths import private_dir, write_private

@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 
 from session_memory.cli.app import App
-from session_memory.cli.naming import named, names
 from session_memory.cli.output import emit_json, one_line, safe
+from session_memory.cli.session_argument import named, names
 from session_memory.clock import iso
 from session_memory.core.jobs import state_of
 from session_memory.memory.consolidate import Done
 from session_memory.memory.evidence import Evidence
 from session_memory.memory.extract import Report
 from session_memory.memory.layout import MEMORY, SUMMARY
-from session_memory.memory.loading import Candidate
 from session_memory.memory.log import read_log
+from session_memory.memory.session_material import Candidate
 from session_memory.store.memories import Trace
 from session_memory.store.port import Store
 

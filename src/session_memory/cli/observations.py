@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.naming import names, session_option
 from session_memory.cli.output import emit_json, one_line
-from session_memory.cli.stores import reading
+from session_memory.cli.session_argument import names, session_option
+from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.schema import Observation, ObservationType, Session

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.safe_text import HIDING, one_line, safe
+from session_memory.core.text.safe_text import HIDING, one_line, safe
 from session_memory.file_names import storable
 
 __all__ = [

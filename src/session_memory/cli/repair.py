@@ -10,7 +10,7 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, one_line
-from session_memory.cli.stores import changing, surroundings
+from session_memory.cli.store import changing, surroundings
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.ingest.sweep import sweep
 from session_memory.store.damage import BESIDE, absent, kept_files, known_damage

@@ -14,26 +14,21 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.forget import told_lines
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, human_time, safe
 from session_memory.core.pauses import merge_pauses
+from session_memory.distil.sessions import analyze
 from session_memory.errors import Refused, SessionMemoryError
-from session_memory.ingest.analyze import analyze
-from session_memory.ingest.pausing import read_pauses, write_pauses
+from session_memory.forget import everywhere
+from session_memory.forget.names import gone_by_name
+from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.ingest.unfinished import marked
 from session_memory.paths import Paths, private_dir
 from session_memory.store import marks
 from session_memory.store.lock import exclusive
 from session_memory.store.port import MarksApplied
 from session_memory.store.sqlite import SqliteStore, open_store
-from session_memory.store.sqlite.backing_up import Content, check
-from session_memory.store.sqlite.restoring import (
-    Present,
-    look_at_present,
-    refuse_damage,
-    stage,
-)
+from session_memory.store.sqlite.backup import Content, check
+from session_memory.store.sqlite.restore import Present, look_at_present, refuse_damage, stage
 from session_memory.store.swap import Plan, plan_swap, staging, swap
-from session_memory.worker import beside
-from session_memory.worker.gone import gone_by_name
-from session_memory.worker.injection import drop_pages
+from session_memory.worker.injection_pages import drop_pages
 
 
 @click.command(name="restore")
@@ -152,7 +147,7 @@ def _clean(app: App, store: SqliteStore, prepared: str, applied: MarksApplied) -
             analyze(store, writer, set())
     here = Paths(app.paths.config_file, Path(prepared), app.paths.state, app.paths.cache)
     named, vault = gone_by_name(store, gone), app.config.journal.vault
-    for line in told_lines(beside.forget_sessions(store, here, vault, named, app.clock())):
+    for line in told_lines(everywhere.forget_sessions(store, here, vault, named, app.clock())):
         app.warn(line)
     store.erase_traces()
 

@@ -7,7 +7,7 @@ import click
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json
 from session_memory.core.pauses import end, is_paused
-from session_memory.ingest.pausing import read_pauses, write_pauses
+from session_memory.ingest.pauses import read_pauses, write_pauses
 
 
 @click.command(name="resume")

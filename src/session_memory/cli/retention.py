@@ -8,11 +8,11 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, one_line
-from session_memory.cli.stores import changing, reading
+from session_memory.cli.store import changing, reading
 from session_memory.core.retention import EvictionPlan, Policy, explain
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
-from session_memory.ingest.aging import apply_plan, expected_plan, make_plan, policy_of
 from session_memory.ingest.report import RetentionLine
+from session_memory.ingest.retention import apply_plan, expected_plan, make_plan, policy_of
 
 
 @click.group(name="retention")
@@ -62,7 +62,7 @@ def apply(app: App, yes: bool) -> int:
     Examples:
       session-memory retention apply --yes
     """
-    from session_memory.ingest.analyze import distil_waiting  # 50 ms that an idle sweep saves
+    from session_memory.distil.sessions import distil_waiting  # 50 ms that an idle sweep saves
 
     with changing(app, "a sweep") as store:
         undistilled = distil_waiting(store)

@@ -14,7 +14,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line
 from session_memory.cli.review_draft import draft
 from session_memory.cli.review_sync import sync
-from session_memory.core.catalog import Catalog, Proposal, Retirement, Status
+from session_memory.core.loop.catalog import Catalog, Proposal, Retirement, Status
 from session_memory.errors import EXIT_WARNINGS, Ambiguous, NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -351,7 +351,7 @@ def _catalog(app: App) -> Catalog:
 
 def _retirements(app: App) -> dict[str, Retirement]:
     """Patterns that were measured and did not help."""
-    from session_memory.cli.stores import reading
+    from session_memory.cli.store import reading
     from session_memory.measure.report import verdict_sentence
     from session_memory.measure.stages import latest_effects
 

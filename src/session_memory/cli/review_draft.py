@@ -8,8 +8,8 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json
-from session_memory.cli.stores import reading
-from session_memory.core.catalog import Catalog
+from session_memory.cli.store import reading
+from session_memory.core.loop.catalog import Catalog
 from session_memory.errors import ModelUnavailable
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from session_memory.cli.output import human_time, one_line, safe
-from session_memory.core.catalog import Catalog, GateResult, Pattern, Snapshot
+from session_memory.core.loop.catalog import Catalog, GateResult, Pattern, Snapshot
 from session_memory.curate.bloat import Said, bloat_warnings
 from session_memory.curate.review import Reviewed, awaits_decision, find, grounds
 from session_memory.settings import Curate

@@ -8,7 +8,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json
-from session_memory.core.catalog import Status
+from session_memory.core.loop.catalog import Status
 
 
 @click.command()

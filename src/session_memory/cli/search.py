@@ -8,13 +8,13 @@ from typing import Any, get_args
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.naming import named, session_option, titled
 from session_memory.cli.output import emit_json, one_line, safe
-from session_memory.cli.recalling import recalling, scope_of
+from session_memory.cli.recall_options import recalling, scope_of
+from session_memory.cli.session_argument import named, session_option, titled
 from session_memory.cli.times import Moment, to_ms
 from session_memory.core.schema import EventKind
 from session_memory.errors import NotFound
-from session_memory.recall.hits import EventHit
+from session_memory.recall.event_search import EventHit
 from session_memory.recall.requests import SearchRequest
 from session_memory.store.port import Store
 from session_memory.store.sqlite import SqliteStore

@@ -7,13 +7,13 @@ import click
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.forget import told_lines
 from session_memory.cli.output import emit_json
-from session_memory.cli.stores import alone, changing
+from session_memory.cli.store import alone, changing
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
-from session_memory.ingest import rescan as scanning
+from session_memory.forget import everywhere
+from session_memory.forget import rescan as scanning
+from session_memory.forget.patterns import without_secrets
 from session_memory.ingest.redaction import make_redactor
 from session_memory.redact import Redactor
-from session_memory.worker import beside
-from session_memory.worker.unsaying import without_secrets
 
 
 @click.group(name="secrets")
@@ -58,7 +58,7 @@ def rescan(app: App) -> None:
         redactor = _redactor(app, store.tag_key)
         report = scanning.rescan(store, redactor)
         vault = app.config.journal.vault
-        told = beside.reword(store, app.paths, vault, without_secrets(redactor), app.clock())
+        told = everywhere.reword(store, app.paths, vault, without_secrets(redactor), app.clock())
     for line in told_lines(told):
         app.warn(line)
     _tell(app, report, "redacted")

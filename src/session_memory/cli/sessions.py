@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.naming import titled
 from session_memory.cli.output import emit_json, table
-from session_memory.cli.stores import reading
+from session_memory.cli.session_argument import titled
+from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.schema import Session

@@ -8,9 +8,9 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.naming import named
 from session_memory.cli.output import emit_json, one_line, safe
-from session_memory.cli.stores import reading
+from session_memory.cli.session_argument import named
+from session_memory.cli.store import reading
 from session_memory.clock import iso
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.redact import render

@@ -7,7 +7,7 @@ import click
 from session_memory import settings
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, table
-from session_memory.cli.stores import reading
+from session_memory.cli.store import reading
 from session_memory.core.spend import SpendGroup, SpendRow
 from session_memory.model.budget import left
 from session_memory.model.metered import local_day

@@ -12,7 +12,7 @@ import msgspec
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
 from session_memory.cli.spend import status_line
-from session_memory.cli.stores import reading
+from session_memory.cli.store import reading
 from session_memory.cli.wiring import clients, place, wirings
 from session_memory.clock import iso
 from session_memory.core.jobs import Job, state_of

@@ -8,7 +8,7 @@ import msgspec
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, one_line
 from session_memory.cli.retention import done_lines
-from session_memory.cli.stores import surroundings
+from session_memory.cli.store import surroundings
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
 from session_memory.ingest.last_sweep import note_error, note_report
 from session_memory.ingest.report import SweepReport

@@ -9,7 +9,7 @@ import click
 
 from session_memory.cli.app import App, pass_app
 from session_memory.cli.output import one_line
-from session_memory.cli.stores import reading, surroundings
+from session_memory.cli.store import reading, surroundings
 from session_memory.clock import iso
 from session_memory.core.schema import SessionEvent
 from session_memory.errors import StoreLocked

@@ -6,7 +6,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, table
-from session_memory.cli.stores import reading
+from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.core.pricing import load_table
 from session_memory.store.port import UsageGroup, UsageRow

@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.naming import names
 from session_memory.cli.output import emit_json, one_line
-from session_memory.cli.stores import reading
+from session_memory.cli.session_argument import names
+from session_memory.cli.store import reading
 from session_memory.clock import iso
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import click
 
+from session_memory.adapters.wiring.client import Client, Place
+from session_memory.adapters.wiring.launchers import Ours, find_ours
 from session_memory.cli.app import App
 from session_memory.cli.output import one_line, safe
 from session_memory.errors import Refused
 from session_memory.install import files
-from session_memory.install.client import Client, Place
 from session_memory.install.clients import CLIENTS, chosen
 from session_memory.install.ledger import Ledger
-from session_memory.install.ours import Ours, find_ours
 from session_memory.install.plan import FileChange, Look, Problem, Seen, Wiring, wiring
 from session_memory.install.survey import present, project_root
 

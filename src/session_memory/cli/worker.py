@@ -10,11 +10,11 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json
-from session_memory.cli.stores import surroundings
+from session_memory.cli.store import surroundings
 from session_memory.errors import StoreLocked
 from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
-from session_memory.worker.duties import Duties
+from session_memory.worker.features import Duties
 from session_memory.worker.run import Worker
 from session_memory.worker.spool_files import SpoolFiles
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.state import OperationalState
+from session_memory.core.work_state import OperationalState
 
 Reason = Literal[
     "ready_to_close", "pending_items_open", "blockers_open", "dod_incomplete", "missing_evidence"

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.catalog import LIVE, Catalog, Pattern, Proposal, Status
+from session_memory.core.loop.catalog import LIVE, Catalog, Pattern, Proposal, Status
 
 
 class BloatWarning(msgspec.Struct, frozen=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from session_memory.core.catalog import Evidence, Proposal
-from session_memory.core.patterns import Candidate, Mined, Signal, SignalType
+from session_memory.core.loop.catalog import Evidence, Proposal
+from session_memory.core.loop.patterns import Candidate, Mined, Signal, SignalType
 
 TOLD_APART = 20
 """Occurrences of one signal that are told one by one; the gate counts fewer of a session."""

@@ -15,8 +15,8 @@ from typing import Any, cast
 
 import msgspec
 
-from session_memory.core.catalog import Catalog, Pattern, Proposal
-from session_memory.core.safe_text import HIDING
+from session_memory.core.loop.catalog import Catalog, Pattern, Proposal
+from session_memory.core.text.safe_text import HIDING
 from session_memory.errors import Refused
 from session_memory.paths import private_dir, write_private
 from session_memory.store.lock import exclusive

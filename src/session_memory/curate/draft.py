@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import secrets
 
-from session_memory.core.catalog import Pattern, Proposal
-from session_memory.core.safe_text import fence
+from session_memory.core.loop.catalog import Pattern, Proposal
+from session_memory.core.text.safe_text import fence
 from session_memory.curate.wording import Clean
 from session_memory.errors import ModelFailed
 from session_memory.model import retry

@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
-from session_memory.core.catalog import (
+from session_memory.core.loop.catalog import (
     LIVE,
     Action,
     Catalog,
@@ -21,9 +21,9 @@ from session_memory.core.catalog import (
     Status,
     check_transition,
 )
-from session_memory.core.foreign_words import in_foreign_words
+from session_memory.core.loop.tool_words import in_foreign_words
 from session_memory.curate.bloat import BloatWarning, bloat_warnings
-from session_memory.curate.gating import admit, examples, gate, hold, take_snapshot
+from session_memory.curate.gate import admit, examples, gate, hold, take_snapshot
 from session_memory.curate.wording import TEXT_LIMIT, Clean, clean_proposal
 from session_memory.errors import NotFound, Refused, UsageError
 from session_memory.settings import Curate

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from session_memory.core.catalog import Evidence, Proposal
-from session_memory.core.safe_text import stripped
+from session_memory.core.loop.catalog import Evidence, Proposal
+from session_memory.core.text.safe_text import stripped
 from session_memory.redact import Redactor
 from session_memory.redact.placeholder import render
 

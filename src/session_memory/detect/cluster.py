@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
-from session_memory.core.patterns import (
+from session_memory.core.loop.patterns import (
     Candidate,
     Mined,
     PatternStatus,

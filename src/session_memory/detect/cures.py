@@ -6,8 +6,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from session_memory.core.schema import CommandRun, Digest
+from session_memory.detect.digest_view import REACH, Story
 from session_memory.detect.loci import command_locus
-from session_memory.detect.story import REACH, Story
 
 _SHELLS = frozenset(("bash", "shell", "exec_command", "run_shell_command", "run_terminal_cmd"))
 

@@ -7,8 +7,8 @@ from functools import cache, lru_cache
 from sys import intern
 
 from session_memory.core.commands import Step, steps, words
-from session_memory.core.masks import excerpt, mask
-from session_memory.core.patterns import SignalType, pattern_id
+from session_memory.core.loop.patterns import SignalType, pattern_id
+from session_memory.core.text.masks import excerpt, mask
 from session_memory.detect.ordinary import is_ordinary_error
 
 _LOCUS_CHARS = 160

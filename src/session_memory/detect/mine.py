@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from session_memory.detect.digest_view import Place
 from session_memory.detect.loci import forget_some
 from session_memory.detect.signals import signals
-from session_memory.detect.story import Place
 from session_memory.store.patterns import Patterns
 
 

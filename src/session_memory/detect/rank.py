@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from session_memory.core.patterns import Candidate, Cure
+from session_memory.core.loop.patterns import Candidate, Cure
 
 HALF_LIFE_DAYS = 30.0
 """What was last seen so long ago counts half."""

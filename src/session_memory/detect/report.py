@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from session_memory.clock import iso
-from session_memory.core.masks import excerpt
-from session_memory.core.patterns import Candidate, Cure, SignalType
-from session_memory.core.safe_text import one_line
+from session_memory.core.loop.patterns import Candidate, Cure, SignalType
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.safe_text import one_line
 
 MARKER = "[CROSS-FLAVOR]"
 _QUOTE_CHARS = 100

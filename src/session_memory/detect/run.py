@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from session_memory.core.masks import error_line, mask
-from session_memory.core.patterns import Candidate, Cure
+from session_memory.core.loop.patterns import Candidate, Cure
+from session_memory.core.text.masks import error_line, mask
 from session_memory.detect.cluster import cluster
 from session_memory.detect.loci import error_locus
 from session_memory.detect.mine import mine

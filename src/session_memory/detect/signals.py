@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from session_memory.core.masks import excerpt
-from session_memory.core.own_text import BEGIN, PACK_BEGIN
-from session_memory.core.patterns import Signal, SignalType, pattern_id
+from session_memory.core.loop.patterns import Signal, SignalType, pattern_id
 from session_memory.core.schema import CommandRun, Digest
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.own_text import BEGIN, PACK_BEGIN
 from session_memory.detect.cures import cures, is_shell, settled_by_edits
+from session_memory.detect.digest_view import Place, Story, read
 from session_memory.detect.loci import command_locus, path_locus, wording_locus
 from session_memory.detect.ordinary import is_ordinary_command
-from session_memory.detect.story import Place, Story, read
 
 CHURN_EDITS = 8
 SEARCH_CALLS = 30

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from operator import itemgetter
 
-from session_memory.core.patterns import (
+from session_memory.core.loop.patterns import (
     Candidate,
     Mined,
     Quote,

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import msgspec
 
-from session_memory.core.masks import mask
+from session_memory.core.text.masks import mask
 
 SIMILAR = 0.5
 """Share of equal tokens from which on two texts of one length are the same message."""

@@ -13,7 +13,7 @@ from session_memory.distribute import files
 from session_memory.distribute.block import VERSION
 from session_memory.distribute.draft import Change, Plan, Refusal
 from session_memory.distribute.ledger import Entry, Ledger, Place, write_ledger
-from session_memory.distribute.ours import sort_blocks
+from session_memory.distribute.ownership import sort_blocks
 from session_memory.errors import Refused
 
 BY = "distribute"

@@ -13,9 +13,9 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from session_memory.core.inserted import cut_out
-from session_memory.core.own_text import BEGIN, END
-from session_memory.core.seal import Seal
+from session_memory.core.text.inserted import cut_out
+from session_memory.core.text.own_text import BEGIN, END
+from session_memory.core.text.seal import Seal
 from session_memory.errors import Refused
 
 VERSION = 2

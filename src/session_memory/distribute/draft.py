@@ -11,10 +11,10 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.inserted import said_lines
+from session_memory.core.text.inserted import said_lines
 from session_memory.distribute.files import Seen
 from session_memory.distribute.ledger import Entry, Ledger, Place
-from session_memory.distribute.ours import Blocks, skill_state, sort_blocks
+from session_memory.distribute.ownership import Blocks, skill_state, sort_blocks
 from session_memory.errors import Refused
 
 Read = Callable[[str, str], Seen]

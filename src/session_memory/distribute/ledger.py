@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.seal import Seal
+from session_memory.core.text.seal import Seal
 from session_memory.errors import Refused
 from session_memory.paths import private_dir, write_private
 from session_memory.store.lock import exclusive

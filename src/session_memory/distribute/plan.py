@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.safe_text import one_line
 from session_memory.distribute.block import put_block, take_block
 from session_memory.distribute.draft import (
     Change,
@@ -27,7 +27,7 @@ from session_memory.distribute.draft import (
 )
 from session_memory.distribute.files import Seen
 from session_memory.distribute.ledger import Ledger, Place
-from session_memory.distribute.ours import Blocks, pattern_ids, said_by
+from session_memory.distribute.ownership import Blocks, pattern_ids, said_by
 from session_memory.distribute.render import HEAD, Lesson, bullet, skill_file, skill_name
 from session_memory.distribute.targets import (
     BLOCK_TARGETS,

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from session_memory.core.catalog import Pattern
-from session_memory.core.foreign_words import in_foreign_words
-from session_memory.core.injection import Section
-from session_memory.core.own_text import END, PACK_BEGIN, PACK_END
-from session_memory.core.safe_text import one_line, stripped
-from session_memory.core.seal import Seal
-from session_memory.core.trials import section_id
+from session_memory.core.loop.catalog import Pattern
+from session_memory.core.loop.injection import Section
+from session_memory.core.loop.tool_words import in_foreign_words
+from session_memory.core.loop.trials import section_id
+from session_memory.core.text.own_text import END, PACK_BEGIN, PACK_END
+from session_memory.core.text.safe_text import one_line, stripped
+from session_memory.core.text.seal import Seal
 from session_memory.distribute.block import begin_marker
 
 Clean = Callable[[str], str]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from session_memory.core.injection import Section
+from session_memory.core.loop.injection import Section
 from session_memory.distribute.draft import Read
 from session_memory.distribute.ledger import Ledger, Place
-from session_memory.distribute.ours import said_by, sort_blocks
+from session_memory.distribute.ownership import said_by, sort_blocks
 from session_memory.distribute.render import Lesson, section
 from session_memory.distribute.targets import BLOCK_TARGETS, OVERRIDE, Repo, reach
 from session_memory.errors import Refused

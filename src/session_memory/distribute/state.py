@@ -7,10 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.seal import Seal
+from session_memory.core.text.seal import Seal
 from session_memory.distribute.draft import Read
 from session_memory.distribute.ledger import Entry, Ledger, Place
-from session_memory.distribute.ours import skill_state, sort_blocks
+from session_memory.distribute.ownership import skill_state, sort_blocks
 from session_memory.errors import Refused
 
 State = Literal["in place", "edited", "missing", "not ours", "damaged", "out of reach", "taken out"]

@@ -22,7 +22,7 @@ from session_memory.distribute.draft import (
 )
 from session_memory.distribute.files import Seen
 from session_memory.distribute.ledger import Entry, Ledger
-from session_memory.distribute.ours import Blocks
+from session_memory.distribute.ownership import Blocks
 from session_memory.distribute.render import gives
 from session_memory.errors import Refused
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 from session_memory.core.fingerprint import event_fingerprint, repeated
 from session_memory.core.hashing import blake2b
-from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
+from session_memory.core.index_text import BEFORE, index_text, is_turn, window_text
 from session_memory.core.schema import SessionEvent
 from session_memory.export.records import EventLine, from_hex
 from session_memory.redact.engine import Redactor

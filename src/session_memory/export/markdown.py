@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from session_memory.clock import iso
-from session_memory.core.safe_text import one_line, safe
 from session_memory.core.schema import Digest, Session, SessionEvent
+from session_memory.core.text.safe_text import one_line, safe
 from session_memory.export.jsonl import Progress
 from session_memory.paths import open_private
 from session_memory.redact.placeholder import render

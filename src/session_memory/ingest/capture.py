@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
-from session_memory.core.identity import Options
 from session_memory.core.pricing import load_table, price
-from session_memory.ingest.analyze import analyze_one
+from session_memory.core.project.identity import Options
+from session_memory.distil.sessions import analyze_one
 from session_memory.ingest.identify import ProjectFinder, RulesUnreadableError
 from session_memory.ingest.normalize import Drafter
-from session_memory.ingest.pausing import read_pauses
+from session_memory.ingest.pauses import read_pauses
 from session_memory.ingest.read_source import SourceReader, UnreadError
 from session_memory.ingest.redaction import make_redactor
 from session_memory.ingest.report import SweepReport, clean_unknown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from session_memory.core.identity import Options, Resolution, Tree, domain_for, resolve
-from session_memory.core.mentions import mentioned_paths
-from session_memory.core.own_text import is_own_call
+from session_memory.core.project.identity import Options, Resolution, Tree, domain_for, resolve
+from session_memory.core.project.mentions import mentioned_paths
+from session_memory.core.text.own_text import is_own_call
 from session_memory.file_names import text_to_name
 from session_memory.narrowing import ProjectRules, is_excluded, read_project_rules
 from session_memory.store.port import Writer

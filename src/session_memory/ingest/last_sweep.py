@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from session_memory.ingest.report import SweepReport, reason_of
+from session_memory.core.text.reason import reason_of
+from session_memory.ingest.report import SweepReport
 from session_memory.paths import private_dir, write_private
 
 

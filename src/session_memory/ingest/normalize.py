@@ -11,7 +11,7 @@ import msgspec
 from session_memory.adapters.common import RawEvent, SessionPart
 from session_memory.core.facts import Fact
 from session_memory.core.fingerprint import event_fingerprint, usage_fingerprint, was_forgotten
-from session_memory.core.indexing import BEFORE, index_text, is_turn, window_text
+from session_memory.core.index_text import BEFORE, index_text, is_turn, window_text
 from session_memory.core.pricing import PriceTable, price
 from session_memory.core.schema import Usage
 from session_memory.file_names import name_to_text

@@ -15,7 +15,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
 from session_memory.core.facts import Fact
-from session_memory.core.indexing import BEFORE
+from session_memory.core.index_text import BEFORE
 from session_memory.core.pauses import Pauses, is_paused
 from session_memory.errors import StoreDamaged
 from session_memory.file_names import name_to_text

@@ -10,10 +10,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.retention import Reason
-from session_memory.errors import SessionMemoryError
-from session_memory.file_names import name_to_text
 
-REASON_LENGTH = 300
 NAME_SHOWN = 80
 """How much of the name of an unknown record is reported."""
 
@@ -37,18 +34,6 @@ class StepFailure(msgspec.Struct, frozen=True):
     """The session, as flavour and native id, or whatever else it was done for."""
     reason: str
     at: int = 0
-
-
-def reason_of(error: Exception) -> str:
-    """An error in one short line; of our own errors and the system's, only what they say."""
-    if isinstance(error, OSError):
-        told = error.strerror or str(error)
-    elif isinstance(error, SessionMemoryError):
-        told = error.message
-    else:
-        told = f"{type(error).__name__}: {error}"
-    told = name_to_text(" ".join(told.split()))
-    return told if len(told) <= REASON_LENGTH else told[: REASON_LENGTH - 3] + "..."
 
 
 class PassLine(msgspec.Struct, frozen=True):

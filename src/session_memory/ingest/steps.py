@@ -8,8 +8,9 @@ from typing import TypeVar
 import msgspec
 
 from session_memory.clock import Clock
+from session_memory.core.text.reason import reason_of
 from session_memory.file_names import name_to_text
-from session_memory.ingest.report import Failure, StepFailure, SweepReport, reason_of
+from session_memory.ingest.report import Failure, StepFailure, SweepReport
 from session_memory.store.port import Store
 
 T = TypeVar("T")

@@ -18,10 +18,10 @@ from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.clock import Clock, iso
 from session_memory.errors import as_damage
 from session_memory.file_names import name_to_text
-from session_memory.ingest.aging import apply_plan, make_plan, policy_of
 from session_memory.ingest.discover import Places, discover, places, stamp_of
-from session_memory.ingest.pausing import keep_pauses
+from session_memory.ingest.pauses import keep_pauses
 from session_memory.ingest.report import SweepReport, clean_unknown
+from session_memory.ingest.retention import apply_plan, make_plan, policy_of
 from session_memory.ingest.steps import Steps
 from session_memory.ingest.unfinished import clear, is_marked, mark
 from session_memory.settings import Config
@@ -32,7 +32,7 @@ from session_memory.store.port import Store
 from session_memory.store.swap import drop_staging
 
 if TYPE_CHECKING:
-    from session_memory.core.places import Tree
+    from session_memory.core.project.path_shape import Tree
 
 CROWDED = 16
 """A session that came in more pieces than this has them joined into one file."""

@@ -6,14 +6,16 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
-from session_memory.core.safe_text import one_line
+from session_memory.adapters.codex import wiring as codex
+from session_memory.adapters.wiring import toml_edit
+from session_memory.adapters.wiring.client import Client, Place
+from session_memory.adapters.wiring.json_text import as_object
+from session_memory.adapters.wiring.launchers import Ours, is_passing
+from session_memory.core.text.safe_text import one_line
 from session_memory.errors import Refused
-from session_memory.install import codex, hook_files, toml_edit
+from session_memory.install import hook_files
 from session_memory.install.check import Check
-from session_memory.install.client import Client, Place
-from session_memory.install.json_text import as_object
 from session_memory.install.ledger import Ledger
-from session_memory.install.ours import Ours, is_passing
 from session_memory.install.plan import Look, Wiring, wiring
 
 CROWDED = 1000

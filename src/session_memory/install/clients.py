@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from session_memory.adapters.claude import wiring as claude
+from session_memory.adapters.codex import wiring as codex
+from session_memory.adapters.copilot import wiring as copilot
+from session_memory.adapters.gemini import wiring as gemini
+from session_memory.adapters.grok import wiring as grok
+from session_memory.adapters.opencode import wiring as opencode
+from session_memory.adapters.pi import wiring as pi
+from session_memory.adapters.qwen import wiring as qwen
+from session_memory.adapters.wiring.client import Client
 from session_memory.errors import UsageError
-from session_memory.install import claude, codex, copilot, gemini, grok, opencode, pi, qwen
-from session_memory.install.client import Client
 
 CLIENTS: dict[str, Client] = {
     module.CLIENT.name: module.CLIENT

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from session_memory.install.json_text import as_object
-from session_memory.install.ours import Ours
+from session_memory.adapters.wiring.json_text import as_object
+from session_memory.adapters.wiring.launchers import Ours
 from session_memory.paths import open_private, private_dir, write_private
 
 EXECUTABLE = 0o700

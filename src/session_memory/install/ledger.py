@@ -8,8 +8,8 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.adapters.wiring.containers import Traces
 from session_memory.errors import Refused
-from session_memory.install.traced import Traces
 from session_memory.paths import private_dir, write_private
 from session_memory.store.lock import exclusive
 

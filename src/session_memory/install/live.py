@@ -18,8 +18,8 @@ from typing import Any
 
 import msgspec
 
+from session_memory.adapters.wiring.launchers import Ours
 from session_memory.install.check import Check
-from session_memory.install.ours import Ours
 from session_memory.store.sqlite import open_store
 
 TIMEOUT_S = 60

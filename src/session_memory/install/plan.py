@@ -11,14 +11,15 @@ from typing import Any, Literal
 
 import msgspec
 
+from session_memory.adapters.codex import wiring as codex
+from session_memory.adapters.wiring import json_edit, json_text, parts, toml_edit
+from session_memory.adapters.wiring.client import Client, Place
+from session_memory.adapters.wiring.containers import Traces
+from session_memory.adapters.wiring.json_text import as_object
+from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.parts import JsonHooks, JsonServer, Part, TomlNotify, WholeFile
 from session_memory.errors import Refused
-from session_memory.install import codex, json_edit, json_text, parts, toml_edit
-from session_memory.install.client import Client, Place
-from session_memory.install.json_text import as_object
 from session_memory.install.ledger import Entry, Ledger
-from session_memory.install.ours import Ours
-from session_memory.install.parts import JsonHooks, JsonServer, Part, TomlNotify, WholeFile
-from session_memory.install.traced import Traces
 
 BACKUP = ".session-memory-backup"
 """Behind the name of a file: the copy of it as it was before our last change."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 
+from session_memory.adapters.wiring.client import Client, Place
 from session_memory.errors import Refused
-from session_memory.install.client import Client, Place
 from session_memory.install.clients import CLIENTS
 
 

@@ -14,15 +14,11 @@ from collections.abc import Callable, Iterable
 import msgspec
 
 from session_memory.clock import Clock
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.safe_text import one_line
 from session_memory.errors import BudgetSpent, ModelUnavailable, NotFound, SessionMemoryError
 from session_memory.journal import daily, gate
-from session_memory.journal.asking import Asker, cost_of
-from session_memory.journal.authoring import excerpt_of, proposals_in, request
 from session_memory.journal.files import held, read_text
 from session_memory.journal.flush import guard
-from session_memory.journal.gleaning import proposals
-from session_memory.journal.items import Item, items_of
 from session_memory.journal.knowledge import (
     INDEX,
     LOG,
@@ -45,8 +41,12 @@ from session_memory.journal.merge import (
     without_day,
     without_empty,
 )
-from session_memory.journal.place import Place
+from session_memory.journal.model_call import Asker, cost_of
+from session_memory.journal.model_compile import excerpt_of, proposals_in, request
+from session_memory.journal.paths import Place
+from session_memory.journal.rule_compile import proposals
 from session_memory.journal.state import compiled, compiled_length, iso_local, read_state
+from session_memory.journal.statements import Item, items_of
 
 PORTION = 60_000
 """Bytes of a log that a model is shown at once; more is compiled in several steps."""

@@ -16,11 +16,11 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from session_memory.core.own_text import without_own_text
-from session_memory.core.safe_text import stripped
 from session_memory.core.schema import SessionEvent
+from session_memory.core.text.own_text import without_own_text
+from session_memory.core.text.safe_text import stripped
 from session_memory.journal.files import atomic_write_text, read_text
-from session_memory.journal.place import Place
+from session_memory.journal.paths import Place
 from session_memory.store.port import Store
 
 MAX_TURNS = 30

@@ -15,10 +15,10 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from session_memory.core.own_text import BEGIN, END
-from session_memory.core.safe_text import stripped
+from session_memory.core.text.own_text import BEGIN, END
+from session_memory.core.text.safe_text import stripped
 from session_memory.journal.files import locked_append, read_text
-from session_memory.journal.place import Place
+from session_memory.journal.paths import Place
 
 SESSION = "Session"
 MAINTENANCE = "Memory Flush"

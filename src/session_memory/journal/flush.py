@@ -19,12 +19,12 @@ import msgspec
 
 from session_memory.clock import Clock
 from session_memory.errors import BudgetSpent
-from session_memory.journal import daily, gate, pending, recent
-from session_memory.journal.answer import ERROR, OK, Patience, Write, respond
+from session_memory.journal import daily, gate, pending, recent_flushes
 from session_memory.journal.context import content_hash
 from session_memory.journal.files import held, load_json_with_recovery, remove_leftovers
 from session_memory.journal.log import FlushLog
-from session_memory.journal.place import Place
+from session_memory.journal.model_entry import ERROR, OK, Patience, Write, respond
+from session_memory.journal.paths import Place
 
 GUARD = {"CLAUDE_INVOKED_BY": "memory_flush", "SESSION_MEMORY_INTERNAL": "1"}
 """Hooks of an agent that we run see these and do nothing: else its end would flush again."""
@@ -123,7 +123,7 @@ def _flush_one(path: Path, session: str, around: Around, *, drained: bool = Fals
         _discard(path, around)
         return "empty"
     context = _Context(path, session, text, content_hash(text))
-    if recent.is_repeat(_recent(around), session, context.content, now):
+    if recent_flushes.is_repeat(_recent(around), session, context.content, now):
         log.info(f"Skipping duplicate flush for session {session}")
         _discard(path, around)
         return "duplicate"
@@ -134,8 +134,10 @@ def _flush_one(path: Path, session: str, around: Around, *, drained: bool = Fals
         counts = drained and not entry.put_off
         pending.note_failure(around.place, failed, _waiting(around), drained=counts)
         return "failed"
-    flushed = recent.Flushed(session, context.content, around.clock() / 1000, around.upto(session))
-    recent.remember(around.place, flushed, _recent(around))
+    flushed = recent_flushes.Flushed(
+        session, context.content, around.clock() / 1000, around.upto(session)
+    )
+    recent_flushes.remember(around.place, flushed, _recent(around))
     _discard(path, around)
     return "nothing" if entry.section == daily.MAINTENANCE else "saved"
 
@@ -192,8 +194,8 @@ def _key(context: _Context, place: Place) -> str:
     return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
-def _recent(around: Around) -> list[recent.Flushed]:
-    return recent.read_recent(around.place, around.clock(), around.log.warning)
+def _recent(around: Around) -> list[recent_flushes.Flushed]:
+    return recent_flushes.read_recent(around.place, around.clock(), around.log.warning)
 
 
 def _discard(context: Path, around: Around) -> None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import msgspec
 
-from session_memory.core.masks import excerpt
+from session_memory.core.text.masks import excerpt
 from session_memory.journal import daily
 from session_memory.journal.articles import KINDS
 from session_memory.journal.compile import pending_logs
 from session_memory.journal.files import Warn, read_text
 from session_memory.journal.lint import read_base, structural
+from session_memory.journal.paths import Place
 from session_memory.journal.pending import counts, read_waiting
-from session_memory.journal.place import Place
 from session_memory.journal.state import read_state
 from session_memory.journal.undo import NOTE
 

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from session_memory.core.injection import Section
-from session_memory.core.own_text import BEGIN, END
-from session_memory.core.safe_text import fence, one_line
-from session_memory.core.state import derive_state
+from session_memory.core.loop.injection import Section
+from session_memory.core.text.own_text import BEGIN, END
+from session_memory.core.text.safe_text import fence, one_line
+from session_memory.core.work_state import derive_state
 from session_memory.journal.daily import local_date
 from session_memory.journal.files import read_text
-from session_memory.journal.place import Place, place_of
+from session_memory.journal.paths import Place, place_of
 from session_memory.store.port import ObservationQuery, Store
 
 LOG_LINES = 30

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import msgspec
 
-from session_memory.core.masks import excerpt
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.safe_text import one_line
 from session_memory.journal.articles import (
     KINDS,
     Article,
@@ -19,7 +19,7 @@ from session_memory.journal.articles import (
 )
 from session_memory.journal.files import held, read_text
 from session_memory.journal.links import targets, without_links
-from session_memory.journal.place import Place
+from session_memory.journal.paths import Place
 from session_memory.journal.undo import apply, recover
 from session_memory.paths import private_dir
 

@@ -13,11 +13,10 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.safe_text import fence, one_line, stripped
+from session_memory.core.text.safe_text import fence, one_line, stripped
 from session_memory.errors import ModelUnavailable
 from session_memory.journal import daily
 from session_memory.journal.articles import Article, render
-from session_memory.journal.asking import cost_of, template
 from session_memory.journal.compile import Tools, pending_logs
 from session_memory.journal.files import read_text
 from session_memory.journal.knowledge import (
@@ -32,7 +31,8 @@ from session_memory.journal.knowledge import (
 )
 from session_memory.journal.links import targets
 from session_memory.journal.merge import clashes, link_both
-from session_memory.journal.place import Place
+from session_memory.journal.model_call import cost_of, template
+from session_memory.journal.paths import Place
 from session_memory.journal.state import State, iso_local, read_state
 from session_memory.model.port import Request
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from session_memory.clock import Clock
-from session_memory.core.safe_text import one_line, safe
+from session_memory.core.text.safe_text import one_line, safe
 from session_memory.paths import open_private, private_dir
 
 MAX_BYTES = 512 * 1024

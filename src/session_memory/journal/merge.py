@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 import msgspec
 
-from session_memory.core.sameness import phrase, same_thing
+from session_memory.core.text.similarity import phrase, same_thing
 from session_memory.journal.articles import (
     POINTS,
     RELATED,

@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory.journal.context import session_of
 from session_memory.journal.files import Warn, load_json_with_recovery, save_json
-from session_memory.journal.place import Place
+from session_memory.journal.paths import Place
 
 DRAIN_MAX = 2
 COOLDOWN_MS = 6 * 3_600_000

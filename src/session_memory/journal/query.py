@@ -7,14 +7,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from session_memory.core.masks import excerpt
-from session_memory.core.safe_text import fence, one_line, stripped
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.safe_text import fence, one_line, stripped
 from session_memory.journal import daily
 from session_memory.journal.articles import Article, points_of, render, slug
-from session_memory.journal.asking import cost_of, template
 from session_memory.journal.compile import Tools
 from session_memory.journal.files import read_text
-from session_memory.journal.items import Item, items_of
 from session_memory.journal.knowledge import (
     INDEX,
     LOG,
@@ -29,8 +27,10 @@ from session_memory.journal.knowledge import (
 )
 from session_memory.journal.links import day_link, keeping, link, targets, without_links
 from session_memory.journal.merge import link_both, still_says
+from session_memory.journal.model_call import cost_of, template
 from session_memory.journal.ranking import ranked, scored, words
 from session_memory.journal.state import iso_local, read_state
+from session_memory.journal.statements import Item, items_of
 from session_memory.model.port import Request
 
 PURPOSE = "journal.query"

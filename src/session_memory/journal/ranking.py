@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from session_memory.core.sameness import phrase
+from session_memory.core.text.similarity import phrase
 from session_memory.journal.articles import Article, list_of
 
 TITLE_WEIGHT = 4.0

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
-from session_memory.journal.place import Place
+from session_memory.journal.paths import Place
 from session_memory.paths import open_private, private_dir
 
 COMPILE = "session_memory.journal.compile"

@@ -10,17 +10,17 @@ from pathlib import Path
 
 from session_memory.clock import now_ms
 from session_memory.config import load
-from session_memory.core.disk_tree import DiskTree
-from session_memory.core.repository import resolve_repo
+from session_memory.core.project.disk_tree import DiskTree
+from session_memory.core.project.repository import resolve_repo
 from session_memory.errors import SessionMemoryError, StoreError
-from session_memory.journal.cleaning import cleaner, make_redactor
 from session_memory.journal.compile import Report, Wish, chosen, compile_logs, told
 from session_memory.journal.context import make_context, turns_of_transcript, write_context
+from session_memory.journal.entry_writer import Desk, tools_of
+from session_memory.journal.entry_writer import around as around_of
 from session_memory.journal.flush import Around, flush
-from session_memory.journal.knowing import Desk, tools_of
-from session_memory.journal.knowing import around as around_of
 from session_memory.journal.log import FlushLog
-from session_memory.journal.place import place_of
+from session_memory.journal.paths import place_of
+from session_memory.journal.redaction import cleaner, make_redactor
 from session_memory.journal.spawn import compile_command, spawn
 from session_memory.model.open import open_model
 from session_memory.paths import Paths, find_paths

@@ -10,7 +10,7 @@ import msgspec
 
 from session_memory.journal.files import Warn, load_json_with_recovery
 from session_memory.journal.gate import log_hash
-from session_memory.journal.place import Place
+from session_memory.journal.paths import Place
 
 
 class State(msgspec.Struct, frozen=True):

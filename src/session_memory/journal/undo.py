@@ -14,7 +14,7 @@ from typing import cast
 import msgspec
 
 from session_memory.journal.files import atomic_write_text, remove_leftovers, sync_directory
-from session_memory.journal.place import Place
+from session_memory.journal.paths import Place
 from session_memory.paths import private_dir
 
 NOTE = "undo.json"

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import msgspec
 
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.safe_text import one_line
 from session_memory.errors import UsageError
 from session_memory.mcp.tools import MODES, ResponseMode, Tool, fields_of
 

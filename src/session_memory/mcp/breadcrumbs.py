@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.safe_text import one_line
 
 Json = dict[str, Any]
 MAX_LINES = 6

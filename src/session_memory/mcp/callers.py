@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.safe_text import one_line
 from session_memory.mcp.tools import ResponseMode
 
 Json = dict[str, Any]

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import msgspec
 
-from session_memory.core.safe_text import fence, one_line
+from session_memory.core.text.safe_text import fence, one_line
 from session_memory.mcp.breadcrumbs import breadcrumbs
-from session_memory.mcp.fitting import fit
+from session_memory.mcp.size_limit import fit
 from session_memory.mcp.tools import ResponseMode
 from session_memory.mcp.wire import to_text
 

@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory import __version__
 from session_memory.clock import Clock, iso
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.safe_text import one_line
 from session_memory.errors import NotFound, SessionMemoryError, StoreTooNew
 from session_memory.mcp.arguments import Asked
 from session_memory.mcp.callers import Caller

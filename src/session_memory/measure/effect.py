@@ -15,8 +15,8 @@ from statistics import median
 
 import msgspec
 
-from session_memory.core.effects import Change, Effect, Interval, Method, Verdict
-from session_memory.core.givings import Given
+from session_memory.core.loop.effects import Change, Effect, Interval, Method, Verdict
+from session_memory.core.loop.givings import Given
 from session_memory.measure.metrics import Seen, Watch, figures, recurrence, success
 from session_memory.measure.stats import (
     Share,

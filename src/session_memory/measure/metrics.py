@@ -14,8 +14,8 @@ from statistics import median
 
 import msgspec
 
-from session_memory.core.effects import Better, Figures
-from session_memory.core.patterns import Mined, Signal, SignalType
+from session_memory.core.loop.effects import Better, Figures
+from session_memory.core.loop.patterns import Mined, Signal, SignalType
 from session_memory.core.schema import Session
 from session_memory.measure.stats import Share, clopper_pearson
 

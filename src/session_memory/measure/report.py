@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 from session_memory.clock import iso
-from session_memory.core.effects import Change, Effect, Figures, Interval
-from session_memory.core.safe_text import one_line, stripped
+from session_memory.core.loop.effects import Change, Effect, Figures, Interval
+from session_memory.core.text.safe_text import one_line, stripped
 from session_memory.measure.effect import LOOKS
 
 BAR = 40

@@ -7,11 +7,11 @@ from typing import TypeVar
 
 import msgspec
 
-from session_memory.core.catalog import Pattern
-from session_memory.core.effects import Effect
-from session_memory.core.givings import Given
-from session_memory.core.patterns import Mined
-from session_memory.core.trials import Trial
+from session_memory.core.loop.catalog import Pattern
+from session_memory.core.loop.effects import Effect
+from session_memory.core.loop.givings import Given
+from session_memory.core.loop.patterns import Mined
+from session_memory.core.loop.trials import Trial
 from session_memory.measure.effect import Subject, before_after
 from session_memory.measure.metrics import Seen, Units, units, watch
 from session_memory.measure.trial import arms, trial_effect

@@ -7,10 +7,10 @@ from typing import Literal, get_args
 
 import msgspec
 
-from session_memory.core.catalog import LIVE, Catalog, Pattern
-from session_memory.core.effects import Effect
-from session_memory.core.givings import Given
-from session_memory.core.trials import Trial, under_trial
+from session_memory.core.loop.catalog import LIVE, Catalog, Pattern
+from session_memory.core.loop.effects import Effect
+from session_memory.core.loop.givings import Given
+from session_memory.core.loop.trials import Trial, under_trial
 
 StageName = Literal[
     "candidate",

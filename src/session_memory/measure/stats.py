@@ -12,7 +12,7 @@ from statistics import NormalDist
 
 import msgspec
 
-from session_memory.core.effects import Interval
+from session_memory.core.loop.effects import Interval
 
 Statistic = Callable[[Sequence[float]], float]
 _NORMAL = NormalDist()

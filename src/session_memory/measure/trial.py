@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from session_memory.core.effects import Effect
-from session_memory.core.trials import Trial, is_given, section_id, under_trial
+from session_memory.core.loop.effects import Effect
+from session_memory.core.loop.trials import Trial, is_given, section_id, under_trial
 from session_memory.errors import NotFound, Refused
 from session_memory.measure.effect import Subject, compare_arms
 from session_memory.measure.metrics import Seen

@@ -19,10 +19,10 @@ from session_memory.errors import BudgetSpent, Refused, SessionMemoryError
 from session_memory.memory import lock
 from session_memory.memory.extract import CONCURRENCY, Around
 from session_memory.memory.layout import TRACES, ensure_layout, memory_root, normalised
-from session_memory.memory.loading import redact_with
-from session_memory.memory.made import Files, final
-from session_memory.memory.making import MAX_FILES_BYTES, input_limit, make
-from session_memory.memory.merge_memory import merge
+from session_memory.memory.model_consolidation import MAX_FILES_BYTES, input_limit, make
+from session_memory.memory.outputs import Files, final
+from session_memory.memory.rule_consolidation import merge
+from session_memory.memory.session_material import redact_with
 from session_memory.memory.staging import (
     clear_leftovers,
     discard,

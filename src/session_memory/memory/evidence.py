@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.masks import error_line, excerpt
-from session_memory.core.safe_text import one_line
 from session_memory.core.schema import SessionEvent
+from session_memory.core.text.masks import error_line, excerpt
+from session_memory.core.text.safe_text import one_line
 from session_memory.errors import NotFound
 from session_memory.memory.layout import MEMORY, memory_root
 from session_memory.redact import render

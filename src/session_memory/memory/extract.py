@@ -15,9 +15,13 @@ from pathlib import Path
 import msgspec
 
 from session_memory.errors import BudgetSpent, SessionMemoryError, StoreError
-from session_memory.memory.distil import Distilled, Worthless, distil
 from session_memory.memory.layout import ensure_layout, memory_root
-from session_memory.memory.loading import (
+from session_memory.memory.log import MemoryLog
+from session_memory.memory.prompt import MAX_PROMPT_BYTES, SCHEMA, shown_of, stage_one
+from session_memory.memory.rollout import UnserialisableError
+from session_memory.memory.rule_trace import Distilled, Worthless, distil
+from session_memory.memory.selection import updated_at
+from session_memory.memory.session_material import (
     Candidate,
     Conversation,
     Wanted,
@@ -27,10 +31,6 @@ from session_memory.memory.loading import (
     redact_with,
     where,
 )
-from session_memory.memory.log import MemoryLog
-from session_memory.memory.prompting import MAX_PROMPT_BYTES, SCHEMA, shown_of, stage_one
-from session_memory.memory.rollout import UnserialisableError
-from session_memory.memory.select import updated_at
 from session_memory.memory.trace_text import (
     final_summary,
     final_trace,

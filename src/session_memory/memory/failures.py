@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import msgspec
 
 from session_memory.core.commands import normalized, steps, words
-from session_memory.core.masks import mask
-from session_memory.memory.phrasing import short_path
-from session_memory.memory.story import Edited, Ran
+from session_memory.core.text.masks import mask
+from session_memory.memory.tasks import Edited, Ran
+from session_memory.memory.wording import short_path
 
 _REACH = 14  # commands after a failure in which a cure is looked for; more is another story
 _COMMAND_CHARS = 120

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from session_memory.core.checks import check_of
-from session_memory.core.masks import mask
-from session_memory.core.sameness import Phrase, phrase, same_thing
+from session_memory.core.text.masks import mask
+from session_memory.core.text.similarity import Phrase, phrase, same_thing
+from session_memory.distil.checks import check_of
 from session_memory.memory.statements import Statement, joined, once, ranked, statement
 from session_memory.memory.trace_parts import Parts, Said, Task
 

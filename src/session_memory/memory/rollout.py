@@ -8,8 +8,8 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.own_text import without_own_text
 from session_memory.core.schema import SessionEvent
+from session_memory.core.text.own_text import without_own_text
 from session_memory.errors import SessionMemoryError
 
 ItemKind = Literal[

@@ -6,11 +6,11 @@ import hashlib
 import re
 from pathlib import Path
 
-from session_memory.core.injection import Section
-from session_memory.core.own_text import PACK_BEGIN, PACK_END
-from session_memory.core.safe_text import fence, stripped
+from session_memory.core.loop.injection import Section
+from session_memory.core.text.own_text import PACK_BEGIN, PACK_END
+from session_memory.core.text.safe_text import fence, stripped
 from session_memory.memory.layout import MEMORY, SUMMARY, YOURS_BEGIN, memory_root
-from session_memory.memory.yours import yours_in
+from session_memory.memory.user_part import yours_in
 
 MAX_CHARS = 4_000
 READ_BYTES = 256 * 1024

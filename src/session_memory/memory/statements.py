@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from session_memory.core.sameness import Phrase, PhraseIndex, phrase, same_thing
 from session_memory.core.schema import Outcome
+from session_memory.core.text.similarity import Phrase, PhraseIndex, phrase, same_thing
 from session_memory.memory.trace_parts import Parts, Said
 
 STRENGTH: dict[Outcome, int] = {"success": 3, "partial": 2, "fail": 1, "uncertain": 0}

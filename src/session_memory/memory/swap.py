@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from session_memory.memory.layout import MEMORY, REBUILD
-from session_memory.memory.made import Files, skills_in
+from session_memory.memory.outputs import Files, skills_in
 from session_memory.memory.skills import SKILLS
-from session_memory.memory.yours import page_of, yours_in
+from session_memory.memory.user_part import page_of, yours_in
 from session_memory.paths import private_dir, write_private
 from session_memory.store.memories import Trace
 

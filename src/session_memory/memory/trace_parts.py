@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.masks import excerpt
 from session_memory.core.schema import Outcome
+from session_memory.core.text.masks import excerpt
 from session_memory.memory.trace_text import FALLBACKS, OUTCOMES, TASK_HEADINGS, title_of
 from session_memory.store.memories import Trace
 

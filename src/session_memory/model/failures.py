@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.safe_text import one_line
 from session_memory.errors import ModelFailed
 from session_memory.model.port import Usage
 

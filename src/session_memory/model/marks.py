@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from session_memory.core.own_text import CALL_FOLDER, PACK_BEGIN, PACK_END
+from session_memory.core.text.own_text import CALL_FOLDER, PACK_BEGIN, PACK_END
 
 MARKS = {"SESSION_MEMORY_INTERNAL": "1", "CLAUDE_INVOKED_BY": "memory_flush"}
 FOLDER_PREFIX = CALL_FOLDER

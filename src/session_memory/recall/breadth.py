@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.safe_text import one_line
 from session_memory.recall.lanes import lane_of
 from session_memory.recall.resolve import MAX_LANES, CandidateLane, inventory
 from session_memory.recall.routing import PLACEHOLDER, call

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.safe_text import one_line
 from session_memory.core.schema import Project
+from session_memory.core.text.safe_text import one_line
 from session_memory.recall.breadth import Breadth
 from session_memory.recall.changes import ChangesAnswer, Compared, compare, recent_changes
 from session_memory.recall.completion import CompletionAnswer, check
@@ -25,7 +25,7 @@ from session_memory.recall.items import (
     state_answer,
 )
 from session_memory.recall.material import Material
-from session_memory.recall.work import OpenWorkAnswer, open_work
+from session_memory.recall.open_work import OpenWorkAnswer, open_work
 from session_memory.store.scopes import Closure, ContextSync, ScopeTotals
 
 LISTED = 5

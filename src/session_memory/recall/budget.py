@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.state import OperationalState
+from session_memory.core.work_state import OperationalState
 from session_memory.recall.requests import PackRequest
 
 Size = Literal["micro", "normal", "full"]

@@ -9,9 +9,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from session_memory.clock import iso
-from session_memory.core.sameness import phrase
 from session_memory.core.schema import Observation
-from session_memory.core.state import OperationalState, derive_state
+from session_memory.core.text.similarity import phrase
+from session_memory.core.work_state import OperationalState, derive_state
 from session_memory.recall.items import (
     Item,
     ListLimits,

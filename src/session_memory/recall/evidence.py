@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.safe_text import one_line, safe
-from session_memory.core.sameness import untagged
 from session_memory.core.schema import Observation, SessionEvent
+from session_memory.core.text.safe_text import one_line, safe
+from session_memory.core.text.similarity import untagged
 from session_memory.errors import NotFound
 from session_memory.recall.sessions import capture_version
 from session_memory.store.port import Store

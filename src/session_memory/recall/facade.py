@@ -18,11 +18,12 @@ from session_memory.recall.breadth import Breadth, breadth, source_ids
 from session_memory.recall.brief import BriefAnswer, Kept, brief
 from session_memory.recall.changes import ChangesAnswer, compare, recent_changes
 from session_memory.recall.completion import CompletionAnswer, check, closure_of
+from session_memory.recall.event_search import Nearness
 from session_memory.recall.evidence import ObservationAnswer, ProvenanceAnswer
 from session_memory.recall.guard import ScopeGuardAnswer, scope_guard
-from session_memory.recall.hits import Nearness
 from session_memory.recall.items import fitted
 from session_memory.recall.material import Material, gather
+from session_memory.recall.open_work import OpenWorkAnswer, open_work
 from session_memory.recall.pack import ContextPack, NotModified, build_pack, unless_known
 from session_memory.recall.requests import (
     BootstrapRequest,
@@ -38,7 +39,6 @@ from session_memory.recall.search import SearchAnswer
 from session_memory.recall.sessions import SessionListAnswer, describe, overfetch, wanted
 from session_memory.recall.sync import SyncPlan, plan_sync, seal_of, write
 from session_memory.recall.vectors import open_vectors
-from session_memory.recall.work import OpenWorkAnswer, open_work
 from session_memory.settings import Recall as RecallSettings
 from session_memory.store.port import Store
 from session_memory.store.scopes import ContextSync

@@ -28,9 +28,9 @@ from session_memory.recall.items import (
     session_filter,
 )
 from session_memory.recall.material import Material, freshness
+from session_memory.recall.open_work import shown_guardrails
 from session_memory.recall.pack_text import item
 from session_memory.recall.resolve import MAX_LANES, CandidateLane
-from session_memory.recall.work import shown_guardrails
 
 Flag = Literal["closure_mismatch", "pending_work_open", "blockers_open", "dod_incomplete"]
 

@@ -9,7 +9,7 @@ import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.schema import Observation
-from session_memory.core.state import OperationalState
+from session_memory.core.work_state import OperationalState
 from session_memory.recall.pack_text import item
 from session_memory.recall.scope import Scope
 from session_memory.recall.selection import Key, key_of

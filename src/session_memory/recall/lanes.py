@@ -13,8 +13,8 @@ from typing import Literal
 import msgspec
 
 from session_memory.core.commands import words
-from session_memory.core.mentions import mentioned_paths
-from session_memory.core.places import leaf, parent, within
+from session_memory.core.project.mentions import mentioned_paths
+from session_memory.core.project.path_shape import leaf, parent, within
 from session_memory.core.schema import Project
 from session_memory.store.scopes import SessionLine
 

@@ -6,7 +6,7 @@ import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.schema import Observation, ObservationType
-from session_memory.core.state import OperationalState, StateLimits, derive_state
+from session_memory.core.work_state import OperationalState, StateLimits, derive_state
 from session_memory.recall.scope import Scope
 from session_memory.store.port import Store
 from session_memory.store.scopes import ScopeTotals

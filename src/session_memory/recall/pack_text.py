@@ -10,9 +10,9 @@ import re
 
 import msgspec
 
-from session_memory.core.masks import excerpt
-from session_memory.core.own_text import PACK_BEGIN, PACK_END
-from session_memory.core.safe_text import one_line, stripped
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.own_text import PACK_BEGIN, PACK_END
+from session_memory.core.text.safe_text import one_line, stripped
 
 ITEM_CHARS = 90
 KEY_CHARS = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.safe_text import one_line
+from session_memory.core.text.safe_text import one_line
 from session_memory.recall.lanes import LaneGroup, group, lane_of
 from session_memory.recall.requests import ScopeResolveRequest
 from session_memory.recall.routing import (

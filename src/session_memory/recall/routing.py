@@ -14,9 +14,9 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.core.places import absolute, fold, leaf, within
-from session_memory.core.sameness import phrase
+from session_memory.core.project.path_shape import absolute, fold, leaf, within
 from session_memory.core.schema import Project
+from session_memory.core.text.similarity import phrase
 from session_memory.recall.lanes import Lane, is_lane_name, lane_of
 from session_memory.recall.requests import HINT_CHARS, MAX_FILES, ScopeResolveRequest
 from session_memory.recall.scope import Scope

@@ -6,9 +6,9 @@ import difflib
 
 import msgspec
 
-from session_memory.core.places import within
-from session_memory.core.safe_text import one_line
+from session_memory.core.project.path_shape import within
 from session_memory.core.schema import Project
+from session_memory.core.text.safe_text import one_line
 from session_memory.errors import NotFound, ScopeMismatch, UsageError
 from session_memory.store.port import Store
 from session_memory.store.scopes import SessionLine

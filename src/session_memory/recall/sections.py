@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from session_memory.core.guardrails import guardrails
 from session_memory.core.schema import Observation
-from session_memory.core.state import OperationalState
+from session_memory.core.work_state import OperationalState
 from session_memory.recall.budget import Limits
+from session_memory.recall.guardrails import guardrails
 from session_memory.recall.material import Material
 from session_memory.recall.pack_text import ITEM_CHARS, Section, item
 from session_memory.recall.selection import MAX_LISTED, Selection, key_of, spread

@@ -9,10 +9,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from session_memory.clock import iso
-from session_memory.core.masks import excerpt
-from session_memory.core.safe_text import one_line
-from session_memory.core.sameness import untagged
 from session_memory.core.schema import Project
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.safe_text import one_line
+from session_memory.core.text.similarity import untagged
 from session_memory.recall.lanes import Lane, LaneConfidence, LaneSource, lane_of
 from session_memory.recall.requests import SessionListRequest
 from session_memory.recall.scope import is_outside

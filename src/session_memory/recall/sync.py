@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 
 from session_memory import audit
-from session_memory.core.context_block import find_packs, put_pack, take_pack
-from session_memory.core.inserted import said_lines
-from session_memory.core.seal import Seal
+from session_memory.core.text.inserted import said_lines
+from session_memory.core.text.seal import Seal
 from session_memory.errors import Refused
 from session_memory.plain_files import open_plain
+from session_memory.recall.context_block import find_packs, put_pack, take_pack
 from session_memory.recall.pack import ContextPack
 from session_memory.store.scopes import ContextSync
 

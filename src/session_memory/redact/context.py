@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.redact.named import bare, quoted
+from session_memory.redact.named_values import bare, quoted
 from session_memory.redact.plausible import (
     has_random_run,
     is_flag_token,

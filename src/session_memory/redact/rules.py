@@ -5,8 +5,8 @@ from __future__ import annotations
 from session_memory.redact.blocks import BLOCKS
 from session_memory.redact.cloud import CLOUD
 from session_memory.redact.context import ADDRESSES, CALLS, COMMANDS, HEADERS
-from session_memory.redact.founding import FOUNDING
-from session_memory.redact.named import NAMED
+from session_memory.redact.first_rules import FOUNDING
+from session_memory.redact.named_values import NAMED
 from session_memory.redact.rule import Rule
 from session_memory.redact.services import MODELS, SERVICES
 

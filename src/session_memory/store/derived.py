@@ -75,12 +75,12 @@ DERIVED: dict[str, Derived] = {
 
 FOLDERS: dict[str, Derived] = {
     "memories": Derived(
-        "traces, MEMORY.md, skills and copies that runs work in (memory/forgetting.py)",
+        "traces, MEMORY.md, skills and copies that runs work in (memory/forget.py)",
         "the session's name begins each trace's name and stands in what was made of it",
         True,
     ),
     "journal": Derived(
-        "daily logs, the knowledge made of them, contexts on their way (journal/forgetting.py)",
+        "daily logs, the knowledge made of them, contexts on their way (journal/forget.py)",
         "the session's name stands in each entry's comment and each context's name",
         True,
     ),
@@ -106,7 +106,7 @@ BESIDE: dict[str, str] = {
     "data/damaged.json": "when a database was found damaged, and where it is kept",
     "data/restore.json": "names of files that a restore moves",
     "data/restore.partial": "a restore in the making, removed by the next",
-    "data/unclaimed": "texts that a repair could match with no session; named (worker/beside.py)",
+    "data/unclaimed": "texts a repair could match with no session; forget names it",
     "data/memories": "see FOLDERS",
     "data/journal": "see FOLDERS",
     "state/last_sweep.json": "removed whole",

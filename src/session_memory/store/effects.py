@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from session_memory.core.effects import Effect
+from session_memory.core.loop.effects import Effect
 
 
 class Effects(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
-from session_memory.core.givings import (
+from session_memory.core.loop.givings import (
     Given,
     Pair,
     decode_givings,

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import msgspec
 
-from session_memory.core.patterns import Candidate, Mined, PatternStatus, Signal
+from session_memory.core.loop.patterns import Candidate, Mined, PatternStatus, Signal
 from session_memory.core.schema import Digest
 
 

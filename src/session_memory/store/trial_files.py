@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from session_memory.core.trials import Trial, decode_trials, encode_trials
+from session_memory.core.loop.trials import Trial, decode_trials, encode_trials
 from session_memory.errors import Refused
 from session_memory.paths import private_dir, write_private
 

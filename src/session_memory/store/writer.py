@@ -12,7 +12,7 @@ from session_memory.core.schema import Digest, Observation, Usage
 from session_memory.store.values import EventDraft, Holder, SessionHandle, UsageDraft
 
 if TYPE_CHECKING:
-    from session_memory.core.identity import Resolution
+    from session_memory.core.project.identity import Resolution
 
 
 class Writer(Protocol):

@@ -17,7 +17,7 @@ import msgspec
 
 from session_memory.ingest import unfinished
 from session_memory.store import backups, durable, lock, segments, swap
-from session_memory.store.sqlite import backing_up
+from session_memory.store.sqlite import backup
 
 OPERATIONS = ("open", "write", "fsync", "replace", "unlink")
 """What the file layer does to a disk."""
@@ -174,7 +174,7 @@ def deadly_disk(nth: int) -> Generator[Counter]:
         disk.unregister()
 
 
-_FILE_LAYER = (durable, segments, unfinished, lock, backups, backing_up, swap)
+_FILE_LAYER = (durable, segments, unfinished, lock, backups, backup, swap)
 
 
 class _FaultyDisk(apsw.VFS):

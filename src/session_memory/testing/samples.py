@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from session_memory.testing.claude_log import (
+from session_memory.adapters.claude.log_builder import (
     START,
     ClaudeLog,
     call_block,

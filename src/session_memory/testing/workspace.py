@@ -15,11 +15,12 @@ from typing import Any
 
 import msgspec
 
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.adapters.common import Adapter, Block, SourceFile, read_lines
 from session_memory.adapters.registry import adapters
-from session_memory.core.disk_tree import DiskTree
+from session_memory.core.project.disk_tree import DiskTree
 from session_memory.core.schema import Digest, Session, SessionEvent
-from session_memory.ingest.forget import Wanted, apply_forget, plan_forget
+from session_memory.forget.plan import Wanted, apply_forget, plan_forget
 from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import Surroundings, sweep
 from session_memory.ingest.unfinished import marked
@@ -28,7 +29,6 @@ from session_memory.settings import Config, Ingest, Retention, Source, Sources
 from session_memory.store.lock import exclusive
 from session_memory.store.port import SessionQuery
 from session_memory.store.sqlite import SqliteStore, open_store
-from session_memory.testing.claude_log import START, ClaudeLog
 
 DAY_MS = 86_400_000
 NOW = START + 30 * DAY_MS

@@ -16,14 +16,15 @@ import msgspec
 
 from session_memory.core.jobs import Job
 from session_memory.core.spool import ImportRequest, SpoolPlan, SpoolRecord, plan_imports
+from session_memory.core.text.reason import reason_of
 from session_memory.errors import BudgetSpent, Refused, SessionMemoryError, StoreLocked
 from session_memory.ingest.last_sweep import note_error, note_report
-from session_memory.ingest.report import SweepReport, reason_of
+from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import Surroundings, sweep
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.worker.log import WorkerLog
-from session_memory.worker.served import read_served, write_served
+from session_memory.worker.rate_limits import read_served, write_served
 from session_memory.worker.spool_files import SpoolFiles
 
 SOFT_LIMIT_S = 600.0
@@ -37,7 +38,7 @@ Handler = Callable[[Store, Job, str], None]
 
 
 class Duties(Protocol):
-    """What is done beside importing; worker/duties.py has all of it."""
+    """What is done beside importing; worker/features.py has all of it."""
 
     def handlers(self) -> Mapping[str, Handler]:
         """Who does which kind of job."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from session_memory.core.closure import judge
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
-from session_memory.core.state import derive_state
+from session_memory.core.work_state import derive_state
 from session_memory.store.scopes import Closure, ContextSync
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 

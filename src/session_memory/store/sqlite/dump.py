@@ -11,7 +11,7 @@ import msgspec
 from session_memory.core.schema import Digest, Observation, Session, SessionEvent
 from session_memory.store.port import ObservationQuery, SessionQuery
 from session_memory.store.segments import SegmentReader
-from session_memory.store.sqlite import observations, reading
+from session_memory.store.sqlite import observations, queries
 from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.ids import event_range
 
@@ -25,12 +25,12 @@ _OBSERVATION_LEFT_OUT = {"session", "event"}
 
 def dump(db: Database, reader: SegmentReader) -> Iterator[dict[str, Any]]:
     """One value per session, by flavour and native id, with all that is known of it."""
-    found = reading.sessions(db, SessionQuery())
+    found = queries.sessions(db, SessionQuery())
     for session in sorted(found, key=lambda s: (s.flavor, s.external_id)):
         if not session.event_count:  # only a rewritten file knew it: not what the logs say now
             continue
-        events = [_event(event) for event in reading.events(db, session.id, reader)]
-        digest = reading.digest(db, session.id)
+        events = [_event(event) for event in queries.events(db, session.id, reader)]
+        digest = queries.digest(db, session.id)
         yield {
             "session": _session(session),
             "events": events,

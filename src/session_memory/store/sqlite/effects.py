@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from session_memory.core.effects import Effect
+from session_memory.core.loop.effects import Effect
 from session_memory.store.sqlite.connection import Database, rows, transaction
 
 

@@ -63,40 +63,40 @@ class ForgetFace:
 
     def forget_sessions(self, sessions: set[int]) -> set[int]:
         """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting, marks
+        from session_memory.store.sqlite import forget, marks
 
-        whole = forgetting.with_subagents(self._db, sessions)
+        whole = forget.with_subagents(self._db, sessions)
         with self._marking(marks.marks_of(self._db, self.keys, whole)):
-            return forgetting.forget_sessions(self._db, self.segments, self.fingerprint_key, whole)
+            return forget.forget_sessions(self._db, self.segments, self.fingerprint_key, whole)
 
     def with_subagents(self, sessions: set[int]) -> set[int]:
         """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
+        from session_memory.store.sqlite import forget
 
-        return forgetting.with_subagents(self._db, sessions)
+        return forget.with_subagents(self._db, sessions)
 
     def log_paths(self, sessions: set[int]) -> list[str]:
         """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
+        from session_memory.store.sqlite import forget
 
-        return forgetting.log_paths(self._db, sessions)
+        return forget.log_paths(self._db, sessions)
 
     def forget_events(self, session_id: int, fingerprints: set[int]) -> int:
         """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
+        from session_memory.store.sqlite import forget
 
         gone = Marks({self.keys: Forgotten(events=frozenset(fingerprints))})
         with self._marking(gone):
-            return forgetting.forget_events(self._db, self.segments, session_id, fingerprints)
+            return forget.forget_events(self._db, self.segments, session_id, fingerprints)
 
     def forget_facts(self, words: Callable[[bytes], bytes]) -> None:
         """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting, marks
+        from session_memory.store.sqlite import forget, marks
 
         gone = marks.marks_of_facts(self._db, self.keys, words)
         if numbers := gone.under(self.fingerprint_key).events:
             with self._marking(gone), transaction(self._db):
-                forgetting.bury(self._db, set(numbers))
+                forget.bury(self._db, set(numbers))
 
     @contextlib.contextmanager
     def _marking(self, gone: Marks) -> Generator[None]:
@@ -114,33 +114,33 @@ class ForgetFace:
 
     def find_text(self, text: str, *, ignore_case: bool = False) -> list[TextHit]:
         """See store.port.Store."""
-        from session_memory.store.sqlite import finding
+        from session_memory.store.sqlite import find_text
 
-        needle = finding.Needle(text, ignore_case=ignore_case)
-        return finding.find_text(self._db, self.segments, needle)
+        needle = find_text.Needle(text, ignore_case=ignore_case)
+        return find_text.find_text(self._db, self.segments, needle)
 
     def traces(self, text: str) -> list[str]:
         """See store.port.Store."""
-        from session_memory.store.sqlite import finding
+        from session_memory.store.sqlite import find_text
 
-        needle = finding.Needle(text)
-        return list(finding.traces(self._db, self.segments, self._directory, needle))
+        needle = find_text.Needle(text)
+        return list(find_text.traces(self._db, self.segments, self._directory, needle))
 
     def rewrite(self, session_id: int, edit: Callable[[SessionEvent], SessionEvent | None]) -> int:
         """See store.port.Store."""
-        from session_memory.store.sqlite import rewriting
+        from session_memory.store.sqlite import rewrite
 
-        done = rewriting.rewrite_session(self._db, self.segments, session_id, edit)
+        done = rewrite.rewrite_session(self._db, self.segments, session_id, edit)
         return done.changed + done.dropped
 
     def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:
         """See store.port.Store."""
-        from session_memory.store.sqlite import rewriting
+        from session_memory.store.sqlite import rewrite
 
-        return rewriting.replace_words(self._db, self.segments, words)
+        return rewrite.replace_words(self._db, self.segments, words)
 
     def erase_traces(self) -> None:
         """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
+        from session_memory.store.sqlite import forget
 
-        forgetting.erase_traces(self._db, self.segments)
+        forget.erase_traces(self._db, self.segments)

@@ -12,10 +12,10 @@ from session_memory.core.schema import SessionEvent
 from session_memory.store import marks as files
 from session_memory.store.marks import Forgotten, Keys, Marks
 from session_memory.store.segments import SegmentStore
-from session_memory.store.sqlite import forgetting
+from session_memory.store.sqlite import forget
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.manifests import repack
-from session_memory.store.sqlite.rewriting import note_erasing, rewrite_session
+from session_memory.store.sqlite.rewrite import note_erasing, rewrite_session
 from session_memory.store.sqlite.settle import settle_sessions
 from session_memory.store.values import MarksApplied
 
@@ -45,7 +45,7 @@ def marks_of(db: Database, keys: Keys, sessions: Iterable[int]) -> Marks:
     events: set[int] = set()
     names: set[int] = set()
     for session_id in sessions:
-        events = events.union(*forgetting.hashes_of(db, session_id))
+        events = events.union(*forget.hashes_of(db, session_id))
         for row in rows(db, "SELECT flavor, external_id FROM session WHERE id = ?", (session_id,)):
             names.add(session_name(keys.fingerprint, *row))
     return Marks({keys: Forgotten(frozenset(events), frozenset(names))})
@@ -90,14 +90,14 @@ def apply_marks(db: Database, segments: SegmentStore, directory: str, keys: Keys
     both = files.add_marks(directory, marks_in(db, keys), keys).marks
     with transaction(db):
         _insert(db, both, keys)
-    doomed = forgetting.with_subagents(db, _forgotten_sessions(db, both))
+    doomed = forget.with_subagents(db, _forgotten_sessions(db, both))
     gone = _names(db, doomed)
-    forgetting.forget_sessions(db, segments, keys.fingerprint, doomed)
+    forget.forget_sessions(db, segments, keys.fingerprint, doomed)
     shortened = _drop_events(db, segments, both.under(keys.fingerprint).events)
     shortened |= _drop_events_of_others(db, segments, both.other_than(keys.fingerprint))
     shortened |= _drop_facts(db, segments, both)
     if doomed or shortened:
-        forgetting.erase_traces(db, segments)
+        forget.erase_traces(db, segments)
     done = files.add_marks(directory, marks_in(db, keys), keys)
     note_current(db, done.checksum)
     return MarksApplied(gone, _names(db, shortened))
@@ -105,7 +105,7 @@ def apply_marks(db: Database, segments: SegmentStore, directory: str, keys: Keys
 
 def _insert(db: Database, marks: Marks, keys: Keys) -> None:
     own, others = marks.under(keys.fingerprint), marks.other_than(keys.fingerprint)
-    forgetting.bury(db, set(own.events))
+    forget.bury(db, set(own.events))
     names = [(name,) for name in own.sessions]
     db.executemany("INSERT OR IGNORE INTO forgotten_session VALUES (?)", names)
     if others:

@@ -15,7 +15,7 @@ from session_memory.core.session_reference import Known, Lookup, find
 from session_memory.errors import NotFound, Refused
 from session_memory.store.memories import Claim, Held, Passed, Trace
 from session_memory.store.sqlite.connection import Database, rows, transaction
-from session_memory.store.sqlite.rewriting import note_erasing
+from session_memory.store.sqlite.rewrite import note_erasing
 
 _COLUMNS = "session_id, thread_id, root, trace_summary, memory_summary, updated_at"
 _KNOWN = (

@@ -10,7 +10,7 @@ import msgspec
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.store.port import Finding, ObservationQuery
 from session_memory.store.sqlite.connection import Database, rows, value
-from session_memory.store.sqlite.searching import event_condition
+from session_memory.store.sqlite.search import event_condition
 
 ROW_BYTES = 160
 """What a row costs beside its text: hash, type, status, numbers and its entries in two indexes."""

@@ -7,13 +7,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.patterns import (
-    MINER_VERSION,
-    Candidate,
-    Mined,
-    PatternStatus,
-    Signal,
-)
+from session_memory.core.loop.patterns import MINER_VERSION, Candidate, Mined, PatternStatus, Signal
 from session_memory.core.schema import CommandRun, Digest, ErrorSeen
 from session_memory.errors import NotFound
 from session_memory.store.patterns import Minable

@@ -30,7 +30,14 @@ from session_memory.store.damage import (
 from session_memory.store.durable import flush_directory
 from session_memory.store.marks import Keys, read_marks
 from session_memory.store.segments import DirectorySegments
-from session_memory.store.sqlite import adopting, check, joining, mending, repair, salvage
+from session_memory.store.sqlite import (
+    check,
+    merge,
+    repair,
+    row_repair,
+    rows_from_segments,
+    salvage,
+)
 from session_memory.store.sqlite.connection import (
     Database,
     connect,
@@ -133,7 +140,7 @@ def look(directory: str) -> list[Repaired]:
             if old is None:
                 told.append(Repaired("database", f"{os.path.basename(path)}: nothing is readable"))
                 continue
-            for name in joining.SPECS:
+            for name in merge.SPECS:
                 found: list[None] = []
                 if not salvage.read_table(old, tables[name], (), lambda _, f=found: f.append(None)):
                     bad.append(name)
@@ -207,10 +214,10 @@ def tidy(directory: str) -> list[Repaired]:
         ):
             db.execute("PRAGMA foreign_keys = 0").fetchall()
             with transaction(db):
-                mending.drop_doubles(db)
+                row_repair.drop_doubles(db)
             repair.rebuild_index(db, segments)
         with transaction(db):
-            return adopting.sort_loose(db, segments, os.path.join(directory, UNCLAIMED))
+            return rows_from_segments.sort_loose(db, segments, os.path.join(directory, UNCLAIMED))
     finally:
         db.close()
 
@@ -223,7 +230,7 @@ def _fill(
     gone = damage is not None and damage.gone
     result, whole, unread = Rebuilt([], {}), list[str](), list[str]()
     segments = DirectorySegments(os.path.join(directory, SEGMENTS))
-    names = adopting.session_names(segments)
+    names = rows_from_segments.session_names(segments)
     with transaction(db):
         for name in files:
             step(f"reading {name}")
@@ -233,15 +240,15 @@ def _fill(
                     unread.append(name)
                     result.done.append(Repaired("database", f"{name}: nothing is readable"))
                     continue
-                poured = joining.pour(old, db, names)
+                poured = merge.pour(old, db, names)
                 told = _summary(path, poured.rows, poured.unreadable, "taken over")
                 result.done.append(Repaired("database", told))
                 result.done += _lost(name, poured)
                 if not poured.unreadable and _is_sound(old):
                     whole.append(name)
-            mending.drop_stand_ins(db)
+            row_repair.drop_stand_ins(db)
         if unread or gone:
-            told = "lost, as only the database knew them: " + ", ".join(joining.ONLY_HERE.values())
+            told = "lost, as only the database knew them: " + ", ".join(merge.ONLY_HERE.values())
             result.done.append(Repaired("database", told, lost=1))
         result.expected = {
             (flavor, name): count
@@ -250,10 +257,10 @@ def _fill(
             )
         }
         step("matching texts")
-        result.done += mending.mend_texts(db, segments)
+        result.done += row_repair.mend_texts(db, segments)
         key = value(db, "SELECT value FROM meta WHERE name = 'fingerprint_key'")
-        result.done += adopting.adopt(db, segments, bytes(key))
-        result.done += mending.mend_rows(db)
+        result.done += rows_from_segments.adopt(db, segments, bytes(key))
+        result.done += row_repair.mend_rows(db)
         _note_joined(db, directory)
     return result, whole
 
@@ -265,9 +272,9 @@ def _is_sound(old: Database) -> bool:
         return False
 
 
-def _lost(name: str, poured: joining.Poured) -> list[Repaired]:
+def _lost(name: str, poured: merge.Poured) -> list[Repaired]:
     """What nothing else can tell again."""
-    gone = [joining.ONLY_HERE[t] for t in poured.unreadable if t in joining.ONLY_HERE]
+    gone = [merge.ONLY_HERE[t] for t in poured.unreadable if t in merge.ONLY_HERE]
     told = f"{name}: some of these may be lost: {', '.join(dict.fromkeys(gone))}"
     return [Repaired("database", told, lost=len(gone))] if gone else []
 

@@ -17,10 +17,10 @@ import apsw
 
 from session_memory.errors import StoreDamaged
 from session_memory.store.segments import SegmentReader, SegmentStore, digest_of, unpack
-from session_memory.store.sqlite import aging, reading
+from session_memory.store.sqlite import queries, retention
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
-from session_memory.store.sqlite.rewriting import index_again
+from session_memory.store.sqlite.rewrite import index_again
 from session_memory.store.sqlite.settle import settle_usage
 from session_memory.store.values import Repaired
 
@@ -48,7 +48,7 @@ def _orphans(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repair
     if not loose:
         return []
     if not dry_run:
-        aging.sweep_orphans(db, segments)
+        retention.sweep_orphans(db, segments)
     return [Repaired("orphans", f"{len(loose)} files without rows removed")]
 
 
@@ -67,7 +67,7 @@ def _segments(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repai
         if not whole:
             done.append(_damaged(db, segment_id, session_id, external_id, dry_run))
     if done and not dry_run:
-        aging.remove_doomed(db, segments)
+        retention.remove_doomed(db, segments)
     return done
 
 
@@ -175,7 +175,7 @@ def rebuild_index(db: Database, segments: SegmentStore) -> None:
             events = [
                 event
                 for old in (False, True)
-                for event in reading.events(db, session_id, reader, superseded=old)
+                for event in queries.events(db, session_id, reader, superseded=old)
             ]
             size = index_again(db, session_id, events)
             db.execute("UPDATE session SET index_bytes = ? WHERE id = ?", (size, session_id))

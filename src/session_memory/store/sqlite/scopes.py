@@ -25,7 +25,7 @@ from session_memory.store.sqlite.connection import (
     damaged,
     rows,
 )
-from session_memory.store.sqlite.reading import events_by_id
+from session_memory.store.sqlite.queries import events_by_id
 
 _LINE = """
 SELECT s.id, s.flavor, s.external_id, s.project_id, s.started_at, s.ended_at, s.cwd, s.title,

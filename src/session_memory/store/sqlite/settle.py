@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from session_memory.core.facts import RankedFact, settle
-from session_memory.core.identity import Holder, Resolution, unique_key
-from session_memory.core.places import same_place
+from session_memory.core.project.identity import Holder, Resolution, unique_key
+from session_memory.core.project.path_shape import same_place
 from session_memory.store.sqlite import lost
 from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.exchange import drop_twin_events, drop_twin_responses

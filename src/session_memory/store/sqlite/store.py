@@ -34,9 +34,9 @@ from session_memory.store.damage import (
     known_damage,
     refuse_no_file,
 )
+from session_memory.store.directory import check_place
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
-from session_memory.store.place import check_place
 from session_memory.store.port import (
     Finding,
     ObservationQuery,
@@ -48,7 +48,7 @@ from session_memory.store.port import (
     UsageRow,
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
-from session_memory.store.sqlite import aging, lost, observations, reading, usage
+from session_memory.store.sqlite import lost, observations, queries, retention, usage
 from session_memory.store.sqlite.connection import (
     DAMAGE_ERRORS,
     DISK_ERRORS,
@@ -217,7 +217,7 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
             per_flavor={flavor: count for flavor, count, _ in flavors},
             last_event_at=value(db, "SELECT max(ended_at) FROM session"),
             superseded_events=value(db, superseded),
-            evicted=aging.evicted(db),
+            evicted=retention.evicted(db),
             lost_sessions=lost.sessions(db),
         )
 
@@ -231,27 +231,27 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
 
     def projects(self) -> list[Project]:
         """See store.port.Store."""
-        return reading.projects(self._db)
+        return queries.projects(self._db)
 
     def sessions(self, query: SessionQuery) -> list[Session]:
         """See store.port.Store."""
-        return reading.sessions(self._db, query)
+        return queries.sessions(self._db, query)
 
     def session(self, session_id: int) -> Session:
         """See store.port.Store."""
-        return reading.session(self._db, session_id)
+        return queries.session(self._db, session_id)
 
     def find_session(self, reference: str) -> Session:
         """See store.port.Store."""
-        return reading.find_session(self._db, reference)
+        return queries.find_session(self._db, reference)
 
     def own_session(self, native_id: str, flavor: str | None = None) -> Session | None:
         """See store.port.Store."""
-        return reading.own_session(self._db, native_id, flavor)
+        return queries.own_session(self._db, native_id, flavor)
 
     def events(self, session_id: int, *, texts: bool = False) -> Iterator[SessionEvent]:
         """See store.port.Store."""
-        return reading.events(self._db, session_id, self._reader if texts else None)
+        return queries.events(self._db, session_id, self._reader if texts else None)
 
     def all_events(self, session_id: int) -> Iterator[SessionEvent]:
         """See store.port.Store."""
@@ -260,11 +260,11 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
 
     def superseded_events(self, session_id: int) -> Iterator[SessionEvent]:
         """See store.port.Store."""
-        return reading.events(self._db, session_id, self._reader, superseded=True)
+        return queries.events(self._db, session_id, self._reader, superseded=True)
 
     def text(self, event: SessionEvent) -> str:
         """See store.port.Store."""
-        return reading.text(self._db, event.id, self._reader)
+        return queries.text(self._db, event.id, self._reader)
 
     def heights(self) -> dict[int, int]:
         """Session to the number its next event will have: what grew since is new."""
@@ -272,7 +272,7 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
 
     def digest(self, session_id: int) -> Digest | None:
         """See store.port.Store."""
-        return reading.digest(self._db, session_id)
+        return queries.digest(self._db, session_id)
 
     def observations(self, query: ObservationQuery) -> list[Observation]:
         """See store.port.Store."""
@@ -284,7 +284,7 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
 
     def evicted_digest(self, session_id: int) -> Digest | None:
         """See store.port.Store."""
-        return reading.digest(self._db, session_id, "evicted_digest")
+        return queries.digest(self._db, session_id, "evicted_digest")
 
     def usage(
         self, group: UsageGroup, since: int | None = None, until: int | None = None
@@ -296,45 +296,45 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
         self, query: str, limit: int = 20, where: TextFilter | None = None
     ) -> list[tuple[int, float]]:
         """See store.port.Store."""
-        from session_memory.store.sqlite import searching
+        from session_memory.store.sqlite import search
 
-        return searching.search(self._db, query, limit, where)
+        return search.search(self._db, query, limit, where)
 
     # aging
 
     def raw_usage(self) -> StoreUsage:
         """See store.port.Store."""
-        return aging.raw_usage(self._db)
+        return retention.raw_usage(self._db)
 
     def oldest_analyzed(self) -> int | None:
         """See store.port.Store."""
-        return aging.oldest_analyzed(self._db)
+        return retention.oldest_analyzed(self._db)
 
     def raw_sessions(self) -> list[RawSession]:
         """See store.port.Store."""
-        return aging.raw_sessions(self._db)
+        return retention.raw_sessions(self._db)
 
     def evict(self, evictions: list[Eviction], now_ms: int) -> int:
         """See store.port.Store."""
-        return aging.evict(self._db, self.segments, evictions, now_ms)
+        return retention.evict(self._db, self.segments, evictions, now_ms)
 
     def sweep_orphans(self) -> int:
         """See store.port.Store."""
-        from session_memory.store.sqlite import forgetting
+        from session_memory.store.sqlite import forget
 
         # While a damaged database is kept aside, its rows may know what ours do not.
         safe = known_damage(self._directory) is None
-        removed = aging.sweep_orphans(self._db, self.segments) if safe else 0
-        forgetting.finish_erasing(self._db, self.segments)
+        removed = retention.sweep_orphans(self._db, self.segments) if safe else 0
+        forget.finish_erasing(self._db, self.segments)
         return removed
 
     def compact(self, session_id: int) -> int:
         """See store.port.Store."""
-        return aging.compact(self._db, self.segments, session_id)
+        return retention.compact(self._db, self.segments, session_id)
 
     def crowded(self, limit: int) -> list[int]:
         """Sessions with more segment files than `limit`."""
-        return aging.crowded(self._db, limit)
+        return retention.crowded(self._db, limit)
 
     # whole-store operations
 
@@ -370,9 +370,9 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
     ) -> int:
         """See store.port.Store."""
         from session_memory.store import backups
-        from session_memory.store.sqlite import backing_up
+        from session_memory.store.sqlite import backup
 
         target = os.path.abspath(target)
         backups.check_target(target, self._directory, replace=replace)
         advance = progress or backups.unseen
-        return backing_up.back_up(self._db, self._directory, target, self._now, advance).size
+        return backup.back_up(self._db, self._directory, target, self._now, advance).size

@@ -15,7 +15,7 @@ import msgspec
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
 from session_memory.core.fingerprint import fact_name, path_name, session_name
-from session_memory.core.identity import Resolution
+from session_memory.core.project.identity import Resolution
 from session_memory.core.retention import index_estimate
 from session_memory.core.schema import OBSERVER_VERSION, Digest, Observation, Usage
 from session_memory.core.worth import labels
@@ -26,7 +26,7 @@ from session_memory.store.sqlite import copies, manifests, pricing, statements
 from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, savepoint, value
-from session_memory.store.sqlite.forgetting import note_source, tombstoned
+from session_memory.store.sqlite.forget import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.manifests import OpenSession
 from session_memory.store.sqlite.marks import others_in

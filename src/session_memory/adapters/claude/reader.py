@@ -1,0 +1,314 @@
+"""Claude Code: finds its session logs and reads them into the schema all flavours share."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.adapters.claude.attachments import attachment
+from session_memory.adapters.claude.events import (
+    Emitter,
+    Handler,
+    Record,
+    assistant,
+    progress,
+    queue_operation,
+    system,
+    user,
+)
+from session_memory.adapters.common import (
+    SETTINGS_CAP,
+    Adapter,
+    Block,
+    Json,
+    LogDeletion,
+    Normalized,
+    SourceFile,
+    as_object,
+    as_text,
+    decode_record,
+    parse_time,
+    recover_records,
+    walk_files,
+)
+from session_memory.adapters.gather import PartBuilder
+from session_memory.core.schema import Usage
+from session_memory.plain_files import read_plain
+
+__all__ = ["ADAPTER", "Normalized", "discover", "log_deletion", "parse"]
+
+PARSER_VERSION = 1
+DEFAULT_CLEANUP_DAYS = 30
+
+_HANDLERS: dict[str, Handler] = {
+    "assistant": assistant,
+    "attachment": attachment,
+    "progress": progress,
+    "queue-operation": queue_operation,
+    "system": system,
+    "user": user,
+}
+_FACTS = {
+    "agent-name": ("label", "agentName"),
+    "ai-title": ("title.ai", "aiTitle"),
+    "custom-title": ("title.custom", "customTitle"),
+    "pr-link": ("pr", "prUrl"),
+    "summary": ("title.summary", "summary"),
+}
+"""Records that only say something about the session: which fact, from which field."""
+
+_IGNORED = frozenset(
+    {
+        "api-request",
+        "api-request-blob",  # with -shape: the request's prompts and system text a second time
+        "api-request-shape",
+        "atis-latch",
+        "bridge-session",
+        "cost-state",  # cumulative over resumes, so it cannot be added up
+        "file-history-snapshot",
+        "last-prompt",
+        "mode",
+        "permission-mode",
+        "tools-used",
+    }
+)
+_SKIP_DIRS = frozenset({"memory", "tool-results"})
+_SKIP_FILES = frozenset({"history.jsonl", "journal.jsonl"})
+
+
+def discover(root: str) -> Iterator[SourceFile]:
+    """Every session log of a Claude home, or of any other folder the user points at."""
+    projects = os.path.join(root, "projects")
+    start = projects if os.path.isdir(projects) else root
+    return walk_files(start, ".jsonl", skip_dirs=_SKIP_DIRS, skip_files=_SKIP_FILES)
+
+
+def log_deletion(home: str) -> LogDeletion:
+    """After how many days Claude Code deletes its own logs; the local settings file wins."""
+    for name in ("settings.local.json", "settings.json"):
+        try:
+            settings = decode_record(read_plain(os.path.join(home, name), SETTINGS_CAP))
+        except OSError:
+            continue
+        days = (settings or {}).get("cleanupPeriodDays")
+        if isinstance(days, int) and not isinstance(days, bool) and days >= 0:
+            return LogDeletion(days, f"{name}: cleanupPeriodDays")
+    return LogDeletion(DEFAULT_CLEANUP_DAYS, "default")
+
+
+def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
+    """Read one block. Each line stands alone, so any split of a file gives the same facts."""
+    reading = _Reading(source.path, as_text(state.get("version")))
+    for offset, line in block.lines:
+        record = decode_record(line)
+        if record is None:
+            reading.damaged(offset, line)
+        else:
+            reading.take(offset, record)
+    if block.tail is not None:
+        reading.tail(*block.tail)
+    return reading.result(block.too_long)
+
+
+class _Reading:
+    """The parts of the sessions found so far in one block of one file."""
+
+    def __init__(self, path: str, version: str) -> None:
+        self._names = _FileNames.of(path)
+        self._version = version
+        self._parts: dict[str, PartBuilder] = {}
+        self._bundle = Normalized()
+        self._out = Emitter(self._bundle.ignored)
+
+    def take(self, offset: int, record: Record) -> None:
+        """Read one whole record."""
+        kind = record.get("type")
+        if not isinstance(kind, str) or not kind:
+            self._bundle.damage(offset)
+            return
+        self._bundle.records += 1
+        self._version = as_text(record.get("version")) or self._version
+        if kind in _IGNORED:
+            self._bundle.ignored[kind] += 1
+            return
+        if kind in _FACTS:
+            name, field = _FACTS[kind]
+            if value := as_text(record.get(field)):
+                self._part(record).note(name, value, offset)
+            return
+        self._events(offset, record, kind)
+
+    def damaged(self, offset: int, line: bytes) -> None:
+        """Count a line that is no record, and keep the whole records that stand in it."""
+        self._bundle.damage(offset)
+        for inner, record in recover_records(line, _is_record):
+            self._bundle.recovered += 1
+            self.take(offset + inner, record)
+
+    def tail(self, offset: int, line: bytes) -> None:
+        """A last line without newline: a record if it is whole, else one still being written."""
+        record = decode_record(line)
+        if record is not None and as_text(record.get("type")):
+            self.take(offset, record)
+        elif not line.isspace():
+            self._bundle.incomplete_tail += 1
+
+    def result(self, too_long: int) -> Normalized:
+        """Everything read, as one bundle."""
+        self._bundle.too_long = too_long
+        self._bundle.sessions = [part.build() for part in self._parts.values()]
+        self._bundle.state = {"version": self._version} if self._version else {}
+        return self._bundle
+
+    def _part(self, record: Record) -> PartBuilder:
+        session, parent = self._names.owner(record)
+        part = self._parts.get(session)
+        if part is None:
+            part = self._parts[session] = PartBuilder(session, parent)
+        return part
+
+    def _events(self, offset: int, record: Record, kind: str) -> None:
+        part, out = self._part(record), self._out
+        at = parse_time(record.get("timestamp"))
+        out.begin(record, offset, at)
+        out.by_agent = part.parent is not None or record.get("isSidechain") is True
+        if kind == "assistant":
+            usage = usage_of(record, at)
+            if usage is not None:
+                part.spend(usage)
+                out.usage_key = usage.key
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            out.opaque(kind, kind, record)
+        else:
+            handler(record, out)
+        for what in out.unknown:
+            self._bundle.unknown[self._version, what] += 1
+        out.unknown.clear()
+        _note_envelope(part, record, offset)
+        if at is not None:
+            part.note("opened_at", at, offset)
+            if out.events:
+                part.note_time(at, offset)
+        part.events += out.events
+
+
+class _FileNames(msgspec.Struct, frozen=True):
+    """What a log's own name says, for records that do not say it themselves."""
+
+    session: str
+    agent: str | None
+
+    @staticmethod
+    def of(path: str) -> _FileNames:
+        parts = path.replace("\\", "/").split("/")
+        stem = parts[-1].removesuffix(".jsonl")
+        if not stem.startswith("agent-"):
+            return _FileNames(stem, None)
+        below = parts[::-1].index("subagents") if "subagents" in parts else len(parts)
+        session = parts[-2 - below] if below + 1 < len(parts) else stem
+        return _FileNames(session, stem.removeprefix("agent-"))
+
+    def owner(self, record: Record) -> tuple[str, str | None]:
+        """(session, its parent) of a record: sub-agents log under their parent's id."""
+        session = as_text(record.get("sessionId")) or self.session
+        agent = self.agent
+        if agent is None and record.get("isSidechain"):
+            agent = as_text(record.get("agentId")) or None
+        if agent is None or session == f"agent-{agent}":  # nothing names the parent
+            return session, None
+        return f"{session}:{agent}", session
+
+
+def _is_record(value: Record) -> bool:
+    """Tells a record from an object inside one: messages in `agent_progress` have no sessionId."""
+    kind = value.get("type")
+    if not isinstance(kind, str):
+        return False
+    if kind == "summary":
+        return "leafUuid" in value
+    return "sessionId" in value and (kind in _HANDLERS or kind in _FACTS or kind in _IGNORED)
+
+
+_ENVELOPE = ("cwd", "entrypoint", "gitBranch", "version", "agentName", "teamName", "forkedFrom")
+
+
+def _note_envelope(part: PartBuilder, record: Record, pos: int) -> None:
+    """Facts that every record of the conversation repeats, and sidecar records do not have."""
+    model = as_text(as_object(record.get("message")).get("model"))
+    if model and model != "<synthetic>":
+        part.note_model(model, pos)
+    envelope = tuple(map(record.get, _ENVELOPE))
+    if part.envelope == envelope:
+        part.repeat(pos)
+        return
+    part.change_envelope(envelope)
+    entrypoint = as_text(record.get("entrypoint"))
+    if cwd := as_text(record.get("cwd")):
+        part.note("cwd", cwd, pos)
+        # Only here: a sidecar record without entrypoint says nothing about who started the session.
+        started_by = "exec" if entrypoint.startswith("sdk") else "interactive"
+        part.note("source_kind", "subagent" if part.parent else started_by, pos)
+    if entrypoint:
+        part.note("entrypoint", entrypoint, pos)
+    if branch := as_text(record.get("gitBranch")):
+        part.note("branch", branch, pos)
+    if version := as_text(record.get("version")):
+        part.note("client_version", version, pos)
+    names = (as_text(record.get("agentName")), as_text(record.get("teamName")))
+    if label := "@".join(filter(None, names)):
+        part.note("label", label, pos)
+    if "forkedFrom" in record:
+        origin = record["forkedFrom"]
+        origin = as_text(origin) or as_text(as_object(origin).get("sessionId"))
+        if origin:
+            part.note("forked_from", origin, pos)
+
+
+def usage_of(record: Record, at: int | None) -> Usage | None:
+    """What the API response behind an assistant record cost, as far as this copy of it knows."""
+    message = as_object(record.get("message"))
+    usage = as_object(message.get("usage"))
+    name = as_text(message.get("id")) or as_text(record.get("uuid"))
+    if not usage or not name:
+        return None
+    written = as_object(usage.get("cache_creation"))
+    long = _count(written.get("ephemeral_1h_input_tokens"))
+    short = _count(written.get("ephemeral_5m_input_tokens"))
+    flat = _count(usage.get("cache_creation_input_tokens"))
+    cost = record.get("costUSD")
+    found = Usage(
+        key=f"{name}:{as_text(record.get('requestId'))}",
+        model=as_text(message.get("model")),
+        at=at,
+        input=_count(usage.get("input_tokens")),
+        output=_count(usage.get("output_tokens")),
+        cache_read=_count(usage.get("cache_read_input_tokens")),
+        cache_write_5m=short + max(0, flat - short - long),
+        cache_write_1h=long,
+        reasoning=_count(as_object(usage.get("output_tokens_details")).get("thinking_tokens")),
+        usd=float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None,
+        sidechain=record.get("isSidechain") is True,
+    )
+    spent = found.input or found.output or found.cache_read or short or long or flat
+    return None if found.model == "<synthetic>" and not spent else found
+
+
+def _count(value: Json) -> int:
+    """A token count; whatever else stands in its place counts as nothing."""
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0
+
+
+ADAPTER = Adapter(
+    name="claude",
+    title="Claude Code",
+    env="CLAUDE_CONFIG_DIR",
+    default_dirs=("~/.claude", "~/.config/claude"),
+    discover=discover,
+    parser_version=PARSER_VERSION,
+    parse=parse,
+    log_deletion=log_deletion,
+)

@@ -1,0 +1,91 @@
+"""What each response of a Codex thread cost, from exact records or from cumulative counts."""
+
+from __future__ import annotations
+
+from session_memory.adapters.codex.memory import TOKEN_PARTS, Memory, Record
+from session_memory.adapters.common import Json, as_object, as_text
+from session_memory.core.schema import Usage
+
+_PARTS = (
+    "input_tokens",
+    "cached_input_tokens",
+    "output_tokens",
+    "reasoning_output_tokens",
+    "total_tokens",
+)
+
+
+def usage_record(payload: Record, at: int | None, memory: Memory) -> Usage | None:
+    """The exact cost of one response; it wins over the counts that follow in the same turn."""
+    spent = _parts(payload.get("usage"))
+    whole = _parts(payload.get("thread_token_usage"))
+    if whole is None and spent is not None and memory.totals is not None:
+        whole = [a + b for a, b in zip(memory.totals, spent, strict=True)]
+    memory.totals = whole or memory.totals
+    memory.recorded = True
+    response = as_text(payload.get("response_id"))
+    if spent is None or not response:
+        return None
+    return _usage(response, spent, at, memory)
+
+
+def token_count(payload: Record, at: int | None, memory: Memory) -> Usage | None:
+    """The step from the last cumulative count to this one; a count told again is no step."""
+    info = as_object(payload.get("info"))
+    last = _parts(info.get("last_token_usage"))
+    total = _parts(info.get("total_token_usage"))
+    if total is None and last is not None:  # a log that states single responses only
+        total = [a + b for a, b in zip(memory.totals or [0] * TOKEN_PARTS, last, strict=True)]
+    if total is None or not any(total[:-1]):  # a window size in the place of a count
+        return None
+    before, memory.totals = memory.totals, total
+    answered, memory.answered = memory.answered, False
+    if memory.recorded:
+        return None
+    spent = _step(before, total, last, answered)
+    if not any(spent[:-1]):
+        return None
+    key = ":".join([memory.lineage.owner, *map(str, total)])
+    return _usage(key, spent, at, memory, as_text(info.get("model")))
+
+
+def _step(
+    before: list[int] | None, total: list[int], last: list[int] | None, answered: bool
+) -> list[int]:
+    """What was spent since `before`.
+
+    A fork that only points at its parent starts from counts we do not have, and a count that goes
+    down has lost its start: in both cases the response says itself what it cost.
+    """
+    if before is None:
+        return last if last and answered else [0] * TOKEN_PARTS
+    step = [a - b for a, b in zip(total, before, strict=True)]
+    if min(step[:-1]) >= 0:
+        return step
+    return last if last and all(a <= b for a, b in zip(last, total, strict=True)) else total
+
+
+def _usage(
+    key: str, spent: list[int], at: int | None, memory: Memory, model: str = ""
+) -> Usage | None:
+    given, cached, output, reasoning, _ = spent
+    return Usage(
+        key=key,
+        model=model or memory.model,
+        at=at,
+        input=max(0, given - cached),  # Codex counts what it read from the cache as input too
+        output=output,
+        cache_read=cached,
+        reasoning=reasoning,
+        sidechain=memory.by_agent,
+    )
+
+
+def _parts(value: Json) -> list[int] | None:
+    fields = as_object(value)
+    return [_count(fields.get(name)) for name in _PARTS] if fields else None
+
+
+def _count(value: Json) -> int:
+    """A token count; whatever else stands in its place counts as nothing."""
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0

@@ -1,0 +1,322 @@
+"""Turns what the Codex client says about a thread (`event_msg` and its own rows) into events."""
+
+from __future__ import annotations
+
+from session_memory.adapters.codex.items import (
+    Handler,
+    add_pieces,
+    as_shell,
+    call,
+    forms,
+    say,
+    think,
+    web_search,
+)
+from session_memory.adapters.codex.memory import Emitter, Outcome, Record
+from session_memory.adapters.codex.text import content_text, split_user_text
+from session_memory.adapters.common import Json, as_list, as_object, as_text
+from session_memory.adapters.excerpt import EXCERPT, compact_json
+
+
+def event_msg(payload: Record, out: Emitter) -> None:
+    """One event; most of them tell again what a `response_item` holds."""
+    kind = as_text(payload.get("type"))
+    if kind == "item_completed":
+        _item(as_object(payload.get("item")), out)
+        return
+    handler = _EVENTS.get(kind)
+    if handler is not None:
+        handler(payload, out)
+    elif kind in _SILENT or kind.endswith(_SILENT_ENDS):
+        out.ignored[f"event_msg/{kind}"] += 1
+    else:
+        out.opaque(f"event_msg/{kind}", kind or "event_msg", payload)
+
+
+def _item(item: Record, out: Emitter) -> None:
+    """A finished item, as paginated threads write instead of single events."""
+    kind = as_text(item.get("type"))
+    handler = _FINISHED.get(kind)
+    if handler is not None:
+        handler(item, out)
+    elif kind in _SILENT_ITEMS:
+        out.ignored[f"item_completed/{kind}"] += 1
+    else:
+        out.opaque(f"item_completed/{kind}", kind or "item_completed", item)
+
+
+def compacted(payload: Record, out: Emitter) -> None:
+    """The history gave way to a summary; the new history repeats what was there before."""
+    if out.memory.twin("item", "compaction", [""]):
+        out.ignored["told_twice"] += 1
+        return
+    text = as_text(payload.get("message")) or "context compacted; the summary is encrypted"
+    out.add("compaction", "harness", text, "compacted")
+
+
+def inter_agent(payload: Record, out: Emitter) -> None:
+    """What one agent told another."""
+    content = payload.get("content") or payload.get("message")
+    parts: list[Json] = [content] if isinstance(content, str) else as_list(content)
+    if texts := [text for part in parts if (text := content_text(part))]:
+        out.add("injected", "agent", "\n".join(texts), "agent_message")
+    else:
+        out.ignored["inter_agent_communication"] += 1
+
+
+# --- words ----------------------------------------------------------------------------------------
+
+
+def _user(payload: Record, out: Emitter) -> None:
+    _prompt([as_text(payload.get("message"))], out)
+
+
+def _user_item(item: Record, out: Emitter) -> None:
+    _prompt([content_text(part) for part in as_list(item.get("content"))], out)
+
+
+def _prompt(texts: list[str], out: Emitter) -> None:
+    texts = [text for text in texts if text.strip()]
+    if not texts or out.memory.twin("event", "user", forms(texts)):
+        out.ignored["told_twice" if texts else "empty_text"] += 1
+        return
+    add_pieces([piece for text in texts for piece in split_user_text(text)], out)
+
+
+def _agent(payload: Record, out: Emitter) -> None:
+    if text := as_text(payload.get("message")):
+        say([text], "event", out)
+
+
+def _agent_item(item: Record, out: Emitter) -> None:
+    texts = [text for part in as_list(item.get("content")) if (text := content_text(part))]
+    if texts:
+        say(texts, "event", out)
+
+
+def _plan_item(item: Record, out: Emitter) -> None:
+    if text := as_text(item.get("text")):
+        out.add("assistant_text", out.speaker, text, "plan")
+
+
+def _thought(payload: Record, out: Emitter) -> None:
+    if text := as_text(payload.get("text")):
+        think([text], "event", out)
+
+
+def _reasoning_item(item: Record, out: Emitter) -> None:
+    parts = [*as_list(item.get("summary_text")), *as_list(item.get("raw_content"))]
+    if texts := [text for part in parts if (text := content_text(part))]:
+        think(texts, "event", out)
+
+
+def _hook_item(item: Record, out: Emitter) -> None:
+    for part in as_list(item.get("fragments")):
+        if (text := content_text(part)) and not out.memory.twin("event", "user", [text]):
+            out.add("injected", "harness", text, "hook_feedback")
+
+
+# --- turns and notices ----------------------------------------------------------------------------
+
+
+def _aborted(payload: Record, out: Emitter) -> None:
+    reason = as_text(payload.get("reason")) or "interrupted"
+    if reason == "interrupted":
+        out.add("system", "user", "turn aborted: interrupted", "interrupted")
+    else:
+        out.add("system", "harness", f"turn aborted: {reason}", "turn_aborted")
+
+
+def _complete(payload: Record, out: Emitter) -> None:
+    error = as_object(payload.get("error"))
+    if text := as_text(error.get("message")):
+        out.add("error", "harness", text, "turn_error").is_error = True
+    else:
+        out.ignored["event_msg/task_complete"] += 1
+
+
+def _error(payload: Record, out: Emitter) -> None:
+    text = as_text(payload.get("message")) or compact_json(payload, EXCERPT)
+    out.add("error", "harness", text, as_text(payload.get("type"))).is_error = True
+
+
+def _notice(payload: Record, out: Emitter) -> None:
+    """Something the client did: a rollback, a review, an undo, a goal."""
+    kind = as_text(payload.get("type"))
+    fields = {name: value for name, value in payload.items() if name not in ("type", "turn_id")}
+    text = as_text(payload.get("message")) or compact_json(fields, EXCERPT)
+    out.add("system", "harness", text, kind)
+
+
+def _compaction(payload: Record, out: Emitter) -> None:
+    if out.memory.twin("event", "compaction", [""]):
+        out.ignored["told_twice"] += 1
+    else:
+        out.add("compaction", "harness", "context compacted", "context_compacted")
+
+
+# --- ends of calls --------------------------------------------------------------------------------
+
+
+def _command(fields: Record, out: Emitter) -> None:
+    """A command that ended: lends its exit code to the output, or stands for a nested call."""
+    code = fields.get("exit_code")
+    status = as_text(fields.get("status"))
+    end = Outcome(
+        exit_code=code if type(code) is int else None,
+        failed=status in ("failed", "declined") or code not in (None, 0),
+        denied=status == "declined",
+    )
+    text = as_text(fields.get("aggregated_output"))
+    if not text:
+        text = "\n".join(filter(None, (as_text(fields.get(s)) for s in ("stdout", "stderr"))))
+    call_id = _id(fields)
+    if call_id in out.memory.running:
+        _late(call_id, end, text, out)
+    elif not _lent(call_id, end, out):
+        as_shell(
+            call(out, "exec_command", compact_json(fields.get("command")), call_id),
+            fields.get("command"),
+        )
+        _result(call_id, end, text, out)
+
+
+def _late(call_id: str, end: Outcome, text: str, out: Emitter) -> None:
+    """The end of a process that outlived its call; a poll that waits for it tells it itself."""
+    out.memory.running.remove(call_id)
+    if any(open_call.tool == "write_stdin" for open_call in out.memory.calls.values()):
+        out.ignored["told_twice"] += 1
+    else:
+        _result(call_id, end, text, out)
+
+
+def _patch(fields: Record, out: Emitter) -> None:
+    changes = as_object(fields.get("changes"))
+    moved = (as_text(as_object(change).get("move_path")) for change in changes.values())
+    files = tuple(dict.fromkeys([*changes, *filter(None, moved)]))
+    status = as_text(fields.get("status"))
+    end = Outcome(
+        failed=fields.get("success") is False or status in ("failed", "declined"),
+        denied=status == "declined",
+        files=files,
+    )
+    call_id = _id(fields)
+    if not _lent(call_id, end, out):
+        call(out, "apply_patch", compact_json(changes), call_id).files = files
+        texts = (as_text(fields.get(stream)) for stream in ("stdout", "stderr"))
+        _result(call_id, end, "\n".join(filter(None, texts)), out)
+
+
+def _mcp_end(payload: Record, out: Emitter) -> None:
+    asked, result = as_object(payload.get("invocation")), as_object(payload.get("result"))
+    good = as_object(result.get("Ok"))
+    failed = "Err" in result or good.get("isError") is True
+    _tool_end(payload, asked, good.get("content") or result.get("Err"), failed, out)
+
+
+def _mcp_item(item: Record, out: Emitter) -> None:
+    result, error = as_object(item.get("result")), as_object(item.get("error"))
+    failed = as_text(item.get("status")) == "failed" or result.get("isError") is True
+    _tool_end(item, item, result.get("content") or error.get("message"), failed or bool(error), out)
+
+
+def _tool_end(fields: Record, asked: Record, content: Json, failed: bool, out: Emitter) -> None:
+    call_id, end = _id(fields), Outcome(failed=failed)
+    if _lent(call_id, end, out):
+        return
+    server, name = as_text(asked.get("server")), as_text(asked.get("tool"))
+    tool = f"mcp__{server}__{name}" if server else name
+    call(out, tool, compact_json(asked.get("arguments")), call_id)
+    parts: list[Json] = [content] if isinstance(content, str) else as_list(content)
+    _result(call_id, end, "\n".join(filter(None, map(content_text, parts))), out)
+
+
+def _web_end(fields: Record, out: Emitter) -> None:
+    web_search(fields.get("action") or fields.get("query"), _id(fields), "event", out)
+
+
+def _lent(call_id: str, end: Outcome, out: Emitter) -> bool:
+    """Keep the end of a call for its output, if that is still to come."""
+    waiting = out.memory.calls.get(call_id)
+    if waiting is None:
+        return False
+    end.tool = waiting.tool
+    out.memory.calls[call_id] = end
+    out.ignored["told_twice"] += 1
+    return True
+
+
+def _result(call_id: str, end: Outcome, text: str, out: Emitter) -> None:
+    event = out.add("tool_result", "tool", text, "denied" if end.denied else None)
+    event.call_id = call_id or None
+    event.exit_code, event.is_error, event.files = end.exit_code, end.failed, end.files
+
+
+def _id(fields: Record) -> str:
+    return as_text(fields.get("call_id")) or as_text(fields.get("id"))
+
+
+_EVENTS: dict[str, Handler] = {
+    "agent_message": _agent,
+    "agent_reasoning": _thought,
+    "agent_reasoning_raw_content": _thought,
+    "context_compacted": _compaction,
+    "entered_review_mode": _notice,
+    "error": _error,
+    "exec_command_end": _command,
+    "exited_review_mode": _notice,
+    "mcp_tool_call_end": _mcp_end,
+    "patch_apply_end": _patch,
+    "stream_error": _error,
+    "task_complete": _complete,
+    "thread_goal_updated": _notice,
+    "thread_rolled_back": _notice,
+    "turn_aborted": _aborted,
+    "turn_complete": _complete,
+    "undo_completed": _notice,
+    "user_message": _user,
+    "warning": _notice,
+    "web_search_end": _web_end,
+}
+_FINISHED: dict[str, Handler] = {
+    "AgentMessage": _agent_item,
+    "CommandExecution": _command,
+    "ContextCompaction": _compaction,
+    "DynamicToolCall": _mcp_item,
+    "EnteredReviewMode": _notice,
+    "ExitedReviewMode": _notice,
+    "FileChange": _patch,
+    "HookPrompt": _hook_item,
+    "McpToolCall": _mcp_item,
+    "Plan": _plan_item,
+    "Reasoning": _reasoning_item,
+    "UserMessage": _user_item,
+    "WebSearch": _web_end,
+}
+_SILENT_ITEMS = frozenset(
+    {"CollabAgentToolCall", "Extension", "ImageGeneration", "ImageView", "SubAgentActivity"}
+)
+_SILENT = frozenset(
+    {
+        "plan_update",  # the call `update_plan` has it
+        "session_configured",
+        "sub_agent_activity",
+        "task_started",
+        "thread_name_updated",
+        "thread_settings_applied",
+        "token_count",
+        "turn_diff",
+        "turn_started",
+        "view_image_tool_call",
+    }
+)
+_SILENT_ENDS = (
+    "_begin",
+    "_delta",
+    "_approval_request",
+    "_spawn_end",
+    "_interaction_end",
+    "_waiting_end",
+    "_close_end",
+    "_resume_end",
+)  # collab_*: calls with outputs

@@ -1,0 +1,232 @@
+"""Codex: finds its rollout files and reads them into the schema all flavours share."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from session_memory.adapters.codex.cost import token_count, usage_record
+from session_memory.adapters.codex.events import compacted, event_msg, inter_agent
+from session_memory.adapters.codex.files import discover, read, thread_of
+from session_memory.adapters.codex.items import ITEMS, Handler, response_item
+from session_memory.adapters.codex.memory import Emitter, Memory, Record
+from session_memory.adapters.codex.session import note_session, note_settings
+from session_memory.adapters.common import (
+    Adapter,
+    Block,
+    Json,
+    Normalized,
+    SourceFile,
+    as_list,
+    as_object,
+    as_text,
+    decode_record,
+    parse_time,
+    recover_records,
+)
+from session_memory.adapters.gather import PartBuilder
+from session_memory.core.schema import Usage
+
+__all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
+
+PARSER_VERSION = 1
+
+_HANDLERS: dict[str, Handler] = {
+    "compacted": compacted,
+    "event_msg": event_msg,
+    "inter_agent_communication": inter_agent,
+    "response_item": response_item,
+}
+_IGNORED = frozenset(
+    {
+        "inter_agent_communication_metadata",
+        "security_risk_score",
+        "session_state",
+        "world_state",  # the client's settings and instructions, once more
+    }
+)
+_ROWS = frozenset({*_HANDLERS, *_IGNORED, "session_meta", "token_usage_record", "turn_context"})
+_TURN_STARTS = frozenset({"task_started", "turn_started"})
+
+Shape = Literal["row", "header", "item", "state", "document", "none"]
+
+
+def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
+    """Read one block; what later lines need of earlier ones travels in the state."""
+    reading = _Reading(source.path, msgspec.convert(state, Memory))
+    for offset, line in block.lines:
+        record = decode_record(line)
+        if record is None:
+            reading.damaged(offset, line)
+        else:
+            reading.take(offset, record)
+    if block.tail is not None:
+        reading.tail(*block.tail)
+    return reading.result(block.too_long)
+
+
+def shape_of(record: Record) -> Shape:
+    """Which of the forms Codex has written since 2025 a record has."""
+    kind = record.get("type")
+    if isinstance(record.get("payload"), dict) and isinstance(kind, str) and kind:
+        return "row"
+    if isinstance(kind, str):
+        return "item" if kind in ITEMS else "none"
+    if "record_type" in record:
+        return "state"
+    if isinstance(record.get("id"), str) and "timestamp" in record:
+        return "header"
+    both = isinstance(record.get("session"), dict) and isinstance(record.get("items"), list)
+    return "document" if both else "none"
+
+
+class _Reading:
+    """What one block of one file says about its thread."""
+
+    def __init__(self, path: str, memory: Memory) -> None:
+        self._path = path
+        self._memory = memory
+        self._part: PartBuilder | None = None
+        self._bundle = Normalized()
+        self._out = Emitter(memory, self._bundle.ignored)
+
+    def take(self, offset: int, record: Record) -> None:
+        """Read one whole record."""
+        shape = shape_of(record)
+        if shape == "none":
+            self._bundle.damage(offset)
+            return
+        self._bundle.records += 1
+        at = parse_time(record.get("timestamp"))
+        self._out.begin(offset, at)
+        if shape == "row":
+            self._row(offset, record, at)
+        elif shape == "header":
+            self._session(offset, record, at)
+        elif shape == "item":
+            response_item(record, self._out)
+        elif shape == "document":
+            self._document(offset, record)
+        else:
+            self._bundle.ignored["state"] += 1
+        self._keep(offset, at if shape == "row" else None)
+
+    def damaged(self, offset: int, line: bytes) -> None:
+        """Count a line that is no record, and keep the whole records that stand in it."""
+        self._bundle.damage(offset)
+        for inner, record in recover_records(line, _is_row):
+            self._bundle.recovered += 1
+            self.take(offset + inner, record)
+
+    def tail(self, offset: int, line: bytes) -> None:
+        """A last line without newline: a record if it is whole, else one still being written."""
+        record = decode_record(line)
+        if record is not None and shape_of(record) != "none":
+            self.take(offset, record)
+        elif not line.isspace():
+            self._bundle.incomplete_tail += 1
+
+    def result(self, too_long: int) -> Normalized:
+        """Everything read, as one bundle."""
+        self._bundle.too_long = too_long
+        if self._part is not None:
+            self._bundle.sessions = [self._part.build()]
+        self._bundle.state = msgspec.to_builtins(self._memory)
+        return self._bundle
+
+    def _thread(self) -> PartBuilder:
+        """The part of the file's thread; before any header, the file's name says which it is."""
+        if self._part is None:
+            lineage = self._memory.lineage
+            if not lineage.thread:
+                lineage.open(thread_of(self._path), None, None)
+            self._part = PartBuilder(lineage.thread, lineage.parent)
+        return self._part
+
+    def _row(self, offset: int, record: Record, at: int | None) -> None:
+        kind, payload = as_text(record["type"]), as_object(record["payload"])
+        if kind == "session_meta":
+            self._session(offset, payload, at)
+            return
+        self._thread()
+        memory = self._memory
+        if kind == "turn_context" or as_text(payload.get("type")) in _TURN_STARTS:
+            started = parse_time(payload.get("started_at"))
+            memory.lineage.turn(as_text(payload.get("turn_id")), started)
+            memory.recorded = memory.recorded and kind == "turn_context"
+        ordinal = record.get("ordinal")
+        copied = memory.lineage.inherited(at, ordinal if type(ordinal) is int else None)
+        spent = self._cost(kind, payload, at)
+        if copied:
+            if not memory.lineage.keeps_time(at) or kind not in _HANDLERS:
+                # Known by reference: the thread it was copied from has it, under its own time.
+                self._bundle.ignored["inherited"] += 1
+                return
+        else:
+            if spent is not None:
+                self._thread().spend(spent)
+            note_settings(self._thread(), kind, payload, memory, offset)
+        if kind in _HANDLERS:
+            if isinstance(record.get("metadata"), dict):
+                payload["_metadata"] = record["metadata"]
+            _HANDLERS[kind](payload, self._out)
+        elif kind in _IGNORED:
+            self._bundle.ignored[kind] += 1
+        elif kind not in _ROWS:
+            self._out.opaque(kind, kind, payload)
+
+    def _cost(self, kind: str, payload: Record, at: int | None) -> Usage | None:
+        if kind == "token_usage_record":
+            return usage_record(payload, at, self._memory)
+        if kind == "event_msg" and payload.get("type") == "token_count":
+            return token_count(payload, at, self._memory)
+        return None
+
+    def _session(self, offset: int, header: Record, at: int | None) -> None:
+        """The first header names the thread; later ones repeat it or come with a copied history."""
+        lineage, thread = self._memory.lineage, as_text(header.get("id"))
+        made_at = parse_time(header.get("timestamp"))
+        if not lineage.thread:
+            lineage.open(thread or thread_of(self._path), made_at, at)
+        if thread and thread != lineage.thread:
+            lineage.add(thread, made_at)
+            self._bundle.ignored["inherited"] += 1
+            return
+        note_session(self._thread(), header, self._memory, self._path, offset)
+
+    def _document(self, offset: int, record: Record) -> None:
+        """The TypeScript client's file: one object with a header and all items."""
+        self._session(offset, as_object(record["session"]), None)
+        for item in as_list(record["items"]):
+            if isinstance(item, dict):
+                response_item(as_object(item), self._out)
+
+    def _keep(self, offset: int, at: int | None) -> None:
+        out = self._out
+        for what in out.unknown:
+            self._bundle.unknown[self._memory.version, what] += 1
+        out.unknown.clear()
+        if not out.events:
+            return
+        part = self._thread()
+        part.events += out.events
+        if at is not None and self._memory.lineage.owner == part.external_id:
+            part.note_time(at, offset)
+
+
+def _is_row(value: Record) -> bool:
+    """Tells a row from an object inside one."""
+    return shape_of(value) == "row" and value["type"] in _ROWS and "timestamp" in value
+
+
+ADAPTER = Adapter(
+    name="codex",
+    title="Codex",
+    env="CODEX_HOME",
+    default_dirs=("~/.codex",),
+    discover=discover,
+    parser_version=PARSER_VERSION,
+    parse=parse,
+    read=read,
+)

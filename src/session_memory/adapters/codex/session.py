@@ -1,0 +1,112 @@
+"""What Codex says about a thread as a whole: where it ran, on which model, started by whom."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from session_memory.adapters.codex.files import is_revert
+from session_memory.adapters.codex.memory import Memory, Record
+from session_memory.adapters.common import Json, as_object, as_text, parse_time
+from session_memory.adapters.gather import PartBuilder
+from session_memory.core.schema import SourceKind
+
+_INTERNAL = frozenset({"guardian", "memory_consolidation", "memories"})
+_EXEC = frozenset({"exec", "mcp"})
+
+
+def note_session(part: PartBuilder, header: Record, memory: Memory, path: str, pos: int) -> None:
+    """Read a thread's own header; instructions and tool lists in it are the same every time."""
+    kind = source_kind(header)
+    memory.by_agent = kind == "subagent"
+    parent = _parent(header) if kind in ("subagent", "internal") else None
+    if parent is not None:
+        memory.lineage.parent = part.parent = parent
+    memory.version = as_text(header.get("cli_version")) or memory.version
+    part.note("source_kind", kind, pos)
+    names = (header.get("agent_nickname"), header.get("agent_role") or header.get("agent_type"))
+    git = as_object(header.get("git"))
+    for name, value in (
+        ("cwd", header.get("cwd")),
+        ("entrypoint", header.get("originator")),
+        ("client_version", header.get("cli_version")),
+        ("branch", git.get("branch")),
+        ("commit", git.get("commit_hash")),
+        ("label", " / ".join(filter(None, map(as_text, names)))),
+    ):
+        if text := as_text(value):
+            part.note(name, text, pos)
+    made_at = parse_time(header.get("timestamp"))
+    if made_at is not None:
+        part.note("opened_at", made_at, pos)
+        if "originator" not in header:  # 2025: no line has a time but this one
+            part.note_time(made_at, pos)
+    _note_history(part, header, memory, path, pos)
+
+
+def _note_history(part: PartBuilder, header: Record, memory: Memory, path: str, pos: int) -> None:
+    """A fork points at its parent's history, or begins with a copy of it."""
+    base = as_object(header.get("history_base"))
+    origin = as_text(header.get("forked_from_id"))
+    pointed = as_text(base.get("thread_id"))
+    if not origin and pointed != part.external_id and not is_revert(path):
+        origin = pointed
+    if origin:
+        part.note("forked_from", origin, pos)
+    if base and memory.totals is not None and not any(memory.totals):
+        memory.totals = None  # they go on from the parent's, which stand in the parent's file
+    lineage = memory.lineage
+    source = origin or (part.parent or "")
+    if not base and source and source not in lineage.others and lineage.owner == part.external_id:
+        lineage.add(source, None)
+        if not origin:  # a sub-agent may or may not have been given the history of its parent
+            lineage.owner = part.external_id
+    first = header.get("subagent_history_start_ordinal")
+    lineage.own_from = first if type(first) is int else 0
+
+
+def note_settings(part: PartBuilder, kind: str, payload: Record, memory: Memory, pos: int) -> None:
+    """Model and working directory change from turn to turn; a name may come at any time."""
+    said = payload.get("type")
+    if kind == "turn_context":
+        fields = payload
+    elif said == "thread_settings_applied":
+        fields = as_object(payload.get("thread_settings"))
+    else:
+        if said == "thread_name_updated":
+            part.note("title.custom", as_text(payload.get("thread_name")), pos)
+        return
+    if model := as_text(fields.get("model")):
+        memory.model = model
+        part.note("model", model, pos)
+    if cwd := as_text(fields.get("cwd")):
+        part.note("cwd", cwd, pos)
+
+
+def source_kind(header: Record) -> SourceKind:
+    """Who started a thread."""
+    source, thread = header.get("source"), as_text(header.get("thread_source"))
+    inner = as_object(source)
+    agent: Json = inner.get("subagent")
+    words = {thread, as_text(agent), as_text(as_object(agent).get("other"))}
+    if "internal" in inner or words & _INTERNAL or _in_memories(header):
+        return "internal"
+    if agent is not None or thread == "subagent" or header.get("parent_thread_id"):
+        return "subagent"
+    return "exec" if as_text(source) in _EXEC else "interactive"
+
+
+def _in_memories(header: Record) -> bool:
+    """Codex's own consolidation works inside its memory folder."""
+    parts = as_text(header.get("cwd")).replace("\\", "/").split("/")
+    return any(
+        home == ".codex" and below in ("memories", "memories_v2") for home, below in pairwise(parts)
+    )
+
+
+def _parent(header: Record) -> str | None:
+    spawn = as_object(
+        as_object(as_object(header.get("source")).get("subagent")).get("thread_spawn")
+    )
+    root = as_text(header.get("session_id"))
+    named = as_text(header.get("parent_thread_id")) or as_text(spawn.get("parent_thread_id"))
+    return named or (root if root != header.get("id") else "") or None

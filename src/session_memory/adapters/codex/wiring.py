@@ -1,0 +1,136 @@
+"""Codex: hooks that its user has to trust, a server, and the notify slot if it is free."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+from session_memory.adapters.wiring import json_edit
+from session_memory.adapters.wiring.client import (
+    Client,
+    Files,
+    Place,
+    Switch,
+    claude_groups,
+    command_server,
+)
+from session_memory.adapters.wiring.json_text import Path, as_list, as_object
+from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.parts import (
+    SERVER,
+    JsonHooks,
+    TomlNotify,
+    TomlRenames,
+    TomlServer,
+    TomlTables,
+    our_handlers,
+)
+
+# Codex gives a SessionEnd hook 3 s at most and complains of more.
+EVENTS = {"SessionStart": 10, "SessionEnd": 3, "Stop": 10, "SubagentStop": 10, "PreCompact": 10}
+WITHOUT_MATCHER = ("UserPromptSubmit", "Stop")
+HOW_TO_TRUST = (
+    "Codex runs a hook only after you approved it, and says nothing of those it skips: start"
+    " `codex`, type /hooks and approve the hooks of session-memory; or run"
+    " `session-memory init --agent codex --trust-codex-hooks`. Until then the notify program, where"
+    " it is free, tells us of each turn"
+)
+
+
+def root(place: Place) -> str:
+    """The configuration directory."""
+    return place.directory("CODEX_HOME", "~/.codex")
+
+
+def folder(place: Place) -> str:
+    """Of the files we write."""
+    return os.path.join(place.project, ".codex") if place.project else root(place)
+
+
+def files(place: Place, ours: Ours) -> Files:
+    """Hooks beside the configuration; the server and notify inside it."""
+    # Never `required`: Codex would not start without us. It waits a second for a server before the
+    # first turn (`mcp_optional_startup_grace_ms`), and ours answers in a fifth of that. The server
+    # is started with an emptied environment, so everything it needs is named.
+    more = {"CODEX_HOME": root(place)} if place.environ.get("CODEX_HOME") else {}
+    entry = command_server(ours, startup_timeout_sec=30)
+    if more:
+        entry["env"] = {**entry.get("env", {}), **more}
+    parts: tuple[TomlServer | TomlNotify, ...] = (TomlServer(entry),)
+    if not place.project:  # Codex does not take notify from a project
+        parts += (TomlNotify(tuple(ours.hook_words("notify", "codex"))),)
+    where = folder(place)
+    hooks = JsonHooks(claude_groups(ours, "codex", EVENTS))
+    return {os.path.join(where, "hooks.json"): (hooks,), os.path.join(where, "config.toml"): parts}
+
+
+def trust(path: str, text: str | None) -> TomlTables:
+    """What Codex writes into the configuration of its user when these hooks are approved."""
+    found: list[tuple[tuple[str, ...], dict[str, Any]]] = []
+    for where, handler in our_handlers(text) if text else ():
+        if len(where) != 5:  # not in a group: Codex does not run it
+            continue
+        event, group, index = str(where[1]), where[2], where[4]
+        label = _label(event)
+        whole = json_edit.value_at(text or "", where[:3])
+        matcher = None if event in WITHOUT_MATCHER else whole.get("matcher")
+        key = f"{path}:{label}:{group}:{index}"
+        value = {"trusted_hash": _hash(label, matcher, handler)}
+        found.append((("hooks", "state", key), value))
+    return TomlTables(tuple(found))
+
+
+def moved(path: str, text: str | None) -> TomlRenames:
+    """How approvals of the user's own hooks are called once ours are gone.
+
+    Codex names an approval by the hook's position, and would silently skip one that moved up.
+    """
+    ours = {where for where, _ in our_handlers(text)} if text else set[Path]()
+    found: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
+    events = as_object(json_edit.value_at(text, ("hooks",)) if text else None)
+    for event, groups in events.items():
+        kept = 0
+        for group, value in enumerate(as_list(groups)):
+            count = len(as_list(as_object(value).get("hooks")))
+            left = [i for i in range(count) if ("hooks", event, group, "hooks", i) not in ours]
+            for new, old in enumerate(left):
+                if (group, old) != (kept, new):
+                    names = (f"{group}:{old}", f"{kept}:{new}")
+                    old_key, new_key = (f"{path}:{_label(event)}:{name}" for name in names)
+                    found.append((("hooks", "state", old_key), ("hooks", "state", new_key)))
+            kept += bool(left) or not count
+    return TomlRenames(tuple(found))
+
+
+def _label(event: str) -> str:
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in event).lstrip("_")
+
+
+def _hash(label: str, matcher: str | None, handler: dict[str, Any]) -> str:
+    """The hash Codex compares (0.166.0): of the hook as it understands it, keys in order."""
+    seen: dict[str, Any] = {
+        "type": "command",
+        "command": handler["command"],
+        "timeout": handler.get("timeout", 600),
+        "async": bool(handler.get("async", False)),
+    }
+    if "statusMessage" in handler:
+        seen["statusMessage"] = handler["statusMessage"]
+    if handler.get("additionalContextLimit", 2500) != 2500:
+        seen["additionalContextLimit"] = handler["additionalContextLimit"]
+    whole: dict[str, Any] = {"event_name": label, "hooks": [seen]}
+    if matcher is not None:
+        whole["matcher"] = matcher
+    canonical = json.dumps(whole, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
+
+
+SWITCHES = (
+    Switch("hooks", "config.toml", ("features", "hooks"), off=False),
+    Switch("mcp", "config.toml", ("mcp_servers", SERVER, "enabled"), off=False),
+)
+CLIENT = Client(
+    *("codex", "Codex", ("codex",), root, files), notes=(HOW_TO_TRUST,), switches=SWITCHES
+)

@@ -1,0 +1,181 @@
+"""GitHub Copilot CLI: finds its session logs and reads them into the schema all flavours share."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from session_memory.adapters.common import (
+    Adapter,
+    Block,
+    Json,
+    Normalized,
+    SourceFile,
+    as_object,
+    as_text,
+    decode_record,
+    parse_time,
+    recover_records,
+)
+from session_memory.adapters.copilot.events import HANDLERS
+from session_memory.adapters.copilot.files import WORKSPACE, discover, named, read, session_of
+from session_memory.adapters.copilot.kinds import IGNORED
+from session_memory.adapters.copilot.legacy import is_document, tell_document
+from session_memory.adapters.copilot.memory import Emitter, Memory, Parts, Record
+from session_memory.adapters.copilot.yaml import read_pairs
+from session_memory.adapters.gather import PartBuilder
+
+__all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
+
+PARSER_VERSION = 1
+
+
+def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
+    """Read one block; what later lines need of earlier ones travels in the state."""
+    reading = _Reading(source.path, msgspec.convert(state, Memory), block.beside)
+    for offset, line in block.lines:
+        record = decode_record(line)
+        if record is None:
+            reading.damaged(offset, line)
+        else:
+            reading.take(offset, record)
+    reading.remember()
+    if block.tail is not None:
+        reading.tail(*block.tail)
+    return reading.result(block)
+
+
+class _Reading:
+    """What one block of one file says about its session and the sub-agents in it."""
+
+    def __init__(self, path: str, memory: Memory, beside: dict[str, bytes]) -> None:
+        self._path = path
+        self._memory = memory
+        self._bundle = Normalized()
+        self._parts = Parts(memory)
+        self._out = Emitter(memory, PartBuilder(""), self._bundle.ignored)
+        self._out.beside = beside
+
+    def take(self, offset: int, record: Record) -> None:
+        """Read one whole record."""
+        if is_document(record):
+            self._document(offset, record)
+            return
+        kind = as_text(record.get("type"))
+        if not kind:
+            self._bundle.damage(offset)
+            return
+        self._bundle.records += 1
+        data, at = as_object(record.get("data")), parse_time(record.get("timestamp"))
+        self._name(data if kind == "session.start" else {})
+        if kind in IGNORED:
+            self._bundle.ignored[kind] += 1
+            return
+        agent = as_text(record.get("agentId")) or as_text(data.get("parentToolCallId"))
+        if kind == "subagent.started":
+            self._note_agent(agent or as_text(data.get("toolCallId")), data, offset)
+        if kind.startswith("subagent."):  # news for the one who started it
+            agent = ""
+        self._out.begin(self._parts.of(agent, offset), offset, at)
+        handler = HANDLERS.get(kind)
+        if handler is None:
+            self._out.opaque(kind, record)
+        else:
+            handler(data, self._out)
+        self._keep(offset)
+
+    def damaged(self, offset: int, line: bytes) -> None:
+        """Count a line that is no record, and keep the whole records that stand in it."""
+        self._bundle.damage(offset)
+        for inner, record in recover_records(line, _is_record):
+            self._bundle.recovered += 1
+            self.take(offset + inner, record)
+
+    def remember(self) -> None:
+        """Keep the state as it is here: a last line without newline will be read once more."""
+        self._bundle.state = msgspec.to_builtins(self._memory)
+
+    def tail(self, offset: int, line: bytes) -> None:
+        """A last line without newline: a record if it is whole, else one still being written."""
+        record = decode_record(line)
+        if record is not None and as_text(record.get("type")):
+            self.take(offset, record)
+        elif not line.isspace():
+            self._bundle.incomplete_tail += 1
+
+    def result(self, block: Block) -> Normalized:
+        """Everything read, as one bundle."""
+        self._bundle.too_long = block.too_long
+        if self._memory.session and WORKSPACE in block.beside:
+            pairs = read_pairs(block.beside[WORKSPACE].decode("utf-8", "replace"))
+            _note_workspace(self._parts.of("", block.start), pairs, self._memory, block.end)
+        self._bundle.sessions = [part.build() for part in self._parts.all()]
+        return self._bundle
+
+    def _name(self, start: Record) -> None:
+        """A file's place names its session; a start record may be copied from another."""
+        if not self._memory.session:
+            stem = os.path.basename(self._path).partition(".")[0]
+            named = session_of(self._path) or as_text(start.get("sessionId"))
+            self._memory.session = named or stem
+
+    def _note_agent(self, agent: str, data: Record, offset: int) -> None:
+        if not agent:
+            return
+        part = self._parts.of(agent, offset)
+        name = as_text(data.get("agentDisplayName")) or as_text(data.get("agentName"))
+        for fact, value in (
+            ("label", name),
+            ("model", as_text(data.get("model"))),
+            ("client_version", self._memory.version),
+        ):
+            if value:
+                part.note(fact, value, offset)
+
+    def _document(self, offset: int, record: Record) -> None:
+        self._bundle.records += 1
+        self._memory.session = as_text(record.get("sessionId")) or self._memory.session
+        self._name({})
+        self._out.begin(self._parts.of("", offset), offset, None)
+        tell_document(record, self._out)
+        self._keep(offset)
+
+    def _keep(self, offset: int) -> None:
+        out = self._out
+        for what in out.unknown:
+            self._bundle.unknown[self._memory.version, what] += 1
+        out.part.events += out.events
+        for event in out.events:
+            if event.at is not None:
+                out.part.note_time(event.at, offset)
+
+
+def _is_record(value: Record) -> bool:
+    """Tells a record from an object inside one: only records have data and a time."""
+    kind = as_text(value.get("type"))
+    return (kind in HANDLERS or kind in IGNORED) and "data" in value and "timestamp" in value
+
+
+def _note_workspace(part: PartBuilder, pairs: dict[str, str], memory: Memory, pos: int) -> None:
+    """The session's name, and where it ran if its log does not say."""
+    named = "title.custom" if pairs.get("user_named") == "true" else "title.ai"
+    facts = [(named, pairs.get("name")), ("title.summary", pairs.get("summary"))]
+    if not memory.cwd:
+        facts += [("cwd", pairs.get("cwd")), ("branch", pairs.get("branch"))]
+    for name, value in facts:
+        if value:
+            part.note(name, value, pos)
+
+
+ADAPTER = Adapter(
+    name="copilot",
+    title="GitHub Copilot CLI",
+    env="COPILOT_HOME",
+    default_dirs=("~/.copilot",),
+    discover=discover,
+    named=named,
+    parser_version=PARSER_VERSION,
+    parse=parse,
+    read=read,
+)

@@ -1,0 +1,175 @@
+"""Gemini CLI: finds its chats and reads them into the schema all flavours share."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from session_memory.adapters.common import (
+    SETTINGS_CAP,
+    Adapter,
+    Block,
+    Json,
+    LogDeletion,
+    Normalized,
+    SessionPart,
+    SourceFile,
+    as_object,
+    as_text,
+    decode_record,
+    parse_time,
+    recover_records,
+)
+from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.gemini.events import Teller
+from session_memory.adapters.gemini.files import (
+    OLDER,
+    OUTPUT,
+    discover,
+    folder_of,
+    home_of,
+    project_of,
+    read,
+)
+from session_memory.adapters.gemini.fold import Fold, Record, is_record, records_of, torn_document
+from session_memory.adapters.gemini.project import project_root
+from session_memory.plain_files import read_plain
+
+__all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
+
+PARSER_VERSION = 1
+DEFAULT_CLEANUP_DAYS = 30
+_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
+
+
+def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normalized:
+    """Read a whole chat: the block holds its records, and beside them what its folder says."""
+    bundle = Normalized(too_long=block.too_long)
+    document = source.path.endswith(".json")
+    records = _records(bundle, block, document=document)
+    if not records:
+        return bundle
+    session = _session_id(records, source.path)
+    fold = Fold()
+    for name, data in sorted(block.beside.items()):
+        if name.startswith(OLDER):
+            older = list(records_of(data, document=name.endswith(".json")))
+            if _session_id(older, name) == session:  # only the first 8 signs are in the name
+                fold.older(iter(older))
+    for record in records:
+        fold.take(record)
+    part = PartBuilder(session, _parent(source.path, session))
+    children = _tell(bundle, part, fold, block, "json" if document else "jsonl")
+    _note_session(part, fold, block, os.path.basename(project_of(source.path)))
+    bundle.sessions = [part.build(), *_links(children, session)]
+    return bundle
+
+
+def _tell(
+    bundle: Normalized, part: PartBuilder, fold: Fold, block: Block, version: str
+) -> dict[str, str]:
+    outputs = {
+        name.removeprefix(OUTPUT): data.decode("utf-8", "replace")
+        for name, data in block.beside.items()
+        if name.startswith(OUTPUT)
+    }
+    teller = Teller(part, fold, outputs)
+    teller.tell()
+    bundle.ignored += fold.ignored + teller.ignored
+    for what, count in (fold.unknown + teller.unknown).items():
+        bundle.unknown[version, what] += count  # chats name no client version: the form must do
+    return teller.children
+
+
+def _records(bundle: Normalized, block: Block, *, document: bool) -> list[Record]:
+    """Every whole record of a block, also those behind or in a torn one."""
+    found: list[Record] = []
+    for offset, line in block.lines:
+        record = decode_record(line)
+        if record is not None:
+            found.append(record)
+            continue
+        bundle.damage(offset)
+        inner = torn_document(line) if document else recover_records(line, is_record)
+        bundle.recovered += len(inner)
+        found += [record for _, record in inner]
+    if block.tail is not None:
+        record = decode_record(block.tail[1])
+        if record is not None:
+            found.append(record)
+        elif not block.tail[1].isspace():
+            bundle.incomplete_tail += 1
+    bundle.records += len(found)
+    return found
+
+
+def _session_id(records: list[Record], path: str) -> str:
+    """The id a chat gives itself; a chat that lost its header goes by its name."""
+    for record in records:
+        said = as_object(record.get("$set")) or record
+        if "id" not in said and (session := as_text(said.get("sessionId"))):
+            return session
+    return os.path.basename(path.replace("\\", "/")).rpartition(".")[0]
+
+
+def _parent(path: str, session: str) -> str | None:
+    folder = folder_of(path)
+    return folder if folder != session else None
+
+
+def _links(children: dict[str, str], session: str) -> list[SessionPart]:
+    """Parts without events, that tell sub-agents whose they are and what they are called."""
+    parts: list[SessionPart] = []
+    for child, label in children.items():
+        if child != session:
+            link = PartBuilder(child, session)
+            link.note("parent", session, 0)
+            if label:
+                link.note("label", label, 0)
+            parts.append(link.build())
+    return parts
+
+
+def _note_session(part: PartBuilder, fold: Fold, block: Block, folder: str) -> None:
+    is_agent = part.parent is not None or fold.meta.get("kind") == "subagent"
+    facts = (
+        ("cwd", project_root(block.beside, folder, fold)),
+        ("source_kind", "subagent" if is_agent else "interactive"),
+        ("title.summary", as_text(fold.meta.get("summary"))),
+    )
+    for name, value in facts:
+        if value:
+            part.note(name, value, 0)
+    if (opened := parse_time(fold.meta.get("startTime"))) is not None:
+        part.note("opened_at", opened, 0)
+
+
+def log_deletion(home: str) -> LogDeletion | None:
+    """After how many days Gemini CLI deletes its own chats."""
+    try:
+        path = os.path.join(home_of(home), "settings.json")
+        settings = decode_record(read_plain(path, SETTINGS_CAP)) or {}
+    except OSError:
+        settings = {}
+    kept = as_object(as_object(settings.get("general")).get("sessionRetention"))
+    if kept.get("enabled") is False:
+        return None
+    age = re.fullmatch(r"(\d{1,5})([hdwm])", as_text(kept.get("maxAge")))
+    if age is None:
+        return LogDeletion(DEFAULT_CLEANUP_DAYS, "default")
+    days = int(int(age.group(1)) * _DAYS[age.group(2)])
+    return LogDeletion(days, "settings.json: general.sessionRetention.maxAge")
+
+
+ADAPTER = Adapter(
+    name="gemini",
+    title="Gemini CLI",
+    env="GEMINI_CLI_HOME",
+    default_dirs=("~/.gemini",),
+    discover=discover,
+    parser_version=PARSER_VERSION,
+    parse=parse,
+    log_deletion=log_deletion,
+    read=read,
+    incremental=False,
+)

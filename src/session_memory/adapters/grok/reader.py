@@ -1,0 +1,277 @@
+"""Grok Build: a session is a directory, told by its update lines and what lies beside them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote
+
+from session_memory.adapters.common import (
+    Adapter,
+    Block,
+    Json,
+    Normalized,
+    SessionPart,
+    SourceFile,
+    as_list,
+    as_object,
+    as_text,
+    decode_record,
+    parse_time,
+    recover_records,
+)
+from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.grok.chat import ChatTeller, row_kind
+from session_memory.adapters.grok.files import (
+    CHECKPOINTS,
+    CWD,
+    EVENTS,
+    LOG,
+    MISSING,
+    OVERFLOWS,
+    SUBAGENTS,
+    SUMMARY,
+    TOO_LARGE,
+    UPDATES,
+    discover,
+    named,
+    read,
+)
+from session_memory.adapters.grok.order import Line, Record, in_order, line_of
+from session_memory.adapters.grok.text import content_text, user_pieces
+from session_memory.adapters.grok.tools import outcomes_of
+from session_memory.adapters.grok.updates import Sides, Teller
+
+__all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
+
+PARSER_VERSION = 1
+
+_ENCODED = re.compile(r"%2F|[A-Za-z](?::|%3A)", re.I)
+"""How the name of a group begins when it is a path; a longer path stands in a file of its own."""
+
+
+def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normalized:
+    """Read a whole session: the block holds its log, and beside it what its other files say."""
+    bundle = Normalized(too_long=block.too_long)
+    path = source.path.replace("\\", "/").split("/")
+    summary = decode_record(block.beside.get(SUMMARY, b"")) or {}
+    log = block.beside.get(LOG, path[-1].encode()).decode()
+    bundle.missing.update(_missing(block.beside, log))
+    if log == UPDATES:
+        lines = _updates(bundle, block)
+        said = next((line.session for line in lines if line.session), "")
+    else:
+        lines, said = [], ""
+    session = as_text(as_object(summary.get("info")).get("id")) or said or path[-2]
+    part = PartBuilder(session, _parent(summary))
+    for name in bundle.missing:
+        part.note("missing_part", name, 0)
+    _note_summary(part, summary, _cwd(summary, block.beside, path[-3] if len(path) > 2 else ""))
+    children = _children_beside(block.beside, session)
+    sides = _sides(summary, block.beside)
+    if log == UPDATES:
+        children |= _tell_updates(bundle, part, sides, lines)
+    else:
+        _tell_chat(bundle, part, sides, block, summary)
+    _note_times(part, summary)
+    bundle.sessions = [part.build(), *_links(children, session)]
+    return bundle
+
+
+def _missing(beside: dict[str, bytes], log: str) -> Iterator[str]:
+    """Parts that are not there or cannot be used: the session has fewer events or facts."""
+    absent, too_large = (
+        [name for name in beside.get(key, b"").decode("utf-8", "replace").split("\n") if name]
+        for key in (MISSING, TOO_LARGE)
+    )
+    yield from absent
+    yield from (f"{name} (too large)" for name in too_large)
+    if SUMMARY in beside and decode_record(beside[SUMMARY]) is None:
+        yield f"{SUMMARY} (damaged)"
+    if log != UPDATES and UPDATES not in absent:
+        yield f"{UPDATES} (empty)"
+
+
+# --- the two kinds of log ---
+
+
+def _tell_updates(
+    bundle: Normalized, part: PartBuilder, sides: Sides, lines: list[Line]
+) -> dict[str, str]:
+    teller = Teller(part, sides)
+    teller.tell(in_order(lines))
+    bundle.ignored += teller.ignored
+    bundle.unknown += teller.unknown
+    return teller.children
+
+
+def _tell_chat(
+    bundle: Normalized, part: PartBuilder, sides: Sides, block: Block, summary: Record
+) -> None:
+    rows = [row for _, row in _records(bundle, block, lambda row: bool(row_kind(row)))]
+    copied = summary.get("inherited_prefix_len")
+    teller = ChatTeller(part, sides.outcomes, by_agent=sides.by_agent)
+    teller.tell(rows, copied if type(copied) is int else 0)
+    bundle.ignored += teller.ignored
+    for kind, count in teller.unknown.items():
+        bundle.unknown[sides.version, kind] += count
+
+
+def _updates(bundle: Normalized, block: Block) -> list[Line]:
+    found = _records(bundle, block, lambda record: line_of(0, record) is not None)
+    lines = (line_of(offset, record) for offset, record in found)
+    return [line for line in lines if line is not None]
+
+
+def _records(
+    bundle: Normalized, block: Block, is_record: Callable[[Record], bool]
+) -> list[tuple[int, Record]]:
+    """Every whole record of a block, also those behind a torn one."""
+    found: list[tuple[int, Record]] = []
+    for offset, line in block.lines:
+        record = decode_record(line)
+        if record is not None and is_record(record):
+            found.append((offset, record))
+            continue
+        bundle.damage(offset)
+        if record is None:
+            inner = [(offset + at, r) for at, r in recover_records(line, is_record)]
+            bundle.recovered += len(inner)
+            found += inner
+    if block.tail is not None:
+        offset, line = block.tail
+        record = decode_record(line)
+        if record is not None and is_record(record):
+            found.append((offset, record))
+        elif not line.isspace():
+            bundle.incomplete_tail += 1
+    bundle.records += len(found)
+    return found
+
+
+# --- what lies beside the log ---
+
+
+def _sides(summary: Record, beside: dict[str, bytes]) -> Sides:
+    version = summary.get("chat_format_version")
+    folders = tuple(f"{name}/" for name in OVERFLOWS)
+    return Sides(
+        outcomes=outcomes_of(beside.get(EVENTS, b"").split(b"\n")),
+        overflow={
+            name.partition("/")[2].rpartition(".")[0]: data.decode("utf-8", "replace")
+            for name, data in beside.items()
+            if name.startswith(folders)
+        },
+        summaries={
+            name: text
+            for name, data in beside.items()
+            if name.startswith(f"{CHECKPOINTS}/") and (text := _summary_text(data))
+        },
+        by_agent=_is_subagent(summary),
+        model=as_text(summary.get("current_model_id")),
+        # The log names no client version; the format of the history is the next best.
+        version=f"format {version}" if type(version) is int else "",
+    )
+
+
+def _summary_text(checkpoint: bytes) -> str:
+    """What a compaction put in the place of the conversation."""
+    rows = as_list((decode_record(checkpoint) or {}).get("compacted_history"))
+    for row in map(as_object, rows):
+        if row_kind(row) != "user":
+            continue
+        for piece in user_pieces(content_text(row.get("content")), "", by_agent=False):
+            if piece.label == "compact_summary":
+                return piece.text
+    return ""
+
+
+def _children_beside(beside: dict[str, bytes], session: str) -> dict[str, str]:
+    """Sub-agent sessions by the files their parent keeps about them."""
+    found: dict[str, str] = {}
+    for name, data in beside.items():
+        if name.startswith(f"{SUBAGENTS}/"):
+            meta = decode_record(data) or {}
+            if child := as_text(meta.get("child_session_id")):
+                found[child] = as_text(meta.get("parent_session_id")) or session
+    return found
+
+
+def _links(children: dict[str, str], session: str) -> list[SessionPart]:
+    """Parts without events, that tell sub-agents whose they are: their own logs do not."""
+    parts: list[SessionPart] = []
+    for child, parent in children.items():
+        if child not in (session, parent):
+            link = PartBuilder(child, parent)
+            link.note("parent", parent, 0)
+            parts.append(link.build())
+    return parts
+
+
+# --- facts ---
+
+
+def _is_subagent(summary: Record) -> bool:
+    return as_text(summary.get("session_kind")).startswith("subagent")
+
+
+def _parent(summary: Record) -> str | None:
+    """Who started a sub-agent; for any other session the same field names what it forked from."""
+    return as_text(summary.get("parent_session_id")) or None if _is_subagent(summary) else None
+
+
+def _note_summary(part: PartBuilder, summary: Record, cwd: str) -> None:
+    kind, origin = as_text(summary.get("session_kind")), as_text(summary.get("parent_session_id"))
+    manual = summary.get("title_is_manual") is True
+    started_by = "exec" if kind == "headless" else "interactive"
+    facts = (
+        ("cwd", cwd),
+        ("source_kind", "subagent" if _is_subagent(summary) else started_by),
+        ("entrypoint", kind),
+        ("branch", as_text(summary.get("head_branch"))),
+        ("commit", as_text(summary.get("head_commit"))),
+        ("model", as_text(summary.get("current_model_id"))),
+        ("title.custom" if manual else "title.ai", as_text(summary.get("generated_title"))),
+        ("title.summary", as_text(summary.get("session_summary"))),
+        ("label", as_text(summary.get("agent_name")) if _is_subagent(summary) else ""),
+        ("forked_from", "" if _is_subagent(summary) else origin),
+    )
+    for name, value in facts:
+        if value:
+            part.note(name, value, 0)
+    # A fork copies its parent's lines with their times: only this tells when it began itself.
+    if (opened := parse_time(summary.get("created_at"))) is not None:
+        part.note("opened_at", opened, 0)
+
+
+def _note_times(part: PartBuilder, summary: Record) -> None:
+    """Where no event has a time, the summary's own stand for them."""
+    if any(event.at is not None for event in part.events):
+        return
+    for name, field in (("started_at", "created_at"), ("ended_at", "last_active_at")):
+        if (at := parse_time(summary.get(field))) is not None:
+            part.note(name, at, 0)
+
+
+def _cwd(summary: Record, beside: dict[str, bytes], group: str) -> str:
+    """Where the session ran: said by its summary, else by the group of directories it is in."""
+    said = as_text(as_object(summary.get("info")).get("cwd"))
+    if said:
+        return said
+    if _ENCODED.match(group):
+        return unquote(group)
+    return beside.get(f"../{CWD}", b"").decode("utf-8", "replace").strip()
+
+
+ADAPTER = Adapter(
+    name="grok",
+    title="Grok Build",
+    env="GROK_HOME",
+    default_dirs=("~/.grok",),
+    discover=discover,
+    named=named,
+    parser_version=PARSER_VERSION,
+    parse=parse,
+    read=read,
+    incremental=False,
+)

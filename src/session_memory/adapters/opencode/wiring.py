@@ -1,0 +1,118 @@
+"""OpenCode: a plug-in that calls the hook and passes memory on, the server in its configuration."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from session_memory.adapters.wiring.client import Client, Files, Place, Switch
+from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.parts import SERVER, JsonServer, WholeFile
+
+EVENTS = ("session.created", "session.idle", "session.compacted", "session.deleted")
+
+# The hook gets ids and the directory, nothing else. Whatever fails, the session must not notice.
+PLUGIN = """\
+// session-memory: tells the memory of this machine where sessions begin and rest, and the model
+// what earlier sessions in this project left behind.
+// Written by `session-memory init`, removed by `session-memory uninstall`.
+import {{ spawn }} from "node:child_process"
+
+const HOOK = {hook}
+const EVENTS = new Set({events})
+
+const PATIENCE_MS = 5000
+const told = new Map() // session to a promise of what its model is told
+
+const call = (event, payload) =>
+  new Promise((resolve) => {{
+    try {{
+      let printed = ""
+      const child = spawn(HOOK, [event, "opencode"], {{
+        stdio: ["pipe", "pipe", "ignore"],
+        detached: true,
+        shell: {shell},
+      }})
+      const bored = setTimeout(() => child.kill(), PATIENCE_MS)
+      const end = (answer) => {{
+        clearTimeout(bored)
+        resolve(answer)
+      }}
+      child.on("error", () => end("")) // the launcher is gone
+      child.on("close", (code) => end(code === 0 ? printed : ""))
+      child.stdout.on("data", (piece) => (printed += piece))
+      child.stdin.on("error", () => {{}})
+      child.stdin.end(JSON.stringify(payload))
+    }} catch {{
+      resolve("")
+    }}
+  }})
+
+const context = (printed) => {{
+  try {{
+    return JSON.parse(printed).hookSpecificOutput.additionalContext
+  }} catch {{
+    return ""
+  }}
+}}
+
+export const SessionMemory = async ({{ directory }}) => ({{
+  event: async ({{ event }}) => {{
+    if (!EVENTS.has(event.type)) return
+    const seen = event.properties ?? {{}}
+    const sessionID = seen.sessionID ?? seen.info?.id
+    const answer = call(event.type, {{ sessionID, directory: seen.info?.directory ?? directory }})
+    // A sub-agent is told by the agent that calls it.
+    if (event.type === "session.created")
+      told.set(sessionID, seen.info?.parentID ? "" : answer.then(context))
+  }},
+  "experimental.chat.system.transform": async ({{ sessionID }}, {{ system }}) => {{
+    if (!sessionID) return
+    if (!told.has(sessionID)) // begun in an earlier run
+      told.set(sessionID, call("session.created", {{ sessionID, directory }}).then(context))
+    const text = await told.get(sessionID)
+    if (text) system.push(text)
+  }},
+  dispose: async () => {{
+    const ended = [...told].filter(([, text]) => text !== "")
+    await Promise.all(ended.map(([sessionID]) => call("session.end", {{ sessionID, directory }})))
+  }},
+}})
+"""
+
+
+def root(place: Place) -> str:
+    """The configuration directory."""
+    usual = os.path.join(place.config_home(), "opencode")
+    return place.directory("OPENCODE_CONFIG_DIR", usual)
+
+
+def files(place: Place, ours: Ours) -> Files:
+    """The configuration, under the name it has here, and the plug-in."""
+    where = os.path.join(place.project, ".opencode") if place.project else root(place)
+    settings = place.project or where
+    names = (os.path.join(settings, name) for name in ("opencode.json", "opencode.jsonc"))
+    known = next((path for path in names if os.path.lexists(path)), None)
+    entry: dict[str, Any] = {"type": "local", "command": ours.server(), "enabled": True}
+    if ours.environ:
+        entry["environment"] = dict(ours.environ)
+    server = JsonServer(("mcp",), entry, ("command", "environment"))
+    return {
+        known or os.path.join(settings, "opencode.json"): (server,),
+        os.path.join(where, "plugin", "session-memory.js"): (WholeFile(plugin(ours)),),
+    }
+
+
+def plugin(ours: Ours) -> str:
+    """The plug-in's text."""
+    hook = f'"{ours.launcher}"' if ours.windows else str(ours.launcher)
+    shell = "true" if ours.windows else "false"  # Windows starts a .cmd only through its shell
+    return PLUGIN.format(hook=json.dumps(hook), events=json.dumps(EVENTS), shell=shell)
+
+
+SWITCHES = tuple(
+    Switch("mcp", name, ("mcp", SERVER, "enabled"), off=False)
+    for name in ("opencode.json", "opencode.jsonc")
+)
+CLIENT = Client("opencode", "OpenCode", ("opencode",), root, files, switches=SWITCHES)

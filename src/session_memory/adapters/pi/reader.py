@@ -1,0 +1,119 @@
+"""pi: finds its session files, and OpenClaw's, and reads one with all its branches."""
+
+from __future__ import annotations
+
+from session_memory.adapters.common import (
+    Adapter,
+    Block,
+    Json,
+    Normalized,
+    SourceFile,
+    as_text,
+    decode_record,
+    parse_time,
+    recover_records,
+)
+from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.pi.entries import KNOWN, Teller
+from session_memory.adapters.pi.files import discover, read, session_of
+from session_memory.adapters.pi.tree import Entry, Record, live_places
+
+__all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
+
+PARSER_VERSION = 1
+
+
+def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normalized:
+    """Read a whole session: the block holds all of its file."""
+    bundle = Normalized(too_long=block.too_long)
+    entries = _entries(bundle, block)
+    if not entries:
+        return bundle
+    headers = [entry.record for entry in entries if entry.record.get("type") == "session"]
+    header = headers[0] if headers else {}
+    session = as_text(header.get("id")) or session_of(source.path)
+    part = PartBuilder(session)
+    teller = Teller(part, _version(header))
+    _note_header(part, header)
+    live = live_places(entries)
+    opened = parse_time(header.get("timestamp")) if _origin(header) else None
+    for index, entry in enumerate(entries):
+        if entry.record.get("type") == "session":
+            continue  # the first is the header; more come where files were put together
+        before = len(part.events)
+        teller.tell(entry, live=index in live)
+        own = teller.at is not None and (opened is None or teller.at >= opened)
+        if own and teller.at is not None and len(part.events) > before:
+            part.note_time(teller.at, entry.offset)
+    bundle.ignored += teller.ignored
+    bundle.unknown += teller.unknown
+    bundle.sessions = [part.build()]
+    return bundle
+
+
+def _entries(bundle: Normalized, block: Block) -> list[Entry]:
+    """Every whole record of the file, also those behind a torn one."""
+    found: list[Entry] = []
+    for offset, line in block.lines:
+        record = decode_record(line)
+        if record is not None and as_text(record.get("type")):
+            found.append(Entry(offset, record))
+            continue
+        bundle.damage(offset)
+        if record is None:
+            inner = [Entry(offset + at, one) for at, one in recover_records(line, _is_entry)]
+            bundle.recovered += len(inner)
+            found += inner
+    if block.tail is not None:
+        offset, line = block.tail
+        record = decode_record(line)
+        if record is not None and as_text(record.get("type")):
+            found.append(Entry(offset, record))
+        elif not line.isspace():
+            bundle.incomplete_tail += 1
+    bundle.records += len(found)
+    return found
+
+
+def _is_entry(value: Record) -> bool:
+    """Tells an entry from an object inside one: content blocks have a type, but no time."""
+    return as_text(value.get("type")) in KNOWN and "timestamp" in value
+
+
+def _version(header: Record) -> str:
+    """The log names no client version; the version of its format is the next best."""
+    version = header.get("version", 1)
+    return f"format {version}" if type(version) is int else ""
+
+
+def _origin(header: Record) -> str:
+    """The file whose beginning this one copied."""
+    return as_text(header.get("parentSession")) or as_text(header.get("branchedFrom"))
+
+
+def _note_header(part: PartBuilder, header: Record) -> None:
+    origin = _origin(header)
+    for name, value in (
+        ("cwd", as_text(header.get("cwd"))),
+        ("model", as_text(header.get("modelId"))),
+        ("title.ai", as_text(header.get("title"))),
+        ("forked_from", session_of(origin) if origin else ""),
+    ):
+        if value and value != part.external_id:
+            part.note(name, value, 0)
+    # A fork copies its parent's entries with their times: only this tells when it began itself.
+    if (opened := parse_time(header.get("timestamp"))) is not None:
+        part.note("opened_at", opened, 0)
+
+
+ADAPTER = Adapter(
+    name="pi",
+    title="pi",
+    env="PI_CODING_AGENT_DIR",
+    default_dirs=("~/.pi/agent",),
+    discover=discover,
+    parser_version=PARSER_VERSION,
+    parse=parse,
+    read=read,
+    incremental=False,
+)

@@ -1,0 +1,102 @@
+"""pi: an extension that calls the hook and passes memory on; it has no MCP."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from session_memory.adapters.wiring.client import Client, Files, Place
+from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.parts import WholeFile
+
+EVENTS = {
+    "session_start": "session_start",
+    "agent_end": "agent_end",
+    "session_before_compact": "pre_compact",
+    "session_shutdown": "session_end",
+}
+"""pi's events and what the hook calls them."""
+
+EXTENSION = """\
+// session-memory: tells the memory of this machine where sessions begin and rest, and the model
+// what earlier sessions in this project left behind.
+// Written by `session-memory init`, removed by `session-memory uninstall`.
+import {{ spawn }} from "node:child_process"
+
+const HOOK = {hook}
+const EVENTS: Record<string, string> = {events}
+
+const PATIENCE_MS = 5000
+
+const call = (event: string, ctx: any): Promise<string> =>
+  new Promise((resolve) => {{
+    try {{
+      let printed = ""
+      const child = spawn(HOOK, [event, "pi"], {{
+        stdio: ["pipe", "pipe", "ignore"],
+        detached: true,
+        shell: {shell},
+      }})
+      const bored = setTimeout(() => child.kill(), PATIENCE_MS)
+      const end = (answer: string) => {{
+        clearTimeout(bored)
+        resolve(answer)
+      }}
+      child.on("error", () => end("")) // the launcher is gone
+      child.on("close", (code: any) => end(code === 0 ? printed : ""))
+      child.stdout.on("data", (piece: any) => (printed += piece))
+      child.stdin.on("error", () => {{}})
+      child.stdin.end(
+        JSON.stringify({{
+          session_id: ctx.sessionManager.getSessionId(),
+          transcript_path: ctx.sessionManager.getSessionFile(),
+          cwd: ctx.cwd,
+        }}),
+      )
+    }} catch {{
+      resolve("")
+    }}
+  }})
+
+const context = (printed: string): string => {{
+  try {{
+    return JSON.parse(printed).hookSpecificOutput.additionalContext
+  }} catch {{
+    return ""
+  }}
+}}
+
+export default function (pi: any) {{
+  let told: Promise<string> = Promise.resolve("")
+  for (const [name, event] of Object.entries(EVENTS)) {{
+    pi.on(name, async (_seen: any, ctx: any) => {{
+      const answer = call(event, ctx)
+      if (event === "session_start") told = answer.then(context)
+    }})
+  }}
+  pi.on("before_agent_start", async (seen: any) => {{
+    const text = await told
+    return text ? {{ systemPrompt: `${{seen.systemPrompt}}\\n\\n${{text}}` }} : undefined
+  }})
+}}
+"""
+
+
+def root(place: Place) -> str:
+    """The agent's directory."""
+    return place.directory("PI_CODING_AGENT_DIR", "~/.pi/agent")
+
+
+def files(place: Place, ours: Ours) -> Files:
+    """The extension."""
+    where = os.path.join(place.project, ".pi") if place.project else root(place)
+    hook = f'"{ours.launcher}"' if ours.windows else str(ours.launcher)
+    shell = "true" if ours.windows else "false"
+    text = EXTENSION.format(hook=json.dumps(hook), events=json.dumps(EVENTS), shell=shell)
+    return {os.path.join(where, "extensions", "session-memory.ts"): (WholeFile(text),)}
+
+
+CLIENT = Client(
+    *("pi", "pi", ("pi",), root, files),
+    notes=("pi has no MCP: it is told what is remembered, and cannot ask for more",),
+)

@@ -1,0 +1,60 @@
+"""What the verbs of recall share: which project is meant, and how lines of an answer look."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from session_memory.cli.app import App
+from session_memory.cli.output import safe
+from session_memory.cli.store import reading
+from session_memory.file_names import name_to_text
+from session_memory.recall.facade import Recall
+from session_memory.recall.items import Item
+from session_memory.recall.requests import ScopeRequest
+from session_memory.recall.scope import project_at
+from session_memory.store.sqlite import SqliteStore
+
+Callback = TypeVar("Callback", bound=Callable[..., Any])
+
+
+def project_option(callback: Callback) -> Callback:
+    """`--project`, else the project of the working directory."""
+    return click.option(
+        "--project", metavar="KEY", help="This project, not that of the working directory."
+    )(callback)
+
+
+@contextmanager
+def recalling(app: App) -> Generator[tuple[Recall, SqliteStore]]:
+    """The answers, over the open store."""
+    with reading(app) as store:
+        yield Recall(store, app.clock, settings=app.config.recall), store
+
+
+def key_of(store: SqliteStore, project: str | None) -> str:
+    """The project that was named, or the one the working directory belongs to."""
+    if project is not None:
+        return project
+    return project_at(store.projects(), name_to_text(os.path.realpath(os.getcwd()))).key
+
+
+def scope_of(store: SqliteStore, project: str | None, session: str | None) -> ScopeRequest:
+    """What was asked about; a session alone brings its project along."""
+    if session is None:
+        return ScopeRequest(key_of(store, project))
+    return ScopeRequest(project, store.find_session(session).id)
+
+
+def echo_items(heading: str, items: Iterable[Item], total: int | None = None) -> None:
+    """A heading and its lines; nothing where there are none."""
+    lines = tuple(items)
+    if lines:
+        of = f" ({len(lines)} of {total})" if total is not None and total > len(lines) else ""
+        click.echo(f"{heading}{of}:")
+        for line in lines:
+            click.echo(f"  - {safe(line.text)}")

@@ -1,0 +1,71 @@
+"""How verbs get at the store: opened late, closed always, refused clearly."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from session_memory.cli.app import App
+from session_memory.errors import StoreMissing
+from session_memory.ingest.sweep import Surroundings
+from session_memory.ingest.unfinished import marked
+from session_memory.paths import private_dir
+from session_memory.store.damage import absent
+from session_memory.store.lock import exclusive
+from session_memory.store.sqlite import SqliteStore, open_store
+
+
+@contextmanager
+def reading(app: App) -> Generator[SqliteStore]:
+    """The store, for a verb that only asks."""
+    with open_store(str(app.paths.data), app.clock()) as store:
+        yield store
+
+
+@contextmanager
+def alone(app: App, what: str) -> Generator[SqliteStore]:
+    """The store while no sweep runs; raises StoreLocked (exit 6) when one does."""
+    if not app.paths.store_db.exists():
+        raise absent(str(app.paths.data))
+    with exclusive(str(app.paths.data / "sweep.lock"), what), reading(app) as store:
+        yield store
+
+
+@contextmanager
+def changing(app: App, what: str) -> Generator[SqliteStore]:
+    """Like `alone`, for a verb that deletes: what it leaves when it is cut off is found again."""
+    with alone(app, what) as store, marked(str(app.paths.data)):
+        yield store
+
+
+def surroundings(app: App) -> Surroundings:
+    """Everything a sweep needs, from the command line's context."""
+    from session_memory.adapters.registry import adapters_here
+    from session_memory.core.project.disk_tree import DiskTree
+
+    directory = str(app.paths.data)
+    home = str(Path.home())
+    configured = [name for name, source in app.config.sources.flavors.items() if source.paths]
+
+    def open_or_make() -> SqliteStore:
+        return open_store(directory, app.clock(), create_missing=True)
+
+    def peek() -> SqliteStore | None:
+        try:
+            return open_store(directory, app.clock(), read_only=True)
+        except StoreMissing:
+            return None
+
+    return Surroundings(
+        config=app.config,
+        adapters=adapters_here(app.environ, home, configured),
+        environ=app.environ,
+        home=home,
+        store_directory=directory,
+        prepare=lambda: private_dir(directory),
+        open_store=open_or_make,
+        peek_store=peek,
+        tree=DiskTree(),
+        clock=app.clock,
+    )

@@ -1,0 +1,1 @@
+"""Values of the loop: patterns, catalog, trials, effects, what sessions are given."""

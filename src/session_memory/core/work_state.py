@@ -1,0 +1,174 @@
+"""Where the work stands, from what was observed: newest wins, and what was finished is closed.
+
+Everything is resolved first and cut to its limits last, so that no count depends on a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from session_memory.core.schema import EXCLUDED_STATUSES, Observation, ObservationType
+from session_memory.core.text.similarity import Phrase, PhraseIndex, phrase
+
+_DODS: tuple[ObservationType, ...] = ("project_dod", "mission_dod", "session_dod")
+_FAILS = "` fails"
+
+
+class StateLimits(msgspec.Struct, frozen=True):
+    """How many of each a state shows; counts tell of all."""
+
+    pending: int = 12
+    completed: int = 8
+    decisions: int = 8
+    constraints: int = 8
+    blockers: int = 6
+    objectives: int = 4
+    actions: int = 8
+
+
+class OperationalState(msgspec.Struct, frozen=True):
+    """What is open, done, decided and in the way; each list newest first."""
+
+    objective: Observation | None = None
+    objective_candidates: tuple[Observation, ...] = ()
+    """Stated objectives, or where none was stated the latest requests."""
+    request: Observation | None = None
+    pending: tuple[Observation, ...] = ()
+    completed: tuple[Observation, ...] = ()
+    decisions: tuple[Observation, ...] = ()
+    constraints: tuple[Observation, ...] = ()
+    blockers: tuple[Observation, ...] = ()
+    cleared_blockers: tuple[Observation, ...] = ()
+    dod: tuple[Observation, ...] = ()
+    """The definitions of done that hold: the latest of each kind."""
+    dod_open: tuple[Observation, ...] = ()
+    claim: Observation | None = None
+    claim_conflicts: tuple[Observation, ...] = ()
+    """What was open before completion was claimed, and still is."""
+    next_actions: tuple[str, ...] = ()
+    pending_count: int = 0
+    completed_count: int = 0
+    decision_count: int = 0
+    constraint_count: int = 0
+    blocker_count: int = 0
+    done: bool = False
+    """Something was finished, and nothing is open."""
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """An observation in its place in time."""
+
+    order: int
+    what: Observation
+    words: Phrase
+
+
+def notes(observations: Iterable[Observation]) -> list[Observation]:
+    """Those that may be shown and ranked: excluded statuses never are (OBS-02)."""
+    return [one for one in observations if one.status not in EXCLUDED_STATUSES]
+
+
+def derive_state(
+    observations: Iterable[Observation], *, limits: StateLimits | None = None
+) -> OperationalState:
+    """The state that follows from observations given in any order; equal times keep the given."""
+    limits = limits or StateLimits()
+    said = _in_time(observations)
+    done = _Completions(said.get("completed_item", []))
+    pending, _ = _sorted_out(said.get("pending_item", []), done)
+    blockers, cleared = _sorted_out(said.get("blocker", []), done)
+    dod = [said[kind][-1] for kind in _DODS if kind in said]
+    dod_open = [one for one in dod if not done.closes(one)]
+    claim = said["completion_claim"][-1] if "completion_claim" in said else None
+    objectives = _distinct(said.get("objective", []))
+    requests = _distinct(said.get("user_request", []))
+    decisions = _distinct(said.get("decision", []))
+    constraints = _distinct(said.get("constraint", []))
+    completed = _distinct(done.said)
+    still_open = [*blockers, *pending, *dod_open]
+    return OperationalState(
+        objective=objectives[0].what if objectives else None,
+        objective_candidates=_cut(objectives or requests, limits.objectives),
+        request=requests[0].what if requests else None,
+        pending=_cut(pending, limits.pending),
+        completed=_cut(completed, limits.completed),
+        decisions=_cut(decisions, limits.decisions),
+        constraints=_cut(constraints, limits.constraints),
+        blockers=_cut(blockers, limits.blockers),
+        cleared_blockers=_cut(cleared, limits.blockers),
+        dod=tuple(one.what for one in dod),
+        dod_open=tuple(one.what for one in dod_open),
+        claim=claim.what if claim else None,
+        claim_conflicts=_conflicts(claim, still_open),
+        next_actions=_actions(blockers, pending)[: limits.actions],
+        pending_count=len(pending),
+        completed_count=len(completed),
+        decision_count=len(decisions),
+        constraint_count=len(constraints),
+        blocker_count=len(blockers),
+        done=not still_open and bool(completed or claim),
+    )
+
+
+def _in_time(observations: Iterable[Observation]) -> dict[ObservationType, list[_Said]]:
+    """By type, oldest first; what has no time is taken as older than all that has."""
+    ordered = sorted(notes(observations), key=lambda one: -1 if one.at is None else one.at)
+    found: dict[ObservationType, list[_Said]] = {}
+    for order, one in enumerate(ordered):
+        found.setdefault(one.type, []).append(_Said(order, one, phrase(one.text)))
+    return found
+
+
+class _Completions:
+    """What was finished, and when: a completion closes only what was said before it."""
+
+    def __init__(self, said: list[_Said]) -> None:
+        self.said = said
+        self._index = PhraseIndex(one.words for one in said)
+
+    def closes(self, item: _Said) -> bool:
+        if item.what.status == "done":
+            return True
+        return any(self.said[n].order > item.order for n in self._index.alike(item.words))
+
+
+def _distinct(said: Sequence[_Said]) -> list[_Said]:
+    """Newest first; of one wording, and of one failing command, only the last time."""
+    latest: dict[str, _Said] = {}
+    for one in said:
+        key = _failing_command(one.what.text) or one.words.words
+        latest.pop(key, None)
+        latest[key] = one
+    return list(latest.values())[::-1]
+
+
+def _sorted_out(said: Sequence[_Said], done: _Completions) -> tuple[list[_Said], list[_Said]]:
+    """What is still open, and what was closed since it was last said."""
+    opened: list[_Said] = []
+    closed: list[_Said] = []
+    for one in _distinct(said):
+        (closed if done.closes(one) else opened).append(one)
+    return opened, closed
+
+
+def _failing_command(text: str) -> str:
+    end = text.find(_FAILS)
+    return text[: end + 1] if text.startswith("`") and end > 0 else ""
+
+
+def _conflicts(claim: _Said | None, still_open: Sequence[_Said]) -> tuple[Observation, ...]:
+    if claim is None:
+        return ()
+    return tuple(one.what for one in still_open if one.order < claim.order)
+
+
+def _actions(blockers: Sequence[_Said], pending: Sequence[_Said]) -> tuple[str, ...]:
+    """What is in the way first, then open work in the order in which it was planned."""
+    cleared_first = [f"Unblock: {one.what.text}" for one in blockers]
+    return (*cleared_first, *(one.what.text for one in reversed(pending)))
+
+
+def _cut(said: Sequence[_Said], limit: int) -> tuple[Observation, ...]:
+    return tuple(one.what for one in said[:limit])

@@ -1,0 +1,87 @@
+"""The evidence bar: what is counted, the two floors, and the only way to the status `approved`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from math import fsum
+from typing import Literal
+
+from session_memory.core.loop.catalog import Evidence, GateResult, Shortfall, Snapshot, Status
+from session_memory.errors import Refused
+from session_memory.settings import Gate
+
+Field = Literal["frequency", "sessions", "cost_impact"]
+Tier = Literal["promote", "distribute"]
+FIELDS: tuple[Field, ...] = ("frequency", "sessions", "cost_impact")
+TIERS: tuple[Tier, ...] = ("promote", "distribute")
+EXAMPLES = 10
+
+
+def counted(evidence: Iterable[Evidence], per_session: int) -> list[Evidence]:
+    """What counts: of each session its few costliest, whatever order the evidence came in."""
+    by_session: dict[tuple[str, str], list[Evidence]] = defaultdict(list)
+    for item in evidence:
+        by_session[item.flavor, item.session].append(item)
+    return [
+        item
+        for _, items in sorted(by_session.items())
+        for item in sorted(items, key=_order)[:per_session]
+    ]
+
+
+def _order(item: Evidence) -> tuple[float, bool, int, str, bool, str]:
+    """Costliest first; the rest only makes the choice the same for every order of arrival."""
+    time = (item.at is None, item.at or 0)
+    return (-item.cost, *time, item.quote, item.repo is None, item.repo or "")
+
+
+def take_snapshot(evidence: Iterable[Evidence], per_session: int) -> Snapshot:
+    """The evidence in numbers; only how often and how dear it was is limited per session."""
+    items = list(evidence)
+    weighed = counted(items, per_session)
+    times = [item.at for item in items if item.at is not None]
+    sessions = sorted({(item.flavor, item.session) for item in items})
+    return Snapshot(
+        frequency=len(weighed),
+        sessions=len(sessions),
+        cost_impact=round(fsum(item.cost for item in weighed), 6),
+        flavors=tuple(sorted({item.flavor for item in items})),
+        repos=tuple(sorted({item.repo for item in items if item.repo})),
+        first_seen=min(times, default=None),
+        last_seen=max(times, default=None),
+        session_ids=tuple(f"{flavor}:{session}" for flavor, session in sessions),
+    )
+
+
+def examples(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """A few occasions for a reader: one a session, with words where there are any."""
+    spoken = [item for item in evidence if item.quote]
+    return tuple(counted(spoken, 1)[:EXAMPLES])
+
+
+def gate(snapshot: Snapshot, floors: Gate) -> GateResult:
+    """Whether the evidence reaches each floor of both tiers."""
+    found: list[Shortfall] = []
+    for tier in TIERS:
+        for field in FIELDS:
+            value, floor = getattr(snapshot, field), getattr(floors, f"{tier}_min_{field}")
+            if value < floor:
+                found.append(Shortfall(tier, field, value, floor))
+    return GateResult(tuple(found))
+
+
+def admit(name: str, result: GateResult) -> Status:
+    """The status a person's yes leads to; only here can a pattern become approved."""
+    if not result.promotes:
+        missing = "; ".join(str(short) for short in result.shortfalls if short.tier == "promote")
+        raise Refused(
+            f"{name} has too little evidence: {missing}",
+            hint="wait for more sessions, or lower the floor under [curate.gate]",
+        )
+    return "approved" if result.distributes else "provisional"
+
+
+def hold(status: Status, result: GateResult) -> Status:
+    """The status of a pattern that is not decided on anew: floors may have risen meanwhile."""
+    return "provisional" if status == "approved" and not result.distributes else status

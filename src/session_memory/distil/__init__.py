@@ -1,0 +1,1 @@
+"""From the events of a session to its digest and observations. Rules, no model."""

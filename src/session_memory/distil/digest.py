@@ -1,0 +1,388 @@
+"""A session distilled into what is kept of it when its raw text has gone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from session_memory.core.hashing import blake2b
+from session_memory.core.schema import Digest, ErrorSeen, Session, SessionEvent
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.own_text import without_own_text
+from session_memory.distil.outcome import Evidence, Mark, Verdict, judge
+from session_memory.distil.plans import MAX_ITEMS, PlanLog, decisions_in, is_whole_plan, todos_in
+from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
+from session_memory.distil.runs import (
+    MAX_LOOPS,
+    MAX_TOOLS,
+    RunLog,
+    fit_commands,
+    fit_errors,
+    fit_files,
+)
+
+DIGEST_VERSION = 1
+MAX_CORRECTIONS = 20
+MAX_DECISIONS = 20
+MAX_GROUNDS = 6
+_CORRECTION_CHARS = 200
+_QUEUED_CHARS = 2400  # enough for the objective; a longer paste says no more
+_MAX_QUEUED = 1000
+_WORDS_CHARS = 600
+_FINGERPRINT_MASK = (1 << 64) - 1
+
+# Where an objective comes from, best first.
+_OWN, _INHERITED, _DELEGATED, _TITLE, _WEAK = range(5)
+
+
+def build_digest(
+    session: Session, events: Iterable[SessionEvent], *, continued: bool = False
+) -> Digest:
+    """Distil a session from its events in source order, each with its text.
+
+    `continued` says that these events follow others that are gone (their raw text was evicted), so
+    that a "thanks" at the start is about work; `merge_digests` joins the result with the kept one.
+    """
+    builder = _Builder(continued)
+    for event in events:
+        builder.add(event)
+    return builder.digest(session)
+
+
+def is_poorer(new: Digest, old: Digest) -> bool:
+    """True if `new` rests on fewer events than `old`, so that it must not replace it."""
+    return new.events < old.events
+
+
+class _Builder:
+    """Takes events one by one and keeps excerpts only, whatever their number and length."""
+
+    def __init__(self, continued: bool) -> None:
+        self.runs = RunLog()
+        self.plans = PlanLog()
+        self.fingerprint = blake2b(digest_size=16)
+        self.events = self.turns = self.requests = 0
+        self.interruptions = self.compactions = self.internal = 0
+        self.first_at: int | None = None
+        self.last_at: int | None = None
+        self.first_work = 0 if continued else -1
+        self.active = self.interrupted = self.failed = -1  # positions of the last of each
+        self.api_error = ""
+        self.last_words = ""
+        self.objectives: dict[int, tuple[int, str]] = {}
+        self.approval: Mark | None = None
+        self.rejection: Mark | None = None
+        self.corrections: list[tuple[int, str]] = []
+        self.decisions: dict[str, None] = {}
+        self.todos: dict[str, None] = {}
+        self.prompt_keys: set[int] = set()
+        self.queued: dict[int, tuple[int, str]] = {}
+
+    def add(self, event: SessionEvent) -> None:
+        """Take in the next event."""
+        self.events += 1
+        self.fingerprint.update((event.fingerprint & _FINGERPRINT_MASK).to_bytes(8, "little"))
+        kind = event.kind
+        if event.inherited:  # counted where it happened: here it is context at most
+            if kind == "user_prompt":
+                self._objective(_INHERITED, event.text or "", self.events)
+            return
+        at = event.at
+        if at is not None:
+            self.first_at = at if self.first_at is None or at < self.first_at else self.first_at
+            self.last_at = at if self.last_at is None or at > self.last_at else self.last_at
+        if kind == "tool_result":
+            self._result(event)
+        elif kind == "tool_call":
+            self._call(event)
+        elif kind == "assistant_text":
+            self._assistant(event.text or "")
+        elif kind == "user_prompt":
+            self._typed(event.text or "")
+        elif kind == "compaction":
+            self.compactions += 1
+        elif kind != "reasoning":
+            self._harness(event)
+
+    def _call(self, event: SessionEvent) -> None:
+        self._working()
+        self.runs.call(event, self.events)
+        if event.tool_class == "plan" and event.tool is not None:
+            self.plans.call(event.tool, event.text or "", event.call_id)
+
+    def _result(self, event: SessionEvent) -> None:
+        self.active = self.events
+        self.runs.result(event)
+        self.plans.result(event.call_id, event.text or "")
+        if event.label == "interrupted":
+            self._interruption()
+
+    def _assistant(self, text: str) -> None:
+        self._working()
+        self.last_words = text[-_WORDS_CHARS:]
+        self._decided(text)
+        for item in todos_in(text):
+            if len(self.todos) < MAX_ITEMS:
+                self.todos[item] = None
+
+    def _working(self) -> None:
+        self.active = self.events
+        if self.first_work < 0:
+            self.first_work = self.events
+
+    def _typed(self, text: str) -> None:
+        self.active = self.events
+        self.prompt_keys.add(hash(text.strip()))
+        self.todos.clear()  # what was left open before this prompt may be what it asks for
+        self._decided(text)
+        self._prompt(text, self.events)
+
+    def _harness(self, event: SessionEvent) -> None:
+        text, label = event.text or "", event.label or ""
+        if event.kind == "error":
+            self.failed = self.events
+            self.api_error = excerpt(text, _CORRECTION_CHARS)
+            self.runs.error(text, event.seq, event.tool)
+        elif label == "queued_prompt":
+            if len(self.queued) < _MAX_QUEUED:
+                self.queued.setdefault(hash(text.strip()), (self.events, text[:_QUEUED_CHARS]))
+        elif "interrupt" in label or "abort" in label:
+            self._interruption()
+        elif event.kind == "injected" and (event.origin == "agent" or label == "command"):
+            # A task given by another agent, or a slash command with words of the user's own.
+            words = text.strip()
+            asks = event.origin == "agent" or (" " in words and is_request(words))
+            self._objective(_DELEGATED if asks else _WEAK, words, self.events)
+
+    def _interruption(self) -> None:
+        # A stop is often written twice: on the tool's result and as a line of its own.
+        if self.interrupted < self.active or self.interrupted < 0:
+            self.interruptions += 1
+        self.interrupted = self.events
+        self.active = min(self.active, self.events - 1)
+
+    def _prompt(self, text: str, pos: int) -> None:
+        """A turn of the user: perhaps the objective, perhaps a verdict on the work so far."""
+        if is_internal_prompt(text):
+            self.internal += 1
+            return
+        self.turns += 1
+        asks = is_request(text)
+        self.requests += asks
+        self._objective(_OWN if asks else _WEAK, text, pos)
+        if not 0 <= self.first_work < pos:
+            return
+        reading = read_prompt(text)
+        if reading.rejects:
+            if self.rejection is None or pos > self.rejection.pos:
+                self.rejection = Mark(pos, excerpt(text, _CORRECTION_CHARS))
+        elif reading.approval and (self.approval is None or pos > self.approval.pos):
+            self.approval = Mark(pos, excerpt(text, _CORRECTION_CHARS), reading.approval)
+        if reading.corrects:
+            self.corrections.append((pos, excerpt(text, _CORRECTION_CHARS)))
+            if len(self.corrections) > MAX_CORRECTIONS * 4:
+                self._cut_corrections()
+
+    def _cut_corrections(self) -> list[str]:
+        self.corrections.sort()
+        excess = len(self.corrections) - MAX_CORRECTIONS
+        if excess > 0:
+            del self.corrections[:excess]
+            self.runs.dropped["corrections"] = self.runs.dropped.get("corrections", 0) + excess
+        return [text for _, text in self.corrections]
+
+    def _objective(self, rank: int, text: str, pos: int) -> None:
+        if rank == _INHERITED and not is_request(text):
+            return
+        known = self.objectives.get(rank)
+        if known is None or pos < known[0]:
+            shown = objective_of(without_own_text(text))
+            if shown:
+                self.objectives[rank] = (pos, shown)
+
+    def _decided(self, text: str) -> None:
+        for decision in decisions_in(text):
+            if len(self.decisions) < MAX_DECISIONS:
+                self.decisions[decision] = None
+            elif decision not in self.decisions:
+                self.runs.dropped["decisions"] = self.runs.dropped.get("decisions", 0) + 1
+
+    def _evidence(self, open_items: int, done_items: int) -> Evidence:
+        runs = self.runs
+        return Evidence(
+            edits=runs.edits,
+            last_edit=runs.last_edit,
+            calls=runs.calls,
+            approval=self.approval,
+            rejection=self.rejection,
+            checks=tuple(sorted(runs.checks.values(), key=lambda check: check.pos)),
+            interrupted=self.interrupted > self.active,
+            api_error=self.api_error if self.failed > self.active else None,
+            open_items=open_items,
+            done_items=done_items,
+            last_words=self.last_words,
+        )
+
+    def digest(self, session: Session) -> Digest:
+        """The digest of everything taken in."""
+        for key, (pos, text) in self.queued.items():
+            if key not in self.prompt_keys:
+                self._prompt(text, pos)
+        if session.title:
+            self._objective(_TITLE, session.title, 0)
+        planned, done = self.plans.items()
+        verdict = judge(self._evidence(len(planned), done))
+        open_items = _distinct(tuple(planned), tuple(self.todos))
+        if len(open_items) > MAX_ITEMS:
+            self.runs.dropped["open_items"] = len(open_items) - MAX_ITEMS
+        best = min(self.objectives, default=None)
+        told = Digest(
+            flavor=session.flavor,
+            objective=None if best is None else self.objectives[best][1],
+            outcome=verdict.outcome,
+            confidence=verdict.confidence,
+            grounds=verdict.grounds[:MAX_GROUNDS],
+            source_fingerprint=self.fingerprint.hexdigest(),
+            events=self.events,
+            first_at=self.first_at,
+            last_at=self.last_at,
+            duration_s=_seconds(self.first_at, self.last_at),
+            turns=self.turns,
+            requests=self.requests,
+            internal_prompts=self.internal,
+            corrections=tuple(self._cut_corrections()),
+            decisions=tuple(self.decisions),
+            open_items=open_items[:MAX_ITEMS],
+            interruptions=self.interruptions,
+            compactions=self.compactions,
+            cost=session.cost,
+            version=DIGEST_VERSION,
+        )
+        return _with_runs(told, self.runs)
+
+
+def _with_runs(told: Digest, runs: RunLog) -> Digest:
+    """Add what the tool calls did, within the limits."""
+    commands = runs.commands()
+    errors, errors_dropped = fit_errors(list(runs.errors.values()))
+    files, files_dropped = fit_files(runs.files)
+    return msgspec.structs.replace(
+        told,
+        tools=runs.tools,
+        files=files,
+        commands=commands,
+        errors=errors,
+        retries=runs.retries,
+        loops=tuple(runs.loops),
+        tests_run=runs.tests_run,
+        tests_failed=runs.tests_failed,
+        denials=runs.denials,
+        calls_before_edit=runs.calls_before_edit,
+        dropped=_summed(runs.dropped, {"errors": errors_dropped, "files": files_dropped}),
+    )
+
+
+_ADDED = (
+    "events",
+    "turns",
+    "requests",
+    "retries",
+    "tests_run",
+    "tests_failed",
+    "interruptions",
+    "internal_prompts",
+    "denials",
+    "compactions",
+)
+
+
+def merge_digests(old: Digest, new: Digest) -> Digest:
+    """Join the kept digest of an evicted part with that of the part that came after it."""
+    if not new.events:
+        return old
+    verdict = _merged_verdict(old, new)
+    commands, commands_dropped = fit_commands([*old.commands, *new.commands])
+    errors, errors_dropped = fit_errors(_joined_errors(old.errors, new.errors))
+    files, files_dropped = fit_files(_summed(old.files, new.files, zeros=True))
+    cuts = {"commands": commands_dropped, "errors": errors_dropped, "files": files_dropped}
+    first_at = _pick(min, old.first_at, new.first_at)
+    last_at = _pick(max, old.last_at, new.last_at)
+    return msgspec.structs.replace(
+        new,
+        **{name: getattr(old, name) + getattr(new, name) for name in _ADDED},
+        objective=old.objective or new.objective,
+        outcome=verdict.outcome,
+        confidence=verdict.confidence,
+        grounds=verdict.grounds[:MAX_GROUNDS],
+        source_fingerprint=_joined_fingerprint(old, new),
+        first_at=first_at,
+        last_at=last_at,
+        duration_s=_seconds(first_at, last_at),
+        tools=dict(list(_summed(old.tools, new.tools).items())[:MAX_TOOLS]),
+        files=files,
+        commands=commands,
+        errors=errors,
+        loops=_distinct(old.loops, new.loops)[:MAX_LOOPS],
+        corrections=(*old.corrections, *new.corrections)[-MAX_CORRECTIONS:],
+        decisions=_distinct(old.decisions, new.decisions)[:MAX_DECISIONS],
+        open_items=_merged_items(old, new)[:MAX_ITEMS],
+        calls_before_edit=_merged_search(old, new),
+        dropped=_summed(_summed(old.dropped, new.dropped), cuts),
+    )
+
+
+def _merged_items(old: Digest, new: Digest) -> tuple[str, ...]:
+    """A part that states the whole plan replaces the plan before it."""
+    restated = any(is_whole_plan(tool) for tool in new.tools)
+    return new.open_items if restated else _distinct(old.open_items, new.open_items)
+
+
+def _merged_search(old: Digest, new: Digest) -> int | None:
+    if old.calls_before_edit is not None or new.calls_before_edit is None:
+        return old.calls_before_edit
+    return sum(old.tools.values()) + new.calls_before_edit
+
+
+def _merged_verdict(old: Digest, new: Digest) -> Verdict:
+    """The newer evidence decides; where it has none, the older verdict stands."""
+    if not new.grounds:
+        return Verdict(old.outcome, old.confidence, old.grounds)
+    if new.outcome == "uncertain" and new.confidence == "low" and old.outcome == "success":
+        return Verdict("partial", "low", (*new.grounds, *old.grounds))
+    return Verdict(new.outcome, new.confidence, new.grounds)
+
+
+def _joined_errors(old: tuple[ErrorSeen, ...], new: tuple[ErrorSeen, ...]) -> list[ErrorSeen]:
+    joined = {seen.template: seen for seen in old}
+    for seen in new:
+        known = joined.get(seen.template)
+        joined[seen.template] = (
+            seen
+            if known is None
+            else msgspec.structs.replace(known, count=known.count + seen.count)
+        )
+    return list(joined.values())
+
+
+def _joined_fingerprint(old: Digest, new: Digest) -> str:
+    joined = f"{old.source_fingerprint}+{new.source_fingerprint}".encode()
+    return blake2b(joined, digest_size=16).hexdigest()
+
+
+def _summed(one: dict[str, int], other: dict[str, int], *, zeros: bool = False) -> dict[str, int]:
+    total = {key: one.get(key, 0) + other.get(key, 0) for key in (*one, *other)}
+    return total if zeros else {key: count for key, count in total.items() if count}
+
+
+def _distinct(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
+
+
+def _pick(choose: Callable[[list[int]], int], one: int | None, other: int | None) -> int | None:
+    known = [at for at in (one, other) if at is not None]
+    return choose(known) if known else None
+
+
+def _seconds(first: int | None, last: int | None) -> float | None:
+    return None if first is None or last is None else (last - first) / 1000

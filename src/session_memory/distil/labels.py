@@ -1,0 +1,124 @@
+"""Lines that say what they are: `Decision: ...`, `Pending: a; Blocker: b`, `Remaining:` and a list.
+
+Both sides of a turn write them; the word before the colon gives the type.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from session_memory.core.schema import ObservationType
+from session_memory.core.text.masks import window
+from session_memory.distil.sentences import first_sentence, plain
+
+_LABELS: dict[ObservationType, str] = {
+    "decision": r"decisions?|decided",
+    "objective": r"objectives?|goals?|target|mission",
+    "constraint": r"constraints?|restrictions?|rules?",
+    "project_dod": r"project[ -](?:dod|definition of done)",
+    "mission_dod": r"mission[ -](?:dod|definition of done)",
+    "session_dod": r"session[ -](?:dod|definition of done)",
+    "pending_item": r"pending|to-?do|remaining|open items?|still open|not done|follow-?ups?",
+    "completed_item": r"done|completed|finished|unblocked|resolved",
+    "blocker": r"blockers?|blocked(?: by| on)?|risks?",
+}
+_NAMED = "|".join(f"(?P<{kind}>{words})" for kind, words in _LABELS.items())
+_LABEL = rf"(?:(?P<completion_claim>status)(?=[*_ ]{{0,4}}:[*_ ]{{0,4}}{{finished}})|{_NAMED})"
+_FINISHED = r"(?:done|complete|completed|finished)\b"
+_OPENING = r"(?:[ \t>#•✅☑⚠️🚧❌*_+-]|\d{1,2}[.)][ \t]|\[[ xX]\][ \t]){0,10}"
+_COLON = r"[*_ ]{0,4}[:：][*_ \t]{0,4}"
+_AT_LINE = re.compile(
+    rf"^{_OPENING}{_LABEL.replace('{finished}', _FINISHED)}{_COLON}(?P<value>[^\n]*)$", re.I | re.M
+)
+# A cheap look first: few lines have a colon near their start.
+_CANDIDATE = re.compile(r"^[^\n:：]{3,50}[:：]", re.M)
+# Inside a line a label only follows the end of something else.
+_INLINE = re.compile(
+    rf"(?:[;；]|(?<=[.!?]))[ \t]*[*_]{{0,2}}{_LABEL.replace('{finished}', _FINISHED)}{_COLON}", re.I
+)
+_ITEM = re.compile(r"^[ \t]{0,12}(?:[-*+•]|\d{1,2}[.)])[ \t]+(?:\[(?P<box>[ xX])\][ \t]+)?(.+)$")
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1|\Z)", re.M | re.S)
+_LISTED = frozenset(
+    ("decision", "constraint", "pending_item", "completed_item", "blocker", "session_dod")
+)
+_MAX_ITEMS = 12
+_MAX_CHARS = 500
+_WORD = re.compile(r"[^\W_]")
+_NOTHING = re.compile(
+    r"(?:none|nothing|n/?a|no|yes|true|false|tbd|all|-+)\b[^\w]*$|[^.]{1,60} vs\.? [^.]{1,60}$",
+    re.I,
+)
+
+
+class Labelled(msgspec.Struct, frozen=True):
+    """One labelled statement."""
+
+    type: ObservationType
+    text: str
+
+
+def labelled(text: str) -> list[Labelled]:
+    """All labelled statements of a text, in order."""
+    if ":" not in text and "：" not in text:
+        return []
+    seen = window(text)
+    if "```" in seen or "~~~" in seen:
+        seen = _FENCE.sub("", seen)
+    found: list[Labelled] = []
+    for line in _CANDIDATE.finditer(seen):
+        match = _AT_LINE.match(seen, line.start())
+        if match is None:
+            continue
+        kind = _type(match)
+        if kind == "completion_claim":
+            found.append(Labelled(kind, f"Status: {first_sentence(plain(match['value']))}"))
+        elif match["value"].strip(" \t*_"):
+            found.extend(_split(kind, match["value"]))
+        elif kind in _LISTED:
+            found.extend(Labelled(kind, item) for item in _list_below(seen, match.end()))
+    return found
+
+
+def _type(match: re.Match[str]) -> ObservationType:
+    for kind in _LABELS:
+        if match[kind]:
+            return kind
+    return "completion_claim"
+
+
+def _split(kind: ObservationType, value: str) -> list[Labelled]:
+    """A value may hold further labels, and several statements between semicolons."""
+    found: list[Labelled] = []
+    start = 0
+    for match in (*_INLINE.finditer(value), None):
+        part = value[start : match.start() if match else len(value)]
+        for piece in re.split(r"[;；](?=\s|$)", part):
+            text = _statement(piece)
+            if text:
+                found.append(Labelled(kind, text))
+        if match is not None:
+            kind, start = _type(match), match.end()
+    return found
+
+
+def _statement(piece: str) -> str:
+    text = first_sentence(plain(piece[: _MAX_CHARS * 2]))[:_MAX_CHARS]
+    worth = _WORD.search(text) and not _NOTHING.match(text)
+    # What ends in a colon announces something that is not on this line.
+    return text if worth and not text.endswith((":", "：")) else ""
+
+
+def _list_below(text: str, start: int) -> list[str]:
+    found: list[str] = []
+    for line in text[start : start + 4096].splitlines()[1:]:
+        match = _ITEM.match(line)
+        if match is None:
+            if line.strip() or found:
+                break
+            continue
+        item = _statement(match[2])
+        if item and (match["box"] or " ") == " ":
+            found.append(item)
+    return found[:_MAX_ITEMS]

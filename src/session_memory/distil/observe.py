@@ -1,0 +1,306 @@
+"""What a session said that is worth knowing later: requests, rules, decisions, work open and done.
+
+Only what people and agents say, and what plan tools and commands show, is read; the words of tools
+and web pages never are, so that no page can plant a rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from session_memory.core.hashing import blake2b
+from session_memory.core.schema import (
+    EXCLUDED_STATUSES,
+    Observation,
+    ObservationStatus,
+    ObservationType,
+    Session,
+    SessionEvent,
+)
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.own_text import without_own_text
+from session_memory.core.text.similarity import phrase, untagged
+from session_memory.distil.inputs import (
+    asks_little,
+    is_probe,
+    is_typed_command,
+    nods,
+    request_of,
+    rules_in,
+)
+from session_memory.distil.labels import labelled
+from session_memory.distil.last_failure import FailingCommand
+from session_memory.distil.plan_items import PlanItems, is_routine
+from session_memory.distil.plans import decisions_in
+from session_memory.distil.substance import typed
+from session_memory.distil.turns import Ref, Turn, claims_little
+
+TEXT_CHARS = 500
+REQUEST_CHARS = 280
+MAX_PER_TURN = 24
+MAX_PER_SESSION = 300
+_SLACK = 4  # the list may outgrow its limit this much before it is cut: few cuts, bounded memory
+_SAME_START = 40
+_TURN_TEXTS = 60  # texts read for labels in one turn; an agent that talks more repeats itself
+
+_IMPORTANCE: dict[ObservationType, int] = {
+    "session_summary": 2,
+    "decision": 4,
+    "objective": 4,
+    "user_request": 3,
+    "constraint": 4,
+    "project_dod": 5,
+    "mission_dod": 5,
+    "session_dod": 4,
+    "pending_item": 4,
+    "completed_item": 2,
+    "blocker": 5,
+    "completion_claim": 2,
+}
+_STATUS: dict[ObservationType, ObservationStatus] = {
+    "session_summary": "snapshot",
+    "completed_item": "done",
+    "completion_claim": "snapshot",
+}
+
+
+def observe(session: Session, events: Iterable[SessionEvent]) -> list[Observation]:
+    """The observations of a session from its events in source order, each with its text."""
+    observer = Observer(session)
+    for event in events:
+        observer.add(event)
+    return observer.finish()
+
+
+class Observer:
+    """Takes events one by one, so that another reader of the same events can be fed beside it."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._name = f"{session.flavor}\0{session.external_id}\0".encode()
+        self._internal = session.source_kind == "internal"
+        self._pos = 0
+        self._at: int | None = None
+        self._worked = False
+        self._turn = Turn()
+        self._of_turn: list[tuple[Ref, Observation]] = []
+        self._kept: dict[str, tuple[int, Observation]] = {}
+        self._plan = PlanItems()
+        self._planned: dict[str, tuple[Ref, bool]] = {}
+        self._failing = FailingCommand()
+
+    def add(self, event: SessionEvent) -> None:
+        """Take in the next event; what a fork copied was observed where it happened."""
+        self._pos += 1
+        if event.at is not None:
+            self._at = event.at
+        if event.inherited or self._internal:
+            return
+        kind = event.kind
+        if kind == "tool_result":
+            self._result(event)
+        elif kind == "tool_call":
+            self._call(event)
+        elif kind == "assistant_text":
+            self._answer(event)
+        elif kind == "user_prompt":
+            self._input(event)
+        elif kind == "injected":
+            self._injected(event)
+
+    def finish(self) -> list[Observation]:
+        """Everything observed, in source order."""
+        self._close(last=True)
+        for words, (ref, done) in self._planned.items():
+            kind = "completed_item" if done else "pending_item"
+            status = "low_value" if done and is_routine(words) else None
+            self._keep(ref, self._made(kind, words, ref, status))
+        blocker = self._failing.blocker()
+        if blocker is not None:
+            ref, words = blocker
+            self._keep(ref, self._made("blocker", words, ref))
+        self._cut(MAX_PER_SESSION)
+        return [found for _, found in sorted(self._kept.values(), key=lambda kept: kept[0])]
+
+    # --- what the user says ---
+
+    def _input(self, event: SessionEvent) -> None:
+        if self._turn.active:
+            self._close()
+        text = without_own_text(event.text or "").strip()
+        if not text or not self._turn.heard(is_probe(text)):
+            return
+        ref = self._ref(event)
+        self._request(text, ref)
+        if event.label != "plan":  # a plan that was accepted describes; it does not give rules
+            for rule in rules_in(text, after_work=self._worked):
+                self._say("constraint", rule, ref)
+        self._labels(text, ref)
+
+    def _request(self, text: str, ref: Ref) -> None:
+        own = typed(text)
+        shown = request_of(untagged(own or text), REQUEST_CHARS)
+        little = asks_little(own)
+        self._say("user_request", shown, ref, "low_value" if little else "active")
+        if not little:
+            self._turn.asked = self._turn.asked or shown
+        elif not nods(own):
+            self._turn.hint = self._turn.hint or shown
+
+    def _injected(self, event: SessionEvent) -> None:
+        """A task from another agent begins a turn; words typed behind a slash command ask."""
+        text = without_own_text(event.text or "").strip()
+        if event.label == "queued_prompt":
+            if text and not is_probe(text):
+                if self._turn.probe and self._turn.active:
+                    self._close()  # the user did not ask for what a program began
+                self._turn.heard(False)
+                self._request(text, self._ref(event))
+        elif event.origin == "agent":
+            if self._turn.active:
+                self._close()
+            if self._turn.heard(is_probe(text)):
+                self._turn.asked = self._turn.asked or request_of(untagged(text), REQUEST_CHARS)
+        elif event.label == "command" and is_typed_command(text):
+            if self._turn.active:
+                self._close()
+            if self._turn.heard(is_probe(text)):
+                self._request(text, self._ref(event))
+
+    # --- what the agent says and does ---
+
+    def _answer(self, event: SessionEvent) -> None:
+        self._worked = True
+        text = without_own_text(event.text or "")
+        if not text or text.isspace():
+            return
+        ref = self._ref(event)
+        self._turn.answered(text, ref)
+        if self._turn.texts <= _TURN_TEXTS:
+            self._labels(text, ref)
+
+    def _call(self, event: SessionEvent) -> None:
+        self._worked = True
+        ref = self._ref(event)
+        self._turn.called(event, ref)
+        if event.tool_class == "plan" and event.tool is not None:
+            self._plan.call(event.tool, event.text or "", event.call_id)
+            if not self._turn.probe:
+                self._replan(ref)
+        elif event.tool_class == "shell" and event.command:
+            self._failing.call(event.call_id, event.command)
+
+    def _result(self, event: SessionEvent) -> None:
+        self._plan.result(event.call_id, event.text or "")
+        if self._failing.waits_for(event):  # most results are not those of commands
+            self._failing.result(event, self._ref(event))
+
+    def _replan(self, ref: Ref) -> None:
+        """Take the plan as it stands: what left it undone was dropped, and is no longer open."""
+        changed = self._plan.changes()
+        if changed is None:
+            return
+        opened, done = changed
+        for words in [words for words, (_, ready) in self._planned.items() if not ready]:
+            if words not in opened and words not in done:
+                del self._planned[words]
+        for words in done:
+            if words not in self._planned or not self._planned[words][1]:
+                self._planned[words] = (ref, True)
+        for words in opened:
+            if words not in self._planned or self._planned[words][1]:
+                self._planned[words] = (ref, False)
+
+    def _labels(self, text: str, ref: Ref) -> None:
+        found = labelled(text)
+        for each in found:
+            self._say(each.type, each.text, ref)
+        named = [each.text[:_SAME_START] for each in found if each.type == "decision"]
+        for decision in decisions_in(text):
+            if not any(decision.startswith(known) for known in named):
+                self._say("decision", decision, ref)
+
+    # --- turns ---
+
+    def _close(self, *, last: bool = False) -> None:
+        """End a turn: a probe leaves nothing, any other what was said and one summary."""
+        turn, said = self._turn, self._of_turn
+        self._turn, self._of_turn = Turn(), []
+        if turn.probe:
+            return
+        for ref, found in said[:MAX_PER_TURN]:
+            if found.type == "user_request" and turn.tells(found.text, last=last):
+                found = replace(found, status="low_value")
+            self._keep(ref, found)
+        if turn.last is not None:
+            status = "low_value" if turn.says_little(last=last) else None
+            summary = self._made("session_summary", turn.summary(), turn.last, status)
+            self._keep(turn.last, summary)
+            claim = turn.claim()
+            if claim and not any(_tells(found, claim) for _, found in said):
+                status = "low_value" if claims_little(claim) else None
+                self._keep(turn.last, self._made("completion_claim", claim, turn.last, status))
+
+    def _say(
+        self,
+        kind: ObservationType,
+        text: str,
+        ref: Ref,
+        status: ObservationStatus | None = None,
+    ) -> None:
+        self._of_turn.append((ref, self._made(kind, text, ref, status)))
+
+    def _ref(self, event: SessionEvent) -> Ref:
+        return Ref(self._pos, event.id, event.origin, self._at)
+
+    def _made(
+        self,
+        kind: ObservationType,
+        text: str,
+        ref: Ref,
+        status: ObservationStatus | None = None,
+    ) -> Observation:
+        shown = untagged(text)
+        if len(shown) > TEXT_CHARS or not shown.isprintable():
+            shown = excerpt(shown, TEXT_CHARS)
+        # A summary is told once: only what may be said again is compared by its words.
+        said = shown if kind == "session_summary" else phrase(shown).words or shown
+        name = self._name + f"{kind}\0{said}".encode("utf-8", "replace")
+        return Observation(
+            type=kind,
+            status=status or _STATUS.get(kind, "active"),
+            text=shown,
+            importance=_IMPORTANCE[kind],
+            session=self._session.id,
+            event=ref.event,
+            origin=ref.origin,
+            hash=blake2b(name, digest_size=12).hexdigest(),
+            at=ref.at,
+        )
+
+    def _keep(self, ref: Ref, found: Observation) -> None:
+        """Keep the latest of what is said more than once: newest wins."""
+        if found.text:
+            self._kept.pop(found.hash, None)
+            self._kept[found.hash] = (ref.pos, found)
+            if len(self._kept) > MAX_PER_SESSION * _SLACK:
+                self._cut(MAX_PER_SESSION * 2)
+
+    def _cut(self, limit: int) -> None:
+        """Let the least important go, of those the oldest."""
+        if len(self._kept) <= limit:
+            return
+        ranked = sorted(self._kept, key=lambda name: _worth(*self._kept[name]), reverse=True)
+        kept = frozenset(ranked[:limit])
+        self._kept = {name: one for name, one in self._kept.items() if name in kept}
+
+
+def _tells(found: Observation, claim: str) -> bool:
+    """Whether a labelled line has said what a claim says."""
+    return found.type in ("completed_item", "completion_claim") and found.text in claim
+
+
+def _worth(pos: int, found: Observation) -> tuple[bool, int, int]:
+    return found.status not in EXCLUDED_STATUSES, found.importance, pos

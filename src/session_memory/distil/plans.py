@@ -1,0 +1,153 @@
+"""What an agent planned and decided: plan and todo tool calls, and labelled lines in its texts."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from session_memory.core.text.masks import excerpt, window
+
+MAX_ITEMS = 20
+ITEM_CHARS = 200
+_PLAN_CHARS = 64 * 1024
+_MAX_TASKS = 500
+
+_WHOLE_PLAN = frozenset(("todowrite", "updateplan", "writetodos", "updatetodo", "plan"))
+_DONE = frozenset(("completed", "complete", "done", "cancelled", "canceled", "deleted", "removed"))
+_CREATED = re.compile(r"Task #(\w{1,20}) created")
+
+_DECISION = re.compile(
+    r"^[ \t>*_#-]{0,8}(?:decision|decided|entscheidung)[*_ ]{0,3}:[*_ ]{0,3}(\S.{4,400})$"
+    r"|^[ \t>*_-]{0,8}((?:we(?:'ll| will| are going to| decided to)|i decided to|let's) (?:use"
+    r"|go with"
+    r"|keep|switch to|stay with) .{2,200} (?:because|since|instead of|rather than) .{3,200})$",
+    re.I | re.M,
+)
+_TODO = re.compile(
+    r"^[ \t>*_-]{0,8}(?:todo|open|remaining|still open|follow-?ups?|not done)[*_ ]{0,3}:[*_ ]{0,3}"
+    r"(\S.{3,400})$",
+    re.I | re.M,
+)
+
+
+class _Item(msgspec.Struct):
+    content: str | None = None
+    step: str | None = None
+    description: str | None = None
+    title: str | None = None
+    subject: str | None = None
+    status: str | None = None
+
+    def words(self) -> str:
+        return self.content or self.step or self.subject or self.title or self.description or ""
+
+
+class _Plan(msgspec.Struct):
+    todos: list[_Item | str] = []
+    plan: list[_Item | str] = []
+
+
+class _Task(msgspec.Struct):
+    subject: str | None = None
+    title: str | None = None
+    taskId: str | int | None = None  # noqa: N815 - Claude Code's own spelling
+    status: str | None = None
+
+
+_PLAN_DECODER = msgspec.json.Decoder(_Plan)
+_TASK_DECODER = msgspec.json.Decoder(_Task)
+
+
+def is_whole_plan(tool: str) -> bool:
+    """True for tools whose every call states the whole plan anew."""
+    return _folded(tool) in _WHOLE_PLAN
+
+
+class PlanLog:
+    """The plan as the calls so far leave it."""
+
+    __slots__ = ("_calls", "_created", "_tasks", "_text")
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._tasks: dict[str, tuple[str, bool]] = {}
+        self._created = 0
+        self._calls: dict[str, str] = {}
+
+    def call(self, tool: str, text: str, call_id: str | None) -> None:
+        """Take in one plan call; `text` is its input as JSON."""
+        name = _folded(tool)
+        if len(text) > _PLAN_CHARS:
+            return
+        if name in _WHOLE_PLAN:
+            self._text = text
+        elif name == "taskcreate" and len(self._tasks) < _MAX_TASKS:
+            task = _task(text)
+            # The result tells the number; until then it is the next one, as Claude Code counts.
+            self._created += 1
+            number = str(self._created)
+            self._tasks[number] = ((task.subject or task.title or "") if task else "", False)
+            if call_id is not None:
+                self._calls[call_id] = number
+        elif name == "taskupdate":
+            task = _task(text)
+            number = str(task.taskId) if task else ""
+            if task and number in self._tasks:
+                words, done = self._tasks[number]
+                done = task.status in _DONE if task.status else done
+                self._tasks[number] = (task.subject or words, done)
+
+    def result(self, call_id: str | None, text: str) -> None:
+        """Correct the number of a created task by what its result says."""
+        number = self._calls.pop(call_id, None) if self._calls and call_id else None
+        found = _CREATED.search(text, 0, 200) if number is not None else None
+        if number is not None and found is not None and found[1] != number:
+            self._tasks[found[1]] = self._tasks.pop(number)
+
+    def items(self) -> tuple[list[str], int]:
+        """Open items in order, and how many are done."""
+        stated = [*_plan_items(self._text), *self._tasks.values()]
+        opened = [excerpt(words, ITEM_CHARS) for words, done in stated if not done and words]
+        return opened, sum(1 for _, done in stated if done)
+
+
+def decisions_in(text: str) -> list[str]:
+    """Lines labelled as a decision, or that choose one thing over another with a reason."""
+    # Cheap looks first: nearly every text has none.
+    if not ("ecision" in text or "ecided" in text or "ntscheidung" in text or "e'll" in text):
+        lowered = "we will " in text or "We will " in text or "et's " in text or "DECISION" in text
+        if not lowered and "e are going to " not in text:
+            return []
+    return [excerpt(match[1] or match[2], ITEM_CHARS) for match in _DECISION.finditer(window(text))]
+
+
+def todos_in(text: str) -> list[str]:
+    """Lines labelled as left to do."""
+    if ":" not in text:
+        return []
+    return [excerpt(match[1], ITEM_CHARS) for match in _TODO.finditer(window(text))]
+
+
+def _folded(tool: str) -> str:
+    return tool.lower().replace("_", "").replace("-", "")
+
+
+def _plan_items(text: str) -> list[tuple[str, bool]]:
+    if not text:
+        return []
+    try:
+        plan = _PLAN_DECODER.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return []  # a plan of another shape says nothing; it still counts as a tool call
+    return [
+        (item, False) if isinstance(item, str) else (item.words(), item.status in _DONE)
+        for item in plan.todos or plan.plan
+    ]
+
+
+def _task(text: str) -> _Task | None:
+    try:
+        return _TASK_DECODER.decode(text)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return None

@@ -1,0 +1,200 @@
+"""What a user's prompt says: approval, rejection or correction of the work, or a request."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import msgspec
+
+from session_memory.core.text.masks import excerpt
+
+Approval = Literal["explicit", "implied"]
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What one prompt says about the work before it."""
+
+    approval: Approval | None
+    rejects: bool
+    """The work is wrong or does not work."""
+    corrects: bool
+    """The agent did other than asked, or is to do it another way; every rejection corrects."""
+
+
+_HEAD_CHARS = 400  # a verdict stands at the start of a prompt; what follows is often a pasted log
+_CLAUSE = re.compile(r"([^.!?;,:\n。！？，、…—–]+)([.!?;,:\n。！？，、…—–]*)")
+_FILLER = re.compile(
+    r"^(?:(?:ok|okay|yes|yep|yeah|ah|oh|cool|wow|hey|and|so|now|alright|great|nice|perfect|sure"
+    r"|i think|i guess|hmm|ja|oui|sí|да)\s+)+"
+)
+
+_PRAISE = r"perfect|great|excellent|awesome|amazing|brilliant|fantastic|wonderful|nice|lovely|sweet"
+_EXPLICIT = re.compile(
+    r"(?:many )?(?:thanks|thank you|thx|tysm|cheers)(?: (?:so much|a lot|very much|again|man|mate"
+    r"|claude|codex|all|for (?!any|your help in)\w.*))?"
+    rf"|(?:{_PRAISE})(?: (?:work|job|stuff|one|thanks|thank you|now|catch|fix))?"
+    r"|(?:this|that|it|everything|all|the \w+)(?:'s| is| are| looks?| seems?)? ?"
+    rf"(?:(?:now|all|just|really|very|pretty|so|much|finally) )*(?:{_PRAISE}|good|fixed|solved"
+    rf"|resolved"
+    r"|done|working|better)(?: (?:now|to me|thanks|again|well|fine))*"
+    r"|(?:looks?|seems?) (?:(?:really|very|pretty|all) )?(?:good|great|perfect|nice|right"
+    r"|correct|fine"
+    r"|ok|okay)(?: (?:to me|now))?"
+    r"|lgtm|looks good to me"
+    r"|(?:(?:it|that|this|everything|all|the \w+) )?(?:(?:now|all|finally) )?"
+    r"(?:works|worked|(?:seems|appears) to (?:be )?work(?:ing)?)"
+    r"(?: (?:now|fine|great|well|perfectly|for me|as expected|like a charm|again|correctly"
+    r"|nicely))*"
+    r"|(?:that|this|it)(?:'s| has)? (?:did it|did the trick|does the trick|fixed it|solved it"
+    r"|fixed)"
+    r"|well done|good (?:job|work)|nailed it|much better|all good|approved|problem solved"
+    r"|issue (?:is )?(?:fixed|resolved|solved)|(?:i )?(?:like|love) (?:it|this|that)"
+    r"|exactly(?: what i wanted)?|all (?:tests|checks) (?:are )?(?:pass|passing|green)(?: now)?"
+    r"|(?:(?:i|we)(?:'ve| have)? )?merged(?: (?:it|this|that|the pr|that pr))?"
+    # German, French, Spanish, Portuguese, Italian, Dutch, Polish, Swedish, Russian, Ukrainian
+    r"|(?:vielen )?dank(?:e(?: schön| dir| sehr)?)?|perfekt|passt(?: so)?|klappt(?: jetzt)?"
+    r"|(?:es |das )?funktioniert(?: jetzt| gut| super)?|sieht gut aus|super|läuft(?: jetzt)?"
+    r"|merci(?: beaucoup)?|parfait|(?:ça|ca) (?:marche|fonctionne)|nickel|impeccable"
+    r"|(?:muchas )?gracias|perfecto|(?:ya )?funciona(?: bien)?|genial|obrigad[oa]|perfeito"
+    r"|funcionou"
+    r"|grazie(?: mille)?|perfetto|funziona|bedankt|dank je(?: wel)?|(?:het )?werkt(?: nu)?"
+    r"|dzięki|działa|tack|спасибо|отлично|(?:всё )?работает|дякую"
+)
+_EXPLICIT_CJK = re.compile(
+    r"(?:ありがとう|完璧|動きました|素晴らしい|いい感じ|谢谢|謝謝|完美|可以了|搞定|太好了|감사|고마|완벽)"
+)
+_SHIP = r"(?:commit|push|ship|merge|deploy|release|publish|submit|land|post)"
+_IMPLIED = re.compile(
+    r"(?:(?:please|can you|let's|lets|go ahead and|then|just) )*"
+    rf"{_SHIP}(?: (?:and|then|&|\+) {_SHIP})*"
+    r"(?: (?:it|this|that|these|them|your|the|changes?|to|main|master|remote|pr|origin|up"
+    r"|directly|all"
+    r"|everything|now|branch|in|please))*"
+)
+
+# What begins with a word stands in one group: it is tried at words only.
+_REJECTS = re.compile(
+    r"\b(?:(?:does|do|did|is|are|was|has|have|can|could|will|would)(?:n't|nt| not)\b(?: \w+){0,2} "
+    r"(?:work(?:ing|ed)?|fix(?:ed)?|solve[ds]?|help(?:ed)?|right|correct|compile|build|run"
+    r"|pass|start|render|load|what i)\b"
+    r"|not (?:working|fixed|correct|what i|good enough|right(?! now| away))\b"
+    r"|(?:is|was) not (?:right|correct|it|what|how|good)\b(?! now)"
+    r"|never work(?:s|ed)\b"
+    r"|still (?:not|fail\w*|broken|wrong|an issue|crash\w*|the same|doesn'?t|does not|isn'?t"
+    r"|happen\w*|hang\w*|error\w*|red)\b"
+    r"|still (?:get(?:ting)?|see(?:ing)?|ha(?:ve|ving|s)|there'?s?) (?:\w+ ){0,3}"
+    r"(?:errors?|issues?|problems?|bugs?|failures?|warnings?)\b"
+    r"|(?:this|that|it|you|which)(?:'s| is| are|'re| was|'s all)? (?:(?:completely|totally"
+    r"|just|all|so|still|now|even) )*(?:wrong|incorrect|broken|useless|terrible|worse|broke)\b"
+    r"|(?:something|you) broke\b|made (?:it|things) worse\b|broke (?:it|everything)\b)"
+    r"|'s not (?:right|correct|it|what|how|good)\b(?! now)"
+    r"|^(?:(?:please |just )?(?:revert|undo|roll ?back|discard)(?:$| (?:it|this|that|these|those"
+    r"|your|all|everything|the (?:last )?changes?))|(?:wrong|broken|incorrect)$)"
+    r"|(?:funktioniert|geht|klappt|läuft) (?:\w+ )?nicht|das ist falsch|marche (?:toujours )?pas"
+    r"|fonctionne pas|c'est faux|no funciona|está mal|não funciona|non funziona|sbagliato"
+    r"|werkt (?:\w+ )?niet|klopt niet|nie działa|не работает|неправильно|не працює"
+    r"|動かない|動きません|違います|不对|不行|错了|没用|还是不|不工作|안 ?돼|안 ?됩니다|틀렸"
+)
+_CORRECTS_FIRST = re.compile(
+    r"(?:no|nope|nah)\b(?! (?:problem|worries|need|rush|thanks|thank|idea|changes?|code))"
+    r"|(?:wait|stop|hold on|whoa|actually)\b|(?:don't|do not|dont|never)\b"
+    r"|(?:nein|non|nee|нет|ні)\b|不是|違う"
+)
+_CORRECTS = re.compile(
+    r"\b(?:i (?:said|meant|told you|asked (?:you )?(?:for|to)|already (?:said|told)"
+    r"|did(?:n't|nt| not) (?:ask|want|mean|say))\b"
+    r"|(?:that's|thats|that is|this is|it's) (?:not|wrong)\b"
+    r"|(?:is|are|was|it's|got|the) wrong\b(?! with)"
+    r"|you (?:forgot|missed|should(?:n't| not| have)|were supposed|misunderstood|ignored|keep"
+    r"|broke)\b|why (?:did|are|aren't|didn't|would|have) ?you\b|not what i\b"
+    r"|(?:don't|do not|dont) (?:use|do|add|change|touch|remove|create|write|need|want|commit"
+    r"|push)\b|stattdessen\b|plutôt\b)|^wrong\b"
+)
+
+_WEAK = re.compile(
+    r"(?:please )?(?:continue|go on|go ahead|proceed|keep going|carry on|resume|yes|yep|yeah|y"
+    r"|ok|okay"
+    r"|sure|no|n|hi|hello|hey|next|retry|try again|again|done|clear|exit|quit|test|ping|weiter"
+    r"|ja|oui"
+    r"|continuer|continua|continúa|sí|да|продолжай|继续|続けて|はい|好|계속|\w)(?: please)?",
+    re.I,
+)
+_LOCAL_COMMANDS = re.compile(
+    r"/(?:usage|clear|cost|status|model|config|login|logout|help|compact|context|resume|exit"
+    r"|quit|mcp"
+    r"|permissions|theme|vim|doctor|memory|hooks|agents|plugin|plugins|ide|new|fast|effort|export"
+    r"|rename|stats|feedback|bug|upgrade|skills|tasks|diff|approvals|init-config|output-style"
+    r"|plan)\b"
+)
+_SLASH = re.compile(r"(?:<command-(?:name|message)>|/[\w:.-]+$)")
+
+
+def read_prompt(text: str) -> Reading:
+    """Read a prompt once for all it may say; a rejection anywhere in it takes approval back."""
+    head = text[:_HEAD_CHARS].replace("’", "'").lower().strip()
+    clauses = [(match[1].strip(), "?" in match[2]) for match in _CLAUSE.finditer(head)]
+    rejected = any(
+        _REJECTS.search(clause) is not None
+        for clause, asked in clauses
+        if not asked or clause.startswith("why")
+    )
+    return Reading(
+        approval=None if rejected else _approval(clauses),
+        rejects=rejected,
+        corrects=rejected or _corrects(head[:200] if len(text) > _HEAD_CHARS else head, clauses),
+    )
+
+
+def _approval(clauses: list[tuple[str, bool]]) -> Approval | None:
+    found: Approval | None = None
+    for clause, asked in clauses:
+        if asked or not clause:
+            continue
+        bare = _FILLER.sub("", clause)
+        if _EXPLICIT.fullmatch(clause) or _EXPLICIT.fullmatch(bare) or _EXPLICIT_CJK.match(clause):
+            return "explicit"
+        if _IMPLIED.fullmatch(bare):
+            found = "implied"
+    return found
+
+
+def _corrects(head: str, clauses: list[tuple[str, bool]]) -> bool:
+    if _CORRECTS_FIRST.match(head) or _CORRECTS.search(head):
+        return True
+    # "Could we use X instead?" proposes; "use X instead" corrects.
+    return any("instead" in clause for clause, asked in clauses if not asked and clause in head)
+
+
+def is_request(text: str) -> bool:
+    """False for "continue", "yes", a greeting, or a slash command that only drives the client."""
+    plain = text.strip()
+    if not plain or _LOCAL_COMMANDS.match(plain) or _SLASH.match(plain):
+        return False
+    if len(plain) > 60:
+        return True
+    words = plain.strip(" .!?,…。！").lower()
+    return bool(words) and not _WEAK.fullmatch(words) and not _EXPLICIT.fullmatch(words)
+
+
+def objective_of(text: str, limit: int = 300) -> str:
+    """The first paragraph of a prompt, joined with the next where it only announces it."""
+    taken = ""
+    for paragraph in text[: limit * 8].split("\n\n"):
+        taken = f"{taken} {paragraph.strip()}".strip()
+        if len(taken) >= 40 and not taken.endswith(":"):
+            break
+    return excerpt(taken, limit)
+
+
+# A program, not a person, asks for a title or a summary: agents run such sessions of their own.
+_INTERNAL = re.compile(
+    r"\W*(?:summari[sz]e (?:this|the) (?:part of (?:a|the) )?(?:conversation|session|transcript)"
+    r"|(?:please )?(?:generate|write|create|provide) an? (?:very )?(?:short|concise|brief)"
+    r" (?:\w+ )?(?:title|summary) (?:for|of) (?:this|the|a) (?:\w+ )?(?:conversation|session|chat))"
+)
+
+
+def is_internal_prompt(text: str) -> bool:
+    """Whether a program asks for a title or summary of a conversation (SES-03)."""
+    return _INTERNAL.match(text[:500].lower()) is not None

@@ -1,0 +1,75 @@
+"""Distilling: every session that changed gets a digest and observations from one reading.
+
+The digest is what makes its raw text evictable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from session_memory.core.schema import SessionEvent
+from session_memory.core.text.reason import reason_of
+from session_memory.core.worth import low_value_reason
+from session_memory.distil.digest import build_digest, is_poorer, merge_digests
+from session_memory.distil.observe import Observer
+from session_memory.store.port import Store, Writer
+
+
+def analyze(store: Store, writer: Writer, skip: set[int]) -> list[int]:
+    """Digest what is captured but not analyzed, and name it; `skip` are still being read."""
+    waiting = [session_id for session_id in store.unanalyzed() if session_id not in skip]
+    for session_id in waiting:
+        analyze_one(store, writer, session_id)
+    return waiting
+
+
+def distil_waiting(store: Store) -> dict[str, str]:
+    """Make the digests that are missing, so that nothing needs to go without one.
+
+    Returns the sessions for which that failed, with the reason; each is tried on its own.
+    """
+    failed: dict[str, str] = {}
+    for session_id in store.unanalyzed():
+        try:
+            with store.writing() as writer:
+                analyze_one(store, writer, session_id)
+        except Exception as error:
+            if store.is_unusable_after(error):
+                raise
+            failed[store.session(session_id).external_id] = reason_of(error)
+    return failed
+
+
+def analyze_one(store: Store, writer: Writer, session_id: int) -> bool:
+    """Digest one session; what is written of it when this fails is taken back."""
+    with writer.attempt():
+        _analyze(store, writer, session_id)
+    return True
+
+
+def _analyze(store: Store, writer: Writer, session_id: int) -> None:
+    session = store.session(session_id)
+    evicted = store.evicted_digest(session_id)
+    observer = Observer(session)
+    events = _shown(store.events(session_id, texts=True), observer)
+    digest = build_digest(session, events, continued=evicted is not None)
+    if evicted is not None:  # what raw holds is only what came after (DIG-03), or nothing (DIG-05)
+        digest = merge_digests(evicted, digest) if digest.events else evicted
+    if store.lost_events(session_id):
+        # Its log may be gone: a digest of what is left must not replace one that knows more.
+        kept = store.digest(session_id)
+        if kept is not None and is_poorer(digest, kept):
+            writer.save_digest(session_id, kept, low_value_reason(session, kept))
+            return
+        if not digest.events:
+            writer.leave_undistilled(session_id)
+            return
+    writer.save_observations(session_id, observer.finish())
+    writer.save_digest(session_id, digest, low_value_reason(session, digest))
+
+
+def _shown(events: Iterable[SessionEvent], observer: Observer) -> Iterator[SessionEvent]:
+    """Let the observer see what passes: texts are decompressed once, and only one is in memory."""
+    for event in events:
+        observer.add(event)
+        yield event

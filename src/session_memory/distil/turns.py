@@ -1,0 +1,196 @@
+"""One turn, from what was asked to the last word of the answer, and its summary."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+import msgspec
+
+from session_memory.core.schema import Origin, SessionEvent
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.similarity import untagged
+from session_memory.distil.outcome import claims_completion
+from session_memory.distil.sentences import gist, sentences
+from session_memory.distil.substance import asks_for_work, is_question, own_words, telling_words
+
+_ASKED_CHARS = 110
+_GIST_CHARS = 320
+_ANSWER_CHARS = 6000
+_CLAIM_CHARS = 240
+_MAX_FILES = 3
+_SHORT_ANSWER = (40, 200)
+_ANSWER_TELLS = 3
+_SHIPPED_CHARS = 600
+_CLAIM_ALONE = 25
+_CLAIM_START = 60  # further in, "completed" and "fixed" are about something else
+_CLAIM_TELLS = 3  # words that carry meaning
+_COMPANIONS = 4  # sentences after a bare "Done." among which is the one that says what
+_NO_COMPANION = re.compile(
+    r"[>“\"]|`[^`]+`(?::|\.?$)|.*[:?]$"
+    r"|(?:you(?:'re| were| can)?|this is|that'?s|if|let me|want|should"
+    r"|i (?:left|did not|didn't))\b",
+    re.S | re.I,
+)
+# The history of the repository tells what was committed and pushed, and better.
+_SHIPPED = re.compile(
+    r"(?:\W*(?:yes|yep|done|ok|okay|perfect|great|all set|all done|success|and)\b\W*)*"
+    r"(?:(?:it|this|that|everything|the changes?|`[^`\n]{1,80}`|(?:draft )?pr(?: #?\d+)?"
+    r"|commit(?: `?\w{6,40}`?)?)(?:'s| is| are| (?:has|have) been)? (?:now )?)?"
+    r"(?:successfully |squash[- ])?(?:committed|pushed|merged|amended|rebased|tagged|deployed"
+    r"|pulled|posted|saved|resolved (?:the )?merge conflicts?|created successfully|succeeded"
+    r"|pr(?: created)?: https?|(?:the )?working (?:tree|directory) (?:is )?clean)\b",
+    re.I,
+)
+_DENIES = (" not ", "n't ", " no ", " without ", " once ", " already ", " if ", " when ", " after ")
+
+
+class Ref(msgspec.Struct, frozen=True):
+    """Where something was said, and by whom."""
+
+    pos: int
+    event: int
+    origin: Origin
+    at: int | None
+
+
+class Turn:
+    """What happened since the user last spoke; keeps excerpts only."""
+
+    def __init__(self) -> None:
+        self.asked = self.hint = ""
+        """What was asked; or what says too little alone, but goes with its answer."""
+        self.probe = self._spoken = False
+        self.texts = self.calls = self.edits = 0
+        self.last: Ref | None = None
+        self._answer = ""
+        self._calls_since = 0
+        self._files: dict[str, None] = {}
+
+    @property
+    def active(self) -> bool:
+        """Whether the agent did anything."""
+        return self.last is not None
+
+    def heard(self, probe: bool) -> bool:
+        """A prompt came; returns whether it is to be read.
+
+        A program's own prompt makes its turn a probe, but not a turn in which a person spoke too:
+        where no answer stands between the two, the answer belongs to the person.
+        """
+        self._spoken |= not probe
+        self.probe = not self._spoken
+        return not probe
+
+    def answered(self, text: str, ref: Ref) -> None:
+        """The agent said something; what it says last is the answer."""
+        self.texts += 1
+        if self._answer and not self._calls_since and len(text) < len(self._answer):
+            return  # a word after the answer, such as on a notice that came late, is no answer
+        self._calls_since = 0
+        self._answer = text.rstrip() if len(text) <= _ANSWER_CHARS else text[:_ANSWER_CHARS]
+        self.last = ref
+
+    def called(self, event: SessionEvent, ref: Ref) -> None:
+        """The agent used a tool."""
+        self.calls += 1
+        self._calls_since += 1
+        if event.tool_class == "edit":
+            self.edits += 1
+            for path in event.files[:_MAX_FILES]:
+                if len(self._files) <= _MAX_FILES * 4:
+                    self._files[path] = None
+        if self.last is None or not self._answer:
+            self.last = ref
+
+    def summary(self) -> str:
+        """What was asked, what the answer was, which files changed."""
+        if self._broken_off():
+            told = f"broken off after {self.calls} tool calls"
+        else:
+            told = gist(untagged(self._answer), _GIST_CHARS)
+        asked = self.asked or self.hint  # one line already
+        if len(asked) > _ASKED_CHARS:
+            asked = excerpt(asked, _ASKED_CHARS)
+        files = self._edited()
+        return f"{asked} → {told}{files}" if asked else f"{told}{files}"
+
+    def says_little(self, *, last: bool = False) -> bool:
+        """True for a turn nobody needs to read about: nothing changed, hardly a word said.
+
+        A turn that was broken off is told if it was the `last`: else what came next tells more.
+        """
+        if self._broken_off():
+            return not (last and self.edits and self.asked)
+        if self.edits:
+            return False
+        answer = self._answer.strip()
+        if _is_short(answer) or not (self.asked or self.calls):
+            return True
+        return len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None
+
+    def tells(self, request: str, *, last: bool = False) -> bool:
+        """Whether the summary tells a question or remark whole, together with what came of it.
+
+        What asks for work stays a request of its own, and so does what was said `last`.
+        """
+        if request != self.asked or len(request) > _ASKED_CHARS or self.says_little(last=last):
+            return False
+        if is_question(request) and not self.edits:
+            return True
+        return not last and not asks_for_work(request)
+
+    def claim(self) -> str:
+        """The sentence in which the agent says that its work is done, or nothing."""
+        if (
+            not self.edits
+            or self._broken_off()
+            or not claims_completion(self._answer[:_ANSWER_CHARS])
+        ):
+            return ""
+        said = sentences(untagged(self._answer))
+        for sentence in said:
+            if claims_completion(sentence[:_CLAIM_START]) and not _denied(sentence):
+                if len(sentence) < _CLAIM_ALONE:
+                    sentence = f"{sentence} {_companion(said)}".strip()
+                return excerpt(sentence, _CLAIM_CHARS)
+        return ""
+
+    def _broken_off(self) -> bool:
+        """No answer: the last word came before the last act, or announces what never came."""
+        return self._calls_since > 0 or self._answer.endswith(":")
+
+    def _edited(self) -> str:
+        if not self._files:
+            return ""
+        names = [path.replace("\\", "/").rsplit("/", 1)[-1] for path in self._files]
+        shown = ", ".join(names[:_MAX_FILES])
+        more = f" and {len(names) - _MAX_FILES} more" if len(names) > _MAX_FILES else ""
+        return f" [edited {shown}{more}]"
+
+
+def _is_short(answer: str) -> bool:
+    """Hardly a word, or a few that name nothing."""
+    least, enough = _SHORT_ANSWER
+    if len(answer) >= enough:
+        return False
+    return len(answer) < least or len(own_words(answer)) < _ANSWER_TELLS
+
+
+def claims_little(claim: str) -> bool:
+    """True for "Done!", which does not say what, and for what the history of the code tells."""
+    return len(own_words(claim)) < _CLAIM_TELLS or _SHIPPED.match(claim) is not None
+
+
+def _companion(after: Iterator[str]) -> str:
+    """The sentence that says what a bare "Done." is about; lines of a list or quote do not."""
+    for sentence in islice(after, _COMPANIONS):
+        if not _NO_COMPANION.match(sentence) and len(telling_words(sentence)) >= _CLAIM_TELLS:
+            return sentence
+    return ""
+
+
+def _denied(sentence: str) -> bool:
+    lowered = f" {sentence.lower()} "
+    return any(word in lowered for word in _DENIES) or sentence.endswith(("?", ":"))

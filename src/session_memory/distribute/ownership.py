@@ -1,0 +1,112 @@
+"""Which blocks and skills are ours, which of them were edited, and which others wrote. Pure.
+
+Ours is what carries the name of this store in its marker. It is as we wrote it while the seal fits,
+which only the key in our ledger can make. Everything else belongs to somebody: a teammate whose
+block came with the repository, or an earlier ledger of ours that was lost. We cannot tell those
+apart, so neither is touched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from session_memory.core.text.inserted import said_lines
+from session_memory.core.text.seal import Seal
+from session_memory.distribute.block import (
+    VERSION,
+    Block,
+    Marker,
+    find_blocks,
+    plain_hash,
+    read_marker,
+)
+from session_memory.distribute.ledger import Entry
+from session_memory.errors import Refused
+
+_LINE = re.compile(r"- (?P<text>.*) \[sm-(?P<id>[a-z0-9_-]+)\]\s*")
+_SKILL_HEAD = re.compile(rb"^<!-- session-memory:begin [^\n]*-->\r?\n", re.MULTILINE)
+
+
+class Blocks(msgspec.Struct, frozen=True):
+    """The blocks of a file, sorted by who wrote them."""
+
+    ours: Block | None = None
+    is_edited: bool = False
+    others: tuple[Block, ...] = ()
+
+
+def sort_blocks(data: bytes | None, seal: Seal, entry: Entry | None) -> Blocks:
+    """Tell our block from others; refuses a file in which that is not clear."""
+    found = find_blocks(data or b"")
+    mine = [block for block in found if block.marker.by == seal.name] or _older(found, entry)
+    if len(mine) > 1:
+        places = " and ".join(said_lines(block.lines) for block in mine)
+        hint = "delete all but one of them, markers included"
+        raise Refused(f"session-memory has {len(mine)} blocks here: {places}", hint=hint)
+    if not mine:
+        return Blocks(others=found)
+    ours = mine[0]
+    if ours.marker.version > VERSION:
+        raise Refused("a newer version of session-memory wrote the block", hint="upgrade it")
+    others = tuple(block for block in found if block is not ours)
+    return Blocks(ours, not _is_as_written(ours.marker, ours.content, seal), others)
+
+
+SkillState = Literal["ours", "edited", "theirs"]
+
+
+def skill_state(data: bytes, seal: Seal, entry: Entry | None) -> SkillState:
+    """Who wrote a skill file, and whether it is as we wrote it."""
+    found = _SKILL_HEAD.search(data)
+    marker = read_marker(found[0]) if found else None
+    if found is None or marker is None:
+        return "edited" if entry else "theirs"
+    old = marker.version == 1 and entry is not None and entry.marker == 1
+    if marker.by != seal.name and not old:
+        return "theirs"
+    content = data[: found.start()] + data[found.end() :]
+    return "ours" if _is_as_written(marker, content, seal) else "edited"
+
+
+def pattern_ids(block: Block) -> frozenset[str]:
+    """Patterns that the lines of a block give."""
+    return frozenset(found["id"] for found in _given(block))
+
+
+def said_by(blocks: Iterable[Block]) -> frozenset[str]:
+    """What blocks already say: the ids of their lines, and their words."""
+    lines = [found for block in blocks for found in _given(block)]
+    return frozenset(text for found in lines for text in (f"sm-{found['id']}", found["text"]))
+
+
+def _given(block: Block) -> list[re.Match[str]]:
+    text = block.content.decode("utf-8", "replace")
+    return [found for line in text.splitlines() if (found := _LINE.fullmatch(line))]
+
+
+def _older(blocks: Iterable[Block], entry: Entry | None) -> list[Block]:
+    """Blocks of version 1, which name no writer, that our ledger speaks for.
+
+    An unchanged one has to give what the ledger says; of an edited one nobody can know.
+    """
+    if entry is None or entry.marker != 1:
+        return []
+    return [
+        block
+        for block in blocks
+        if block.marker.version == 1
+        and (
+            pattern_ids(block) <= set(entry.patterns)
+            or plain_hash(block.content) != block.marker.seal
+        )
+    ]
+
+
+def _is_as_written(marker: Marker, content: bytes, seal: Seal) -> bool:
+    if marker.version == 1:
+        return plain_hash(content) == marker.seal
+    return seal.fits(content, marker.seal)

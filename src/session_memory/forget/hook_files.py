@@ -1,0 +1,36 @@
+"""What hooks and worker left of sessions outside the store, removed when they are forgotten."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from pathlib import Path
+
+from session_memory.core.forget import Gone
+from session_memory.file_names import name_to_text
+from session_memory.worker.rate_limits import NAME as SERVED
+from session_memory.worker.spool_files import SpoolFiles
+
+
+def forget_live(state: Path, gone: Gone, now_ms: int) -> int:
+    """Remove spool records of sessions, and what only served them; returns how many records went.
+
+    The worker's memory of imports, its log and damaged records name sessions too: all of these can
+    be missed, so they go.
+    """
+    names = {name.partition(":")[0] for name in gone.names}
+    if not names:
+        return 0
+    spool = SpoolFiles(str(state / "spool"))
+    records = [
+        record.id
+        for record in spool.list(now_ms).records
+        if record.session in names or gone.owns(name_to_text(record.cwd or ""))
+    ]
+    spool.remove(records)
+    marks = [state / "told" / hashlib.sha256(name.encode()).hexdigest() for name in names]
+    damaged = (state / "spool" / "damaged").glob("*")
+    for path in (state / SERVED, *(state / "logs").glob("worker.log*"), *marks, *damaged):
+        with contextlib.suppress(FileNotFoundError):
+            path.unlink()
+    return len(records)

@@ -1,0 +1,59 @@
+"""Redacting again what is stored, after the rules have become better."""
+
+from __future__ import annotations
+
+import msgspec
+
+from session_memory.core.schema import SessionEvent
+from session_memory.distil.sessions import analyze
+from session_memory.redact import Redactor
+from session_memory.store.port import SessionQuery, Store
+
+
+class RescanReport(msgspec.Struct):
+    """How many stored events hold what the rules of today would redact."""
+
+    sessions: int = 0
+    events: int = 0
+    fields: int = 0
+    redactions: dict[str, int] = {}
+    """By rule: counts, never values."""
+
+
+def scan(store: Store, redactor: Redactor) -> RescanReport:
+    """Count, and change nothing."""
+    report = RescanReport()
+    for session in store.sessions(SessionQuery()):
+        found = sum(_clean(event, redactor) is not event for event in store.all_events(session.id))
+        report.events += found
+        report.sessions += found > 0
+    report.redactions = redactor.take_counts()
+    return report
+
+
+def rescan(store: Store, redactor: Redactor) -> RescanReport:
+    """Write every event anew that a rule touches; digests are made again from what is left."""
+    report = RescanReport()
+    for session in store.sessions(SessionQuery()):
+        changed = store.rewrite(session.id, lambda event: _clean(event, redactor))
+        report.events += changed
+        report.sessions += changed > 0
+    report.fields = len(store.replace_words(redactor.redact_json))
+    report.redactions = redactor.take_counts()
+    if report.events or report.fields:
+        with store.writing() as writer:
+            analyze(store, writer, set())
+        store.erase_traces()
+    return report
+
+
+def _clean(event: SessionEvent, redactor: Redactor) -> SessionEvent:
+    body = (event.text or "").encode("utf-8", "replace")
+    clean = redactor.redact_json(body) if event.kind == "tool_call" else redactor.redact(body)
+    command = redactor.redact_text(event.command) if event.command else event.command
+    files = tuple(redactor.redact_text(file) for file in event.files)
+    if clean is body and command == event.command and files == event.files:
+        return event
+    return msgspec.structs.replace(
+        event, text=clean.decode("utf-8", "replace"), command=command, files=files
+    )

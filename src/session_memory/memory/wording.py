@@ -1,0 +1,113 @@
+"""Words for a trace: whole sentences on one line, code marked as code, the event behind each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.safe_text import one_line
+from session_memory.core.text.similarity import untagged
+from session_memory.distil.sentences import plain, sentences_of
+
+_PLEASANTRY = re.compile(
+    r"(?:done|thanks?(?: you)?|everything (?:is |now )?work\w*.*"
+    r"|it (?:builds|works|compiles)\b.{0,20}"
+    r"|all (?:clean|set|done|good|green)|great|perfect|good (?:question|catch|news)\b.*|sure"
+    r"|yes|no|ok(?:ay)?|here(?:'s| is| are)\b.*|now\b.*(?:let me|let'?s|i'?ll)\b.*|let me\b.*"
+    r"|hi\b.*|summary|report|understood|fixed|got it|makes sense|i'?ll\b.*|want me to\b.*"
+    r"|(?:oh,? |ok(?:ay)?,? |yes,? )?(?:you'?re (?:absolutely |largely |totally )?right"
+    r"|now i'?m excited).*|would you like\b.*|should i\b.*|let'?s\b.*"
+    r"|(?:commit|changes?) (?:created|committed|pushed)\b.{0,20}"
+    r"|all (?:of )?(?:the )?(?:\d+ )?(?:tasks?|items?|todos?|checks|changes)\b.{0,40})[.!:?]*$",
+    re.I,
+)
+_EDITED = re.compile(r" \[edited [^\]]*\]$")
+_MARKUP = re.compile(r"^[#>*\-\s]+|(?<=\s)[#>*]{1,6}(?=\s)")
+_LEAST = 15
+_ASKED_CHARS = 112
+_HEADLINE_CHARS = 25  # a shorter first sentence does not say what a request is about
+
+
+def cite(*events: int) -> str:
+    """The events a line rests on, as `memory why` resolves them."""
+    named = [f"[e:{event}]" for event in dict.fromkeys(events) if event]
+    return " " + " ".join(named) if named else ""
+
+
+def code(text: str) -> str:
+    """A command or path as code, whatever marks stand in it."""
+    shown = one_line(text)
+    return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
+
+
+def told(text: str, limit: int, *, asks: bool = True) -> str:
+    """What somebody said, in whole sentences where there are any, without pleasantries.
+
+    `asks` keeps questions; an agent's own at the end of its answer tell nothing.
+    """
+    kept: list[str] = []
+    used = 0
+    for sentence in _sentences(text):
+        if not asks and sentence.endswith("?"):
+            continue
+        if used and used + len(sentence) > limit:
+            break
+        kept.append(sentence)
+        used += len(sentence) + 1
+    return one_line(excerpt(" ".join(kept), limit))
+
+
+def _sentences(text: str) -> Iterable[str]:
+    flat = " ".join(plain(untagged(_MARKUP.sub("", text))).split())
+    found = [one for one in sentences_of(flat) if one and not one.endswith("…")]
+    for one in found or [flat]:
+        if not _PLEASANTRY.match(one) and not one.endswith(":"):
+            yield one
+
+
+_URL = re.compile(r"https?://\S+")
+_PROMPT = re.compile(r"^[➜❯$%›][^\n]{0,60}?(?:✗|\$|%|❯)\s+|^[➜❯$%›]\s+")
+_PLAN = re.compile(
+    r"^(?:please )?implement (?:the following|this) plan:?\s*|^#*\s*plan\s?:\s*|^#+\s*task:?\s*",
+    re.I,
+)
+_NEXT_HEADING = re.compile(r"\s#{1,4}\s.*$|\s*[│┃┌└╭╰├].*$", re.S)
+
+
+def headline(text: str, limit: int) -> str:
+    """What a request is about: without addresses, terminal prompts and the rest of a plan."""
+    flat = " ".join(untagged(text).split())
+    bare = " ".join(_URL.sub("", flat).split()) or flat
+    bare = _PROMPT.sub("", bare)
+    while (shorter := _PLAN.sub("", bare, count=1)) != bare:
+        bare = shorter
+    short = _NEXT_HEADING.sub("", bare)
+    kept: list[str] = []
+    for sentence in _sentences(short):
+        kept.append(sentence)
+        if sum(map(len, kept)) >= _HEADLINE_CHARS:
+            break
+    return one_line(excerpt(" ".join(kept), limit)) or one_line(excerpt(short, limit)).rstrip(" :")
+
+
+def answer_of(summary: str) -> str:
+    """The answer out of a turn's summary, which is written `asked → answer [edited files]`."""
+    asked, arrow, answer = summary.partition(" → ")
+    # Further in, an arrow is part of an answer to nothing that was asked.
+    return _EDITED.sub("", answer if arrow and len(asked) <= _ASKED_CHARS else summary)
+
+
+def says_something(text: str) -> bool:
+    """Whether a text is worth a line."""
+    return len(text) >= _LEAST and any(letter.isalpha() for letter in text)
+
+
+def short_path(path: str, roots: Iterable[str]) -> str:
+    """A path as seen from the project."""
+    flat = path.replace("\\", "/")
+    for root in roots:
+        base = root.replace("\\", "/").rstrip("/") + "/"
+        if flat.lower().startswith(base.lower()) and len(flat) > len(base):
+            return flat[len(base) :]
+    return flat

@@ -1,0 +1,136 @@
+"""Events that match a question: with a snippet around the words, the same text told once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from session_memory.clock import iso
+from session_memory.core.schema import SessionEvent
+from session_memory.core.text.safe_text import one_line
+from session_memory.core.text.search_terms import terms_of
+from session_memory.errors import NotFound
+from session_memory.recall.observation_search import stem
+from session_memory.recall.requests import SearchRequest
+from session_memory.recall.scope import Scope, is_outside, is_program
+from session_memory.recall.sessions import overfetch
+from session_memory.recall.vectors import Likeness, reordered
+from session_memory.store.port import Store, TextFilter
+from session_memory.store.scopes import SessionLine
+
+SNIPPET_CHARS = 240
+LEAD_CHARS = 60
+"""What is shown before the first word that was found."""
+_SPACE = re.compile(r"\s+")
+
+
+class EventHit(msgspec.Struct, frozen=True, kw_only=True):
+    """One event; `duplicate_count` tells how often the same text was found."""
+
+    event_id: int
+    session_id: int
+    external_session_id: str
+    project_id: int | None
+    runtime: str
+    kind: str
+    tool: str | None
+    at: str | None
+    is_error: bool
+    score: float
+    snippet: str
+    duplicate_count: int = 1
+    memory_kind: str = "event"
+
+
+class Nearness(msgspec.Struct, frozen=True):
+    """A second opinion on the order of hits, and how much it counts."""
+
+    likeness: Likeness
+    weight: float
+
+
+def event_hits(
+    store: Store, request: SearchRequest, scope: Scope | None, nearness: Nearness | None = None
+) -> tuple[EventHit, ...]:
+    """The best events of a scope; more are looked at than wanted, as many say the same."""
+    found = dict(store.search(request.query, overfetch(request.count), text_filter(request, scope)))
+    told = [
+        (event, line, _SPACE.sub(" ", text))
+        for event in store.scopes.events(list(found))
+        if (line := store.scopes.line(event.session_id)) is not None and speaks(line, scope)
+        if (text := _text(store, event)) is not None
+    ]
+    if nearness is not None:
+        near = nearness.likeness(request.query, [text for _, _, text in told])
+        scores = [found[event.id] for event, _, _ in told]
+        told = [told[place] for place in reordered(scores, near, nearness.weight)]
+    stems = [stem(word) for word in terms_of(request.query).words]
+    hits: dict[str, EventHit] = {}
+    for event, line, text in told:
+        known = hits.get(text)
+        if known is not None:
+            count = known.duplicate_count + 1
+            hits[text] = msgspec.structs.replace(known, duplicate_count=count)
+        elif len(hits) < request.count:
+            hits[text] = _hit(event, line, snippet(text, stems), found[event.id])
+    return tuple(hits.values())
+
+
+def text_filter(request: SearchRequest, scope: Scope | None) -> TextFilter:
+    """Which events a request may find."""
+    return TextFilter(
+        session=scope.session.id if scope and scope.session else None,
+        project_id=scope.project.id if scope and not scope.session else None,
+        flavor=request.flavor,
+        kinds=request.kinds,
+        tool=request.tool,
+        file=request.file,
+        since=request.since,
+        until=request.until,
+        errors_only=request.errors_only,
+    )
+
+
+def speaks(line: SessionLine | None, scope: Scope | None) -> bool:
+    """Whether a session counts: not a program's own, and in its project not only by name (IDN-12).
+
+    Who asks for one session gets that session, wherever it ran.
+    """
+    if line is None or is_program(line):
+        return False
+    return scope is None or scope.session is not None or not is_outside(scope.project, line)
+
+
+def _hit(event: SessionEvent, line: SessionLine, told: str, score: float) -> EventHit:
+    return EventHit(
+        event_id=event.id,
+        session_id=line.id,
+        external_session_id=one_line(line.external_id),
+        project_id=line.project_id,
+        runtime=line.flavor,
+        kind=event.kind,
+        tool=one_line(event.tool) if event.tool else None,
+        at=iso(event.at),
+        is_error=event.is_error,
+        score=round(score, 4),
+        snippet=told,
+    )
+
+
+def _text(store: Store, event: SessionEvent) -> str | None:
+    try:
+        return event.command or store.text(event)
+    except NotFound:  # evicted since it was found
+        return None
+
+
+def snippet(text: str, stems: Iterable[str], limit: int = SNIPPET_CHARS) -> str:
+    """The part of a text in which a word was first found, on one line."""
+    low = text.lower()
+    first = min((place for one in stems if (place := low.find(one)) >= 0), default=0)
+    start = max(0, first - LEAD_CHARS)
+    cut = text[start : start + limit]
+    before, after = "..." if start else "", "..." if start + limit < len(text) else ""
+    return one_line(f"{before}{cut}{after}")

@@ -1,0 +1,81 @@
+"""What the worker does for the features: which jobs hooks ask for, who does them, what is given.
+
+Memory, journal and the learning loop know nothing of each other; here, above them, they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from session_memory.clock import Clock
+from session_memory.core.jobs import Job
+from session_memory.core.loop.injection import Section
+from session_memory.core.pauses import is_paused
+from session_memory.core.spool import SpoolRecord
+from session_memory.ingest.pauses import read_pauses
+from session_memory.journal import inject
+from session_memory.journal import jobs as journal
+from session_memory.memory import jobs as memory
+from session_memory.memory.sections import sections_for as memory_sections
+from session_memory.model.open import open_model
+from session_memory.model.port import Model
+from session_memory.paths import Paths
+from session_memory.settings import Config
+from session_memory.store.port import Store
+from session_memory.worker.injection_pages import write_pages
+from session_memory.worker.lessons import pattern_sections
+
+Handler = Callable[[Store, Job, str], None]
+
+
+class Duties(msgspec.Struct, frozen=True):
+    """Everything the worker does beside importing."""
+
+    paths: Paths
+    config: Config
+    environ: Mapping[str, str]
+    clock: Clock
+    run: str
+    """Names this run: some caps on spending hold for each."""
+
+    def handlers(self) -> dict[str, Handler]:
+        """Who does which kind of job."""
+        given = (self.paths, self.config, self.clock, self.model)
+        return {**memory.handlers(*given), **journal.handlers(*given)}
+
+    def model(self, store: Store) -> Model | None:
+        """The model the user turned on, inside its budget; None by default."""
+        return open_model(self.config.model, self.environ, store.spend, self.clock, self.run)
+
+    def enqueue(self, store: Store, records: Sequence[SpoolRecord], now_ms: int) -> int:
+        """Ask for what sessions that started or ended give reason to; again changes nothing."""
+        pauses = read_pauses(str(self.paths.data))
+
+        def paused(at: int) -> bool:
+            return is_paused(pauses, at)
+
+        asked = memory.enqueue(store, records, self.config, now_ms, paused)
+        return asked + journal.enqueue(store, records, self.config.journal, now_ms)
+
+    def refresh(self, store: Store, now_ms: int) -> int:
+        """Write the page of every directory a session can start in; returns how many."""
+        return write_pages(self.paths.state, self.pages(store, now_ms), now_ms)
+
+    def pages(self, store: Store, now_ms: int) -> dict[str, tuple[Section, ...]]:
+        """What sessions are given, by the directory they start in, most useful first."""
+        patterns = pattern_sections(store, self.paths.data, self.config)
+        pages: dict[str, tuple[Section, ...]] = {}
+        for project in store.projects():
+            if project.root is None:
+                continue
+            sections = patterns(project.root)
+            if self.config.memory.enabled:
+                sections += memory_sections(self.paths.data, project.root)
+            if self.config.journal.enabled and not self.config.journal.vault:
+                work = inject.open_items(store, project.key)
+                sections += inject.sections_for(self.paths.data, project.root, now_ms, work)
+            for place in (project.root, *project.aliases):
+                pages[place] = sections
+        return pages

@@ -1,0 +1,74 @@
+"""Injection pages: what the hook prints at session start, prepared here and replaced whole.
+
+One page per directory a session can start in (project root, worktree, alias), named by the hash of
+its path, so that the hook finds it without a database. Sections come from memory, journal and the
+learning loop; a page without sections is no page, and the hook prints nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from session_memory.core.loop.injection import Section, fit
+from session_memory.file_names import text_to_name
+from session_memory.paths import private_dir, write_private
+
+VERSION = 1
+TOLD_MS = 7 * 24 * 3_600_000
+"""Marks of sessions that were told in their middle, and that never said that they ended."""
+
+
+class Page(msgspec.Struct, frozen=True):
+    """What sessions of one project are given."""
+
+    text: str
+    sections: tuple[Section, ...]
+    made_at: int
+    v: int = VERSION
+
+
+def page_name(root: str) -> str:
+    """The file name of a directory's page."""
+    return (
+        hashlib.sha256(text_to_name(root).encode("utf-8", "surrogateescape")).hexdigest() + ".json"
+    )
+
+
+def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: int) -> int:
+    """Write a page for each directory that has sections, remove every other; returns how many."""
+    folder = private_dir(state / "inject")
+    wanted = {page_name(root): fit(sections) for root, sections in pages.items()}
+    wanted = {name: sections for name, sections in wanted.items() if sections}
+    for old in folder.glob("*.json"):
+        if old.name not in wanted:
+            with contextlib.suppress(FileNotFoundError):
+                old.unlink()
+    for name, sections in wanted.items():
+        page = Page("", sections, now_ms)
+        path = folder / name
+        with contextlib.suppress(OSError, msgspec.DecodeError):
+            known = msgspec.json.decode(path.read_bytes(), type=Page)
+            if known.sections == sections:
+                continue
+        write_private(path, msgspec.json.encode(page))
+    _drop_marks(state, now_ms)
+    return len(wanted)
+
+
+def _drop_marks(state: Path, now_ms: int) -> None:
+    for mark in (state / "told").glob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            if mark.stat().st_mtime * 1000 < now_ms - TOLD_MS:
+                mark.unlink()
+
+
+def drop_pages(state: Path) -> None:
+    """Remove every page: it may hold words that must go, and the worker writes it anew."""
+    for page in (state / "inject").glob("*.json"):
+        with contextlib.suppress(FileNotFoundError):
+            page.unlink()

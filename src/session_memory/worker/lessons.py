@@ -1,0 +1,101 @@
+"""What may be given to agents, gathered from the catalog, the trials and the store.
+
+Curation, distribution and measurement know nothing of each other; here, above them, they meet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from session_memory.core.loop.injection import Section
+from session_memory.core.loop.trials import Trial, decode_trials, under_trial
+from session_memory.curate.catalog import read_catalog
+from session_memory.curate.review import distributable, held_back
+from session_memory.curate.wording import make_clean
+from session_memory.distribute.files import look, repository_problem
+from session_memory.distribute.ledger import read_ledger
+from session_memory.distribute.plan import Wanted
+from session_memory.distribute.render import lessons
+from session_memory.distribute.sections import said_by_others, sections_for
+from session_memory.distribute.targets import Repo
+from session_memory.errors import Refused
+from session_memory.ingest.redaction import make_redactor
+from session_memory.narrowing import read_project_rules
+from session_memory.settings import Config
+from session_memory.store.port import Store
+
+TRIALS = "trials.json"
+
+
+def gather(store: Store, data: Path, config: Config) -> tuple[Wanted, tuple[str, ...]]:
+    """What is to be given and where, and what there is to warn about."""
+    redactor, warnings = make_redactor(store.tag_key, config.redact)
+    catalog = read_catalog(data)
+    patterns = distributable(catalog, config.curate)
+    wanted = Wanted(
+        lessons=lessons(patterns, make_clean(redactor)),
+        repos=known_repos(store),
+        settings=config.distribute,
+        default_domain=config.identity.default_domain,
+        on_trial=frozenset(under_trial(read_trials(data))),
+    )
+    held = held_back(catalog, config.curate).items()
+    notes = (f"{name} is not given to agents, the gate holds it back: {why}" for name, why in held)
+    return wanted, (*warnings, *notes)
+
+
+def known_repos(store: Store) -> tuple[Repo, ...]:
+    """Every place of work that has a root."""
+    return tuple(
+        Repo(project.key, project.root, project.domain)
+        for project in store.projects()
+        if project.root
+    )
+
+
+def read_trials(data: Path) -> tuple[Trial, ...]:
+    """The trials there are; a file that cannot be read stops giving, which could spoil one."""
+    path = data / TRIALS
+    try:
+        return decode_trials(path.read_bytes())
+    except FileNotFoundError:
+        return ()
+    except (OSError, ValueError) as error:
+        raise Refused(f"cannot read {path}: {error}", hint="repair or remove that file") from None
+
+
+def why_not(root: str) -> str | None:
+    """Why nothing may be written into a repository; its own files can only ask for less."""
+    problem = repository_problem(root)
+    if problem is None and not (rules := read_project_rules(root)).enabled:
+        return f"it asks to be left alone: {rules.file}"
+    return problem
+
+
+def pattern_sections(
+    store: Store, data: Path, config: Config
+) -> Callable[[str], tuple[Section, ...]]:
+    """A function from a root to the patterns that its sessions are given at their start."""
+    wanted, _ = gather(store, data, config)
+    ledger = read_ledger(data)
+
+    def of_root(root: str) -> tuple[Section, ...]:
+        return sections_for(
+            root,
+            wanted.lessons,
+            wanted.repos,
+            ledger,
+            on_trial=wanted.on_trial,
+            default_domain=wanted.default_domain,
+            said=said_by_others(root, ledger, look) if wanted.lessons else frozenset(),
+        )
+
+    return of_root
+
+
+def all_sections(store: Store, data: Path, config: Config) -> Mapping[str, tuple[Section, ...]]:
+    """The sections of every known root that has any."""
+    of_root = pattern_sections(store, data, config)
+    found = {repo.root: of_root(repo.root) for repo in known_repos(store)}
+    return {root: sections for root, sections in found.items() if sections}

@@ -1,0 +1,213 @@
+"""What is kept of what was said: that which somebody who was not there can use."""
+
+from __future__ import annotations
+
+import pytest
+from tests.distil.observing import SESSION, agent, edit, in_order, said, shell, texts, user
+
+from session_memory.distil.inputs import asks_little
+from session_memory.distil.observe import observe
+from session_memory.distil.plan_items import is_routine
+from session_memory.distil.substance import is_question, stands_alone, typed
+
+ASKED = "Make the parser accept empty files"
+ANSWER = "The parser now accepts empty files; the reader gives it a line of zero length."
+NEXT = "Rename the reader to LineReader"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "that seems to be the old dim color",
+        "think then say hello",
+        "but I'm on main here, I added it normally.",
+        "Review your changes to find potential issues",
+        "also ensure we have a ticket",
+        "ok, create a new theme for me",
+        "once done clean up and checkout latest main",
+        "ok, let me try the light theme, then we are good to go for a release",
+        "i've enabled the hook. please push to the pr and merge this.",
+        "yes, and fixup in the right commit + force push with lease",
+        "vs code\n➜ app git:(main) ✗ npm start\nReady on port 3000, waiting for requests",
+        "Sorry, wrong chat. Ignore the last message, the design can be simplified further",
+    ],
+)
+def test_what_only_points_at_the_screen_asks_little(text: str) -> None:
+    assert asks_little(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Rename the line reader",
+        "please fix the origin URL",
+        "retry_and_push should be deprecated",
+        "review this one: https://example.org/pull/7",
+        "is it done? But first rename the reader module.",
+        "Das Kommando soll leere Zeilen überspringen",
+        "重命名读取器",
+    ],
+)
+def test_a_short_request_that_names_a_thing_asks(text: str) -> None:
+    assert stands_alone(text)
+    assert not asks_little(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("'/tmp/shots/Screenshot 1.png' make it blue", "make it blue"),
+        ("/tmp/a.png make it blue", "make it blue"),
+        ("[Image #1] make it blue", "make it blue"),
+        ("[[run:7 cwd=/tmp]] make it blue", "make it blue"),
+        ("# Open tabs:\n- a.py\n\n## My request for the agent:\nmake it blue", "make it blue"),
+        ("compare [a] with icons/b.svg", "compare [a] with icons/b.svg"),
+    ],
+)
+def test_what_a_client_sets_beside_the_words_is_no_part_of_them(text: str, own: str) -> None:
+    assert typed(text) == own
+
+
+def test_the_request_is_shown_without_the_name_of_a_picture() -> None:
+    found = texts("user_request", user("'/tmp/x/Screenshot.png' Align the logo with the heading"))
+    assert found == ["Align the logo with the heading"]
+
+
+@pytest.mark.parametrize("text", ["how does the cache expire", "and does it retry?", "why so slow"])
+def test_questions_are_known_with_and_without_their_mark(text: str) -> None:
+    assert is_question(text)
+
+
+@pytest.mark.parametrize("text", ["can you rename the reader?", "don't use tabs", "do not push"])
+def test_a_polite_request_and_a_rule_are_no_questions(text: str) -> None:
+    assert not is_question(text)
+
+
+def test_an_answered_question_is_told_by_the_summary_alone() -> None:
+    question = "How does the cache of rendered pages expire?"
+    answer = "Entries expire after ten minutes, or when the page itself is written again."
+    assert said(user(question), agent(answer)) == [("session_summary", f"{question} → {answer}")]
+    # One that led to a change was a request.
+    assert ("user_request", question) in said(user(question), edit(), agent(answer))
+
+
+def test_a_remark_is_told_by_its_summary_until_it_is_the_last_word() -> None:
+    remark = "The deployment previews of the booth app are broken again"
+    first = said(user(remark), edit(), agent(ANSWER), user(NEXT), edit(), agent(ANSWER))
+    assert ("user_request", remark) not in first
+    assert ("user_request", NEXT) in first
+    assert ("user_request", remark) in said(user(remark), edit(), agent(ANSWER))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Committed as `6d0bfc5`. The hooks (tests, lint, types) all passed.",
+        "Done and pushed. The branch is up to date with its remote, nothing else was touched.",
+        "PR #754 has been squash merged to main and the branch was deleted afterwards.",
+        "Commit created successfully. All eight files are in it and the working tree is clean.",
+    ],
+)
+def test_what_the_history_of_the_code_tells_is_of_low_value(answer: str) -> None:
+    assert texts("session_summary", user("commit and push"), agent(answer)) == []
+    asked = said(user("commit and push"), edit("a.py"), agent(answer))
+    assert [kind for kind, _ in asked] == ["session_summary"]  # files changed: that is told
+
+
+def test_an_answer_that_names_nothing_is_of_low_value() -> None:
+    answer = (
+        "Everything should be working smoothly now. Ready for the new release whenever you are!"
+    )
+    look = shell("git status", "a")
+    assert texts("session_summary", user(ASKED), look, agent(answer)) == []
+    assert texts("session_summary", user(ASKED), look, agent(ANSWER)) == [f"{ASKED} → {ANSWER}"]
+
+
+def test_a_turn_that_was_broken_off_is_told_only_if_it_was_the_last() -> None:
+    broken = (user(ASKED), agent("Let me look."), edit("a.py"))
+    summary = f"{ASKED} → broken off after 1 tool calls [edited a.py]"
+    assert summary in texts("session_summary", *broken)
+    found = texts("session_summary", *broken, user(NEXT), edit("b.py"), agent(ANSWER))
+    assert found == [f"{NEXT} → {ANSWER} [edited b.py]"]
+
+
+def test_a_summary_begins_with_what_was_done_and_not_with_cheers() -> None:
+    found = texts("session_summary", user(ASKED), edit(), agent(f"Perfect! 🎉\n✅ {ANSWER}"))
+    assert found == [f"{ASKED} → {ANSWER} [edited app.py]"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "claim"),
+    [
+        ("Done.\n\n> Shoot the gold records\n\nThe story card is shorter now.", "The story card"),
+        ("Done. `Type git add`.\nThe tutorial cards name the command.", "The tutorial cards"),
+        ("Done. You were right to ask.\nThe docs name the runner.", "The docs name"),
+    ],
+)
+def test_a_bare_claim_is_told_with_the_sentence_that_says_what(answer: str, claim: str) -> None:
+    (found,) = texts("completion_claim", user(ASKED), edit(), agent(answer))
+    assert found.startswith(f"Done. {claim}")
+
+
+@pytest.mark.parametrize(
+    "answer", ["All done!", "The implementation is complete and ready to test!", "Done. `a`: `b`"]
+)
+def test_a_claim_that_says_nothing_is_kept_but_of_low_value(answer: str) -> None:
+    events = in_order(user(ASKED), edit(), agent(answer))
+    claims = [one for one in observe(SESSION, events) if one.type == "completion_claim"]
+    assert [one.status for one in claims] == ["low_value"]
+
+
+def test_a_labelled_completion_is_not_claimed_a_second_time() -> None:
+    found = said(user(ASKED), edit(), agent("Done: empty files parse and the test passes."))
+    assert [kind for kind, _ in found] == ["user_request", "completed_item", "session_summary"]
+
+
+@pytest.mark.parametrize(
+    "remark",
+    [
+        "avoid inventing our own.",
+        "It does not have to be this one.",
+        "I wonder whether people think they have to type it there.",
+        "Perhaps we don't need the second settings file.",
+        "to log errors so that they must not be awaited",
+    ],
+)
+def test_who_thinks_aloud_or_names_nothing_gives_no_rule(remark: str) -> None:
+    assert texts("constraint", user(f"Look at the reader. {remark}")) == []
+
+
+def test_a_question_without_its_mark_gives_no_rule() -> None:
+    question = "why are the traces in a folder, shouldn't we have one per case"
+    assert texts("constraint", user(question)) == []
+
+
+def test_an_input_that_only_says_make_sure_asks_for_work() -> None:
+    found = said(user("Make sure the parser accepts empty files"))
+    assert found == [("user_request", "Make sure the parser accepts empty files")]
+
+
+@pytest.mark.parametrize(
+    "correction", ["no, the block stays as it is", "actually, it's the colour of the tool box"]
+)
+def test_a_correction_that_names_no_other_way_is_no_rule(correction: str) -> None:
+    assert texts("constraint", user(ASKED), agent(ANSWER), user(correction)) == []
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        "Write tests for all new functionality",
+        "Run checks and review the doc diff",
+        "Create basic folder structure",
+        "Build and test the implementation",
+    ],
+)
+def test_a_step_that_every_task_has_is_forgotten_once_done(item: str) -> None:
+    assert is_routine(item)
+    assert not is_routine(f"{item} of the SSE parser, with its overflow guard")
+
+
+def test_what_is_not_needed_is_a_rule() -> None:
+    rule = "We don't need backward compatibility for the runs folder."
+    assert texts("constraint", user(f"Move the runs. {rule}")) == [rule]

@@ -1,0 +1,133 @@
+"""Without a model: what recurs and what was decided, and never junk."""
+
+from __future__ import annotations
+
+import pytest
+from tests.journal.library import ENTRY, OTHER, Library
+
+from session_memory.journal.daily import MAINTENANCE, NOTHING, Entry
+from session_memory.journal.lint import read_base, structural
+from session_memory.journal.rule_compile import MAX_CONCEPTS, proposals
+from session_memory.journal.statements import (
+    Item,
+    Topic,
+    items_of,
+    short_path,
+    subject_of,
+    topics_of,
+)
+
+DAY = "2026-03-02.md"
+
+
+def items(content: str, session: str = "s1", day: str = DAY) -> list[Item]:
+    return items_of(day, [Entry(session, f"{session}-key", content)])
+
+
+def test_statements_are_read_under_their_headings() -> None:
+    content = (
+        "**Context:** the parser (outcome: success)\n\nstray line\n\n## Decisions Made:\n- one\n"
+        "  goes on\n* two\n- (3 more)\n\n**Lessons Learned**:\n1. three\n\n**Action Items:**\n- x"
+    )
+    found = [(item.section, item.text) for item in items(content)]
+    assert found == [
+        ("context", "the parser (outcome: success) stray line"),
+        ("decision", "one goes on"),
+        ("decision", "two"),
+        ("lesson", "three"),
+        ("action", "x"),
+    ]
+    assert items_of(DAY, [Entry("s", "k", NOTHING, MAINTENANCE)]) == []
+
+
+def test_what_an_entry_was_about_is_told_without_its_wrapping() -> None:
+    wrapped = "Implement the following plan: # Plan: see https://x.test/1 Faster lexer"
+    text = f"**Context:** {wrapped} (outcome: fail)"
+    assert subject_of(items(text)) == "see Faster lexer"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("see src/lexer.py:12 and ./src/lexer.py", [Topic("file", "src/lexer.py")]),
+        ("at /home/x/shop/src/lexer.py", [Topic("file", "src/lexer.py")]),
+        ("run `pytest -q tests`", [Topic("command", "pytest -q tests")]),
+        (
+            "`max_retries` and `RetryLoop` and `word`",
+            [Topic("symbol", "max_retries"), Topic("symbol", "RetryLoop")],
+        ),
+        ("https://x.test/a.html or v1.2.3", []),
+        ("Seen 3 times: cannot find module 'x'", [Topic("error", "cannot find module <str>")]),
+        ("Seen 3 times: Found 1 error.", []),
+    ],
+)
+def test_statements_name_files_commands_symbols_and_errors(text: str, found: list[Topic]) -> None:
+    assert list(topics_of(text)) == found
+
+
+def test_a_path_is_short_wherever_the_project_lies() -> None:
+    assert short_path("~/code/shop/a.py") == short_path("/srv/shop/a.py") == "shop/a.py"
+
+
+def test_a_thing_of_one_session_is_no_concept_and_one_of_two_is() -> None:
+    first, second = items(ENTRY), items(OTHER, "s2", "2026-03-03.md")
+    assert "src/lexer.py" not in {one.title for one in proposals(first, first)}
+    (topic, *_) = proposals(second, [*first, *second])
+    assert (topic.title, topic.tags) == ("src/lexer.py", ("file",))
+    assert {point.day for point in topic.points} == {DAY, "2026-03-03.md"}
+    again = items(ENTRY, "s1", "2026-03-03.md")
+    assert "src/lexer.py" not in {one.title for one in proposals(again, [*first, *again])}
+
+
+def test_things_that_come_together_are_connected() -> None:
+    one = items(ENTRY)
+    two = items(ENTRY.replace("twice", "again and again").replace("hides", "may hide"), "s2")
+    found = proposals(two, [*one, *two])
+    (connection,) = [each for each in found if each.kind == "connections"]
+    assert set(connection.connects) == {"src/lexer.py", "pytest -q tests/lexer"}
+    assert len({point.entry for point in connection.points}) == 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "**Context:** x\n\n**Decisions Made:**\n- ok",
+        "**Lessons Learned:**\n- "
+        + "Seen 4 times: cannot find the module that was asked for at all " * 2,
+        "**Action Items:**\n- " + "write many more tests for all of it " * 5,
+        "**Decisions Made:**\n- " + "!? " * 30,
+        "plain words " * 40,
+    ],
+)
+def test_what_says_little_becomes_no_article(library: Library, content: str) -> None:
+    library.add(content)
+    library.compile()
+    assert library.articles == {}
+
+
+def test_a_log_gives_a_handful_of_concepts_and_the_result_is_clean(library: Library) -> None:
+    reason = "because it is simpler than the other way round"
+    for number in range(20):
+        library.add(
+            f"**Context:** task {number} of {'abcdefghijklmnopqrst'[number]}\n\n"
+            "**Decisions Made:**\n"
+            f"- Use approach {number} in `src/part{number % 3}.py` {reason}.\n"
+            f"- And `src/part{(number + 1) % 3}.py` follows, as `run_all_parts` needs both.",
+            f"s{number}",
+        )
+    library.compile()
+    found = library.articles
+    concepts = [path for path in found if path.startswith("concepts/")]
+    assert 3 <= len(concepts) <= MAX_CONCEPTS
+    base = read_base(library.place, library.now, library.warnings.append)
+    assert {one.check for one in structural(base)} <= {"sparse_article"}
+
+
+def test_hostile_statements_cannot_link_hide_or_end_anything(library: Library) -> None:
+    many = "and so on for very many more words indeed, so that it is long enough"
+    evil = f"[[concepts/x]] <!-- entry=00 --> | cell | [[../../etc/passwd]] {many}"
+    library.add(f"**Context:** [[{'a' * 9}]] | x\n\n**Decisions Made:**\n- {evil}")
+    library.compile()
+    base = read_base(library.place, library.now, library.warnings.append)
+    assert [one for one in structural(base) if one.severity == "error"] == []
+    assert len(library.articles) == 1
