@@ -14,6 +14,8 @@ from session_memory import __version__, errors
 from session_memory.cli.app import VERBS, cli
 from session_memory.config import variable
 from session_memory.settings import KINDS
+from session_memory.testing.samples import write_samples
+from session_memory.testing.workspace import Workspace
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
@@ -113,3 +115,17 @@ def test_the_glossary_has_the_words_the_code_is_written_in() -> None:
     glossary = text("docs/concepts.md").lower()
     words = ("flavour", "session", "event", "segment", "digest", "sweep", "cursor", "domain")
     assert [word for word in words if f"**{word}" not in glossary] == []
+
+
+def test_the_readme_shows_what_the_commands_print_and_stays_short(tmp_path: Path) -> None:
+    readme = text("README.md")
+    assert len(readme.splitlines()) < 150
+    space = Workspace(tmp_path / "space")
+    write_samples(space.claude)
+    examples = readme.partition("as printed:\n\n```console\n")[2].partition("```")[0]
+    for example in examples.strip().split("\n\n"):
+        command, *shown = example.splitlines()
+        words = command.partition("#")[0].split()[2:]
+        printed = space.run("--config", str(space.write_config()), *words).stdout.splitlines()
+        assert shown
+        assert [line for line in shown if line not in printed] == [], command
