@@ -113,7 +113,21 @@ def test_the_locks_agree_and_cover_what_the_project_asks_for() -> None:
 
 def test_the_glossary_has_the_words_the_code_is_written_in() -> None:
     glossary = text("docs/concepts.md").lower()
-    words = ("flavour", "session", "event", "segment", "digest", "sweep", "cursor", "domain")
+    words = (
+        *(
+            "agent",
+            "flavour",
+            "adapter",
+            "session",
+            "event",
+            "segment",
+            "digest",
+            "sweep",
+            "cursor",
+        ),
+        *("domain", "observation", "signal", "candidate", "pattern", "catalog", "locus", "spool"),
+        *("job", "trace", "memory", "journal", "pack", "scope", "closure", "check", "cure"),
+    )
     assert [word for word in words if f"**{word}" not in glossary] == []
 
 
