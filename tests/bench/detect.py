@@ -15,7 +15,7 @@ if not __package__:  # run as a file: the repository is what `tests.bench` is fo
 
 from session_memory.core.schema import CommandRun, Cost, Digest, ErrorSeen
 from session_memory.detect.mine import mine
-from session_memory.detect.run import Wanted, detect
+from session_memory.detect.run import DetectQuery, detect
 from session_memory.store.sqlite import open_store
 from session_memory.testing.store_drafts import START, Said, capture, distilled, event
 
@@ -88,7 +88,7 @@ def main(count: int) -> int:
         for name in ("first detection", "second detection"):
             started = time.process_time()
             with open_store(directory, START) as opened:
-                found = detect(opened.patterns, Wanted(), START)
+                found = detect(opened.patterns, DetectQuery(), START)
             print(f"{name}: {time.process_time() - started:.1f} CPU s, {len(found)} candidates")
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
         print(f"{count} digests, peak memory {peak} MB ({before} MB before detection)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from session_memory.core.loop.catalog import Catalog, Evidence, Proposal
-from session_memory.curate.review import Ask, Reviewed, review
+from session_memory.curate.review import Decision, DecisionRequest, review
 from session_memory.settings import Curate, Gate
 
 POLICY = Curate(
@@ -61,14 +61,14 @@ def catalog_of(*proposals: Proposal) -> Catalog:
     return Catalog({}, {item.id: item for item in proposals})
 
 
-def ask(action: Any, name: str = "p1", **more: Any) -> Ask:
+def ask(action: Any, name: str = "p1", **more: Any) -> DecisionRequest:
     """A decision of Ada's."""
-    return Ask(action, name, **{"who": "ada", "at": NOON, "why": "because", **more})
+    return DecisionRequest(action, name, **{"who": "ada", "at": NOON, "why": "because", **more})
 
 
 def decide(
     catalog: Catalog, action: Any, name: str = "p1", policy: Curate = POLICY, **more: Any
-) -> tuple[Catalog, Reviewed]:
+) -> tuple[Catalog, Decision]:
     """The catalog after a decision, and the decision."""
     done = review(catalog, ask(action, name, **more), policy, str.strip)
     return catalog.with_pattern(done.pattern), done

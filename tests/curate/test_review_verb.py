@@ -239,7 +239,7 @@ def test_what_is_no_list_of_proposals_is_refused(text: str, desk: Desk) -> None:
     file = desk.folder / "p.json"
     file.write_text(text)
     desk.run("propose", str(file), code=2)
-    assert "these are no proposals" in desk.err
+    assert "cannot read proposals" in desk.err
     assert desk.files() == {}
 
 

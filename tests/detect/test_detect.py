@@ -12,7 +12,7 @@ from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.core.loop.patterns import Candidate
 from session_memory.detect.mine import mine
-from session_memory.detect.run import Wanted, detect, fix
+from session_memory.detect.run import DetectQuery, detect, fix
 from session_memory.store.sqlite import open_store
 from session_memory.store.values import SessionQuery
 from session_memory.testing.store_drafts import evict
@@ -57,7 +57,7 @@ def space(tmp_path: Path) -> Workspace:
 def detected(space: Workspace, **wanted: Any) -> list[Candidate]:
     with open_store(str(space.store_directory), space.now) as opened:
         patterns = opened.patterns
-        return detect(patterns, Wanted(**wanted), space.now)
+        return detect(patterns, DetectQuery(**wanted), space.now)
 
 
 def stored(space: Workspace) -> dict[str, tuple[str, int]]:

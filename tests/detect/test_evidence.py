@@ -11,7 +11,7 @@ from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.loop.patterns import Candidate, Cure, Quote
 from session_memory.detect.mine import mine
 from session_memory.detect.report import cure_sentence, report
-from session_memory.detect.run import Wanted, detect
+from session_memory.detect.run import DetectQuery, detect
 from session_memory.store.sqlite import open_store
 from session_memory.testing.store_drafts import START, Said, capture, event
 from session_memory.testing.workspace import Workspace
@@ -30,7 +30,7 @@ def pushes(directory: Path) -> list[tuple[int, int]]:
     """(frequency, sessions) of the failing push."""
     with open_store(str(directory), START) as opened:
         patterns = opened.patterns
-        found = detect(patterns, Wanted(min_frequency=1), START)
+        found = detect(patterns, DetectQuery(min_frequency=1), START)
     return [(one.frequency, one.sessions) for one in found if one.locus == PUSH]
 
 

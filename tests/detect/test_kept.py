@@ -10,7 +10,7 @@ import pytest
 from tests.detect.test_evidence import PUSH
 
 from session_memory.core.schema import CommandRun
-from session_memory.detect.run import Wanted, detect
+from session_memory.detect.run import DetectQuery, detect
 from session_memory.store.patterns import Patterns
 from session_memory.store.port import Store
 from session_memory.store.sqlite import open_store
@@ -34,14 +34,14 @@ def test_patterns_are_reached_through_the_store(directory: str) -> None:
     with open_store(directory, START) as opened:
         store: Store = opened
         patterns: Patterns = store.patterns
-        assert [one.locus for one in detect(patterns, Wanted(), START)] == [PUSH]
+        assert [one.locus for one in detect(patterns, DetectQuery(), START)] == [PUSH]
         assert list(patterns.statuses().values()) == ["candidate"]
 
 
 def test_signals_and_patterns_count_as_distilled(directory: str) -> None:
     with open_store(directory, START) as store:
         before = store.raw_usage()
-        detect(store.patterns, Wanted(), START)
+        detect(store.patterns, DetectQuery(), START)
         after = store.raw_usage()
     with apsw.Connection(f"{directory}/store.db") as db:
         (bodies,) = db.execute("SELECT sum(octet_length(body)) FROM mined").fetchone() or (0,)
@@ -61,7 +61,7 @@ DAMAGES: dict[str, Callable[[apsw.Connection], object]] = {
 @pytest.mark.parametrize("check", DAMAGES)
 def test_fsck_finds_damaged_signals_and_patterns(directory: str, check: str) -> None:
     with open_store(directory, START) as store:
-        detect(store.patterns, Wanted(), START)
+        detect(store.patterns, DetectQuery(), START)
         assert check not in {one.check for one in store.fsck()}
     with apsw.Connection(f"{directory}/store.db") as db:
         DAMAGES[check](db)

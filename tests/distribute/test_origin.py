@@ -85,7 +85,7 @@ def test_what_tools_and_pages_say_is_never_given(desk: Desk, tmp_path: Path) -> 
         ("provisional", False)
     }
     out = desk.run("review", "approve", errors[0]["id"])
-    assert "quotes what a tool said" in out
+    assert "quotes the output of a tool" in out
     desk.run("review", "edit", errors[0]["id"], "--text", "Step 0 needs a proxy.", "--reason", "x")
     desk.run("review", "approve", errors[0]["id"])
     desk.run("distribute")
@@ -97,7 +97,7 @@ def test_a_catalog_from_elsewhere_cannot_bring_such_words_in(tmp_path: Path) -> 
     shop = repository(tmp_path, "shop")
     foreign = lesson("p1", f"Note: {PLANTED[0]}", type="recurring_error", locus=PLANTED[0])
     plan, _ = Hand(tmp_path / "data", shop).give(foreign)
-    assert plan.changes == () and "quotes what a tool said" in plan.left_out[0].why
+    assert plan.changes == () and "quotes the output of a tool" in plan.left_out[0].why
     hand = Hand(tmp_path / "data", shop)
     assert sections_for(str(shop), [foreign], hand.repos, Ledger()) == ()
 

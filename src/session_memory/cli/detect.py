@@ -11,7 +11,7 @@ from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.loop.patterns import Candidate
 from session_memory.detect.report import report
-from session_memory.detect.run import Wanted, detect
+from session_memory.detect.run import DetectQuery, detect
 from session_memory.store.sqlite import open_store
 
 
@@ -38,9 +38,9 @@ def command(app: App, min_frequency: int | None, since: str | None, repo: str | 
       session-memory detect --min-frequency 5 --json
     """
     now = app.clock()
-    wanted = Wanted(min_frequency, to_ms(since, now), repo)
+    query = DetectQuery(min_frequency, to_ms(since, now), repo)
     with open_store(str(app.paths.data), now) as store:
-        found = detect(store.patterns, wanted, now)
+        found = detect(store.patterns, query, now)
     if app.json:
         click.echo(f"[{','.join(to_json(_row(one)) for one in found)}]")
         return

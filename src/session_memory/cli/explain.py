@@ -14,7 +14,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line
 from session_memory.cli.store import reading
 from session_memory.clock import iso
-from session_memory.core.loop.catalog import Catalog
+from session_memory.core.loop.catalog import Catalog, match_id
 from session_memory.core.schema import Observation, Session
 from session_memory.curate.catalog import read_catalog
 from session_memory.curate.review import under_gate
@@ -22,7 +22,7 @@ from session_memory.distribute.ledger import read_ledger
 from session_memory.errors import Ambiguous, NotFound
 from session_memory.redact import render
 from session_memory.store.port import ObservationQuery, Store
-from session_memory.worker.lessons import read_trials
+from session_memory.store.trial_files import read_trials
 
 SHOWN = 10
 SHORTEST = 4
@@ -75,10 +75,10 @@ def explain(store: Store, app: App, name: str) -> dict[str, Any]:
         return _of_session(store, store.find_session(name), witnesses)
     found: list[dict[str, Any]] = []
     patterns = {*catalog.patterns, *catalog.proposals, *witnesses}
-    if pattern := _only(patterns, name.removeprefix("sm-"), "patterns"):
+    if pattern := match_id(name, patterns, shortest=SHORTEST):
         found.append(_of_pattern(store, catalog, data, pattern, witnesses.get(pattern, [])))
     notes = {one.hash: one for one in store.observations(ObservationQuery(excluded=True))}
-    if note := _only(set(notes), name, "observations"):
+    if note := match_id(name, notes, shortest=SHORTEST, what="observations"):
         found.append(_of_observation(store, notes[note]))
     with suppress(NotFound):
         found.append(_of_session(store, store.find_session(name), witnesses))
@@ -90,16 +90,6 @@ def explain(store: Store, app: App, name: str) -> dict[str, Any]:
         fits = ", ".join(f"{one['what']} {one['id']}" for one in whole)
         raise Ambiguous(f"{name} fits several things: {fits}", hint="give more of the id")
     return whole[0]
-
-
-def _only(names: set[str], given: str, what: str) -> str | None:
-    """The one that is meant; a whole name before all that only begin so."""
-    if given in names:
-        return given
-    near = sorted(name for name in names if len(given) >= SHORTEST and name.startswith(given))
-    if len(near) > 1:
-        raise Ambiguous(f"{given} fits {len(near)} {what}: {', '.join(near[:5])}")
-    return near[0] if near else None
 
 
 def _witnesses(store: Store) -> dict[str, list[Witness]]:

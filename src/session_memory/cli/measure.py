@@ -9,10 +9,11 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line, table
-from session_memory.errors import EXIT_OK, Ambiguous, NotFound, Refused, UsageError
+from session_memory.core.loop.catalog import match_id
+from session_memory.errors import EXIT_OK, NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from session_memory.core.loop.effects import Effect
     from session_memory.core.loop.trials import Trial
@@ -127,7 +128,7 @@ def start(app: App, pattern: str, dry_run: bool) -> None:
     from session_memory.measure.trial import start as begin
 
     catalog = under_gate(read_catalog(app.paths.data), app.config.curate)
-    name = _full_name(pattern, [*catalog.patterns, *catalog.proposals])
+    name = _full_id(pattern, {*catalog.patterns, *catalog.proposals})
     known = catalog.patterns.get(name)
     if known is None or not known.current.distribution_ready:
         status, hint = catalog.status(name), f"`session-memory review approve {name}` first"
@@ -153,7 +154,7 @@ def stop(app: App, pattern: str, dry_run: bool) -> None:
     from session_memory.measure.trial import stop as end
     from session_memory.store.trial_files import read_trials
 
-    name = _full_name(pattern, list(under_trial(read_trials(app.paths.data))))
+    name = _full_id(pattern, under_trial(read_trials(app.paths.data)))
     _change(app, lambda known: end(known, name, app.clock()), dry_run)
 
 
@@ -204,13 +205,9 @@ def _show(app: App, trials: tuple[Trial, ...], *, dry_run: bool) -> None:
     click.echo(table(rows, headers) if rows else "no trials")
 
 
-def _full_name(given: str, known: list[str]) -> str:
-    """The pattern that was meant: as given, or the only one that starts so; `sm-` may be there."""
-    plain = given.removeprefix("sm-")
-    near = [plain] if plain in known else sorted({name for name in known if name.startswith(plain)})
-    if len(near) > 1:
-        raise Ambiguous(f"{given} fits {len(near)} patterns: {', '.join(near[:5])}")
-    if not near or not plain:
-        hint = "`session-memory loop` names them"
+def _full_id(given: str, ids: Collection[str]) -> str:
+    name = match_id(given, ids)
+    if name is None:
+        hint = "`session-memory loop` lists them"
         raise NotFound(f"no such pattern: {one_line(given)}", hint=hint)
-    return near[0]
+    return name

@@ -1,4 +1,4 @@
-"""Decisions on patterns: pure functions from a catalog and a wish to the pattern's next version."""
+"""The rules of review: pure functions from a catalog and a request to a pattern's next version."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from session_memory.errors import NotFound, Refused, UsageError
 from session_memory.settings import Curate
 
 OURSELVES = "session-memory"
-"""Who decides where the configuration lets evidence alone decide."""
+"""Recorded as the reviewer of decisions that the program makes itself."""
 
 
-class Ask(msgspec.Struct, frozen=True):
+class DecisionRequest(msgspec.Struct, frozen=True):
     """What a person wants done with a pattern, and who, when and why."""
 
     action: Literal["approve", "reject", "edit", "retire", "supersede"]
@@ -44,7 +44,7 @@ class Ask(msgspec.Struct, frozen=True):
     superseded_by: str | None = None
 
 
-class Reviewed(msgspec.Struct, frozen=True):
+class Decision(msgspec.Struct, frozen=True):
     """The pattern after a decision, and what the decision rested on."""
 
     before: Status
@@ -52,7 +52,7 @@ class Reviewed(msgspec.Struct, frozen=True):
     gate: GateResult
     warnings: tuple[BloatWarning, ...] = ()
     is_foreign: bool = False
-    """Whether only the words, which are a tool's, keep it from agents."""
+    """Whether it stays provisional only because its text quotes the output of a tool."""
 
 
 class Grounds(msgspec.Struct, frozen=True):
@@ -63,64 +63,68 @@ class Grounds(msgspec.Struct, frozen=True):
     gate: GateResult
 
 
-def review(catalog: Catalog, ask: Ask, policy: Curate, clean: Clean) -> Reviewed:
+def review(catalog: Catalog, request: DecisionRequest, policy: Curate, clean: Clean) -> Decision:
     """Decide on a pattern. Whether a yes means provisional or approved is up to the gate alone."""
-    entry = find(catalog, ask.pattern)
-    before, found = catalog.status(ask.pattern), grounds(catalog, ask.pattern, policy)
-    text = _text_after(entry, ask, clean)
-    wished = _status_after(catalog, ask, before, found.gate)
-    after = _in_own_words(wished, entry, text)
+    entry = find(catalog, request.pattern)
+    before, ground = catalog.status(request.pattern), grounds(catalog, request.pattern, policy)
+    text = _text_after(entry, request, clean)
+    asked_for = _status_after(catalog, request, before, ground.gate)
+    after = _unless_quoted(asked_for, entry, text)
     check_transition(before, after)
     version = PatternVersion(
         number=0,  # both numbers are given by _append
         revision=0,
         status=after,
-        action=ask.action,
-        who=clean(ask.who),
-        at=ask.at,
+        action=request.action,
+        who=clean(request.who),
+        at=request.at,
         text=text,
-        why=clean(ask.why),
+        why=clean(request.why),
         distribution_ready=after == "approved",
-        superseded_by=ask.superseded_by if after == "superseded" else None,
-        snapshot=found.snapshot,
-        evidence=found.evidence,
+        superseded_by=request.superseded_by if after == "superseded" else None,
+        snapshot=ground.snapshot,
+        evidence=ground.evidence,
     )
     pattern = _append(catalog, entry, version)
-    warns = ask.action in ("approve", "edit")
+    warns = request.action in ("approve", "edit")
     warnings = bloat_warnings(catalog, pattern, policy.max_patterns) if warns else ()
-    return Reviewed(before, pattern, found.gate, warnings, after != wished)
+    return Decision(before, pattern, ground.gate, warnings, after != asked_for)
 
 
-def _status_after(catalog: Catalog, ask: Ask, before: Status, result: GateResult) -> Status:
-    match ask.action:
+def _status_after(
+    catalog: Catalog, request: DecisionRequest, before: Status, result: GateResult
+) -> Status:
+    match request.action:
         case "approve":
-            return admit(ask.pattern, result)
+            return admit(request.pattern, result)
         case "reject":
             return "rejected"
         case "retire":
             return "retired"
         case "supersede":
-            other = ask.superseded_by
-            if other is None or other == ask.pattern or catalog.status(other) not in LIVE:
-                raise UsageError(f"{ask.pattern} can be superseded by another pattern in use only")
+            other = request.superseded_by
+            if other is None or other == request.pattern or catalog.status(other) not in LIVE:
+                raise UsageError(
+                    f"{request.pattern} can be superseded by another pattern in use only"
+                )
             return "superseded"
         case "edit":
             if before not in LIVE and before != "candidate":
-                raise UsageError(f"{ask.pattern} is {before}: approve it before editing it")
+                raise UsageError(f"{request.pattern} is {before}: approve it before editing it")
             return hold(before, result)
 
 
-def _in_own_words(status: Status, entry: Proposal | Pattern, text: str) -> Status:
-    """What a tool said is never ready for agents: a person says it in other words first."""
+def _unless_quoted(status: Status, entry: Proposal | Pattern, text: str) -> Status:
+    """A text that quotes a tool is not given to agents until a person has reworded it."""
     foreign = status == "approved" and in_foreign_words(entry, text)
     return "provisional" if foreign else status
 
 
-def _text_after(entry: Proposal | Pattern, ask: Ask, clean: Clean) -> str:
-    """A yes is to the text as it stands in the file; every other decision leaves the text alone."""
-    if ask.text is not None:
-        text = clean(ask.text)
-    elif ask.action in ("approve", "edit") or isinstance(entry, Proposal):
+def _text_after(entry: Proposal | Pattern, request: DecisionRequest, clean: Clean) -> str:
+    """Approving takes the text as it stands in the file; other decisions leave the text alone."""
+    if request.text is not None:
+        text = clean(request.text)
+    elif request.action in ("approve", "edit") or isinstance(entry, Proposal):
         text = clean(entry.text)
     else:
         return entry.current.text
@@ -129,8 +133,8 @@ def _text_after(entry: Proposal | Pattern, ask: Ask, clean: Clean) -> str:
     return text
 
 
-def undo(catalog: Catalog, who: str, at: int, policy: Curate) -> Reviewed:
-    """Take back the last decision of a person; what it was stays in the history."""
+def undo(catalog: Catalog, who: str, at: int, policy: Curate) -> Decision:
+    """Take back a person's last decision; the history keeps both."""
     pattern, index = _last_decision(catalog)
     taken, earlier = pattern.versions[index], pattern.versions[index - 1] if index else None
     basis = earlier or taken
@@ -149,7 +153,7 @@ def undo(catalog: Catalog, who: str, at: int, policy: Curate) -> Reviewed:
         distribution_ready=status == "approved",
         undoes=taken.revision,
     )
-    return Reviewed(pattern.current.status, _append(catalog, pattern, version), result)
+    return Decision(pattern.current.status, _append(catalog, pattern, version), result)
 
 
 def _last_decision(catalog: Catalog) -> tuple[Pattern, int]:
@@ -170,29 +174,29 @@ def _last_decision(catalog: Catalog) -> tuple[Pattern, int]:
     return pattern, index
 
 
-def propose(catalog: Catalog, found: Iterable[Proposal], clean: Clean) -> Catalog:
-    """The catalog with what detection found. A decision stands however much evidence arrives."""
-    fresh = {proposal.id: clean_proposal(proposal, clean) for proposal in found}
+def propose(catalog: Catalog, proposals: Iterable[Proposal], clean: Clean) -> Catalog:
+    """The catalog with these proposals added or replaced; decisions already made stand."""
+    fresh = {proposal.id: clean_proposal(proposal, clean) for proposal in proposals}
     return replace(catalog, proposals={**catalog.proposals, **fresh})
 
 
-def regate(catalog: Catalog, at: int, policy: Curate) -> tuple[Reviewed, ...]:
-    """The provisional patterns whose evidence has grown enough: approved, or up for review.
+def regate(catalog: Catalog, at: int, policy: Curate) -> tuple[Decision, ...]:
+    """New versions of provisional patterns whose evidence now passes the gate.
 
-    Which of the two is `curate.auto_promote`; either way it is a version with the new evidence.
+    They become approved with `curate.auto_promote`, otherwise they are listed for review again.
     """
-    changed: list[Reviewed] = []
+    changed: list[Decision] = []
     for name, pattern in sorted(catalog.patterns.items()):
-        found, current = grounds(catalog, name, policy), pattern.current
+        ground, current = grounds(catalog, name, policy), pattern.current
         was_enough = gate(current.snapshot, policy.gate).distributes
-        if current.status != "provisional" or not found.gate.distributes:
+        if current.status != "provisional" or not ground.gate.distributes:
             continue
         if was_enough and not policy.auto_promote:
             continue  # listed for review already
-        status = admit(name, found.gate) if policy.auto_promote else current.status
-        status = _in_own_words(status, pattern, current.text)
+        status = admit(name, ground.gate) if policy.auto_promote else current.status
+        status = _unless_quoted(status, pattern, current.text)
         if status == current.status and was_enough:
-            continue  # what a tool said waits for a person's words
+            continue  # waits for a person to reword what it quotes
         version = replace(
             current,
             status=status,
@@ -202,13 +206,13 @@ def regate(catalog: Catalog, at: int, policy: Curate) -> tuple[Reviewed, ...]:
             why="evidence reached the floors of distribution",
             distribution_ready=status == "approved",
             undoes=None,
-            snapshot=found.snapshot,
-            evidence=found.evidence,
+            snapshot=ground.snapshot,
+            evidence=ground.evidence,
         )
         after = _append(catalog, pattern, version)
         warnings = bloat_warnings(catalog, after, policy.max_patterns)
         catalog = catalog.with_pattern(after)
-        changed.append(Reviewed(current.status, after, found.gate, warnings))
+        changed.append(Decision(current.status, after, ground.gate, warnings))
     return tuple(changed)
 
 
@@ -222,7 +226,7 @@ def grounds(catalog: Catalog, name: str, policy: Curate) -> Grounds:
 
 
 def awaits_decision(catalog: Catalog, name: str, policy: Curate) -> bool:
-    """Whether a person should look: a candidate, an edited text, evidence that grew, no effect."""
+    """Whether a person should look at it: new, edited, with more evidence, or without effect."""
     pattern, status = catalog.patterns.get(name), catalog.status(name)
     if status == "candidate" or pattern is None:
         return True
@@ -245,12 +249,12 @@ def held_back(catalog: Catalog, policy: Curate) -> dict[str, str]:
         if not result.distributes:
             reasons[name] = "; ".join(map(str, result.shortfalls))
         elif in_foreign_words(pattern, current.text):
-            reasons[name] = "it quotes what a tool said"
+            reasons[name] = "it quotes the output of a tool"
     return reasons
 
 
 def under_gate(catalog: Catalog, policy: Curate) -> Catalog:
-    """The catalog as the gate sees it: what is held back is provisional, whatever its file says."""
+    """The catalog with everything that the gate holds back made provisional."""
     for name in held_back(catalog, policy):
         pattern = catalog.patterns[name]
         *earlier, current = pattern.versions
@@ -260,13 +264,13 @@ def under_gate(catalog: Catalog, policy: Curate) -> Catalog:
 
 
 def distributable(catalog: Catalog, policy: Curate) -> tuple[Pattern, ...]:
-    """What agents may be given: approved by a person, and by today's floors still enough."""
+    """Patterns that agents may be given: approved by a person, and still above the floors."""
     patterns = under_gate(catalog, policy).patterns
-    return tuple(one for _, one in sorted(patterns.items()) if one.current.distribution_ready)
+    return tuple(p for _, p in sorted(patterns.items()) if p.current.distribution_ready)
 
 
 def find(catalog: Catalog, name: str) -> Proposal | Pattern:
-    """What is known under an id: the pattern where one was decided on, else the proposal."""
+    """The pattern of that id or, before any decision on it, the proposal."""
     entry = catalog.patterns.get(name) or catalog.proposals.get(name)
     if entry is None:
         hint = "`session-memory review list --all` names them"

@@ -14,17 +14,17 @@ from session_memory.detect.templates import SIMILAR, similarity, tokens
 from session_memory.store.patterns import Patterns
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """Which candidates are asked for."""
+class DetectQuery(msgspec.Struct, frozen=True):
+    """Which candidates to report."""
 
     min_frequency: int | None = None
-    """What occurred so often, in one session or many; None: what several sessions show."""
+    """Occurrences needed, in one session or many. None: two sessions must show it."""
     since: int | None = None
     repo: str | None = None
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """What is known to help against an error."""
+    """What helped against an error before."""
 
     problem: str
     """The locus the error was recognised as."""
@@ -33,24 +33,24 @@ class Fix(msgspec.Struct, frozen=True):
     sessions: int = 0
 
 
-def detect(patterns: Patterns, wanted: Wanted, now_ms: int) -> list[Candidate]:
-    """Ranked candidates. Only a look at everything is kept: a narrow one would shrink counts."""
+def detect(patterns: Patterns, query: DetectQuery, now_ms: int) -> list[Candidate]:
+    """Ranked candidates. Filtered runs are not saved: they would shrink the counts."""
     mine(patterns)
-    whole = wanted.since is None and wanted.repo is None
-    floor = wanted.min_frequency
+    whole = query.since is None and query.repo is None
+    floor = query.min_frequency
     found = cluster(
-        lambda: patterns.evidence(wanted.since, wanted.repo),
+        lambda: patterns.evidence(query.since, query.repo),
         patterns.statuses(),
         single_sessions=floor is not None,
     )
     ranked = rank(found, now_ms)
-    if whole:  # for review, whatever floor this call names: only what recurs can pass the gate
+    if whole:  # whatever floor this call names: only what recurs can pass the gate
         patterns.save_candidates([one for one in ranked if one.sessions > 1], now_ms)
     return [one for one in ranked if floor is None or one.frequency >= floor]
 
 
 def fix(patterns: Patterns, text: str) -> Fix | None:
-    """What worked after this error, or after the one most like it; None for an unknown one."""
+    """What worked after this error or the one most like it; None if none is like it."""
     mine(patterns)
     line = error_line(text) or text
     _, locus = error_locus(line, mask(line))
@@ -77,7 +77,7 @@ def fix(patterns: Patterns, text: str) -> Fix | None:
 
 
 def _nearest(locus: str, known: set[str]) -> str | None:
-    """The known problem of the same words, else the most similar one."""
+    """The same problem if it is known, else the most similar one."""
     if locus in known:
         return locus
     words = tokens(locus)

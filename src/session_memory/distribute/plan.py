@@ -92,7 +92,7 @@ def _by_repo(wanted: Wanted, draft: Draft) -> dict[str, list[Lesson]]:
     for lesson in wanted.lessons:
         keys = reach(lesson, wanted.repos, wanted.default_domain)
         if lesson.is_foreign:
-            why = "it quotes what a tool said: edit it into words of your own"
+            why = "it quotes the output of a tool: edit it into words of your own"
         elif lesson.id in wanted.on_trial:
             why = "it is under trial: half of the sessions are given it at their start"
         elif not keys:

@@ -13,7 +13,10 @@ TRIALS = "trials.json"
 
 
 def read_trials(data: Path) -> tuple[Trial, ...]:
-    """Every trial that was started; none where there is no file."""
+    """Every trial that was started; none where there is no file.
+
+    A file that cannot be read is an error: giving a pattern without knowing its trial spoils it.
+    """
     path = data / TRIALS
     try:
         return decode_trials(path.read_bytes())
@@ -21,7 +24,7 @@ def read_trials(data: Path) -> tuple[Trial, ...]:
         return ()
     except (OSError, ValueError, RecursionError) as error:
         hint = "repair that file, or put an older copy of it back"
-        raise Refused(f"cannot read trials: {path}: {error}", hint=hint) from None
+        raise Refused(f"cannot read {path}: {error}", hint=hint) from None
 
 
 def write_trials(data: Path, trials: Iterable[Trial]) -> None:

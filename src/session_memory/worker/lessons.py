@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from session_memory.core.loop.injection import Section
-from session_memory.core.loop.trials import Trial, decode_trials, under_trial
+from session_memory.core.loop.trials import under_trial
 from session_memory.curate.catalog import read_catalog
 from session_memory.curate.review import distributable, held_back
 from session_memory.curate.wording import make_clean
@@ -19,13 +19,11 @@ from session_memory.distribute.plan import Wanted
 from session_memory.distribute.render import lessons
 from session_memory.distribute.sections import said_by_others, sections_for
 from session_memory.distribute.targets import Repo
-from session_memory.errors import Refused
 from session_memory.ingest.redaction import make_redactor
 from session_memory.narrowing import read_project_rules
 from session_memory.settings import Config
 from session_memory.store.port import Store
-
-TRIALS = "trials.json"
+from session_memory.store.trial_files import read_trials
 
 
 def gather(store: Store, data: Path, config: Config) -> tuple[Wanted, tuple[str, ...]]:
@@ -52,17 +50,6 @@ def known_repos(store: Store) -> tuple[Repo, ...]:
         for project in store.projects()
         if project.root
     )
-
-
-def read_trials(data: Path) -> tuple[Trial, ...]:
-    """The trials there are; a file that cannot be read stops giving, which could spoil one."""
-    path = data / TRIALS
-    try:
-        return decode_trials(path.read_bytes())
-    except FileNotFoundError:
-        return ()
-    except (OSError, ValueError) as error:
-        raise Refused(f"cannot read {path}: {error}", hint="repair or remove that file") from None
 
 
 def why_not(root: str) -> str | None:

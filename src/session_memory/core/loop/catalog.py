@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from typing import Literal
 
 import msgspec
 
-from session_memory.errors import UsageError
+from session_memory.errors import Ambiguous, UsageError
 
 Kind = Literal["problem", "success"]
 Status = Literal["candidate", "provisional", "approved", "rejected", "retired", "superseded"]
@@ -204,3 +205,18 @@ def check_transition(before: Status, after: Status) -> None:
     if after not in TRANSITIONS[before]:
         allowed = ", ".join(sorted(TRANSITIONS[before])) or "nothing else"
         raise UsageError(f"a {before} pattern cannot become {after}; allowed: {allowed}")
+
+
+def match_id(
+    given: str, ids: Collection[str], *, shortest: int = 1, what: str = "patterns"
+) -> str | None:
+    """The id that is meant: the same, or the only one that begins so; `sm-` may stand before it."""
+    if given in ids:
+        return given
+    plain = given.removeprefix("sm-")
+    if plain in ids:
+        return plain
+    near = sorted(name for name in ids if len(plain) >= shortest and name.startswith(plain))
+    if len(near) > 1:
+        raise Ambiguous(f"{given} fits {len(near)} {what}: {', '.join(near[:5])}")
+    return near[0] if near else None

@@ -1,0 +1,304 @@
+"""Decisions carried out: read the catalog, decide, write its files, tell the store.
+
+Every front end calls these functions. `review.py` holds the rules as pure functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from session_memory.clock import Clock
+from session_memory.core.loop.catalog import (
+    Catalog,
+    GateResult,
+    Pattern,
+    Proposal,
+    Retirement,
+    Status,
+    match_id,
+)
+from session_memory.curate.bloat import CatalogIndex, bloat_warnings, index_catalog
+from session_memory.curate.candidates import proposals_of
+from session_memory.curate.catalog import (
+    changing,
+    missing,
+    read_catalog,
+    write_patterns,
+    write_proposals,
+)
+from session_memory.curate.review import (
+    Decision,
+    DecisionRequest,
+    awaits_decision,
+    find,
+    grounds,
+    held_back,
+    propose,
+    regate,
+    review,
+    under_gate,
+    undo,
+)
+from session_memory.curate.wording import Clean, make_clean
+from session_memory.detect.cluster import cluster
+from session_memory.detect.run import DetectQuery, detect
+from session_memory.ingest.redaction import make_redactor
+from session_memory.measure.report import verdict_sentence
+from session_memory.measure.stages import latest_effects
+from session_memory.paths import Paths
+from session_memory.settings import Config, Curate
+from session_memory.store.port import Store
+
+
+class CurateContext(msgspec.Struct, frozen=True):
+    """What deciding needs from outside."""
+
+    paths: Paths
+    config: Config
+    environ: Mapping[str, str]
+    clock: Clock
+    open_store: Callable[[], AbstractContextManager[Store]]
+    warn: Callable[[str], None]
+
+
+class SyncReport(msgspec.Struct, frozen=True):
+    """What `sync_store` found in the catalog's files."""
+
+    patterns: int
+    changed: tuple[str, ...]
+    """Patterns whose status in the store was another."""
+    edited_by_hand: tuple[str, ...]
+    held_back: dict[str, str]
+    """Patterns approved in their files only, with the reason the gate gives."""
+
+
+def read_for_review(context: CurateContext) -> Catalog:
+    """The catalog as the gate lets it pass, with the retirements that measuring proposes."""
+    files = read_catalog(context.paths.data)
+    for name, reason in held_back(files, context.config.curate).items():
+        context.warn(
+            f"{name} is approved in its file only; the gate keeps it provisional: {reason}"
+        )
+    catalog = under_gate(files, context.config.curate)
+    _warn_of_missing(context, catalog)
+    return replace(catalog, retirements=_retirements(context))
+
+
+def list_for_review(
+    catalog: Catalog, policy: Curate, status: Status | None = None, *, decided: bool = False
+) -> list[dict[str, Any]]:
+    """Patterns that await a decision; all of one status, or with `decided` simply all."""
+    names = [
+        name
+        for name in sorted({*catalog.proposals, *catalog.patterns})
+        if status == catalog.status(name)
+        or (status is None and (decided or awaits_decision(catalog, name, policy)))
+    ]
+    index = index_catalog(catalog)
+    return [describe(catalog, name, policy, index) for name in names]
+
+
+def describe(
+    catalog: Catalog, name: str, policy: Curate, index: CatalogIndex | None = None
+) -> dict[str, Any]:
+    """Everything a person needs in order to decide on a pattern."""
+    entry, ground = find(catalog, name), grounds(catalog, name, policy)
+    current = entry.current if isinstance(entry, Pattern) else None
+    return {
+        "id": name,
+        "status": catalog.status(name),
+        "distribution_ready": current is not None and current.distribution_ready,
+        "version": current.number if current else 0,
+        "awaits_decision": awaits_decision(catalog, name, policy),
+        "kind": entry.kind,
+        "type": entry.type,
+        "locus": entry.locus,
+        "text": entry.text,
+        "edited_by_hand": isinstance(entry, Pattern) and entry.is_edited,
+        "snapshot": ground.snapshot,
+        "evidence": ground.evidence,
+        "gate": gate_facts(ground.gate),
+        "retirement": catalog.retirement(name),
+        "warnings": bloat_warnings(catalog, entry, policy.max_patterns, index),
+    }
+
+
+def gate_facts(result: GateResult) -> dict[str, object]:
+    """What the gate makes of the evidence, as data and as a sentence."""
+    if result.distributes:
+        sentence = "a yes approves it"
+    else:
+        tier = "distribute" if result.promotes else "promote"
+        short = "; ".join(str(short) for short in result.shortfalls if short.tier == tier)
+        sentence = (
+            f"a yes makes it provisional: {short}" if result.promotes else f"too thin: {short}"
+        )
+    return {
+        "promotes": result.promotes,
+        "distributes": result.distributes,
+        "shortfalls": result.shortfalls,
+        "says": sentence,
+    }
+
+
+def full_id(catalog: Catalog, given: str) -> str:
+    """The id of the pattern that was meant; what fits none is returned for `find` to refuse."""
+    return match_id(given, {*catalog.patterns, *catalog.proposals}) or given
+
+
+def decide(
+    context: CurateContext, requests: Iterable[DecisionRequest], *, dry_run: bool = False
+) -> Sequence[Decision]:
+    """Decide on patterns, named by id or its beginning; if one is refused, nothing is decided."""
+    clean = make_text_cleaner(context)
+
+    def decide_each(catalog: Catalog) -> list[Decision]:
+        decisions: dict[str, Decision] = {}
+        for request in requests:
+            name, other = full_id(catalog, request.pattern), request.superseded_by
+            if name in decisions:
+                continue
+            whole = replace(request, pattern=name, superseded_by=other and full_id(catalog, other))
+            decisions[name] = review(catalog, whole, context.config.curate, clean)
+            catalog = catalog.with_pattern(decisions[name].pattern)
+        return list(decisions.values())
+
+    return _carry_out(context, decide_each, dry_run)
+
+
+def undo_last(context: CurateContext, who: str, *, dry_run: bool = False) -> Sequence[Decision]:
+    """Take back the last decision."""
+
+    def take_back(catalog: Catalog) -> list[Decision]:
+        return [undo(catalog, who, context.clock(), context.config.curate)]
+
+    return _carry_out(context, take_back, dry_run)
+
+
+def detected_proposals(context: CurateContext) -> list[Proposal]:
+    """A proposal for each pattern that detection sees in the store."""
+    with context.open_store() as store:
+        patterns = store.patterns
+        return proposals_of(cluster(patterns.evidence, patterns.statuses()), patterns.evidence())
+
+
+def take_in(
+    context: CurateContext, proposals: Sequence[Proposal], *, complete: bool, dry_run: bool = False
+) -> Sequence[Decision]:
+    """Keep proposals, and look again at provisional patterns with the evidence that has come in.
+
+    `complete` says that these are all there are. Earlier ones then go: the sessions that they rest
+    on may have been forgotten.
+    """
+    clean = make_text_cleaner(context)
+
+    def keep_and_regate(catalog: Catalog) -> Sequence[Decision]:
+        before = Catalog(catalog.patterns) if complete else catalog
+        after = propose(before, proposals, clean)
+        decisions = regate(after, context.clock(), context.config.curate)
+        if not dry_run:
+            write_proposals(context.paths.data, after.proposals)
+        return decisions
+
+    return _carry_out(context, keep_and_regate, dry_run)
+
+
+def sync_store(context: CurateContext, *, dry_run: bool = False) -> SyncReport:
+    """Make the store follow the catalog's files, which are the truth."""
+    with _catalog_to_change(context, dry_run) as files, context.open_store() as store:
+        catalog = under_gate(files, context.config.curate)
+        decided: list[tuple[str, str, str, Status]] = [
+            (name, pattern.kind, pattern.type, pattern.current.status)
+            for name, pattern in sorted(catalog.patterns.items())
+        ]
+        stored = store.patterns.statuses()
+        if not dry_run:
+            store.patterns.restore(decided, context.clock())
+            detect(store.patterns, DetectQuery(), context.clock())
+            write_patterns(context.paths.data, catalog, ())
+    return SyncReport(
+        patterns=len(decided),
+        changed=tuple(name for name, _, _, status in decided if stored.get(name) != status),
+        edited_by_hand=tuple(
+            name for name, pattern in sorted(catalog.patterns.items()) if pattern.is_edited
+        ),
+        held_back=held_back(files, context.config.curate),
+    )
+
+
+def default_reviewer(environ: Mapping[str, str]) -> str:
+    """Who decides where no name is given: the user of this machine."""
+    names = (environ.get(name) for name in ("USER", "LOGNAME", "USERNAME"))
+    return next(filter(None, names), "unknown")
+
+
+def make_text_cleaner(context: CurateContext) -> Clean:
+    """Texts are redacted as in a sweep. The tags are not kept, so any key will do."""
+    redactor, warnings = make_redactor(b"review", context.config.redact)
+    for text in warnings:
+        context.warn(text)
+    return make_clean(redactor)
+
+
+def _carry_out(
+    context: CurateContext, decide: Callable[[Catalog], Sequence[Decision]], dry_run: bool
+) -> Sequence[Decision]:
+    """Decide while nobody else does, and write what changed."""
+    with _catalog_to_change(context, dry_run) as catalog:
+        _warn_of_missing(context, catalog)
+        decisions = decide(catalog)
+        for decision in decisions:
+            catalog = catalog.with_pattern(decision.pattern)
+        if decisions and not dry_run:
+            catalog = under_gate(catalog, context.config.curate)
+            names = [decision.pattern.id for decision in decisions]
+            write_patterns(context.paths.data, catalog, names)
+            _update_statuses(context, catalog)
+    return decisions
+
+
+@contextmanager
+def _catalog_to_change(context: CurateContext, dry_run: bool) -> Generator[Catalog]:
+    """The catalog, locked unless nothing is going to be written."""
+    if dry_run:
+        yield read_catalog(context.paths.data)
+    else:
+        with changing(context.paths.data) as catalog:
+            yield catalog
+
+
+def _update_statuses(context: CurateContext, catalog: Catalog) -> None:
+    """Tell the store the status of every pattern it knows, in case an earlier run was cut off.
+
+    A pattern whose file is lost keeps its status in the store: a rejection outlives the file.
+    """
+    if not context.paths.store_db.exists():
+        return
+    with context.open_store() as store:
+        stored = store.patterns.statuses()
+        for name in sorted(stored.keys() & catalog.patterns.keys()):
+            if stored[name] != (status := catalog.status(name)):
+                store.patterns.decide(name, status, context.clock())
+
+
+def _retirements(context: CurateContext) -> dict[str, Retirement]:
+    """Patterns that were measured and did not help."""
+    if not context.paths.store_db.exists():
+        return {}
+    with context.open_store() as store:
+        effects = latest_effects(store.effects.all())
+    return {
+        name: Retirement(effect.version, effect.verdict, verdict_sentence(effect))
+        for name, effect in effects.items()
+        if effect.retires
+    }
+
+
+def _warn_of_missing(context: CurateContext, catalog: Catalog) -> None:
+    for name in missing(context.paths.data, catalog):
+        context.warn(f"the index names {name}, which has no file; the next decision drops it")
