@@ -10,7 +10,7 @@ import anthropic
 import pytest
 from tests.memory.remembering import GOOD, Bench, answer
 from tests.model.meters import metered
-from tests.model.test_sdk_providers import by_responses
+from tests.model.test_sdk import by_responses
 
 from session_memory import settings
 from session_memory.errors import ModelFailed

@@ -14,13 +14,15 @@ from tests.model.meters import ASKED, NOW, RICH, metered
 
 from session_memory.core.spend import SpendRow, Spent
 from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable
+from session_memory.model.budget import answer_tokens
 from session_memory.model.failures import CallFailed, Kind
-from session_memory.model.metered import Meter, Metered, estimate_of, local_day
+from session_memory.model.metered import LEAST_TURNS, Meter, Metered, estimate_of, local_day
 from session_memory.model.port import Answer, Request, Usage
 from session_memory.store.sqlite import SqliteStore, open_store
 from session_memory.testing.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).resolve().parents[2]
+LONG = [10**6]
 
 
 def ledger_row(store: SqliteStore) -> SpendRow:
@@ -308,3 +310,46 @@ def test_a_failed_call_lets_the_next_one_in(store: SqliteStore) -> None:
         begun.set()
         errors = [one.exception() for one in (first, second)]
     assert sorted(type(error).__name__ for error in errors) == ["CallFailed", "NoneType"]
+
+
+@pytest.mark.rows("EXT-61")
+def test_the_window_leaves_room_for_instructions_and_answer(store: SqliteStore) -> None:
+    model = metered(ScriptedModel(), store, window=10_000)
+    # "system" and "user" are two tokens each, the answer ninety.
+    assert model.input_limit(ASKED, LONG) == (10_000 - 4 - 90) * 3
+    agent = metered(ScriptedModel(), store, window=10_000, turn_tokens=1_000)
+    assert agent.input_limit(ASKED, LONG) == (10_000 - 4 - 1_000 - 2 * 90) * 3
+
+
+def test_a_window_without_room_and_caps_without_room_say_so(store: SqliteStore) -> None:
+    with pytest.raises(ModelUnavailable, match="a window of 400 tokens has no room") as small:
+        metered(ScriptedModel(), store, window=400).input_limit(ASKED, LONG)
+    assert "model.context_tokens" in str(small.value.hint)
+    with pytest.raises(BudgetSpent, match="the caps leave no room"):
+        metered(ScriptedModel(), store, run_tokens=200).input_limit(ASKED, LONG)
+
+
+def test_an_answer_is_at_most_a_quarter_of_the_window(store: SqliteStore) -> None:
+    assert (answer_tokens(8_000, 128_000), answer_tokens(8_000, 8_192)) == (8_000, 2_048)
+    model = ScriptedModel(["yes"])
+    metered(model, store, window=80).ask(ASKED)
+    assert model.requests[0].max_output_tokens == 20
+
+
+@pytest.mark.rows("EXT-61")
+@pytest.mark.parametrize(("tokens", "turns"), [(10**6, 16), (11_000, 10), (100_000, 16)])
+def test_an_agent_gets_the_turns_that_a_fresh_run_can_pay(
+    store: SqliteStore, tokens: int, turns: int
+) -> None:
+    model = ScriptedModel(["done"])
+    folder = Request("p", "", "", max_output_tokens=100, folder="/x", max_turns=16)
+    metered(model, store, run_tokens=tokens, turn_tokens=1_000).ask(folder)
+    assert model.requests[0].max_turns == turns
+
+
+def test_fewer_turns_than_an_agent_needs_are_not_tried(store: SqliteStore) -> None:
+    folder = Request("p", "", "", max_output_tokens=100, folder="/x", max_turns=16)
+    short = metered(ScriptedModel(), store, run_tokens=1_100 * (LEAST_TURNS - 1), turn_tokens=1_000)
+    with pytest.raises(BudgetSpent):
+        short.ask(folder)
+    assert RICH.run_tokens > 10**6

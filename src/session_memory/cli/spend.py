@@ -9,7 +9,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, table
 from session_memory.cli.store import reading
 from session_memory.core.spend import SpendGroup, SpendRow
-from session_memory.model.budget import left
+from session_memory.model.budget import remaining
 from session_memory.model.metered import local_day
 from session_memory.model.open import caps_of
 from session_memory.store.background import Spend
@@ -49,7 +49,7 @@ def command(app: App, days: int, by: SpendGroup) -> None:
     with reading(app) as store:
         found = store.spend.totals(by, since)
         spent = store.spend.spent("", today)
-    rest = left(caps, spent)
+    rest = remaining(caps, spent)
     if app.json:
         emit_json(
             {

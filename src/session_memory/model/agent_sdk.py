@@ -1,4 +1,4 @@
-"""The Claude Agent SDK as a model: the same restraints as `claude -p`, through its Python face."""
+"""The Claude Agent SDK as a model, restricted in the same way as `claude -p`."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 
 from session_memory import settings
 from session_memory.errors import ModelUnavailable
-from session_memory.model.failures import CallFailed, Kind, tidy
+from session_memory.model.failures import CallFailed, short_message
 from session_memory.model.marks import FOLDER_PREFIX, MARKS, fenced
 from session_memory.model.port import Answer, Request, Usage
-from session_memory.model.sdk import plainly
+from session_memory.model.sdk import system_with_schema
 
 SMALL_MODEL = "claude-haiku-4-5"
 FOLDER_TOOLS = ["Read", "Edit", "Write", "Glob", "Grep"]
@@ -47,13 +47,14 @@ class AgentSdkModel:
     def ask(self, request: Request) -> Answer:
         """See model.port.Model."""
         with contextlib.ExitStack() as stack:
-            place = request.folder or request.cwd
-            place = place or stack.enter_context(tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX))
+            folder = request.folder or request.cwd
+            if not folder:
+                folder = stack.enter_context(tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX))
             messages = self._sdk.query(
-                prompt=fenced(request.user), options=self._options(request, place)
+                prompt=fenced(request.user), options=self._options(request, folder)
             )
             try:
-                return asyncio.run(_within(request.timeout_s, messages, self.name))
+                return asyncio.run(_read_within(request.timeout_s, messages, self.name))
             except TimeoutError:
                 raise CallFailed(
                     f"no answer within {request.timeout_s:g} seconds", "timeout"
@@ -64,13 +65,15 @@ class AgentSdkModel:
                     hint="install Claude Code, or set model.provider to another",
                 ) from None
             except self._sdk.ClaudeSDKError as error:
-                raise CallFailed(f"the agent failed: {tidy(str(error))}", "error_event") from None
+                raise CallFailed(
+                    f"the agent failed: {short_message(str(error))}", "error_event"
+                ) from None
 
     def _options(self, request: Request, folder: str) -> Any:
         tools = [] if request.folder is None else FOLDER_TOOLS
-        wishes: dict[str, Any] = {
+        wanted: dict[str, Any] = {
             "model": self.name,
-            "system_prompt": plainly(request),
+            "system_prompt": system_with_schema(request),
             "cwd": folder,
             "allowed_tools": tools,
             "tools": tools,
@@ -81,19 +84,18 @@ class AgentSdkModel:
             "extra_args": {"no-session-persistence": None},
         }
         options = self._sdk.ClaudeAgentOptions
-        known = {field.name for field in dataclasses.fields(options)}
-        return options(**{name: wish for name, wish in wishes.items() if name in known})
+        supported = {field.name for field in dataclasses.fields(options)}
+        return options(**{name: value for name, value in wanted.items() if name in supported})
 
 
-async def _within(timeout_s: float, messages: AsyncIterator[Any], model: str) -> Answer:
+async def _read_within(timeout_s: float, messages: AsyncIterator[Any], model: str) -> Answer:
     return await asyncio.wait_for(_read(messages, model), timeout_s)
 
 
 async def _read(messages: AsyncIterator[Any], model: str) -> Answer:
-    """What the assistant wrote, as soon as the result says that it is complete.
+    """The assistant's text blocks, joined; an error unless a result message completes them.
 
-    The words are those of its text blocks, joined as they came. The result repeats only the last
-    message, so of it just cost and success count.
+    The result message repeats only the last message, so only its cost and success are used.
     """
     result: Any = None
     texts: list[str] = []
@@ -106,15 +108,15 @@ async def _read(messages: AsyncIterator[Any], model: str) -> Answer:
         raise CallFailed("the answer broke off before it was complete", "cut_stream")
     usage = _usage(result)
     if result.is_error:
-        kind: Kind = "error_event"
-        raise CallFailed(f"the agent failed: {tidy(str(result.result))}", kind, usage=usage)
+        message = f"the agent failed: {short_message(str(result.result))}"
+        raise CallFailed(message, "error_event", usage=usage)
     return Answer("".join(texts), model, usage)
 
 
 def _texts(message: Any) -> list[str]:
-    """The text blocks of an assistant's message; of any other message, and of other blocks, none.
+    """The text blocks of an assistant message; none for any other message.
 
-    Only an assistant's message names a model; a user's has blocks too: what tools answered.
+    Only assistant messages name a model. User messages have blocks too: the results of tools.
     """
     content: Any = getattr(message, "content", None)
     if not hasattr(message, "model") or not isinstance(content, list):
@@ -124,11 +126,11 @@ def _texts(message: Any) -> list[str]:
 
 
 def _usage(result: Any) -> Usage:
-    said: dict[str, Any] = result.usage or {}
+    counts: dict[str, Any] = result.usage or {}
     return Usage(
-        said.get("input_tokens") or 0,
-        said.get("output_tokens") or 0,
-        said.get("cache_read_input_tokens") or 0,
-        said.get("cache_creation_input_tokens") or 0,
+        counts.get("input_tokens") or 0,
+        counts.get("output_tokens") or 0,
+        counts.get("cache_read_input_tokens") or 0,
+        counts.get("cache_creation_input_tokens") or 0,
         result.total_cost_usd,
     )

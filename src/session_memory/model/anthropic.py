@@ -1,4 +1,4 @@
-"""The Anthropic Messages API, also at any compatible address."""
+"""The Anthropic Messages API, or any compatible server."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from session_memory.model.port import Answer, Request, Stop, Usage
 from session_memory.model.sdk import (
     SchemaFirst,
     SdkErrors,
-    before,
     errors_of,
-    plainly,
-    translated,
+    system_with_schema,
+    translated_errors,
+    until_deadline,
 )
 from session_memory.model.streams import Completed, Delta, StreamEvent, fold
 
@@ -34,7 +34,7 @@ STOPS: dict[str, Stop] = {
 
 
 def open_anthropic(settings: settings.Model, environ: Mapping[str, str]) -> AnthropicModel:
-    """The provider, or ModelUnavailable with what is missing."""
+    """The provider; raises ModelUnavailable, saying what is missing."""
     try:
         import anthropic
     except ImportError:
@@ -49,7 +49,7 @@ def open_anthropic(settings: settings.Model, environ: Mapping[str, str]) -> Anth
     base_url = settings.base_url or environ.get("ANTHROPIC_BASE_URL") or None
 
     def connect() -> Anthropic:
-        # Retries are counted calls, and happen outside the meter.
+        # The SDK must not retry by itself: every attempt has to be a metered call.
         return anthropic.Anthropic(api_key=key, base_url=base_url, max_retries=0)
 
     errors = errors_of(anthropic, "AnthropicError")
@@ -57,7 +57,7 @@ def open_anthropic(settings: settings.Model, environ: Mapping[str, str]) -> Anth
 
 
 class AnthropicModel(SchemaFirst):
-    """See model.port.Model. Each call has a client of its own, so that calls share nothing."""
+    """See model.port.Model. Each call opens its own client, so that calls share nothing."""
 
     provider = "anthropic"
     works_in_folders = False
@@ -69,26 +69,26 @@ class AnthropicModel(SchemaFirst):
 
     def _once(self, request: Request, *, plain: bool) -> Answer:
         deadline = time.monotonic() + request.timeout_s
-        wish: dict[str, Any] = {"format": {"type": "json_schema", "schema": request.schema}}
+        output: dict[str, Any] = {"format": {"type": "json_schema", "schema": request.schema}}
         with (
             self._connect() as client,
-            translated(self._errors, client.api_key or "", schema=not plain),
+            translated_errors(self._errors, client.api_key or "", schema=not plain),
             client.messages.create(
                 model=self.name,
                 max_tokens=request.max_output_tokens,
-                system=plainly(request) if plain else request.system,
+                system=system_with_schema(request) if plain else request.system,
                 messages=[{"role": "user", "content": request.user}],
                 stream=True,
                 timeout=request.timeout_s,
-                # Not a named argument: SDKs that do not know it yet send it all the same.
-                extra_body=None if plain else {"output_config": wish},
+                # In extra_body, so that SDKs that do not know the argument yet send it too.
+                extra_body=None if plain else {"output_config": output},
             ) as stream,
         ):
-            return fold(_events(before(deadline, stream)), self.name)
+            return fold(_events(until_deadline(deadline, stream)), self.name)
 
 
 def _events(raw: Iterator[Any]) -> Iterator[StreamEvent]:
-    """The provider's events in our terms; usage comes in two parts, both cumulative."""
+    """The provider's events as ours; usage comes in two parts, both cumulative."""
     model, stop = "", "end_turn"
     counts: dict[str, int] = {}
     for event in raw:
@@ -120,6 +120,6 @@ def _count(counts: dict[str, int], usage: Any) -> None:
         "cache_read_input_tokens",
         "cache_creation_input_tokens",
     ):
-        said = getattr(usage, name, None)
-        if isinstance(said, int):
-            counts[name] = said
+        count = getattr(usage, name, None)
+        if isinstance(count, int):
+            counts[name] = count

@@ -1,4 +1,4 @@
-"""`claude -p`: its command line for one answer, and how to read what it prints."""
+"""`claude -p`: the command line for one answer, and how to read what it prints."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NoReturn
 import msgspec
 
 from session_memory.errors import ModelUnavailable
-from session_memory.model.failures import CallFailed, Kind, kind_of_status, tidy
+from session_memory.model.failures import CallFailed, Kind, kind_of_status, short_message
 from session_memory.model.marks import fenced
 from session_memory.model.port import Answer, Request, Stop, Usage
-from session_memory.model.sdk import plainly
+from session_memory.model.sdk import system_with_schema
 
 SMALL_MODEL = "claude-haiku-4-5"
 FOLDER_TOOLS = "Read,Edit,Write,Glob,Grep"
@@ -37,12 +37,12 @@ def arguments(request: Request, model: str) -> list[str]:
         "--max-turns",
         str(max(1, request.max_turns)),
         "--system-prompt",
-        plainly(request),
+        system_with_schema(request),
     ]
     if request.folder is None:
-        # "user" keeps a key helper or a cloud address that the user's settings name.
+        # "user" keeps a key helper or a cloud address from the user's settings.
         return [*common, "--setting-sources", "user", "--tools", ""]
-    # Restricted: file tools stay inside the folder, nothing runs commands, no setting widens that.
+    # Restricted: file tools stay inside the folder, no commands run, no setting can widen that.
     return [
         *common,
         "--restricted",
@@ -54,7 +54,7 @@ def arguments(request: Request, model: str) -> list[str]:
 
 
 def variables(request: Request) -> dict[str, str]:
-    """What the client is told by environment: no instructions of others, and a longest answer."""
+    """Environment variables for the client: no foreign instructions, a limit for the answer."""
     return {
         "CLAUDE_CODE_SAFE_MODE": "1",
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
@@ -68,7 +68,7 @@ def prompt(request: Request) -> str:
 
 
 class ModelUse(msgspec.Struct, frozen=True, rename="camel"):
-    """What one model did in a run; a small one beside the main one makes titles."""
+    """Tokens of one model in a run; the client uses a second, small model for titles."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -77,7 +77,7 @@ class ModelUse(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Result(msgspec.Struct, frozen=True, tag_field="type", tag="result"):
-    """The one object the client prints at its end, as far as we read it."""
+    """The object the client prints at its end; only the fields we read."""
 
     subtype: str = "success"
     is_error: bool = False
@@ -88,51 +88,52 @@ class Result(msgspec.Struct, frozen=True, tag_field="type", tag="result"):
 
     @property
     def model(self) -> str:
-        """The one that wrote most."""
+        """The model that wrote most of the output."""
         return max(self.by_model, key=lambda name: self.by_model[name].output_tokens, default="")
 
     @property
     def usage(self) -> Usage:
         """Tokens of all turns and models."""
-        every = self.by_model.values()
+        uses = self.by_model.values()
         return Usage(
-            sum(each.input_tokens for each in every),
-            sum(each.output_tokens for each in every),
-            sum(each.cache_read_input_tokens for each in every),
-            sum(each.cache_creation_input_tokens for each in every),
+            sum(use.input_tokens for use in uses),
+            sum(use.output_tokens for use in uses),
+            sum(use.cache_read_input_tokens for use in uses),
+            sum(use.cache_creation_input_tokens for use in uses),
             self.total_cost_usd or None,
         )
 
 
 def read(output: str, errors: str, status: int, model: str) -> Answer:
     """The answer in what the client printed."""
-    said = _result(output)
-    if said is None:
+    result = _find_result(output)
+    if result is None:
         _fail(errors or output or f"it ended with status {status} and said nothing", None)
-    text = said.result or ""
-    if said.is_error or said.subtype != "success" or status:
-        _fail(text or errors or said.subtype, said.usage)
-    stop = STOPS.get(said.stop_reason or "end_turn", "end")
-    return Answer(text, said.model or model, said.usage, stop)
+    text = result.result or ""
+    if result.is_error or result.subtype != "success" or status:
+        _fail(text or errors or result.subtype, result.usage)
+    stop = STOPS.get(result.stop_reason or "end_turn", "end")
+    return Answer(text, result.model or model, result.usage, stop)
 
 
-def _result(output: str) -> Result | None:
+def _find_result(output: str) -> Result | None:
     for line in reversed(output.splitlines()):
         if line.startswith("{"):
             try:
                 return msgspec.json.decode(line, type=Result)
-            except msgspec.DecodeError:  # another kind of line, or half a one
+            except msgspec.DecodeError:  # another kind of line, or a truncated one
                 continue
     return None
 
 
-def _fail(words: str, usage: Usage | None) -> NoReturn:
-    if LOGIN.search(words):
+def _fail(message: str, usage: Usage | None) -> NoReturn:
+    if LOGIN.search(message):
         raise ModelUnavailable(
-            f"claude cannot sign in: {tidy(words)}", hint="run `claude` once and sign in"
+            f"claude cannot sign in: {short_message(message)}",
+            hint="run `claude` once and sign in",
         )
-    found = STATUS.search(words)
-    kind: Kind = kind_of_status(int(found[1])) if found else "error_event"
+    match = STATUS.search(message)
+    kind: Kind = kind_of_status(int(match[1])) if match else "error_event"
     if usage == Usage():
         usage = None  # it failed before it counted
-    raise CallFailed(f"claude failed: {tidy(words)}", kind, usage=usage)
+    raise CallFailed(f"claude failed: {short_message(message)}", kind, usage=usage)

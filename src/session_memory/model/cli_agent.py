@@ -1,4 +1,4 @@
-"""The user's own agent as a model: one process per call, no shell, nothing left running."""
+"""The user's own agent as a model: one process per call, without a shell, nothing left running."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ COMMANDS = {"claude_cli": "claude", "codex_cli": "codex"}
 REAP_SECONDS = 5.0
 
 
-class Printed(msgspec.Struct, frozen=True):
-    """What a process said before it ended."""
+class ProcessOutput(msgspec.Struct, frozen=True):
+    """What a process printed, and its exit status."""
 
     output: str
     errors: str
@@ -34,7 +34,7 @@ class Printed(msgspec.Struct, frozen=True):
 
 
 def open_agent(settings: settings.Model, environ: Mapping[str, str]) -> ClaudeCli | CodexCli:
-    """The provider, or ModelUnavailable when its command is not on the path."""
+    """The provider; raises ModelUnavailable if its command is not on the PATH."""
     command = COMMANDS[settings.provider]
     path = shutil.which(command, path=environ.get("PATH", ""))
     if path is None:
@@ -61,10 +61,10 @@ class ClaudeCli:
     def ask(self, request: Request) -> Answer:
         """See model.port.Model."""
         env = {**environment(self._environ), **claude_cli.variables(request)}
-        with _workplace(request) as folder:
+        with _working_directory(request) as folder:
             call = [self._path, *claude_cli.arguments(request, self.name)]
-            said = run(call, claude_cli.prompt(request), request.timeout_s, folder, env)
-        return claude_cli.read(said.output, said.errors, said.status, self.name)
+            printed = run(call, claude_cli.prompt(request), request.timeout_s, folder, env)
+        return claude_cli.read(printed.output, printed.errors, printed.status, self.name)
 
 
 class CodexCli:
@@ -82,35 +82,35 @@ class CodexCli:
     def ask(self, request: Request) -> Answer:
         """See model.port.Model."""
         env = environment(self._environ, *filter(None, [self._user.key_variable]))
-        with _workplace(request) as folder, _schema_file(request) as schema:
+        with _working_directory(request) as folder, _schema_file(request) as schema:
             arguments = codex_cli.arguments(request, self.name, schema)
-            overrides = [part for wish in self._user.overrides for part in ("-c", wish)]
+            overrides = [part for override in self._user.overrides for part in ("-c", override)]
             call = [self._path, *arguments, *overrides, "-"]
-            said = run(call, codex_cli.prompt(request), request.timeout_s, folder, env)
-        return codex_cli.read(said.output, said.errors, said.status, self.name)
+            printed = run(call, codex_cli.prompt(request), request.timeout_s, folder, env)
+        return codex_cli.read(printed.output, printed.errors, printed.status, self.name)
 
 
 def run(
     call: list[str], prompt: str, timeout_s: float, folder: str, env: Mapping[str, str]
-) -> Printed:
-    """Run one process to its end or to the time-out; its whole group is gone afterwards."""
-    # Files instead of pipes: whoever the agent leaves behind with a pipe would keep us waiting.
+) -> ProcessOutput:
+    """Run one process to its end or its timeout, then kill whatever is left of its group."""
+    # Files instead of pipes: a child process that outlives the agent would keep a pipe open.
     with (
-        tempfile.TemporaryFile() as given,
+        tempfile.TemporaryFile() as standard_input,
         tempfile.TemporaryFile() as output,
         tempfile.TemporaryFile() as errors,
     ):
-        given.write(prompt.encode("utf-8", "replace"))
-        given.seek(0)
+        standard_input.write(prompt.encode("utf-8", "replace"))
+        standard_input.seek(0)
         try:
             process = subprocess.Popen(
                 call,
                 cwd=folder,
                 env=dict(env),
-                stdin=given,
+                stdin=standard_input,
                 stdout=output,
                 stderr=errors,
-                start_new_session=True,  # a group of its own, which can be ended as one
+                start_new_session=True,  # its own process group, which can be killed as a whole
             )
         except OSError as error:
             name = os.path.basename(call[0])
@@ -120,8 +120,8 @@ def run(
         except subprocess.TimeoutExpired:
             raise CallFailed(f"no answer within {timeout_s:g} seconds", "timeout") from None
         finally:
-            _end(process)
-        return Printed(_text(output), _text(errors), status)
+            _kill_group(process)
+        return ProcessOutput(_text(output), _text(errors), status)
 
 
 def _text(file: IO[bytes]) -> str:
@@ -129,14 +129,14 @@ def _text(file: IO[bytes]) -> str:
     return file.read().decode("utf-8", "replace")
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Leave nothing behind: neither the process nor what it started."""
+def _kill_group(process: subprocess.Popen[bytes]) -> None:
+    """Kill the process and everything it started."""
     if sys.platform == "win32":
         if process.poll() is None:
             tree = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
             subprocess.run(tree, capture_output=True, check=False)
     else:
-        # The leader may be gone while others of its group are not.
+        # The leader may have ended while others of its group still run.
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
@@ -144,11 +144,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextlib.contextmanager
-def _workplace(request: Request) -> Generator[str]:
-    """Where the agent runs: the folder it shall work in, where we say, or an empty one."""
-    place = request.folder or request.cwd
-    if place is not None:
-        yield place
+def _working_directory(request: Request) -> Generator[str]:
+    """Where the agent runs: its folder, the given directory, or else an empty temporary one."""
+    directory = request.folder or request.cwd
+    if directory is not None:
+        yield directory
         return
     with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX) as folder:
         yield folder
@@ -156,12 +156,12 @@ def _workplace(request: Request) -> Generator[str]:
 
 @contextlib.contextmanager
 def _schema_file(request: Request) -> Generator[str | None]:
-    """The schema as a file beside the folder: an agent that edits must not find it there."""
+    """The schema as a file outside the folder, so that an agent that edits does not find it."""
     if request.schema is None:
         yield None
         return
-    with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX) as place:
-        path = os.path.join(place, "schema.json")
+    with tempfile.TemporaryDirectory(prefix=FOLDER_PREFIX) as directory:
+        path = os.path.join(directory, "schema.json")
         with open(path, "wb") as file:
             file.write(msgspec.json.encode(request.schema))
         yield path

@@ -1,4 +1,4 @@
-"""`codex exec`: its command line for one answer, and how to read what it prints."""
+"""`codex exec`: the command line for one answer, and how to read what it prints."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any, NoReturn, cast
 import msgspec
 
 from session_memory.errors import ModelUnavailable
-from session_memory.model.failures import CallFailed, Kind, kind_of_status, tidy
+from session_memory.model.failures import CallFailed, Kind, kind_of_status, short_message
 from session_memory.model.marks import fenced
 from session_memory.model.port import Answer, Request, Usage
-from session_memory.model.sdk import plainly
+from session_memory.model.sdk import system_with_schema
 from session_memory.plain_files import read_plain
 
 STATUS = re.compile(r"(?i)\bstatus\D{0,12}(\d{3})\b")
@@ -39,17 +39,17 @@ OFF = (
 SHELL = ("shell_tool", "unified_exec")
 CONFIG_CAP = 4 * 1024 * 1024
 KEPT = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
-"""Keys of the user's configuration that say where the model is; all else of it stays out."""
+"""Keys of the user's configuration that say where the model is; the rest is left out."""
 
 
 def arguments(request: Request, model: str, schema_file: str | None) -> list[str]:
     """The command line; the prompt itself goes through standard input.
 
-    With a folder the shell stays on, since it is Codex's only way to read a file; its sandbox then
-    lets it write in that folder alone, without network.
+    With a folder the shell stays on, since it is Codex's only way to read a file. The sandbox then
+    lets it write in that folder only, without network.
     """
     off = OFF if request.folder is not None else (*OFF, *SHELL)
-    wishes = [
+    overrides = [
         *(f"features.{name}=false" for name in off),
         'web_search="disabled"',
         'approval_policy="never"',
@@ -69,15 +69,15 @@ def arguments(request: Request, model: str, schema_file: str | None) -> list[str
         "never",
         "--sandbox",
         "read-only" if request.folder is None else "workspace-write",
-        *(part for wish in wishes for part in ("-c", wish)),
+        *(part for override in overrides for part in ("-c", override)),
         *(("-m", model) if model else ()),
         *(("--output-schema", schema_file) if schema_file else ()),
     ]
 
 
 def prompt(request: Request) -> str:
-    """What goes to standard input: Codex has its own system text, so that ours comes first here."""
-    return fenced(f"{plainly(request)}\n\n{request.user}")
+    """What goes to standard input; Codex has its own system text, so ours comes first here."""
+    return fenced(f"{system_with_schema(request)}\n\n{request.user}")
 
 
 class UserConfig(msgspec.Struct, frozen=True):
@@ -89,33 +89,33 @@ class UserConfig(msgspec.Struct, frozen=True):
 
 
 def user_config(environ: Mapping[str, str]) -> UserConfig:
-    """The part of the user's configuration that a call needs; never raises."""
+    """The parts of the user's configuration that a call needs; never raises."""
     home = environ.get("CODEX_HOME") or os.path.join(environ.get("HOME", ""), ".codex")
     try:
         data = read_plain(os.path.join(home, "config.toml"), CONFIG_CAP)
-        found = tomllib.loads(data.decode("utf-8"))
+        config = tomllib.loads(data.decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return UserConfig()
-    name = found.get("model_provider")
-    table = _table(_table(found, "model_providers"), str(name))
-    chosen = [f"{key}={toml}" for key in KEPT if (toml := _toml(found.get(key)))]
-    chosen += [
+    name = config.get("model_provider")
+    provider = _table(_table(config, "model_providers"), str(name))
+    overrides = [f"{key}={toml}" for key in KEPT if (toml := _toml(config.get(key)))]
+    overrides += [
         f"model_providers.{name}.{key}={toml}"
-        for key, value in table.items()
-        # A token in the table would stand in the list of processes; a variable's name may.
+        for key, value in provider.items()
+        # The process list would show a token; the name of a variable is harmless there.
         if "token" not in key and (toml := _toml(value))
     ]
-    model, variable = found.get("model"), table.get("env_key")
+    model, variable = config.get("model"), provider.get("env_key")
     return UserConfig(
-        tuple(chosen),
+        tuple(overrides),
         model if isinstance(model, str) else "",
         variable if isinstance(variable, str) else "",
     )
 
 
-def _table(found: dict[str, Any], name: str) -> dict[str, Any]:
-    inner: object = found.get(name)
-    return cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+def _table(parent: dict[str, Any], name: str) -> dict[str, Any]:
+    table: object = parent.get(name)
+    return cast("dict[str, Any]", table) if isinstance(table, dict) else {}
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -126,26 +126,26 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Tokens of a turn; those read from a cache are a part of the input."""
+    """Tokens of a turn; cached ones are included in the input."""
 
     input_tokens: int = 0
     cached_input_tokens: int = 0
     output_tokens: int = 0
 
 
-class Trouble(msgspec.Struct, frozen=True):
+class TurnError(msgspec.Struct, frozen=True):
     """Why a turn failed."""
 
     message: str = "the turn failed"
 
 
 class Event(msgspec.Struct, frozen=True):
-    """One line of what the client prints, as far as we read it."""
+    """One line the client prints; only the fields we read."""
 
     type: str
     item: Item = Item()
     usage: Counts = Counts()
-    error: Trouble = Trouble()
+    error: TurnError = TurnError()
     message: str = "unknown error"
 
 
@@ -178,19 +178,19 @@ def _events(output: str) -> Iterator[Event]:
             try:
                 yield msgspec.json.decode(line, type=Event)
             except msgspec.DecodeError:
-                continue  # cut off, or of no interest: a turn is complete only if a line says so
+                continue  # truncated, or of another shape; only a whole line completes a turn
 
 
-def _fail(words: str) -> NoReturn:
-    if LOGIN.search(words):
+def _fail(message: str) -> NoReturn:
+    if LOGIN.search(message):
         raise ModelUnavailable(
-            f"codex cannot sign in: {tidy(words)}", hint="run `codex login` once"
+            f"codex cannot sign in: {short_message(message)}", hint="run `codex login` once"
         )
-    found = STATUS.search(words)
-    kind: Kind = kind_of_status(int(found[1])) if found else "error_event"
-    raise CallFailed(f"codex failed: {tidy(words)}", kind)
+    match = STATUS.search(message)
+    kind: Kind = kind_of_status(int(match[1])) if match else "error_event"
+    raise CallFailed(f"codex failed: {short_message(message)}", kind)
 
 
 def _toml(value: object) -> str:
-    """A plain value as TOML, or nothing: strings and booleans are written as in JSON."""
+    """A plain value as TOML, else ""; strings and booleans are written as in JSON."""
     return json.dumps(value) if isinstance(value, str | bool | int | float) else ""

@@ -1,11 +1,11 @@
-"""Cutting a text down to what a prompt may hold: its beginning and its end, with a mark between."""
+"""Cuts a text to what a prompt may hold: its beginning, a marker, and its end."""
 
 from __future__ import annotations
 
 import msgspec
 
 HEAD_SHARE = 3
-"""One third from the beginning, the rest from the end: what came last matters most."""
+"""One third comes from the beginning, the rest from the end: what came last matters most."""
 
 
 class Cut(msgspec.Struct, frozen=True):
@@ -16,7 +16,7 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 def cut(text: str, limit: int, marker: str) -> Cut:
-    """Keep head and tail within `limit` bytes of UTF-8, whole characters only."""
+    """Keep head and tail within `limit` bytes of UTF-8, without splitting a character."""
     data = text.encode("utf-8", "surrogatepass")
     if len(data) <= limit:
         return Cut(text, truncated=False)
@@ -31,19 +31,19 @@ def cut(text: str, limit: int, marker: str) -> Cut:
 def prefix(data: bytes, limit: int) -> bytes:
     """The longest beginning of at most `limit` bytes that ends between two characters."""
     end = min(max(0, limit), len(data))
-    while 0 < end < len(data) and _inside(data[end]):
+    while 0 < end < len(data) and _is_continuation(data[end]):
         end -= 1
     return data[:end]
 
 
 def suffix(data: bytes, limit: int) -> bytes:
-    """The longest end of at most `limit` bytes that begins between two characters."""
+    """The longest end of at most `limit` bytes that starts between two characters."""
     begin = max(0, len(data) - max(0, limit))
-    while begin < len(data) and _inside(data[begin]):
+    while begin < len(data) and _is_continuation(data[begin]):
         begin += 1
     return data[begin:]
 
 
-def _inside(byte: int) -> bool:
-    """Whether a byte goes on with a character that began before it."""
+def _is_continuation(byte: int) -> bool:
+    """Whether a byte of UTF-8 continues the character before it."""
     return byte & 0xC0 == 0x80

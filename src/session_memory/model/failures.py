@@ -1,4 +1,4 @@
-"""How a call can fail: the kind decides whether trying again helps, and whether it was billed."""
+"""How a call can fail. The kind decides whether asking again helps and whether it was billed."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ Kind = Literal[
 TRANSIENT: frozenset[Kind] = frozenset(
     {"rate_limited", "overloaded", "server", "connection", "timeout"}
 )
-"""Failures that pass by themselves; what the model said badly once costs the same again."""
+"""Failures that go away by themselves. A bad answer is not one: asking again costs the same."""
 UNBILLED: frozenset[Kind] = frozenset({"rate_limited", "overloaded", "connection", "rejected"})
-"""Failures that came instead of work; after any other the provider may have billed us."""
-LONGEST = 300
-KEY = re.compile(r"\b(?:sk|key|gsk|xai)-[\w*.-]{6,}")
+"""Failures before any work was done; after any other one the provider may have billed us."""
+MAX_MESSAGE_CHARS = 300
+API_KEY = re.compile(r"\b(?:sk|key|gsk|xai)-[\w*.-]{6,}")
 
 
 class CallFailed(ModelFailed):
-    """One call failed. `usage` is what it cost as far as known; None: perhaps all it might."""
+    """One call failed. `usage` is what it cost, or None if it may have cost the full estimate."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class CallFailed(ModelFailed):
 
 
 def kind_of_status(status: int) -> Kind:
-    """What an HTTP status says about the call."""
+    """The kind of failure an HTTP status stands for."""
     if status == 429:
         return "rate_limited"
     if status in (503, 529):
@@ -63,10 +63,10 @@ def kind_of_status(status: int) -> Kind:
     return "server" if status >= 500 else "rejected"
 
 
-def tidy(text: str, *secrets: str) -> str:
-    """A provider's words as one short line, without the key they may repeat."""
+def short_message(text: str, *secrets: str) -> str:
+    """A provider's error message on one short line, without the API key it may repeat."""
     for secret in secrets:
         if secret:
             text = text.replace(secret, "[REDACTED_SECRET]")
-    line = one_line(KEY.sub("[REDACTED_SECRET]", text))
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    line = one_line(API_KEY.sub("[REDACTED_SECRET]", text))
+    return line if len(line) <= MAX_MESSAGE_CHARS else line[: MAX_MESSAGE_CHARS - 1] + "…"

@@ -1,8 +1,7 @@
-"""How our own calls of agents are told from the user's sessions: by environment, place and fence.
+"""Marks that tell our own calls of agents from the user's sessions: environment, folder and fence.
 
-A client is asked to keep no session at all. Where one keeps it nevertheless, its hooks see the
-environment and stay silent, and the whole prompt stands between the marks of our own text, which is
-never evidence.
+We ask clients to keep no session. If one is kept all the same, its hooks see the environment and do
+nothing, and the whole prompt is fenced as our own text, which is never evidence.
 """
 
 from __future__ import annotations
@@ -53,11 +52,11 @@ CLOUD_PREFIXES = {
 }
 
 
-def environment(environ: Mapping[str, str], *further: str) -> dict[str, str]:
-    """What an agent needs of our environment, and the marks.
+def environment(environ: Mapping[str, str], *more_names: str) -> dict[str, str]:
+    """The variables an agent needs from our environment, and the marks.
 
-    Not the rest: secrets of other programs are none of its business, and a session's own variables
-    would make it believe that it runs inside that session.
+    Nothing else: secrets of other programs are none of its business, and the variables of a running
+    session would make it believe that it is part of that session.
     """
     prefixes = PREFIXES
     for switch, cloud in CLOUD_PREFIXES.items():
@@ -66,13 +65,13 @@ def environment(environ: Mapping[str, str], *further: str) -> dict[str, str]:
     kept = {
         name: value
         for name, value in environ.items()
-        if name.upper() in NAMES or name in further or name.upper().startswith(prefixes)
+        if name.upper() in NAMES or name in more_names or name.upper().startswith(prefixes)
     }
     return {**kept, "NO_COLOR": "1", "DISABLE_AUTOUPDATER": "1", **MARKS}
 
 
 def fenced(text: str) -> str:
-    """A prompt between the marks of our own text; marks inside it are broken, so none ends it."""
+    """A prompt fenced as our own text; markers inside it are altered, so none can end the fence."""
     inner = text.replace(PACK_END, PACK_END.replace("/", "\\/"))
     inner = inner.replace(PACK_BEGIN, PACK_BEGIN.replace("-", "_"))
     return f'{PACK_BEGIN} kind="model-call">\n{inner}\n{PACK_END}\n'

@@ -1,11 +1,11 @@
-"""The meter around every provider: no call without room under the caps, none without a ledger row.
+"""The meter around every provider: each call must fit under the caps and gets a row in the ledger.
 
-The room is reserved in the ledger, in one transaction with the check, before the call; afterwards
-the true figures take its place. A process that dies in between leaves its estimate standing, so
-that a cap is kept whatever happens.
+Before a call its estimated cost is reserved in the ledger, in one transaction with the check; later
+the true figures replace it. If the process dies in between, the estimate stays, so that a cap is
+kept whatever happens.
 
-Estimates are far above what most calls cost. A call that does not fit only because of what others
-under way have reserved therefore waits until they are settled, and is put off only then.
+Estimates are far above what most calls cost. A call that does not fit only because of reservations
+of other calls under way therefore waits for those, and is deferred only if it still does not fit.
 """
 
 from __future__ import annotations
@@ -23,33 +23,34 @@ from session_memory.core import schema as core
 from session_memory.core.spend import Call, Settled, Spent
 from session_memory.errors import BudgetSpent, ModelUnavailable
 from session_memory.model.budget import (
-    Allowed,
     Caps,
-    Deferred,
     Estimate,
-    decide,
+    answer_tokens,
+    input_limit,
+    largest,
+    reason_to_defer,
     tokens_in,
     tokens_of,
+    window_bytes,
 )
 from session_memory.model.failures import CallFailed
 from session_memory.model.port import Answer, Provider, Request, Usage
-from session_memory.model.room import answer_tokens, input_limit, largest, window_bytes
 
 LEAST_INPUT = 1_000
-"""Bytes; of less than that no model can make anything."""
+"""Bytes; a model cannot do anything useful with less."""
 LEAST_TURNS = 4
-"""An agent that works in a folder looks around, reads, writes and says that it is done."""
+"""An agent that works in a folder lists it, reads, writes and reports."""
 
 
 class Ledger(Protocol):
-    """Where calls are noted; `store.spend` is one."""
+    """Where calls are recorded; `store.spend` is one."""
 
     def reserve(self, call: Call, permit: Callable[[Spent], None]) -> int:
-        """Note a call about to be made, unless `permit` raises at what is spent."""
+        """Record a call about to be made, unless `permit` raises, given what is spent."""
         ...
 
     def settle(self, reservation: int, settled: Settled) -> None:
-        """Put what a call really cost in place of what it might have."""
+        """Replace the estimate of a call by what it really cost."""
         ...
 
     def spent(self, run: str, day: str) -> Spent:
@@ -58,20 +59,20 @@ class Ledger(Protocol):
 
 
 class Meter(msgspec.Struct, frozen=True):
-    """What a call is held against: the caps, the ledger, the clock, the run it belongs to."""
+    """What a call is checked against: the caps, the ledger, the clock and its run."""
 
     caps: Caps
     ledger: Ledger
     clock: Clock
     run: str
     turn_tokens: int = 0
-    """What an agent adds to each turn by itself: its own instructions and tools."""
+    """What an agent's own instructions and tools add to each turn."""
     window: int = 128_000
-    """Tokens the model can see at once, its answer included."""
+    """The model's context window in tokens, its answer included."""
 
 
 class Metered:
-    """A provider that cannot spend more than its caps, nor unseen. Safe to share by threads."""
+    """A provider that stays within its caps and records every call. Threads may share it."""
 
     def __init__(self, provider: Provider, meter: Meter) -> None:
         self._provider = provider
@@ -120,7 +121,7 @@ class Metered:
             self._meter.ledger.settle(reservation, _failed(call, error))
             raise
         usage = answer.usage
-        if usage == Usage():  # some servers count nothing: free it was not
+        if usage == Usage():  # some servers report no usage, but the call was not free
             usage = Usage(call.input_tokens, tokens_of(answer.text))
         self._meter.ledger.settle(reservation, _settled(call, answer.model, usage))
         return answer
@@ -132,22 +133,23 @@ class Metered:
         def cost(size: int) -> Estimate:
             return estimate_of(bounded, self.name, meter.turn_tokens, size)
 
-        whole = cost(0)
+        without_input = cost(0)
         turns = _turns(bounded, meter.turn_tokens)
-        most = window_bytes(meter.window, whole.input_tokens // turns + whole.output_tokens)
-        if most < LEAST_INPUT:
+        other_tokens = without_input.input_tokens // turns + without_input.output_tokens
+        window_limit = window_bytes(meter.window, other_tokens)
+        if window_limit < LEAST_INPUT:
             raise ModelUnavailable(
                 f"a window of {meter.window} tokens has no room for {bare.purpose}",
                 hint="set model.context_tokens to the window of your model, or take a larger one",
             )
         spent = meter.ledger.spent(meter.run, local_day(now))
-        limit = input_limit(meter.caps, self._timed(spent, now), cost, sizes, most)
+        limit = input_limit(meter.caps, self._timed(spent, now), cost, sizes, window_limit)
         if limit < LEAST_INPUT:
             raise BudgetSpent(f"{bare.purpose} is put off: the caps leave no room for it")
         return limit
 
     def _bounded(self, request: Request) -> Request:
-        """The request as the window and the caps of a fresh run allow it."""
+        """The request with its answer and turns cut to what the window and a fresh run allow."""
         window, meter = self._meter.window, self._meter
         tokens = answer_tokens(request.max_output_tokens, window)
         request = msgspec.structs.replace(request, max_output_tokens=tokens)
@@ -157,20 +159,20 @@ class Metered:
         def fits(turns: int) -> bool:
             shorter = msgspec.structs.replace(request, max_turns=turns)
             cost = estimate_of(shorter, self.name, meter.turn_tokens)
-            return isinstance(decide(meter.caps, Spent(), cost), Allowed)
+            return reason_to_defer(meter.caps, Spent(), cost) is None
 
         turns = max(largest(request.max_turns, fits), min(LEAST_TURNS, request.max_turns))
         return msgspec.structs.replace(request, max_turns=turns)
 
     def _reserve(self, request: Request) -> tuple[Call, int]:
-        """Note the call as soon as it fits; BudgetSpent when there is nothing to wait for."""
+        """Reserve the call as soon as it fits; BudgetSpent if no other call can free any budget."""
         meter = self._meter
         with self._settled:
             while True:
                 call = self._call(request, meter.clock())
                 try:
-                    noted = meter.ledger.reserve(
-                        call, lambda spent, it=call: self._permit(it, spent)
+                    reservation = meter.ledger.reserve(
+                        call, lambda spent, call=call: self._permit(call, spent)
                     )
                 except BudgetSpent:
                     left = meter.caps.run_ms - (call.at - self._began)
@@ -179,7 +181,7 @@ class Metered:
                     self._settled.wait(left / 1000)
                     continue
                 self._under_way += 1
-                return call, noted
+                return call, reservation
 
     def _call(self, request: Request, at: int) -> Call:
         estimate = estimate_of(request, self.name, self._meter.turn_tokens)
@@ -197,25 +199,27 @@ class Metered:
 
     def _permit(self, call: Call, spent: Spent) -> None:
         estimate = Estimate(call.input_tokens, call.output_tokens, call.usd)
-        verdict = decide(self._meter.caps, self._timed(spent, call.at), estimate)
-        if isinstance(verdict, Deferred):
-            raise BudgetSpent(f"{call.purpose} is put off: {verdict.reason}")
+        reason = reason_to_defer(self._meter.caps, self._timed(spent, call.at), estimate)
+        if reason is not None:
+            raise BudgetSpent(f"{call.purpose} is put off: {reason}")
 
     def _timed(self, spent: Spent, at: int) -> Spent:
         return msgspec.structs.replace(spent, run_ms=max(0, at - self._began))
 
 
-def estimate_of(request: Request, model: str, turn_tokens: int = 0, more: int = 0) -> Estimate:
+def estimate_of(
+    request: Request, model: str, turn_tokens: int = 0, more_bytes: int = 0
+) -> Estimate:
     """The most a request is expected to cost; an agent reads everything again on each turn.
 
-    `more` are bytes of input that the request does not hold yet.
+    `more_bytes` is the size of input that the request does not contain yet.
     """
-    asked = tokens_of(request.system) + tokens_of(request.user) + tokens_in(more)
+    prompt = tokens_of(request.system) + tokens_of(request.user) + tokens_in(more_bytes)
     if request.schema is not None:
-        asked += tokens_of(msgspec.json.encode(request.schema).decode())
+        prompt += tokens_of(msgspec.json.encode(request.schema).decode())
     turns = _turns(request, turn_tokens)
-    read, written = (asked + turn_tokens) * turns, request.max_output_tokens * turns
-    return Estimate(read, written, _dollars(model, Usage(read, written)))
+    read, written = (prompt + turn_tokens) * turns, request.max_output_tokens * turns
+    return Estimate(read, written, price_of(model, Usage(read, written)))
 
 
 def _turns(request: Request, turn_tokens: int) -> int:
@@ -223,12 +227,12 @@ def _turns(request: Request, turn_tokens: int) -> int:
 
 
 def local_day(at_ms: int) -> str:
-    """The user's date at a moment."""
+    """The user's local date at a point in time."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).astimezone().date().isoformat()
 
 
 def _usable(answer: Answer, request: Request) -> Answer:
-    """The answer, unless it is one that must not be taken for one."""
+    """The answer; raises CallFailed if it is empty, refused or cut off."""
     if answer.stop == "refusal":
         raise CallFailed("the model refused to answer", "refusal", usage=answer.usage)
     if answer.stop == "length" and request.schema is not None:
@@ -241,11 +245,11 @@ def _usable(answer: Answer, request: Request) -> Answer:
 def _settled(call: Call, model: str, usage: Usage, error: str | None = None) -> Settled:
     read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     name = model or call.model
-    return Settled(name, read, usage.output_tokens, _dollars(name, usage), error)
+    return Settled(name, read, usage.output_tokens, price_of(name, usage), error)
 
 
 def _failed(call: Call, error: ModelUnavailable) -> Settled:
-    """A failure the provider may have billed counts with its estimate, one it did not is free."""
+    """A failure that may have been billed costs its estimate; one that was not is free."""
     if isinstance(error, CallFailed):
         if error.usage is None:
             return Settled(call.model, call.input_tokens, call.output_tokens, call.usd, error.kind)
@@ -255,7 +259,8 @@ def _failed(call: Call, error: ModelUnavailable) -> Settled:
     return Settled(call.model, call.input_tokens, call.output_tokens, call.usd, error.code)
 
 
-def _dollars(model: str, usage: Usage) -> float | None:
+def price_of(model: str, usage: Usage) -> float | None:
+    """What a call cost in dollars, as stated or by the price table; None if no price is known."""
     if usage == Usage():
         return 0.0
     counted = core.Usage(

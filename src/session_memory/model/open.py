@@ -1,4 +1,4 @@
-"""From the configuration to a model: the provider the user chose, inside its meter, or none."""
+"""Opens the configured model: the user's provider wrapped in a meter, or None."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from session_memory.model.metered import Ledger, Meter, Metered
 from session_memory.model.port import Model, Provider
 
 AGENT_TURN_TOKENS = 12_000
-"""What an agent adds to each turn by its own instructions and tools: Codex sends 29 KB of them."""
+"""What an agent's own instructions and tools add to each turn; Codex sends 29 KB of them."""
 AGENTS = ("claude_cli", "codex_cli", "agent_sdk")
 
 
 def open_model(
     settings: settings.Model, environ: Mapping[str, str], ledger: Ledger, clock: Clock, run: str
 ) -> Model | None:
-    """The model of the configuration; None when none is turned on.
+    """The configured model, or None if none is enabled.
 
-    `run` names one run of a command or of the worker: some caps hold for each. Raises
-    ModelUnavailable, with what is missing in its hint.
+    `run` names one run of a command or of the worker, since some caps hold per run. Raises
+    ModelUnavailable, with a hint about what is missing.
     """
     provider = _provider(settings, environ)
     if provider is None:
@@ -44,7 +44,7 @@ def caps_of(settings: settings.Model) -> Caps:
 
 
 def _provider(settings: settings.Model, environ: Mapping[str, str]) -> Provider | None:
-    """The bare provider; each is loaded only when it is the one."""
+    """The bare provider; only the chosen one is imported."""
     match settings.provider:
         case "anthropic":
             from session_memory.model.anthropic import open_anthropic

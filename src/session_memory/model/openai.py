@@ -1,7 +1,7 @@
-"""The OpenAI Responses API, and Chat Completions at any compatible address.
+"""The OpenAI Responses API, and Chat Completions for any compatible server.
 
-Servers other than OpenAI's own nearly all speak Chat Completions, few speak Responses: an address
-in the configuration therefore means the former.
+Nearly all servers other than OpenAI's own speak Chat Completions and few speak Responses, so Chat
+Completions is used whenever an address is configured.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from session_memory.model.port import Answer, Request, Stop, Usage
 from session_memory.model.sdk import (
     SchemaFirst,
     SdkErrors,
-    before,
     errors_of,
-    plainly,
-    translated,
+    system_with_schema,
+    translated_errors,
+    until_deadline,
 )
-from session_memory.model.streams import Broken, Completed, Delta, ItemDone, StreamEvent, fold
+from session_memory.model.streams import Completed, Delta, ItemDone, StreamError, StreamEvent, fold
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -35,7 +35,7 @@ INCOMPLETE: dict[str, Stop] = {"max_output_tokens": "length", "content_filter": 
 
 
 def open_openai(settings: settings.Model, environ: Mapping[str, str]) -> OpenAiModel:
-    """The provider, or ModelUnavailable with what is missing."""
+    """The provider; raises ModelUnavailable, saying what is missing."""
     try:
         import openai
     except ImportError:
@@ -60,7 +60,7 @@ def open_openai(settings: settings.Model, environ: Mapping[str, str]) -> OpenAiM
 
 
 class OpenAiModel(SchemaFirst):
-    """See model.port.Model. Each call has a client of its own, so that calls share nothing."""
+    """See model.port.Model. Each call opens its own client, so that calls share nothing."""
 
     provider = "openai"
     works_in_folders = False
@@ -79,22 +79,22 @@ class OpenAiModel(SchemaFirst):
         read = _chat_events if self._chat else _response_events
         with (
             self._connect() as client,
-            translated(self._errors, client.api_key, schema=not plain),
+            translated_errors(self._errors, client.api_key, schema=not plain),
             open_stream(client, request, plain) as stream,
         ):
-            return fold(read(before(deadline, stream)), self.name)
+            return fold(read(until_deadline(deadline, stream)), self.name)
 
     def _open_response(self, client: OpenAI, request: Request, plain: bool) -> Any:
-        wish: dict[str, Any] = {
+        schema: dict[str, Any] = {
             "type": "json_schema",
             "name": request.schema_name,
             "schema": request.schema,
             "strict": True,
         }
-        extra: dict[str, Any] = {} if plain else {"text": {"format": wish}}
+        extra: dict[str, Any] = {} if plain else {"text": {"format": schema}}
         return client.responses.create(
             model=self.name,
-            instructions=plainly(request) if plain else request.system,
+            instructions=system_with_schema(request) if plain else request.system,
             input=[{"role": "user", "content": request.user}],
             max_output_tokens=request.max_output_tokens,
             tools=[],
@@ -106,18 +106,21 @@ class OpenAiModel(SchemaFirst):
         )
 
     def _open_chat(self, client: OpenAI, request: Request, plain: bool) -> Any:
-        wish: dict[str, Any] = {
+        schema: dict[str, Any] = {
             "name": request.schema_name,
             "schema": request.schema,
             "strict": True,
         }
         extra: dict[str, Any] = (
-            {} if plain else {"response_format": {"type": "json_schema", "json_schema": wish}}
+            {} if plain else {"response_format": {"type": "json_schema", "json_schema": schema}}
         )
         return client.chat.completions.create(
             model=self.name,
             messages=[
-                {"role": "system", "content": plainly(request) if plain else request.system},
+                {
+                    "role": "system",
+                    "content": system_with_schema(request) if plain else request.system,
+                },
                 {"role": "user", "content": request.user},
             ],
             max_tokens=request.max_output_tokens,
@@ -146,9 +149,9 @@ def _response_events(raw: Iterator[Any]) -> Iterator[StreamEvent]:
                 yield Completed(_usage(response.usage, "input", "output"), response.model, stop)
             case "response.failed":
                 error = event.response.error
-                yield Broken(getattr(error, "message", None) or "the response failed")
+                yield StreamError(getattr(error, "message", None) or "the response failed")
             case "error":
-                yield Broken(event.message or "unknown error")
+                yield StreamError(event.message or "unknown error")
             case _:
                 pass
 
@@ -159,7 +162,7 @@ def _item_text(item: Any) -> str:
 
 
 def _chat_events(raw: Iterator[Any]) -> Iterator[StreamEvent]:
-    """Chunks of text; the one with a reason to finish completes, the last may tell the usage."""
+    """Chunks of text. One of them has the finish reason; usage may come in a later one."""
     model, finish, refused = "", "", False
     usage = Usage()
     for chunk in raw:
@@ -176,15 +179,15 @@ def _chat_events(raw: Iterator[Any]) -> Iterator[StreamEvent]:
         yield Completed(usage, model, "refusal" if refused else FINISHES.get(finish, "other"))
 
 
-def _usage(said: Any, read: str, written: str) -> Usage:
-    """The counts of a response, where it has any; what came from a cache is a part of the input."""
-    if said is None:
+def _usage(counts: Any, read: str, written: str) -> Usage:
+    """The token counts of a response, if it has any; cached tokens are part of its input count."""
+    if counts is None:
         return Usage()
-    details = getattr(said, f"{read}_tokens_details", None)
+    details = getattr(counts, f"{read}_tokens_details", None)
     cached = getattr(details, "cached_tokens", None) or 0
-    tokens_in = getattr(said, f"{read}_tokens", None) or 0
+    tokens_in = getattr(counts, f"{read}_tokens", None) or 0
     return Usage(
         input_tokens=max(0, tokens_in - cached),
-        output_tokens=getattr(said, f"{written}_tokens", None) or 0,
+        output_tokens=getattr(counts, f"{written}_tokens", None) or 0,
         cache_read_tokens=min(cached, tokens_in),
     )

@@ -1,4 +1,4 @@
-"""JSON objects out of what a model wrote: lenient about wrapping, strict about content."""
+"""Reads the JSON object in a model's answer: lenient about wrapping, strict about content."""
 
 from __future__ import annotations
 
@@ -21,33 +21,32 @@ TYPES: dict[str, tuple[type, ...]] = {
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The one JSON object in an answer; raises ModelFailed "unable to parse" when there is none.
+    """The JSON object in an answer; raises ModelFailed ("unable to parse") if there is none.
 
-    Tried in order: the whole answer, a json fence, a bare fence, everything from the first brace to
-    the last.
+    Tried in order: the whole answer, a fence marked json, a bare fence, and everything from the
+    first brace to the last.
     """
-    trimmed = text.strip()
-    for candidate in _candidates(trimmed):
+    for candidate in _candidates(text.strip()):
         try:
-            found: Any = json.loads(candidate)
+            value: Any = json.loads(candidate)
         except (ValueError, RecursionError):
             continue
-        if isinstance(found, dict):
-            return cast("dict[str, Any]", found)
-    # Of the answer itself nothing: errors are kept and shown, and it may repeat what a log said.
+        if isinstance(value, dict):
+            return cast("dict[str, Any]", value)
+    # Do not quote the answer: errors are stored and shown, and it may repeat what a log said.
     raise ModelFailed(f"unable to parse a JSON object from an answer of {len(text)} characters")
 
 
 def parse_answer(text: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """The object in an answer, holding every required key with a value of its type.
+    """The object in an answer; raises ModelFailed if a required key or a type is wrong.
 
-    Keys the schema does not name are let through: a model that says too much still said it.
+    Keys that the schema does not name are allowed: an answer with extras is still usable.
     """
-    found = parse_object(text)
-    wrong = next(_faults(found, schema), None)
-    if wrong is not None:
-        raise ModelFailed(f"the answer's JSON payload {wrong}")
-    return found
+    payload = parse_object(text)
+    fault = next(_faults(payload, schema), None)
+    if fault is not None:
+        raise ModelFailed(f"the answer's JSON payload {fault}")
+    return payload
 
 
 def _candidates(text: str) -> Iterator[str]:
@@ -60,22 +59,22 @@ def _candidates(text: str) -> Iterator[str]:
         yield text[begin : end + 1]
 
 
-def _faults(found: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
+def _faults(payload: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
     for key in schema.get("required", ()):
-        if key not in found:
+        if key not in payload:
             yield f'has no "{key}"'
-    for key, about in schema.get("properties", {}).items():
-        if key in found and not _fits(found[key], about):
-            yield f'has no {about.get("type")} as "{key}"'
+    for key, expected in schema.get("properties", {}).items():
+        if key in payload and not _has_type(payload[key], expected):
+            yield f'has no {expected.get("type")} as "{key}"'
 
 
-def _fits(value: Any, about: dict[str, Any]) -> bool:
-    types: Any = about.get("type", ())
+def _has_type(value: Any, expected: dict[str, Any]) -> bool:
+    types: Any = expected.get("type", ())
     names = cast("list[str]", [types] if isinstance(types, str) else list(types))
     if not names:
         return True
     if value is None:
         return "null" in names
-    if isinstance(value, bool):  # to Python a boolean is a number too
+    if isinstance(value, bool):  # in Python a boolean is an integer too
         return "boolean" in names
     return any(isinstance(value, TYPES.get(name, ())) for name in names)

@@ -1,7 +1,7 @@
-"""What is asked of a language model and what comes back, as values; providers implement `Model`.
+"""Requests to a language model and its answers, as values; providers implement `Provider`.
 
-A provider makes exactly one call per `ask`: retries, the budget and the ledger stand around it, in
-one place, so that no provider can spend unseen.
+A provider makes exactly one call per `ask`. Retries, the budget and the ledger are wrapped around
+it in one place, so that no provider can spend money unnoticed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ Stop = Literal["end", "length", "refusal", "other"]
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One question. `schema` asks for a JSON object of that shape; `folder` lets an agent work."""
+    """One question. `schema` asks for a JSON object; `folder` lets an agent edit files there."""
 
     purpose: str
-    """What it is for, as the ledger shows it: "memory.extract", "journal.flush"."""
+    """What it is for, as shown in the ledger: "memory.extract", "journal.flush"."""
     system: str
     user: str
     schema: dict[str, Any] | None = None
@@ -26,14 +26,14 @@ class Request(msgspec.Struct, frozen=True):
     max_output_tokens: int = 8_000
     timeout_s: float = 120.0
     folder: str | None = None
-    """Working directory of an agent that may read and write files there; None: no tools at all."""
+    """Working directory of an agent that may read and write files there; None means no tools."""
     cwd: str | None = None
-    """Where an agent without a folder is started; None: in an empty folder of its own."""
+    """Where an agent without a folder is started; None means an empty temporary directory."""
     max_turns: int = 2
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens of one call as the provider counted them; `usd` only where it stated a price."""
+    """Tokens of one call as the provider counted them; `usd` only if it stated a price."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -43,7 +43,7 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What the model said, with what it cost."""
+    """A model's answer and what it cost."""
 
     text: str
     model: str
@@ -56,21 +56,21 @@ class Provider(Protocol):
 
     @property
     def provider(self) -> str:
-        """The provider's name as in the configuration."""
+        """The provider's name in the configuration."""
         ...
 
     @property
     def name(self) -> str:
-        """The model that will answer, or "" while the provider decides."""
+        """The model that will answer, or "" if the provider decides."""
         ...
 
     @property
     def works_in_folders(self) -> bool:
-        """Whether `Request.folder` is honoured: an agent that edits files, not plain completion."""
+        """Whether `Request.folder` is honoured: an agent that edits files, not a plain model."""
         ...
 
     def ask(self, request: Request) -> Answer:
-        """One answer; an empty one, a refusal or a cut stream is an error, never an Answer."""
+        """One answer; an empty answer, a refusal or a cut stream raises an error."""
         ...
 
 
@@ -80,7 +80,7 @@ class Model(Provider, Protocol):
     def input_limit(self, bare: Request, sizes: Sequence[int]) -> int:
         """How many bytes of input each of several calls may have.
 
-        `bare` is such a request without its input; `sizes` are the bytes of the inputs as they are.
-        Raises ModelUnavailable where the model's window has no room for any.
+        `bare` is such a request without its input; `sizes` are the sizes of the inputs in bytes.
+        Raises ModelUnavailable if the model's window has no room for any input.
         """
         ...

@@ -1,8 +1,8 @@
-"""What a streamed answer says, whatever the provider: one set of rules over one kind of events.
+"""Reads a streamed answer by the same rules for every provider.
 
-Deltas are the text. Some servers send no deltas, only the finished message: then the first one that
-arrives is the text. A stream that stops before it said it was complete is an error, since half an
-answer looks like a whole one.
+The text is made of deltas. Some servers send no deltas, only the finished message: then the first
+message is the text. A stream that stops before it is completed is an error, since half an answer
+looks like a whole one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from session_memory.model.port import Answer, Stop, Usage
 
 
 class Delta(msgspec.Struct, frozen=True):
-    """A further piece of the text."""
+    """The next piece of the text."""
 
     text: str
 
@@ -29,25 +29,25 @@ class ItemDone(msgspec.Struct, frozen=True):
 
 
 class Completed(msgspec.Struct, frozen=True):
-    """The provider says that this was all."""
+    """The provider says that the answer is complete."""
 
     usage: Usage
     model: str = ""
     stop: Stop = "end"
 
 
-class Broken(msgspec.Struct, frozen=True):
-    """An error the provider sent as an event, after a start that looked well."""
+class StreamError(msgspec.Struct, frozen=True):
+    """An error that the provider sent as an event in the stream."""
 
     message: str
     kind: Kind = "error_event"
 
 
-StreamEvent = Delta | ItemDone | Completed | Broken
+StreamEvent = Delta | ItemDone | Completed | StreamError
 
 
 def fold(events: Iterable[StreamEvent], model: str) -> Answer:
-    """The answer a stream amounts to; raises CallFailed when it is no whole one."""
+    """The answer in a stream; raises CallFailed if it is incomplete or reports an error."""
     pieces: list[str] = []
     for event in events:
         match event:
@@ -56,8 +56,8 @@ def fold(events: Iterable[StreamEvent], model: str) -> Answer:
             case ItemDone("message", text) if not any(pieces):
                 pieces = [text]
             case ItemDone():
-                pass  # the deltas said it already, or an earlier message did
-            case Broken(message, kind):
+                pass  # repeats the deltas or an earlier message
+            case StreamError(message, kind):
                 raise CallFailed(f"the model's server reported: {message}", kind)
             case Completed(usage, name, stop):
                 return Answer("".join(pieces), name or model, usage, stop)

@@ -18,7 +18,7 @@ from session_memory.model.anthropic import open_anthropic
 from session_memory.model.failures import CallFailed
 from session_memory.model.openai import OpenAiModel, open_openai
 from session_memory.model.port import Provider, Request, Usage
-from session_memory.model.retry import Patience, ask
+from session_memory.model.retry import ask
 from session_memory.model.sdk import errors_of
 from session_memory.store.sqlite import SqliteStore
 from session_memory.testing.model_server import ModelServer, Part, Play
@@ -124,7 +124,7 @@ def test_a_busy_server_is_asked_again_as_it_wishes(opened: Opened) -> None:
     slept: list[float] = []
     plays = [Play("rate_limited", retry_after="7"), Play("overloaded"), Play("deltas", "at last")]
     with ModelServer(plays) as server:
-        answer = ask(opened(server.url), PLAIN, Patience(sleep=slept.append))
+        answer = ask(opened(server.url), PLAIN, slept.append)
 
     assert (answer.text, slept) == ("at last", [7.0, 4.0])
 
