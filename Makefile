@@ -65,7 +65,7 @@ mcp-inspector: $(STAMP)
 e2e-clients: $(STAMP)
 	$(BIN)/python -m tests.e2e_clients.run $(CLIENTS)
 
-# The generated pages of docs/.
+# What is generated: pages of docs/, and the tables of agents in hooks/entry.py and settings.py.
 docs: $(STAMP)
 	$(BIN)/python scripts/generate_docs.py
 

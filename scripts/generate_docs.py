@@ -1,4 +1,7 @@
-"""Writes the generated pages of docs/ from commands, configuration file and MCP tools."""
+"""Writes what is generated: pages of docs/, and tables of agents that cannot import the records.
+
+The hook file imports nothing of ours, and settings are below the agents in the order of layers.
+"""
 
 from __future__ import annotations
 
@@ -12,14 +15,17 @@ from pathlib import Path
 
 import click
 
+from session_memory.adapters.registry import BUILT_IN, built_in
 from session_memory.cli.app import VERBS, cli
 from session_memory.cli.config import packaged
 from session_memory.config import variable
+from session_memory.install.hook_table import with_table
 from session_memory.mcp.tools import PROFILES, TOOLS, input_schema, offered
 from session_memory.setting_kinds import ALLOWED
 from session_memory.settings import KINDS
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+ROOT = Path(__file__).resolve().parent.parent
+DOCS, PACKAGE = ROOT / "docs", ROOT / "src/session_memory"
 NOTE = "<!-- Made by `make docs`; do not edit. -->\n"
 WIDTH = 88
 
@@ -100,8 +106,8 @@ def mcp_page() -> str:
 def behaviour_page() -> str:
     """The promises as they are, each with the test files that hold it."""
     tests: dict[str, set[str]] = defaultdict(set)
-    for path in sorted((DOCS.parent / "tests").rglob("test_*.py")):
-        name = path.relative_to(DOCS.parent / "tests").as_posix().removesuffix(".py")
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        name = path.relative_to(ROOT / "tests").as_posix().removesuffix(".py")
         for marks in re.findall(r"pytest\.mark\.rows\(([^)]*)\)", path.read_text(encoding="utf-8")):
             for row in re.findall(r'"([A-Z]{2,3}-\d{2})"', marks):
                 tests[row].add(name)
@@ -114,30 +120,44 @@ def behaviour_page() -> str:
     return re.sub(r"(?m)^\| ([A-Z]{2,3}-\d{2}) \| (.*?) \|(?: [\w/, ]* \|)?$", with_tests, text)
 
 
-PAGES = {
-    "behaviour.md": behaviour_page,
-    "cli.md": cli_page,
-    "config.md": config_page,
-    "mcp.md": mcp_page,
+def hook_file() -> str:
+    """The hook as it is, with its table of agents made anew."""
+    text = (PACKAGE / "hooks/entry.py").read_text(encoding="utf-8")
+    return with_table(text, built_in().values())
+
+
+def settings_module() -> str:
+    """The settings as they are, with the names of agents that every layer above them adds to."""
+    text = (PACKAGE / "settings.py").read_text(encoding="utf-8")
+    names = ", ".join(f'"{name}"' for name in BUILT_IN)
+    return re.sub(r"(?m)^FLAVORS = .*$", f"FLAVORS = ({names})", text)
+
+
+MADE = {
+    DOCS / "behaviour.md": behaviour_page,
+    DOCS / "cli.md": cli_page,
+    DOCS / "config.md": config_page,
+    DOCS / "mcp.md": mcp_page,
+    PACKAGE / "hooks/entry.py": hook_file,
+    PACKAGE / "settings.py": settings_module,
 }
 
 
 def main() -> int:
-    """Write the pages, or with --check say which are not what would be written."""
+    """Write the files, or with --check say which are not what would be written."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if outdated")
     check: bool = parser.parse_args().check
     outdated: list[str] = []
-    for name, page in PAGES.items():
-        target = DOCS / name
-        text = page()
+    for target, make in MADE.items():
+        text = make()
         if target.exists() and target.read_text(encoding="utf-8") == text:
             continue
-        outdated.append(name)
+        outdated.append(target.relative_to(ROOT).as_posix())
         if not check:
             target.write_text(text, encoding="utf-8")
     for name in outdated:
-        print(f"docs/{name} {'is outdated: run `make docs`' if check else 'written'}")
+        print(f"{name} {'is outdated: run `make docs`' if check else 'written'}")
     return 1 if check and outdated else 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
@@ -53,7 +52,7 @@ def test_without_a_file_the_defaults_hold(env: dict[str, str], tmp_path: Path) -
 def test_the_packaged_file_holds_every_key_with_the_default_of_the_code(
     env: dict[str, str], tmp_path: Path
 ) -> None:
-    file = str(files("session_memory").joinpath("config.toml"))
+    file = write(tmp_path, packaged())
     loaded = load(file, env, None, str(tmp_path))
     assert loaded.config == Config()
     assert loaded.provenance == dict.fromkeys(KINDS, file)

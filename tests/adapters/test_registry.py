@@ -77,7 +77,8 @@ def test_plug_ins_that_cannot_be_used_are_named_and_do_no_harm(
     ]
     found, warnings = registry.load_plugins(points)
     sys.modules.pop("good_plugin_x", None)
-    assert found == {"other": msgspec.structs.replace(CLAUDE, name="other")}
+    assert found["other"].load_reader() == msgspec.structs.replace(CLAUDE, name="other")
+    assert list(found) == ["other"]
     assert [w.split("'")[1] for w in warnings] == ["gone", "broken", "number", "thief"]
     assert "ZeroDivisionError" in warnings[1]
 
@@ -129,9 +130,14 @@ def test_a_usual_place_below_a_variable_counts_where_the_variable_is_set(tmp_pat
     assert "opencode" in registry.adapters_here(environ, str(tmp_path / "elsewhere"), ())
 
 
-def test_usual_homes_are_those_of_the_records() -> None:
-    told = {name: (found.env, found.default_dirs) for name, found in registry.adapters().items()}
-    assert told == registry._USUAL_HOMES  # pyright: ignore[reportPrivateUsage]
+@pytest.mark.parametrize("name", registry.BUILT_IN)
+def test_the_parts_that_a_record_names_are_there_and_of_the_same_agent(name: str) -> None:
+    agent = registry.built_in()[name]
+    reader, wiring = agent.load_reader(), agent.load_wiring()
+    assert wiring is not None
+    assert agent.name == reader.name == wiring.name == name
+    assert (agent.home_variable, agent.homes) == (reader.env, reader.default_dirs)
+    assert agent.load_log_builder().__name__.lower() == f"{name}log"
 
 
 def test_only_flavours_that_can_be_here_are_loaded(tmp_path: Path) -> None:

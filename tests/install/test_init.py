@@ -24,9 +24,9 @@ from session_memory.adapters.wiring.launchers import find_ours
 from session_memory.cli import init
 from session_memory.install import files
 from session_memory.install.apply import Done, apply_init, apply_uninstall
-from session_memory.install.clients import chosen
 from session_memory.install.ledger import installing
 from session_memory.install.plan import Wish, plan_init, plan_uninstall
+from session_memory.install.survey import chosen
 from session_memory.paths import find_paths
 from session_memory.testing.faults import OPERATIONS, Counter, CountingOs, Stopped
 

@@ -18,9 +18,9 @@ from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.wiring.client import Place
 from session_memory.adapters.wiring.json_edit import insert, replace, value_at
 from session_memory.adapters.wiring.launchers import Ours
-from session_memory.install.clients import chosen
 from session_memory.install.ledger import Entry, Ledger
 from session_memory.install.plan import Seen, Wish, plan_init, plan_uninstall
+from session_memory.install.survey import chosen
 
 HOOK = {"hooks": [{"type": "command", "command": "theirs"}]}
 

@@ -1,34 +1,32 @@
-"""Every flavour by name: our own, loaded when asked for, and those that plug-in packages add."""
+"""Every agent by name: our own, loaded when asked for, and those that plug-in packages add."""
 
 from __future__ import annotations
 
 import importlib
 import os
+import re
 import sys
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
-from session_memory.adapters.common import Adapter
+import msgspec
+
+from session_memory.adapters.agent import AGENT_NAME, Agent, from_adapter
 from session_memory.errors import AdapterError
 from session_memory.plain_files import read_plain
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from session_memory.adapters.common import Adapter
+    from session_memory.adapters.wiring.client import Client
+
 GROUP = "session_memory.adapters"
 ENTRY_POINTS_CAP = 1024 * 1024
 
-_BUILT_IN = {
-    "claude": "session_memory.adapters.claude.reader",
-    "codex": "session_memory.adapters.codex.reader",
-    "grok": "session_memory.adapters.grok.reader",
-    "gemini": "session_memory.adapters.gemini.reader",
-    "qwen": "session_memory.adapters.qwen.reader",
-    "opencode": "session_memory.adapters.opencode.reader",
-    "copilot": "session_memory.adapters.copilot.reader",
-    "pi": "session_memory.adapters.pi.reader",
-}
-"""Flavour to the module that holds its `ADAPTER`; the order is the order of every report."""
+BUILT_IN = ("claude", "codex", "grok", "gemini", "qwen", "opencode", "copilot", "pi")
+"""Our agents: each has a folder of that name beside this file, with its record in `agent.py`. The
+order is that of every report. After a change run `make docs`, which renews what is generated."""
 
 # What importing a stranger's module may raise. Not `Exception`: an interrupt of ours must pass.
 _PLUGIN_ERRORS = (
@@ -45,69 +43,71 @@ _PLUGIN_ERRORS = (
     ValueError,
 )
 
-_registered: dict[str, Adapter] = {}
-_plugins: tuple[dict[str, Adapter], tuple[str, ...]] | None = None
+_registered: dict[str, Agent] = {}
+_plugins: tuple[dict[str, Agent], tuple[str, ...]] | None = None
+
+
+def agents() -> dict[str, Agent]:
+    """All agents: built in first, then plug-ins, then what `register` added."""
+    return {**built_in(), **_loaded_plugins()[0], **_registered}
+
+
+def built_in() -> dict[str, Agent]:
+    """Our own agents, without a look at the installed plug-ins."""
+    return {name: _built_in(name) for name in BUILT_IN}
+
+
+def find_agent(name: str) -> Agent | None:
+    """One agent, or None; a built-in one costs no look at the installed plug-ins."""
+    if name in _registered:
+        return _registered[name]
+    return _built_in(name) if name in BUILT_IN else _loaded_plugins()[0].get(name)
 
 
 def adapters() -> dict[str, Adapter]:
-    """All flavours: built in first, then plug-ins, then what `register` added."""
-    built_in = {name: _load(module) for name, module in _BUILT_IN.items()}
-    plugins, _ = _loaded_plugins()
-    return {**built_in, **plugins, **_registered}
-
-
-_USUAL_HOMES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "claude": ("CLAUDE_CONFIG_DIR", ("~/.claude", "~/.config/claude")),
-    "codex": ("CODEX_HOME", ("~/.codex",)),
-    "grok": ("GROK_HOME", ("~/.grok",)),
-    "gemini": ("GEMINI_CLI_HOME", ("~/.gemini",)),
-    "qwen": ("QWEN_HOME", ("~/.qwen",)),
-    "opencode": (
-        "OPENCODE_DATA_DIR",
-        ("$XDG_DATA_HOME/opencode", "~/.local/share/opencode"),
-    ),
-    "copilot": ("COPILOT_HOME", ("~/.copilot",)),
-    "pi": ("PI_CODING_AGENT_DIR", ("~/.pi/agent",)),
-}
-"""What the records say, without importing them; a test compares both."""
+    """The readers of all agents."""
+    return {name: agent.load_reader() for name, agent in agents().items()}
 
 
 def adapters_here(
     environ: Mapping[str, str], home: str, configured: Collection[str]
 ) -> dict[str, Adapter]:
-    """The flavours that can have logs on this machine; all of them where none seems to.
+    """The readers of agents that can have logs on this machine; of all where none seems to.
 
     An idle sweep should not pay for the parsers of agents nobody has installed.
     """
-    names = [
-        name
-        for name, (variable, folders) in _USUAL_HOMES.items()
+    present = {
+        name: agent
+        for name, agent in built_in().items()
         if name in configured
-        or environ.get(variable)
-        or any(map(os.path.isdir, usual_places(folders, environ, home)))
-    ]
-    if not names:
+        or (agent.home_variable and environ.get(agent.home_variable))
+        or any(map(os.path.isdir, usual_places(agent.homes, environ, home)))
+    }
+    if not present:
         return adapters()
-    plugins, _ = _loaded_plugins()
-    return {**{name: _load(_BUILT_IN[name]) for name in names}, **plugins, **_registered}
+    here = {**present, **_loaded_plugins()[0], **_registered}
+    return {name: agent.load_reader() for name, agent in here.items()}
 
 
 def adapter(name: str) -> Adapter:
-    """One flavour; a built-in one costs no look at the installed plug-ins."""
-    if name in _registered:
-        return _registered[name]
-    if name in _BUILT_IN:
-        return _load(_BUILT_IN[name])
-    plugins, _ = _loaded_plugins()
-    if name in plugins:
-        return plugins[name]
-    known = ", ".join([*_BUILT_IN, *plugins, *_registered])
-    raise AdapterError(f"no flavour is called {name!r}", hint=f"known flavours: {known}")
+    """The reader of one agent."""
+    agent = find_agent(name)
+    if agent is None:
+        known = ", ".join(agents())
+        raise AdapterError(f"no flavour is called {name!r}", hint=f"known flavours: {known}")
+    return agent.load_reader()
 
 
-def register(adapter: Adapter) -> None:
-    """Add a flavour to this process; one of the same name gives way to it."""
-    _registered[adapter.name] = adapter
+def clients() -> dict[str, Client]:
+    """The wiring of every agent that has one."""
+    wirings = {name: agent.load_wiring() for name, agent in agents().items()}
+    return {name: client for name, client in wirings.items() if client is not None}
+
+
+def register(agent: Agent | Adapter) -> None:
+    """Add an agent to this process; one of the same name gives way to it."""
+    record = agent if isinstance(agent, Agent) else from_adapter(agent)
+    _registered[record.name] = record
 
 
 def unregister(name: str) -> None:
@@ -152,31 +152,39 @@ def usual_places(folders: tuple[str, ...], environ: Mapping[str, str], home: str
     return found
 
 
-def load_plugins(points: list[EntryPoint]) -> tuple[dict[str, Adapter], tuple[str, ...]]:
-    """The adapters behind some entry points, and why others gave none."""
-    found: dict[str, Adapter] = {}
+def load_plugins(points: list[EntryPoint]) -> tuple[dict[str, Agent], tuple[str, ...]]:
+    """The agents behind some entry points, and why others gave none."""
+    from session_memory.adapters.common import Adapter
+
+    plugins: dict[str, Agent] = {}
     warnings: list[str] = []
     for point in points:
         try:
             value: object = point.load()
+            agent = from_adapter(value) if isinstance(value, Adapter) else value
+            if isinstance(agent, Agent):  # what it names is imported now: a mistake shows up here
+                reader, wiring = agent.load_reader(), agent.load_wiring()
+                agent = msgspec.structs.replace(agent, reader=reader, wiring=wiring)
         except _PLUGIN_ERRORS as error:
             reason = f"{type(error).__name__}: {error}"
             warnings.append(f"adapter plug-in {point.name!r} cannot be loaded ({reason})")
             continue
-        if not isinstance(value, Adapter):
-            warnings.append(f"adapter plug-in {point.name!r} is not an Adapter")
-        elif value.name in _BUILT_IN or value.name in found:
-            warnings.append(f"adapter plug-in {point.name!r}: flavour {value.name!r} is taken")
+        if not isinstance(agent, Agent) or not isinstance(agent.reader, Adapter):
+            warnings.append(f"adapter plug-in {point.name!r} is neither an Agent nor an Adapter")
+        elif agent.name in BUILT_IN or agent.name in plugins:
+            warnings.append(f"adapter plug-in {point.name!r}: flavour {agent.name!r} is taken")
+        elif agent.wiring is not None and not re.fullmatch(AGENT_NAME, agent.name):
+            warnings.append(f"adapter plug-in {point.name!r}: {agent.name!r} cannot be a name")
         else:
-            found[value.name] = value
-    return found, tuple(warnings)
+            plugins[agent.name] = agent
+    return plugins, tuple(warnings)
 
 
-def _load(module: str) -> Adapter:
-    return importlib.import_module(module).ADAPTER
+def _built_in(name: str) -> Agent:
+    return importlib.import_module(f"session_memory.adapters.{name}.agent").AGENT
 
 
-def _loaded_plugins() -> tuple[dict[str, Adapter], tuple[str, ...]]:
+def _loaded_plugins() -> tuple[dict[str, Agent], tuple[str, ...]]:
     global _plugins  # noqa: PLW0603  # looking through installed packages costs tens of milliseconds
     if _plugins is None:
         _plugins = load_plugins(_entry_points()) if _some_package_names_us() else ({}, ())

@@ -103,9 +103,29 @@ def init(app: App) -> None:
     app.note(f"wrote {target}")
 
 
+AGENT_TABLES = "# Here `config init` puts a table for each agent.\n"
+AGENT_TABLE = """\
+# {about}
+[sources.{name}]
+
+# false: leave the logs of this agent alone.
+enabled = true
+
+# Directories to look in; empty means where the agent itself keeps its logs.
+paths = []
+"""
+
+
 def packaged() -> str:
-    """The configuration file in the package: every key with its default and a comment."""
-    return files("session_memory").joinpath("config.toml").read_text(encoding="utf-8")
+    """The configuration file: every key with its default and a comment."""
+    from session_memory.adapters.registry import built_in
+
+    text = files("session_memory").joinpath("config.toml").read_text(encoding="utf-8")
+    tables = (
+        AGENT_TABLE.format(about=f"{agent.title}. {agent.config_note}".strip(), name=agent.name)
+        for agent in built_in().values()
+    )
+    return text.replace(AGENT_TABLES, "\n".join(tables))
 
 
 def commented(text: str) -> str:

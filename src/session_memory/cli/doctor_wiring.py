@@ -6,13 +6,13 @@ import os
 import stat
 from collections.abc import Iterator
 
+from session_memory.adapters.registry import clients
 from session_memory.cli import wiring
 from session_memory.cli.app import App
 from session_memory.errors import Refused
 from session_memory.install import checks, hook_files, live
 from session_memory.install.apply import apply_init
 from session_memory.install.check import Check
-from session_memory.install.clients import CLIENTS
 from session_memory.install.ledger import Ledger, installing, read_ledger
 from session_memory.install.plan import Wish, plan_init
 from session_memory.install.survey import present
@@ -53,7 +53,7 @@ def fix_all(app: App) -> list[str]:
     if not ledger.entries:
         return done
     names = {entry.agent for entry in ledger.entries if entry.project is None}
-    known = tuple(client for name, client in CLIENTS.items() if name in names)
+    known = tuple(client for name, client in clients().items() if name in names)
     plan = plan_init(Wish(known, where, mine), wiring.look(where), ledger)
     with installing(mine.data) as held:
         done += [f"renewed {path}" for path in hook_files.write(mine)]

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from session_memory.adapters.registry import clients
 from session_memory.adapters.wiring.client import Place
 from session_memory.adapters.wiring.launchers import Ours, is_passing
 from session_memory.cli import wiring
@@ -18,7 +19,6 @@ from session_memory.cli.output import emit_json, one_line
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files
 from session_memory.install.apply import Done, apply_init
-from session_memory.install.clients import CLIENTS
 from session_memory.install.ledger import installing, read_ledger
 from session_memory.install.plan import Plan, Wish, plan_init
 
@@ -126,7 +126,7 @@ def _show(app: App, plan: Plan, wish: Wish, *, dry_run: bool) -> None:
     click.echo(told_agents(find_agents(app), app.clock()))
     click.echo("")
     if not wish.clients:
-        app.note(f"no agent was found to wire; name one: --agent {','.join(CLIENTS)}")
+        app.note(f"no agent was found to wire; name one: --agent {','.join(clients())}")
     for change in plan.changes:
         click.echo(wiring.diff(change))
     _tell_own(app, wish.ours, wish.place)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import click
 
+from session_memory.adapters.registry import clients
 from session_memory.cli import wiring
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files, purge
 from session_memory.install.apply import apply_uninstall
-from session_memory.install.clients import CLIENTS, chosen
 from session_memory.install.ledger import FILE, installing, read_ledger
 from session_memory.install.plan import Plan, Wish, plan_uninstall
+from session_memory.install.survey import chosen
 
 
 @click.command(name="uninstall")
@@ -36,7 +37,7 @@ def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, 
     where, mine = wiring.place(app), wiring.ours(app)
     if purging and agents:
         raise Refused("--purge is for all agents", hint="leave --agent out")
-    wish = Wish(tuple(chosen(agents) if agents else CLIENTS.values()), where, mine)
+    wish = Wish(tuple(chosen(agents) if agents else clients().values()), where, mine)
     ledger = read_ledger(mine.data)
     plan = plan_uninstall(wish, wiring.look(where, ledger), ledger)
     doomed = purge.find_doomed(app.paths, app.environ) if purging else purge.Doomed()

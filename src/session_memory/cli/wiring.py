@@ -9,16 +9,16 @@ from pathlib import Path
 
 import click
 
+from session_memory.adapters import registry
 from session_memory.adapters.wiring.client import Client, Place
 from session_memory.adapters.wiring.launchers import Ours, find_ours
 from session_memory.cli.app import App
 from session_memory.cli.output import one_line, safe
 from session_memory.errors import Refused
 from session_memory.install import files
-from session_memory.install.clients import CLIENTS, chosen
 from session_memory.install.ledger import Ledger
 from session_memory.install.plan import FileChange, Look, Problem, Seen, Wiring, wiring
-from session_memory.install.survey import present, project_root
+from session_memory.install.survey import chosen, present, project_root
 
 LONGEST = 300
 """Characters of a line that are shown; some clients keep everything on one."""
@@ -57,7 +57,7 @@ def clients(where: Place, names: tuple[str, ...]) -> list[Client]:
 def wirings(app: App) -> dict[str, Wiring]:
     """How each client of this user is wired."""
     where, mine = place(app), ours(app)
-    return {name: wiring(one, where, mine, look(where)) for name, one in CLIENTS.items()}
+    return {name: wiring(one, where, mine, look(where)) for name, one in registry.clients().items()}
 
 
 def diff(change: FileChange) -> str:

@@ -30,14 +30,14 @@ from session_memory.distribute.ledger import Ledger, Place
 from session_memory.distribute.ownership import Blocks, pattern_ids, said_by
 from session_memory.distribute.render import HEAD, Lesson, bullet, skill_file, skill_name
 from session_memory.distribute.targets import (
-    BLOCK_TARGETS,
-    SKILL_TARGETS,
     Repo,
     block_file,
+    block_targets,
     byte_room,
     check_targets,
     imports_agents,
     reach,
+    skill_targets,
 )
 from session_memory.distribute.undo import taking_out
 from session_memory.errors import Refused
@@ -74,11 +74,11 @@ def make_plan(
             draft.refused.append(Refusal(repo.root, reason))
             draft.visited |= {place for place in draft.known if place.root == repo.root}
             continue
-        long = [one for one in lessons if one.is_long or not set(targets) & set(BLOCK_TARGETS)]
-        skills = [target for target in targets if target in SKILL_TARGETS]
+        long = [one for one in lessons if one.is_long or not set(targets) & set(block_targets())]
+        skills = [target for target in targets if target in skill_targets()]
         short = [one for one in lessons if not (skills and one in long)]
         for target in targets:
-            if target in BLOCK_TARGETS:
+            if target in block_targets():
                 _plan_block(draft, repo, target, short, wanted.settings)
         for target in skills:
             _plan_skills(draft, repo, target, long, wanted.settings)

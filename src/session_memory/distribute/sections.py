@@ -9,7 +9,7 @@ from session_memory.distribute.draft import Read
 from session_memory.distribute.ledger import Ledger, Place
 from session_memory.distribute.ownership import said_by, sort_blocks
 from session_memory.distribute.render import Lesson, section
-from session_memory.distribute.targets import BLOCK_TARGETS, OVERRIDE, Repo, reach
+from session_memory.distribute.targets import OVERRIDE, Repo, block_targets, reach
 from session_memory.errors import Refused
 
 
@@ -43,7 +43,7 @@ def sections_for(
 def said_by_others(root: str, ledger: Ledger, read: Read) -> frozenset[str]:
     """What blocks that this store did not write give in the files of a root: ids and words."""
     said: frozenset[str] = frozenset()
-    for path in (*BLOCK_TARGETS, OVERRIDE):
+    for path in (*block_targets(), OVERRIDE):
         entry = ledger.by_place().get(Place(root, path))
         try:
             said |= said_by(sort_blocks(read(root, path).data, ledger.seal, entry).others)

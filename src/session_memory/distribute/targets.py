@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from session_memory.adapters.registry import agents
 from session_memory.distribute.render import Lesson
 from session_memory.errors import ConfigError
 
-BLOCK_TARGETS = ("CLAUDE.md", "AGENTS.md", "GEMINI.md")
-"""Claude Code reads the first; Codex, Qwen, OpenCode and Copilot the second; Gemini the third."""
-SKILL_TARGETS = (".claude/skills", ".agents/skills")
-"""The second is shared by Codex and others."""
 OVERRIDE = "AGENTS.override.md"
 """Where it exists, Codex does not read AGENTS.md."""
 CODEX_BYTES = 32 * 1024
@@ -28,9 +25,23 @@ class Repo(msgspec.Struct, frozen=True):
     domain: str | None = None
 
 
+def block_targets() -> tuple[str, ...]:
+    """Files that some agent takes instructions from: CLAUDE.md, AGENTS.md, GEMINI.md and others."""
+    return tuple(
+        dict.fromkeys(file for agent in agents().values() for file in agent.instruction_files)
+    )
+
+
+def skill_targets() -> tuple[str, ...]:
+    """Folders that some agent takes skills from."""
+    return tuple(
+        dict.fromkeys(folder for agent in agents().values() for folder in agent.skill_folders)
+    )
+
+
 def check_targets(names: Iterable[str]) -> tuple[str, ...]:
     """The targets that are on; refuses a name that is none."""
-    known = (*BLOCK_TARGETS, *SKILL_TARGETS)
+    known = (*block_targets(), *skill_targets())
     chosen = tuple(dict.fromkeys(names))
     for name in chosen:
         if name not in known:

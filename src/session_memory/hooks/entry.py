@@ -24,26 +24,32 @@ INJECTION_LIMIT = 9_500  # characters; Claude Code parks more than 10,000 in a f
 CUT_NOTE = "\n[shortened]"
 O_BINARY, O_NOFOLLOW = getattr(os, "O_BINARY", 0), getattr(os, "O_NOFOLLOW", 0)
 
-CLIENTS = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "opencode", "pi")
-# Event at which a client passes it on to its model, and that event's name in the answer. Grok reads
-# nothing at a session's start: it is told beside the result of the first tool. For OpenCode and pi
-# our plug-in reads the answer.
+# --- agents: made by `make docs` from adapters/*/agent.py; do not edit between these lines
+AGENTS = ("claude", "codex", "grok", "gemini", "qwen", "opencode", "copilot", "pi")
+# Agent, the variable that holds its session's id, a part of its transcripts' paths.
+SIGNS = (
+    ("copilot", "COPILOT_AGENT_SESSION_ID", "/session-state/"),
+    ("qwen", "QWEN_CODE_SESSION_ID", "/.qwen/"),
+    ("gemini", "GEMINI_SESSION_ID", "/.gemini/"),
+    ("grok", "GROK_SESSION_ID", ""),
+    ("codex", "", "/rollout-"),
+    ("claude", "CLAUDE_CODE_SESSION_ID", "/.claude/"),
+)
+# They drop what a hook prints at a session's start, and take it beside a tool's result.
+MEMORY_WITH_TOOL = ("grok",)
+# They read `additionalContext` at the top of the answer.
+FLAT_ANSWER = ("copilot",)
+# Agents whose hook may be called for other events too, and the events that count.
+ONLY_EVENTS = {
+    "opencode": "session_created session_idle session_compacted session_deleted session_end",
+}
+# --- end of agents
+# Event at which most agents pass on to their model what a hook prints, and that event's name in the
+# answer; the second is for agents that drop it there. For OpenCode and pi our plug-in reads it.
 AT_START, AT_TOOL = ("session_start", "SessionStart"), ("post_tool_use", "PostToolUse")
 # Beginnings of events at which an agent comes to rest; what is between them can wait for them.
 WAKING = ("session_", "stop", "agent_", "subagent_stop", "after_agent", "pre_compact")
-# OpenCode's plug-in sees every piece of every message; these begin or end something.
-OPENCODE_EVENTS = (
-    *("session_created", "session_idle", "session_compacted", "session_deleted", "session_end"),
-)
 GEMINI_EVENTS = ("before_agent", "after_agent", "before_tool", "after_tool", "pre_compress")
-# Client, the variable that holds its session's id, a part of its transcripts' paths.
-SIGNS = (
-    ("codex", "", "/rollout-"),
-    ("qwen", "QWEN_CODE_SESSION_ID", "/.qwen/"),
-    ("gemini", "GEMINI_SESSION_ID", "/.gemini/"),
-    ("copilot", "COPILOT_AGENT_SESSION_ID", "/session-state/"),
-    ("claude", "CLAUDE_CODE_SESSION_ID", "/.claude/"),
-)
 # Field of the record, kind of value, folded payload keys, the best last. What is not listed never
 # leaves this process: no prompt, no answer, no tool input or output.
 FIELDS = (
@@ -220,7 +226,7 @@ def client_of(event: str, payload: "Mapping[str, object]", environ: "Mapping[str
     if "hookEventName" in payload or (grok and session in (None, grok)):
         return "grok"
     signs = [client for client, name, _ in SIGNS if session and environ.get(name) == session]
-    signs += [client for client, _, part in SIGNS if part in path]
+    signs += [client for client, _, part in SIGNS if part and part in path]
     if signs:
         return signs[0]
     if "sessionID" in payload or "properties" in payload:
@@ -240,7 +246,7 @@ def is_false_alarm(client: str, event: str, keys: "Mapping[str, object]") -> boo
         return bool(keys.get("subagenttype"))
     if (client, event) == ("claude", "subagent_stop"):
         return keys.get("agenttype") == ""  # during /compact; its transcript never exists
-    return client == "opencode" and event not in OPENCODE_EVENTS
+    return event not in ONLY_EVENTS.get(client, event).split()
 
 
 def make_record(
@@ -251,7 +257,7 @@ def make_record(
     words = [*(word for word in arguments if word[:1] != "{"), "", ""]
     event, hint = event_of(words[0], payload, keys), words[1]
     client = client_of(event, payload, environ)
-    client = hint if hint in CLIENTS and client != "grok" else client  # Grok runs Claude's hooks
+    client = hint if hint in AGENTS and client != "grok" else client  # Grok runs Claude's hooks
     if not event or is_false_alarm(client, event, keys):
         return None
     if client == "grok":
@@ -430,7 +436,7 @@ def compose(page: "Mapping[str, object]", session: str) -> tuple[str, list[str],
 def find_page(home: str, record: "Mapping[str, object]") -> dict[str, object] | None:
     """What the worker prepared for the project this session works in."""
     cwd = record.get("cwd")
-    if record["flavor"] not in CLIENTS or "agent" in record or not isinstance(cwd, str):
+    if record["flavor"] not in AGENTS or "agent" in record or not isinstance(cwd, str):
         return None
     root = project_root(cwd)
     name = sha256(os.fsencode(root)).hex() + ".json"
@@ -457,7 +463,7 @@ def told_mark(home: str, session: str) -> str:
 def is_moment(home: str, record: "Mapping[str, object]", payload: "Mapping[str, object]") -> bool:
     """Whether what is printed now reaches the model, and has not reached it yet."""
     event, session = record["event"], str(record.get("session"))
-    if record["flavor"] != "grok":
+    if record["flavor"] not in MEMORY_WITH_TOOL:
         return event in (AT_START[0], "session_created")
     if event in ("session_end", "pre_compact"):  # what was told is gone from the model's sight
         try:  # noqa: SIM105 - `contextlib` costs 4 ms
@@ -469,9 +475,9 @@ def is_moment(home: str, record: "Mapping[str, object]", payload: "Mapping[str, 
 
 def answer(client: str, text: str) -> dict[str, object]:
     """What the client reads as context for its model."""
-    if client == "copilot":
+    if client in FLAT_ANSWER:
         return {"additionalContext": text}
-    name = AT_TOOL[1] if client == "grok" else AT_START[1]
+    name = (AT_TOOL if client in MEMORY_WITH_TOOL else AT_START)[1]
     return {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
 
 
@@ -494,7 +500,8 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
     moment = is_moment(home, record, payload)
     if moment and wanted and environ.get("SESSION_MEMORY_INJECT") != "0":
         page, session = find_page(home, record), str(record.get("session"))
-        if page is not None and (record["flavor"] != "grok" or is_first_time(home, session)):
+        at_start = record["flavor"] not in MEMORY_WITH_TOOL
+        if page is not None and (at_start or is_first_time(home, session)):
             text, given, held = compose(page, session)
             record.update(given=given, held=held)
     spool(home, record)

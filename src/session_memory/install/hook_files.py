@@ -10,8 +10,10 @@ from typing import Any, Literal
 
 import msgspec
 
+from session_memory.adapters.registry import agents
 from session_memory.adapters.wiring.json_text import as_object
 from session_memory.adapters.wiring.launchers import Ours
+from session_memory.install.hook_table import with_table
 from session_memory.paths import open_private, private_dir, write_private
 
 EXECUTABLE = 0o700
@@ -21,10 +23,11 @@ POSIX_HEAD = "#!/bin/sh\n# Written by `session-memory init`.\n"
 
 
 def source() -> bytes:
-    """The hook of this version of the package."""
+    """The hook of this version of the package, for all agents that are known here."""
     from session_memory.hooks import entry
 
-    return Path(entry.__file__).read_bytes()
+    text = Path(entry.__file__).read_text(encoding="utf-8")
+    return with_table(text, agents().values()).encode()
 
 
 def launcher_text(ours: Ours) -> str:

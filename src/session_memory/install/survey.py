@@ -1,21 +1,31 @@
-"""Which clients are on this machine, and which project a command was started in."""
+"""Which agents a command is about, and which project it was started in."""
 
 from __future__ import annotations
 
 import os
 import shutil
 
+from session_memory.adapters import registry
 from session_memory.adapters.wiring.client import Client, Place
-from session_memory.errors import Refused
-from session_memory.install.clients import CLIENTS
+from session_memory.errors import Refused, UsageError
+
+
+def chosen(names: tuple[str, ...]) -> list[Client]:
+    """The agents of these names, which may also be joined by commas."""
+    words = [word.strip() for name in names for word in name.split(",") if word.strip()]
+    clients = registry.clients()
+    for word in words:
+        if word not in clients:
+            raise UsageError(f"no agent is called {word!r}", hint=f"known: {', '.join(clients)}")
+    return [client for name, client in clients.items() if name in words]
 
 
 def present(place: Place) -> list[Client]:
-    """Clients that were used here, or that are installed."""
+    """Agents that were used here, or that are installed."""
     path = place.environ.get("PATH")
     return [
         client
-        for client in CLIENTS.values()
+        for client in registry.clients().values()
         if os.path.isdir(client.root(place))
         or any(shutil.which(program, path=path) for program in client.programs)
     ]

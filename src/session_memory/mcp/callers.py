@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
+from session_memory.adapters.registry import agents, built_in
 from session_memory.core.text.safe_text import one_line
 from session_memory.mcp.tools import ResponseMode
 
@@ -15,16 +16,9 @@ Json = dict[str, Any]
 CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 
-_SHOWS_STRUCTURED = ("claude", "codex", "grok", "copilot", "qwen")
-"""Their models see structuredContent; to repeat it in the text would cost the window twice."""
-_WANTS_JSON = "gemini"
-"""Its model sees the text only, and reads it as JSON."""
-_SESSION_VARIABLES = (
-    "CLAUDE_CODE_SESSION_ID",
-    "GROK_SESSION_ID",
-    "QWEN_CODE_SESSION_ID",
-    "COPILOT_AGENT_SESSION_ID",
-)
+_MODES: dict[str, ResponseMode] = {"structured": "compact", "json": "verbose", "text": "complete"}
+"""By what the agent's model sees: repeating structured content as text would cost the window twice;
+text that is read as JSON has to hold everything, and so has plain text."""
 _CODEX_TURN = "x-codex-turn-metadata"
 _NAME_CHARS = 80
 
@@ -53,9 +47,17 @@ def protocol_version(params: Json) -> str | None:
 def default_mode(client: str | None) -> ResponseMode:
     """What a client needs in its text for the model to see everything; when in doubt, all."""
     name = (client or "").casefold()
-    if _WANTS_JSON in name:
-        return "verbose"
-    return "compact" if any(one in name for one in _SHOWS_STRUCTURED) else "complete"
+    for known in (built_in, agents):  # a built-in agent costs no look at the installed plug-ins
+        for agent in known().values():
+            if agent.mcp is not None and agent.mcp.client_name in name:
+                return _MODES[agent.mcp.model_sees]
+    return "complete"
+
+
+def _session_variables() -> tuple[str, ...]:
+    """Variables in which agents give the server the id of their session."""
+    named = (agent.mcp.session_variable for agent in agents().values() if agent.mcp)
+    return tuple(filter(None, named))
 
 
 def caller(client: str | None, params: Json, environ: Mapping[str, str], cwd: str) -> Caller:
@@ -64,7 +66,7 @@ def caller(client: str | None, params: Json, environ: Mapping[str, str], cwd: st
     turn: object = meta.get(_CODEX_TURN)
     turned = cast("Json", turn) if isinstance(turn, dict) else {}
     told: object = meta.get("sessionId") or turned.get("session_id")
-    named = [environ[name] for name in _SESSION_VARIABLES if environ.get(name)]
+    named = [environ[name] for name in _session_variables() if environ.get(name)]
     session = told if isinstance(told, str) else (named[0] if named else None)
     place = _workspace(turned, cwd) or environ.get("CLAUDE_PROJECT_DIR") or cwd
     return Caller(client, one_line(session)[:_NAME_CHARS] if session else None, place)

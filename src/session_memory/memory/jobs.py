@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.adapters.registry import find_agent
 from session_memory.clock import Clock
 from session_memory.core.jobs import Job
 from session_memory.core.spool import SpoolRecord
@@ -32,9 +33,6 @@ OpenModel = Callable[[Store], Model | None]
 Touched = Callable[[Store, Collection[str]], None]
 """Takes the places whose traces changed, to have them consolidated."""
 
-_NAMES_ITS_FILE = ("claude", "codex")
-"""Agents that always name their transcript: a session of theirs without one is not kept."""
-
 
 def why_not(record: SpoolRecord, config: Config) -> str | None:
     """Why a session's start or end asks for nothing, or None; looks at the record alone."""
@@ -44,7 +42,8 @@ def why_not(record: SpoolRecord, config: Config) -> str | None:
         return "memory is turned off"
     if record.agent is not None or record.parent is not None:
         return "a sub-agent's session"
-    if record.transcript is None and record.flavor in _NAMES_ITS_FILE:
+    agent = find_agent(record.flavor) if record.transcript is None else None
+    if agent is not None and agent.hook.names_transcript:
         return "an ephemeral session"
     return None
 

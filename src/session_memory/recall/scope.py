@@ -71,9 +71,9 @@ def check_agent(store: Store, name: str | None) -> None:
     """Raise for an agent that nobody knows; one that has no sessions yet is none of those."""
     if name is None or store.span(name)[0]:
         return
-    from session_memory.adapters.registry import adapters  # imports every parser
+    from session_memory.adapters.registry import agents
 
-    if name not in (known := adapters()):
+    if name not in (known := agents()):
         raise UsageError(f"unknown agent {one_line(name)!r}", hint=f"one of {', '.join(known)}")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from session_memory.adapters.claude.agent import AGENT
 from session_memory.adapters.claude.attachments import attachment
 from session_memory.adapters.claude.events import (
     Emitter,
@@ -303,10 +304,10 @@ def _count(value: Json) -> int:
 
 
 ADAPTER = Adapter(
-    name="claude",
-    title="Claude Code",
-    env="CLAUDE_CONFIG_DIR",
-    default_dirs=("~/.claude", "~/.config/claude"),
+    name=AGENT.name,
+    title=AGENT.title,
+    env=AGENT.home_variable,
+    default_dirs=AGENT.homes,
     discover=discover,
     parser_version=PARSER_VERSION,
     parse=parse,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from session_memory.adapters.claude.agent import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
     Files,
@@ -21,7 +22,7 @@ EVENTS = {"SessionStart": 10, "SessionEnd": 10, "Stop": 10, "SubagentStop": 10, 
 
 def root(place: Place) -> str:
     """The configuration directory."""
-    return place.directory("CLAUDE_CONFIG_DIR", "~/.claude")
+    return place.directory(AGENT.home_variable, AGENT.homes[0])
 
 
 def files(place: Place, ours: Ours) -> Files:
@@ -35,10 +36,16 @@ def files(place: Place, ours: Ours) -> Files:
         settings = os.path.join(place.project, ".claude", "settings.local.json")
         where = ("projects", place.project, "mcpServers")
     return {
-        settings: (JsonHooks(claude_groups(ours, "claude", EVENTS)),),
+        settings: (JsonHooks(claude_groups(ours, AGENT.name, EVENTS)),),
         servers: (json_server(ours, *where),),
     }
 
 
 SWITCHES = (Switch("hooks", "settings.json", ("disableAllHooks",), off=True),)
-CLIENT = Client("claude", "Claude Code", ("claude",), root, files, switches=SWITCHES)
+CLIENT = Client(
+    name=AGENT.name,
+    programs=("claude",),
+    root=root,
+    files=files,
+    switches=SWITCHES,
+)

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.adapters.codex.agent import AGENT
 from session_memory.adapters.codex.cost import token_count, usage_record
 from session_memory.adapters.codex.events import compacted, event_msg, inter_agent
 from session_memory.adapters.codex.files import discover, read, thread_of
@@ -221,10 +222,10 @@ def _is_row(value: Record) -> bool:
 
 
 ADAPTER = Adapter(
-    name="codex",
-    title="Codex",
-    env="CODEX_HOME",
-    default_dirs=("~/.codex",),
+    name=AGENT.name,
+    title=AGENT.title,
+    env=AGENT.home_variable,
+    default_dirs=AGENT.homes,
     discover=discover,
     parser_version=PARSER_VERSION,
     parse=parse,

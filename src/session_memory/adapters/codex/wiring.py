@@ -7,6 +7,7 @@ import json
 import os
 from typing import Any
 
+from session_memory.adapters.codex.agent import AGENT
 from session_memory.adapters.wiring import json_edit
 from session_memory.adapters.wiring.client import (
     Client,
@@ -41,7 +42,7 @@ HOW_TO_TRUST = (
 
 def root(place: Place) -> str:
     """The configuration directory."""
-    return place.directory("CODEX_HOME", "~/.codex")
+    return place.directory(AGENT.home_variable, AGENT.homes[0])
 
 
 def folder(place: Place) -> str:
@@ -60,9 +61,9 @@ def files(place: Place, ours: Ours) -> Files:
         entry["env"] = {**entry.get("env", {}), **more}
     parts: tuple[TomlServer | TomlNotify, ...] = (TomlServer(entry),)
     if not place.project:  # Codex does not take notify from a project
-        parts += (TomlNotify(tuple(ours.hook_words("notify", "codex"))),)
+        parts += (TomlNotify(tuple(ours.hook_words("notify", AGENT.name))),)
     where = folder(place)
-    hooks = JsonHooks(claude_groups(ours, "codex", EVENTS))
+    hooks = JsonHooks(claude_groups(ours, AGENT.name, EVENTS))
     return {os.path.join(where, "hooks.json"): (hooks,), os.path.join(where, "config.toml"): parts}
 
 
@@ -132,5 +133,10 @@ SWITCHES = (
     Switch("mcp", "config.toml", ("mcp_servers", SERVER, "enabled"), off=False),
 )
 CLIENT = Client(
-    *("codex", "Codex", ("codex",), root, files), notes=(HOW_TO_TRUST,), switches=SWITCHES
+    name=AGENT.name,
+    programs=("codex",),
+    root=root,
+    files=files,
+    notes=(HOW_TO_TRUST,),
+    switches=SWITCHES,
 )

@@ -18,6 +18,7 @@ from session_memory.adapters.common import (
     parse_time,
     recover_records,
 )
+from session_memory.adapters.copilot.agent import AGENT
 from session_memory.adapters.copilot.events import HANDLERS
 from session_memory.adapters.copilot.files import WORKSPACE, discover, named, read, session_of
 from session_memory.adapters.copilot.kinds import IGNORED
@@ -169,10 +170,10 @@ def _note_workspace(part: PartBuilder, pairs: dict[str, str], memory: Memory, po
 
 
 ADAPTER = Adapter(
-    name="copilot",
-    title="GitHub Copilot CLI",
-    env="COPILOT_HOME",
-    default_dirs=("~/.copilot",),
+    name=AGENT.name,
+    title=AGENT.title,
+    env=AGENT.home_variable,
+    default_dirs=AGENT.homes,
     discover=discover,
     named=named,
     parser_version=PARSER_VERSION,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from session_memory.adapters.copilot.agent import AGENT
 from session_memory.adapters.wiring import commands
 from session_memory.adapters.wiring.client import Client, Files, Place, json_server
 from session_memory.adapters.wiring.launchers import Ours
@@ -14,7 +15,7 @@ EVENTS = ("sessionStart", "sessionEnd", "agentStop", "subagentStop", "preCompact
 
 def root(place: Place) -> str:
     """The configuration directory."""
-    return place.directory("COPILOT_HOME", "~/.copilot")
+    return place.directory(AGENT.home_variable, AGENT.homes[0])
 
 
 def files(place: Place, ours: Ours) -> Files:
@@ -45,8 +46,13 @@ def _hooks(ours: Ours) -> JsonHooks:
 
 def _command(ours: Ours, event: str) -> str:
     if ours.windows:
-        return commands.powershell_line(str(ours.launcher), event, "copilot")
-    return ours.hook(event, "copilot")
+        return commands.powershell_line(str(ours.launcher), event, AGENT.name)
+    return ours.hook(event, AGENT.name)
 
 
-CLIENT = Client("copilot", "GitHub Copilot CLI", ("copilot",), root, files)
+CLIENT = Client(
+    name=AGENT.name,
+    programs=("copilot",),
+    root=root,
+    files=files,
+)

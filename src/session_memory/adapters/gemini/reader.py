@@ -21,6 +21,7 @@ from session_memory.adapters.common import (
     recover_records,
 )
 from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.gemini.agent import AGENT
 from session_memory.adapters.gemini.events import Teller
 from session_memory.adapters.gemini.files import (
     OLDER,
@@ -162,10 +163,10 @@ def log_deletion(home: str) -> LogDeletion | None:
 
 
 ADAPTER = Adapter(
-    name="gemini",
-    title="Gemini CLI",
-    env="GEMINI_CLI_HOME",
-    default_dirs=("~/.gemini",),
+    name=AGENT.name,
+    title=AGENT.title,
+    env=AGENT.home_variable,
+    default_dirs=AGENT.homes,
     discover=discover,
     parser_version=PARSER_VERSION,
     parse=parse,

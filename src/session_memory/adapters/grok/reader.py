@@ -21,6 +21,7 @@ from session_memory.adapters.common import (
     recover_records,
 )
 from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.grok.agent import AGENT
 from session_memory.adapters.grok.chat import ChatTeller, row_kind
 from session_memory.adapters.grok.files import (
     CHECKPOINTS,
@@ -264,10 +265,10 @@ def _cwd(summary: Record, beside: dict[str, bytes], group: str) -> str:
 
 
 ADAPTER = Adapter(
-    name="grok",
-    title="Grok Build",
-    env="GROK_HOME",
-    default_dirs=("~/.grok",),
+    name=AGENT.name,
+    title=AGENT.title,
+    env=AGENT.home_variable,
+    default_dirs=AGENT.homes,
     discover=discover,
     named=named,
     parser_version=PARSER_VERSION,

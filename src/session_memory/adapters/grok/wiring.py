@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from session_memory.adapters.grok.agent import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
     Files,
@@ -27,13 +28,13 @@ EVENTS = {
 
 def root(place: Place) -> str:
     """The configuration directory."""
-    return place.directory("GROK_HOME", "~/.grok")
+    return place.directory(AGENT.home_variable, AGENT.homes[0])
 
 
 def files(place: Place, ours: Ours) -> Files:
     """Every file in its folder of hooks is read, so ours needs no other."""
     where = os.path.join(place.project, ".grok") if place.project else root(place)
-    hooks = JsonHooks(claude_groups(ours, "grok", EVENTS))
+    hooks = JsonHooks(claude_groups(ours, AGENT.name, EVENTS))
     server = TomlServer(command_server(ours, startup_timeout_sec=30))
     return {
         os.path.join(where, "hooks", "session-memory.json"): (hooks,),
@@ -41,4 +42,9 @@ def files(place: Place, ours: Ours) -> Files:
     }
 
 
-CLIENT = Client("grok", "Grok Build", ("grok",), root, files)
+CLIENT = Client(
+    name=AGENT.name,
+    programs=("grok",),
+    root=root,
+    files=files,
+)

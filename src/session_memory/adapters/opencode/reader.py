@@ -20,6 +20,7 @@ from session_memory.adapters.common import (
     parse_time,
 )
 from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.opencode.agent import AGENT
 from session_memory.adapters.opencode.files import discover, named, open_lines, read
 from session_memory.adapters.opencode.parts import Message, Record, Teller
 
@@ -113,10 +114,10 @@ def _source_kind(info: Record) -> str:
 
 
 ADAPTER = Adapter(
-    name="opencode",
-    title="OpenCode",
-    env="OPENCODE_DATA_DIR",
-    default_dirs=("$XDG_DATA_HOME/opencode", "~/.local/share/opencode"),
+    name=AGENT.name,
+    title=AGENT.title,
+    env=AGENT.home_variable,
+    default_dirs=AGENT.homes,
     discover=discover,
     named=named,
     parser_version=PARSER_VERSION,

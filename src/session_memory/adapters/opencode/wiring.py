@@ -6,6 +6,7 @@ import json
 import os
 from typing import Any
 
+from session_memory.adapters.opencode.agent import AGENT
 from session_memory.adapters.wiring.client import Client, Files, Place, Switch
 from session_memory.adapters.wiring.launchers import Ours
 from session_memory.adapters.wiring.parts import SERVER, JsonServer, WholeFile
@@ -115,4 +116,10 @@ SWITCHES = tuple(
     Switch("mcp", name, ("mcp", SERVER, "enabled"), off=False)
     for name in ("opencode.json", "opencode.jsonc")
 )
-CLIENT = Client("opencode", "OpenCode", ("opencode",), root, files, switches=SWITCHES)
+CLIENT = Client(
+    name=AGENT.name,
+    programs=("opencode",),
+    root=root,
+    files=files,
+    switches=SWITCHES,
+)

@@ -14,6 +14,7 @@ from session_memory.adapters.common import (
     recover_records,
 )
 from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.pi.agent import AGENT
 from session_memory.adapters.pi.entries import KNOWN, Teller
 from session_memory.adapters.pi.files import discover, read, session_of
 from session_memory.adapters.pi.tree import Entry, Record, live_places
@@ -107,10 +108,10 @@ def _note_header(part: PartBuilder, header: Record) -> None:
 
 
 ADAPTER = Adapter(
-    name="pi",
-    title="pi",
-    env="PI_CODING_AGENT_DIR",
-    default_dirs=("~/.pi/agent",),
+    name=AGENT.name,
+    title=AGENT.title,
+    env=AGENT.home_variable,
+    default_dirs=AGENT.homes,
     discover=discover,
     parser_version=PARSER_VERSION,
     parse=parse,

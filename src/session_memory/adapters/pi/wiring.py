@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+from session_memory.adapters.pi.agent import AGENT
 from session_memory.adapters.wiring.client import Client, Files, Place
 from session_memory.adapters.wiring.launchers import Ours
 from session_memory.adapters.wiring.parts import WholeFile
@@ -84,7 +85,7 @@ export default function (pi: any) {{
 
 def root(place: Place) -> str:
     """The agent's directory."""
-    return place.directory("PI_CODING_AGENT_DIR", "~/.pi/agent")
+    return place.directory(AGENT.home_variable, AGENT.homes[0])
 
 
 def files(place: Place, ours: Ours) -> Files:
@@ -97,6 +98,9 @@ def files(place: Place, ours: Ours) -> Files:
 
 
 CLIENT = Client(
-    *("pi", "pi", ("pi",), root, files),
-    notes=("pi has no MCP: it is told what is remembered, and cannot ask for more",),
+    name=AGENT.name,
+    programs=("pi",),
+    root=root,
+    files=files,
+    notes=("pi has no MCP: it is given memory at the start and cannot search for more",),
 )

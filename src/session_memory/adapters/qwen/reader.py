@@ -22,6 +22,7 @@ from session_memory.adapters.gemini import reader as gemini
 from session_memory.adapters.gemini.events import cut_out
 from session_memory.adapters.gemini.files import OUTPUT
 from session_memory.adapters.gemini.text import unwrapped
+from session_memory.adapters.qwen.agent import AGENT
 from session_memory.adapters.qwen.events import (
     Handler,
     Record,
@@ -237,10 +238,10 @@ def _note_envelope(part: PartBuilder, record: Record, pos: int) -> None:
 
 
 ADAPTER = Adapter(
-    name="qwen",
-    title="Qwen Code",
-    env="QWEN_HOME",
-    default_dirs=("~/.qwen",),
+    name=AGENT.name,
+    title=AGENT.title,
+    env=AGENT.home_variable,
+    default_dirs=AGENT.homes,
     discover=discover,
     parser_version=PARSER_VERSION,
     parse=parse,

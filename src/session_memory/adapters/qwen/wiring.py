@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from session_memory.adapters.qwen.agent import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
     Files,
@@ -27,13 +28,13 @@ EVENTS = {
 
 def root(place: Place) -> str:
     """The configuration directory."""
-    return place.directory("QWEN_HOME", "~/.qwen")
+    return place.directory(AGENT.home_variable, AGENT.homes[0])
 
 
 def files(place: Place, ours: Ours) -> Files:
     """The settings."""
     where = os.path.join(place.project, ".qwen") if place.project else root(place)
-    hooks = JsonHooks(claude_groups(ours, "qwen", EVENTS, matcher="*"))
+    hooks = JsonHooks(claude_groups(ours, AGENT.name, EVENTS, matcher="*"))
     return {os.path.join(where, "settings.json"): (hooks, json_server(ours, "mcpServers"))}
 
 
@@ -42,4 +43,10 @@ SWITCHES = (
     Switch("hooks", "settings.json", ("tools", "enableHooks"), off=False),
     Switch("hooks", "settings.json", ("disableAllHooks",), off=True),
 )
-CLIENT = Client("qwen", "Qwen Code", ("qwen",), root, files, switches=SWITCHES)
+CLIENT = Client(
+    name=AGENT.name,
+    programs=("qwen",),
+    root=root,
+    files=files,
+    switches=SWITCHES,
+)

@@ -49,11 +49,10 @@ class Switch(msgspec.Struct, frozen=True):
     """The value that turns it off."""
 
 
-class Client(msgspec.Struct, frozen=True):
-    """One client."""
+class Client(msgspec.Struct, frozen=True, kw_only=True):
+    """How one agent is wired."""
 
     name: str
-    title: str
     programs: tuple[str, ...]
     """Names of its executable."""
     root: Callable[[Place], str]

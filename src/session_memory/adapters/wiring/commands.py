@@ -14,6 +14,9 @@ from __future__ import annotations
 import re
 import shlex
 
+from session_memory.adapters.agent import AGENT_NAME
+from session_memory.adapters.registry import find_agent
+
 HOOK = "session-memory-hook"
 """File name of what agents run at their events."""
 SERVER_LAUNCHER = "session-memory-server"
@@ -45,13 +48,12 @@ Without `${...}`, which several agents would expand themselves.
 """
 
 _EVENT = re.compile(r"[A-Za-z][A-Za-z._]*")
-_AGENT = re.compile(r"claude|codex|grok|gemini|qwen|copilot|opencode|pi")
 _POWERSHELL = "if (Test-Path -LiteralPath {0}) {{ & {0} {1} {2} }}; exit 0"
 _FILE = r"[\\/]hooks[\\/]session-memory-hook\.cmd"
 _WINDOWS_LINE = re.compile(
-    rf'(?:& )?"[^"]*{_FILE}" {_EVENT.pattern} (?:{_AGENT.pattern})'
-    rf"|if \(Test-Path -LiteralPath ('(?:[^']|'')*{_FILE}')\)"
-    rf" \{{ & \1 {_EVENT.pattern} (?:{_AGENT.pattern}) \}}; exit 0"
+    rf'(?:& )?"[^"]*{_FILE}" {_EVENT.pattern} ({AGENT_NAME})'
+    rf"|if \(Test-Path -LiteralPath (?P<file>'(?:[^']|'')*{_FILE}')\)"
+    rf" \{{ & (?P=file) {_EVENT.pattern} ({AGENT_NAME}) \}}; exit 0"
 )
 
 
@@ -80,8 +82,8 @@ def is_hook_line(line: object) -> bool:
     """Whether some version of ours wrote this line."""
     if not isinstance(line, str):
         return False
-    if _WINDOWS_LINE.fullmatch(line):
-        return True
+    if match := _WINDOWS_LINE.fullmatch(line):
+        return find_agent(match[1] or match[3]) is not None
     try:
         words = shlex.split(line)
     except ValueError:
@@ -98,7 +100,7 @@ def is_hook(words: list[object] | list[str]) -> bool:
         len(texts) == 3
         and _is_launcher(texts[0], HOOK)
         and _EVENT.fullmatch(texts[1]) is not None
-        and _AGENT.fullmatch(texts[2]) is not None
+        and find_agent(texts[2]) is not None
     )
 
 

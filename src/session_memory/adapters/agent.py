@@ -1,0 +1,107 @@
+"""Everything the program knows about one agent, as one record: `Agent`.
+
+Each folder beside this file has such a record in its `agent.py`; a plug-in package brings its own.
+Every table about agents elsewhere (installer, hook file, MCP server, distribution, configuration)
+is made from these records. They are read by commands that need no parser, so this module imports
+next to nothing, and a record names its heavy parts as text: "package.module:NAME".
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+if TYPE_CHECKING:
+    from session_memory.adapters.common import Adapter
+    from session_memory.adapters.wiring.client import Client
+
+AGENT_NAME = r"[a-z][a-z0-9_-]*"
+"""What an agent may be called: the name is a word in command lines and in the configuration."""
+
+
+class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent's hook calls are recognised, and how its model is given memory."""
+
+    session_variable: str = ""
+    """Environment variable that holds the session's id while a hook runs."""
+    transcript_part: str = ""
+    """Part of the path of every transcript of this agent, with forward slashes."""
+    names_transcript: bool = False
+    """Whether every event names the transcript; then a session without one is not kept on disk."""
+    memory_with_tool: bool = False
+    """Memory goes with the result of the first tool: what a hook prints at the start is dropped."""
+    flat_answer: bool = False
+    """Whether the agent reads `additionalContext` at the top of the answer."""
+    events: tuple[str, ...] = ()
+    """The only events of interest, in snake case; empty for all that are wired."""
+
+
+class McpFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent behaves as a client of the MCP server."""
+
+    client_name: str
+    """Part of the name by which it introduces itself, in lower case."""
+    model_sees: Literal["structured", "json", "text"] = "text"
+    """What reaches its model: structuredContent; the text, taken for JSON; or the text."""
+    session_variable: str = ""
+    """Environment variable of the server that holds the id of the calling session."""
+
+
+class Agent(msgspec.Struct, frozen=True, kw_only=True):
+    """One agent. Only what it is called, where its logs are and how they are read is required."""
+
+    name: str
+    """The flavour, in lower case: as in reports, `--agent` and `[sources.NAME]`."""
+    title: str
+    """The product's name."""
+    home_variable: str | None = None
+    """The agent's own variable that moves its home; several paths are separated by commas."""
+    homes: tuple[str, ...]
+    """Where its home usually is, below `~` or below a variable (`$NAME/folder`)."""
+    reader: str | Adapter
+    """Finds and reads its logs."""
+    wiring: str | Client | None = None
+    """What `init` writes into its files; None if it cannot be wired."""
+    hook: HookFacts = HookFacts()
+    mcp: McpFacts | None = None
+    """None if it has no MCP."""
+    instruction_files: tuple[str, ...] = ()
+    """Files of a repository it takes instructions from."""
+    skill_folders: tuple[str, ...] = ()
+    """Folders of a repository it takes skills from."""
+    config_note: str = ""
+    """What the configuration file says of it beyond its title."""
+    log_builder: str | None = None
+    """The class that writes logs like this agent's, for tests."""
+
+    def load_reader(self) -> Adapter:
+        """The reader; imports it."""
+        return _load(self.reader)
+
+    def load_wiring(self) -> Client | None:
+        """The wiring, if there is any; imports it."""
+        return _load(self.wiring)
+
+    def load_log_builder(self) -> Any:
+        """The builder of logs, if there is one; imports it."""
+        return _load(self.log_builder)
+
+
+def from_adapter(adapter: Adapter) -> Agent:
+    """The record of an agent that is only read: older plug-ins bring no more than an `Adapter`."""
+    return Agent(
+        name=adapter.name,
+        title=adapter.title,
+        home_variable=adapter.env,
+        homes=adapter.default_dirs,
+        reader=adapter,
+    )
+
+
+def _load(part: Any) -> Any:
+    if not isinstance(part, str):
+        return part
+    module, _, name = part.partition(":")
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,61 @@
+"""The table of agents inside the hook file, made from the agents' records.
+
+The hook imports nothing of ours, so it cannot read the records itself. `make docs` writes the table
+of our own agents into hooks/entry.py; `init` writes it with plug-ins into the copy agents run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+
+from session_memory.adapters.agent import Agent
+
+BEGIN = (
+    "# --- agents: made by `make docs` from adapters/*/agent.py; do not edit between these lines\n"
+)
+END = "# --- end of agents\n"
+
+
+def with_table(source: str, agents: Collection[Agent]) -> str:
+    """The text of the hook file with the table of these agents."""
+    head, begin, rest = source.partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not begin or not end:
+        raise ValueError("the hook file has no lines that mark the table of agents")
+    return head + begin + table(agents) + end + tail
+
+
+def table(agents: Collection[Agent]) -> str:
+    """The table as Python, in the shape the formatter leaves alone."""
+    # From the last agent to the first: paths below Claude Code's folder are the weakest sign.
+    signs = [
+        (agent.name, agent.hook.session_variable, agent.hook.transcript_part)
+        for agent in reversed(list(agents))
+        if agent.hook.session_variable or agent.hook.transcript_part
+    ]
+    with_tool = [agent.name for agent in agents if agent.hook.memory_with_tool]
+    flat = [agent.name for agent in agents if agent.hook.flat_answer]
+    events = {agent.name: " ".join(agent.hook.events) for agent in agents if agent.hook.events}
+    lines = [
+        f"AGENTS = {_row([agent.name for agent in agents])}",
+        "# Agent, the variable that holds its session's id, a part of its transcripts' paths.",
+        "SIGNS = (",
+        *(f"    {_row(sign)}," for sign in signs),
+        ")",
+        "# They drop what a hook prints at a session's start, and take it beside a tool's result.",
+        f"MEMORY_WITH_TOOL = {_row(with_tool)}",
+        "# They read `additionalContext` at the top of the answer.",
+        f"FLAT_ANSWER = {_row(flat)}",
+        "# Agents whose hook may be called for other events too, and the events that count.",
+        "ONLY_EVENTS = {",
+        *(f"    {json.dumps(name)}: {json.dumps(words)}," for name, words in events.items()),
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _row(words: Sequence[str]) -> str:
+    """A tuple of words as Python."""
+    inner = ", ".join(map(json.dumps, words))
+    return f"({inner},)" if len(words) == 1 else f"({inner})"
