@@ -82,7 +82,7 @@ LEAVE_THE_MACHINE = frozenset(
 MAY_CALL_OUT = frozenset(
     {"model/anthropic.py", "model/openai.py"}  # loaded only where the user turned a model on
     | {"testing/model_server.py"}  # answers on loopback, for tests
-    | {"mcp/loopback.py"}  # listens on loopback, where the user asked for it
+    | {"mcp/http.py"}  # listens on loopback, where the user asked for it
 )
 """Modules of ours that may import such a thing."""
 

@@ -32,8 +32,8 @@ from session_memory.core.schema import (
 )
 from session_memory.errors import SessionMemoryError, StoreError
 from session_memory.paths import find_paths
+from session_memory.recall.context_pack import ContextPack
 from session_memory.recall.facade import Recall
-from session_memory.recall.pack import ContextPack
 from session_memory.recall.requests import Budget, PackRequest, SearchRequest
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.recall.search import SearchAnswer

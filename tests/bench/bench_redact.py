@@ -16,7 +16,7 @@ if not __package__:  # run as a file: the repository is what `tests.bench` is fo
 
 import msgspec
 from tests.bench.redact_figures import Labelled, Score, score
-from tests.redact.labelled import ordinary_lines, secret_lines
+from tests.redact.labelled_lines import ordinary_lines, secret_lines
 
 from session_memory.redact import Redactor
 

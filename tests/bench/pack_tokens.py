@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.recall.recalling import HOUR, Memory, Word
+from tests.recall.store_builder import HOUR, Memory, Word
 
 from session_memory.recall.requests import PackRequest
 

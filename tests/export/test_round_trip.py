@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.export.moving import bring, export, told
+from tests.export.export_commands import bring, export, told
 from tests.invariants.broken import difference
 from tests.invariants.sessions import write_flavors
 from tests.invariants.test_any_way_in import BUILT

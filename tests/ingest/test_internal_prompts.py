@@ -8,8 +8,8 @@ import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.clock import iso
+from session_memory.recall.context_pack import ContextPack
 from session_memory.recall.facade import Recall
-from session_memory.recall.pack import ContextPack
 from session_memory.recall.requests import PackRequest, ScopeRequest, SessionListRequest
 from session_memory.store.port import ObservationQuery
 from session_memory.testing.workspace import Workspace

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.mcp.talking import Desk
-from tests.recall.recalling import HOUR, ROOT, Memory
+from tests.mcp.clients import Desk
+from tests.recall.store_builder import HOUR, ROOT, Memory
 
 from session_memory.core.project.identity import Resolution
 

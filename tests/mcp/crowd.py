@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from tests.mcp.talking import Talk, text_of
+from tests.mcp.clients import Talk, text_of
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.testing.workspace import Workspace

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
-from tests.mcp.talking import Talk
+from tests.mcp.clients import Talk
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.mcp.clients import Desk, text_of
 from tests.mcp.conftest import Known
-from tests.mcp.talking import Desk, text_of
 
 from session_memory.mcp.callers import Caller, caller, default_mode
 from session_memory.mcp.render import COMPLETE, refusal, result, structured

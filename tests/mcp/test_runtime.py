@@ -10,9 +10,9 @@ from typing import Any
 
 import apsw
 import pytest
+from tests.mcp.clients import Desk, text_of
 from tests.mcp.conftest import Known
-from tests.mcp.talking import Desk, text_of
-from tests.recall.recalling import Memory
+from tests.recall.store_builder import Memory
 
 from session_memory.mcp.presence import Presence
 from session_memory.mcp.runtime import CACHE_MOST, CACHE_MS, RESTART, Options

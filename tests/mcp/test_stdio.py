@@ -9,11 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.mcp.clients import Talk, hello, request, text_of
 from tests.mcp.conftest import Known
-from tests.mcp.talking import Talk, hello, request, text_of
 
+from session_memory.mcp.jsonrpc import MAX_LINE
 from session_memory.mcp.tools import TOOLS
-from session_memory.mcp.wire import MAX_LINE
 
 
 @pytest.mark.rows("RUN-01")

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from tests.mcp.talking import Talk
+from tests.mcp.clients import Talk
 from tests.memory.remembering import Bench, answer, no_model, unasked, writes
 
 from session_memory.adapters.claude.log_builder import ClaudeLog

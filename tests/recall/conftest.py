@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.recall.recalling import Memory
+from tests.recall.store_builder import Memory
 
 
 @pytest.fixture

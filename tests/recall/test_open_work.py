@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.recall.recalling import DAY, HOUR, START, Memory, Word, observed, plain
+from tests.recall.store_builder import DAY, HOUR, START, Memory, Word, observed, plain
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.closure import judge

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.recall.recalling import HOUR, ROOT, Memory, plain
+from tests.recall.store_builder import HOUR, ROOT, Memory, plain
 
 from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Project

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.recall.recalling import DAY, HOUR, SHOP, Memory, observed, plain
+from tests.recall.store_builder import DAY, HOUR, SHOP, Memory, observed, plain
 
 from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import ObservationType

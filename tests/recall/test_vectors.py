@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.recall.recalling import SHOP, Memory
+from tests.recall.store_builder import SHOP, Memory
 
 from session_memory.errors import ConfigError
 from session_memory.recall.facade import Recall

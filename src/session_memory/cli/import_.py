@@ -13,8 +13,8 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, safe
 from session_memory.distil.sessions import analyze
 from session_memory.errors import Refused
-from session_memory.export.check import open_export, read_lines
-from session_memory.export.intake import Receiver, Taken, take
+from session_memory.export.importer import Receiver, Taken, take
+from session_memory.export.reader import open_export, read_lines
 from session_memory.export.records import Manifest
 from session_memory.ingest.redaction import make_redactor
 from session_memory.ingest.unfinished import marked

@@ -82,7 +82,7 @@ def _directory() -> str:
 
 
 def _http(app: App, runtime: Runtime, told: dict[str, Any]) -> str:
-    from session_memory.mcp.loopback import Listen, loopback, serve_http, token_file, token_of
+    from session_memory.mcp.http import Listen, loopback, serve_http, token_file, token_of
 
     host = loopback(told["host"])
     given: str | None = told["token_file"]

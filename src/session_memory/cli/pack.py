@@ -11,9 +11,9 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, safe
 from session_memory.cli.recall_options import project_option, recalling, scope_of
 from session_memory.cli.session_argument import session_option
-from session_memory.recall.pack import NotModified
+from session_memory.recall.context_pack import NotModified
+from session_memory.recall.pack_sync import SyncPlan, note
 from session_memory.recall.requests import PackRequest
-from session_memory.recall.sync import SyncPlan, note
 
 
 @click.command(name="pack")

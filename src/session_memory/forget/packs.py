@@ -8,7 +8,7 @@ from pathlib import Path
 from session_memory.core.forget import Remains
 from session_memory.core.text.own_text import PACK_BEGIN
 from session_memory.errors import Refused
-from session_memory.recall.sync import note, plan_removal, seal_of, write
+from session_memory.recall.pack_sync import note, plan_removal, seal_of, write
 from session_memory.store.port import Store
 
 _FOREIGN = "it holds a pack that this store cannot tell to be its own; delete it if it must go"

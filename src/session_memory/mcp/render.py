@@ -12,9 +12,9 @@ import msgspec
 
 from session_memory.core.text.safe_text import fence, one_line
 from session_memory.mcp.breadcrumbs import breadcrumbs
+from session_memory.mcp.jsonrpc import to_text
 from session_memory.mcp.size_limit import fit
 from session_memory.mcp.tools import ResponseMode
-from session_memory.mcp.wire import to_text
 
 Json = dict[str, Any]
 COMPLETE = "The complete answer is in structuredContent."

@@ -15,10 +15,10 @@ from session_memory.core.text.safe_text import one_line
 from session_memory.errors import NotFound, SessionMemoryError, StoreTooNew
 from session_memory.mcp.arguments import Asked
 from session_memory.mcp.callers import Caller
+from session_memory.mcp.jsonrpc import to_text
 from session_memory.mcp.presence import STORM, Presence
 from session_memory.mcp.render import structured
 from session_memory.mcp.tools import Profile, ResponseMode
-from session_memory.mcp.wire import to_text
 from session_memory.paths import Paths
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ import msgspec
 
 from session_memory import __version__
 from session_memory.errors import SessionMemoryError, as_damage
-from session_memory.mcp import callers, render, wire
+from session_memory.mcp import callers, jsonrpc, render
 from session_memory.mcp.arguments import asked
+from session_memory.mcp.jsonrpc import Request
 from session_memory.mcp.runtime import Runtime
 from session_memory.mcp.tools import MODES, TOOLS, ResponseMode, Tool, described, offered
-from session_memory.mcp.wire import Request
 
 Json = dict[str, Any]
 HANDSHAKES = ("2025-06-18", "2025-11-25")
@@ -65,16 +65,16 @@ class Server:
         version = callers.protocol_version(request.params)
         if version is not None and version not in VERSIONS:
             data: Json = {"supported": list(VERSIONS), "requested": version[:40]}
-            return wire.failure(
-                request.id, wire.UNSUPPORTED_VERSION, "unsupported protocol version", data
+            return jsonrpc.failure(
+                request.id, jsonrpc.UNSUPPORTED_VERSION, "unsupported protocol version", data
             )
         self._client = callers.client_name(request.params) or self._client
         if request.method == "subscriptions/listen":
             return _acknowledged(request)
         found = self._result(request)
         if not isinstance(found, dict):
-            return wire.failure(request.id, *found)
-        return wire.answer(request.id, _modern(request.method, found) if version else found)
+            return jsonrpc.failure(request.id, *found)
+        return jsonrpc.answer(request.id, _modern(request.method, found) if version else found)
 
     def _result(self, request: Request) -> Json | tuple[int, str]:
         method, params = request.method, request.params
@@ -94,14 +94,14 @@ class Server:
             return self._call(params)
         if method in _EMPTY:
             return {_EMPTY[method]: []}
-        return wire.METHOD_NOT_FOUND, "method not found"
+        return jsonrpc.METHOD_NOT_FOUND, "method not found"
 
     def _call(self, params: Json) -> Json | tuple[int, str]:
         name, given = params.get("name"), params.get("arguments")
         if given is None:
             given = {}
         if not isinstance(name, str) or not isinstance(given, dict):
-            return wire.INVALID_PARAMS, "tools/call takes a name and an object of arguments"
+            return jsonrpc.INVALID_PARAMS, "tools/call takes a name and an object of arguments"
         return self.call(name, cast("Json", given), params)
 
     def call(self, name: str, given: Json, params: Json) -> Json:

@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
-from session_memory.mcp import wire
+from session_memory.mcp import jsonrpc
+from session_memory.mcp.jsonrpc import Bad, Id, Incoming, Notice, Request
 from session_memory.mcp.runtime import Runtime
 from session_memory.mcp.server import Server
-from session_memory.mcp.wire import Bad, Id, Incoming, Notice, Request
 
 _CHUNK = 65_536
 _WAITING = 1_024
@@ -39,7 +39,7 @@ def lines(read: Callable[[], bytes]) -> Iterator[bytes]:
                 yield line
             dropping = False
         held = b"" if dropping else rest
-        if len(held) > wire.MAX_LINE:
+        if len(held) > jsonrpc.MAX_LINE:
             yield held
             held, dropping = b"", True
     if held:
@@ -58,7 +58,7 @@ class Inbox:
         """Read until the end of input; runs in a thread of its own."""
         try:
             for line in lines(self._read):
-                message = wire.read_line(line)
+                message = jsonrpc.read_line(line)
                 if isinstance(message, Notice) and message.method == "notifications/cancelled":
                     self._cancel(message)
                 else:
@@ -94,7 +94,7 @@ def converse(server: Server, runtime: Runtime, inbox: Inbox, write: Callable[[by
         if message is None:
             return "stdin_eof"
         if isinstance(message, Bad):
-            write(wire.to_line(wire.failure(message.id, message.code, message.message)))
+            write(jsonrpc.to_line(jsonrpc.failure(message.id, message.code, message.message)))
         elif isinstance(message, Request):
             _serve(server, inbox, message, write)
             if message.method == "tools/list":  # first the answer, then what costs time
@@ -108,12 +108,12 @@ def _serve(server: Server, inbox: Inbox, request: Request, write: Callable[[byte
     inbox.done(request.id)
 
 
-def _line(request: Request, told: wire.Json) -> bytes:
+def _line(request: Request, told: jsonrpc.Json) -> bytes:
     try:
-        return wire.to_line(told)
+        return jsonrpc.to_line(told)
     except ValueError:  # half a letter that got past every check of text
-        return wire.to_line(
-            wire.failure(request.id, wire.INTERNAL_ERROR, "the answer cannot be written")
+        return jsonrpc.to_line(
+            jsonrpc.failure(request.id, jsonrpc.INTERNAL_ERROR, "the answer cannot be written")
         )
 
 

@@ -9,10 +9,10 @@ import msgspec
 from session_memory.clock import iso
 from session_memory.core.text.safe_text import one_line
 from session_memory.recall.lanes import lane_of
-from session_memory.recall.resolve import MAX_LANES, CandidateLane, inventory
 from session_memory.recall.routing import PLACEHOLDER, call
 from session_memory.recall.scope import Scope
-from session_memory.recall.sessions import capture_version, display_label
+from session_memory.recall.scope_resolve import MAX_LANES, CandidateLane, inventory
+from session_memory.recall.session_list import capture_version, display_label
 from session_memory.store.scopes import SessionCounts
 
 MAX_SOURCES = 6

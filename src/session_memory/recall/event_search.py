@@ -12,10 +12,10 @@ from session_memory.core.schema import SessionEvent
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.search_terms import terms_of
 from session_memory.errors import NotFound
-from session_memory.recall.observation_search import stem
+from session_memory.recall.observation_ranking import stem
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.scope import Scope, is_outside, is_program
-from session_memory.recall.sessions import overfetch
+from session_memory.recall.session_list import overfetch
 from session_memory.recall.vectors import Likeness, reordered
 from session_memory.store.port import Store, TextFilter
 from session_memory.store.scopes import SessionLine

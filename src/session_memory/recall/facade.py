@@ -11,20 +11,20 @@ from collections.abc import Callable
 import msgspec
 
 from session_memory.clock import Clock
-from session_memory.recall import bootstrap, evidence, resolve
+from session_memory.recall import bootstrap_context, provenance, scope_resolve
 from session_memory.recall import search as searching
-from session_memory.recall.bootstrap import BootstrapAnswer
+from session_memory.recall.bootstrap_context import BootstrapAnswer
 from session_memory.recall.breadth import Breadth, breadth, source_ids
-from session_memory.recall.brief import BriefAnswer, Kept, brief
-from session_memory.recall.changes import ChangesAnswer, compare, recent_changes
-from session_memory.recall.completion import CompletionAnswer, check, closure_of
+from session_memory.recall.completion_check import CompletionAnswer, check, closure_of
+from session_memory.recall.context_pack import ContextPack, NotModified, build_pack, unless_known
 from session_memory.recall.event_search import Nearness
-from session_memory.recall.evidence import ObservationAnswer, ProvenanceAnswer
-from session_memory.recall.guard import ScopeGuardAnswer, scope_guard
 from session_memory.recall.items import fitted
 from session_memory.recall.material import Material, gather
 from session_memory.recall.open_work import OpenWorkAnswer, open_work
-from session_memory.recall.pack import ContextPack, NotModified, build_pack, unless_known
+from session_memory.recall.pack_sync import SyncPlan, plan_sync, seal_of, write
+from session_memory.recall.project_brief import BriefAnswer, Kept, brief
+from session_memory.recall.provenance import ObservationAnswer, ProvenanceAnswer
+from session_memory.recall.recent_changes import ChangesAnswer, compare, recent_changes
 from session_memory.recall.requests import (
     BootstrapRequest,
     PackRequest,
@@ -33,11 +33,11 @@ from session_memory.recall.requests import (
     SearchRequest,
     SessionListRequest,
 )
-from session_memory.recall.resolve import ScopeResolveAnswer
 from session_memory.recall.scope import Scope, find_project, open_scope
+from session_memory.recall.scope_guard import ScopeGuardAnswer, scope_guard
+from session_memory.recall.scope_resolve import ScopeResolveAnswer
 from session_memory.recall.search import SearchAnswer
-from session_memory.recall.sessions import SessionListAnswer, describe, overfetch, wanted
-from session_memory.recall.sync import SyncPlan, plan_sync, seal_of, write
+from session_memory.recall.session_list import SessionListAnswer, describe, overfetch, wanted
 from session_memory.recall.vectors import open_vectors
 from session_memory.settings import Recall as RecallSettings
 from session_memory.store.port import Store
@@ -79,11 +79,11 @@ class Recall:
         scope = open_scope(self._store, request.project_key, request.session_id)
         wish = PackRequest(budget=request.budget)
         if scope.session is not None:
-            return bootstrap.of_session(self._pack(scope, wish))
-        asked = bootstrap.resolve_request(request, scope.project.key)
+            return bootstrap_context.of_session(self._pack(scope, wish))
+        asked = bootstrap_context.resolve_request(request, scope.project.key)
         resolution = self._resolved(scope, asked)
-        whole = bootstrap.mode_of(resolution) == "project_wide"
-        return bootstrap.of_project(resolution, self._pack(scope, wish) if whole else None)
+        whole = bootstrap_context.mode_of(resolution) == "project_wide"
+        return bootstrap_context.of_project(resolution, self._pack(scope, wish) if whole else None)
 
     def context_pack(self, request: PackRequest) -> ContextPack | NotModified:
         """mem_context_pack."""
@@ -161,11 +161,11 @@ class Recall:
 
     def get(self, observation_id: str) -> ObservationAnswer:
         """mem_get."""
-        return evidence.get(self._store, observation_id)
+        return provenance.get(self._store, observation_id)
 
     def provenance(self, observation_id: str) -> ProvenanceAnswer:
         """mem_provenance."""
-        return evidence.provenance(self._store, observation_id)
+        return provenance.provenance(self._store, observation_id)
 
     def revision(self) -> str:
         """Differs whenever an answer may differ: what a cache of answers is keyed by."""
@@ -187,9 +187,9 @@ class Recall:
         return msgspec.structs.replace(pack, stats=stats)
 
     def _resolved(self, scope: Scope, request: ScopeResolveRequest) -> ScopeResolveAnswer:
-        found = resolve.routed(scope, request)
-        shown = [one.line.id for one in resolve.shown_candidates(found, request.count)]
-        return resolve.answer(scope, request, found, self._store.scopes.counts(shown))
+        found = scope_resolve.routed(scope, request)
+        shown = [one.line.id for one in scope_resolve.shown_candidates(found, request.count)]
+        return scope_resolve.answer(scope, request, found, self._store.scopes.counts(shown))
 
 
 def _nearness(settings: RecallSettings) -> Nearness:

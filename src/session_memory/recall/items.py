@@ -10,9 +10,9 @@ import msgspec
 from session_memory.clock import iso
 from session_memory.core.schema import Observation
 from session_memory.core.work_state import OperationalState
+from session_memory.recall.pack_selection import Key, key_of
 from session_memory.recall.pack_text import item
 from session_memory.recall.scope import Scope
-from session_memory.recall.selection import Key, key_of
 
 ANSWER_BYTES = 11_500
 """What an answer may take as JSON: clients cut longer ones, or keep them from the model."""

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from session_memory.core.schema import Observation
-from session_memory.recall.completion import CompletionAnswer, check
+from session_memory.recall.completion_check import CompletionAnswer, check
 from session_memory.recall.guardrails import guardrails
 from session_memory.recall.items import (
     Item,

@@ -15,12 +15,18 @@ from session_memory.recall.breadth import (
     narrowing,
     warning,
 )
-from session_memory.recall.budget import Chosen
 from session_memory.recall.items import has_open_work
 from session_memory.recall.material import Freshness, Material
+from session_memory.recall.pack_budget import Chosen
+from session_memory.recall.pack_selection import (
+    MAX_LISTED,
+    PER_SESSION,
+    PROTECTED,
+    Capped,
+    Selection,
+)
 from session_memory.recall.pack_text import Rendered
-from session_memory.recall.resolve import MAX_LANES, CandidateLane
-from session_memory.recall.selection import MAX_LISTED, PER_SESSION, PROTECTED, Capped, Selection
+from session_memory.recall.scope_resolve import MAX_LANES, CandidateLane
 
 
 class Dedupe(msgspec.Struct, frozen=True):

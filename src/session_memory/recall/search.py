@@ -17,10 +17,10 @@ from session_memory.core.schema import Observation, Project
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.search_terms import terms_of
 from session_memory.recall.event_search import EventHit, Nearness, event_hits, speaks
-from session_memory.recall.observation_search import Ranked, collapse, fingerprint, rank, stem
+from session_memory.recall.observation_ranking import Ranked, collapse, fingerprint, rank, stem
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.scope import Scope, check_agent, is_outside, open_scope
-from session_memory.recall.sessions import capture_version, overfetch, shown
+from session_memory.recall.session_list import capture_version, overfetch, shown
 from session_memory.store.port import ObservationQuery, Store, TextFilter
 from session_memory.store.scopes import SessionLine
 

@@ -3,7 +3,7 @@
 from session_memory.redact.engine import Hit, Redactor
 from session_memory.redact.placeholder import render
 from session_memory.redact.private import drop_private
-from session_memory.redact.rules import RULES, Rule
+from session_memory.redact.rule_table import RULES, Rule
 from session_memory.redact.user_rules import load_user_rules
 
 __all__ = ["RULES", "Hit", "Redactor", "Rule", "drop_private", "load_user_rules", "render"]

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import msgspec
 
 from session_memory.core.hashing import blake2b
-from session_memory.redact.fields import is_secret_name, named_value, pair_value
+from session_memory.redact.json_fields import is_secret_name, named_value, pair_value
 from session_memory.redact.keywords import Keywords, is_whole, whole_sign
-from session_memory.redact.linear import Match, Pattern, compile_pattern, compile_set
+from session_memory.redact.linear_regex import Match, Pattern, compile_pattern, compile_set
 from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
 from session_memory.redact.placeholder import marks, placeholder
-from session_memory.redact.rules import RULES, Rule
+from session_memory.redact.rule_table import RULES, Rule
 
 PASSES = 12
 """A placeholder is a new word boundary, so it can uncover another secret beside it. Genuine logs

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from session_memory.redact.linear import compile_set, literal
+from session_memory.redact.linear_regex import compile_set, literal
 from session_memory.redact.rule import Rule
 
 EVERYDAY = -1

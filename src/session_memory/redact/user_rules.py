@@ -14,9 +14,9 @@ from typing import cast
 
 from session_memory.errors import ConfigError
 from session_memory.plain_files import read_plain
-from session_memory.redact.linear import BadPatternError, Pattern, compile_pattern
-from session_memory.redact.plausible import entropy
+from session_memory.redact.linear_regex import BadPatternError, Pattern, compile_pattern
 from session_memory.redact.rule import Rule
+from session_memory.redact.value_checks import entropy
 
 Table = Mapping[str, object]
 Check = Callable[[bytes], bool]

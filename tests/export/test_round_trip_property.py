@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from tests.export.moving import bring, export
+from tests.export.export_commands import bring, export
 from tests.invariants.broken import difference
 
 from session_memory.adapters.claude.log_builder import START, ClaudeLog

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from session_memory.redact.placeholder import MARK
-from session_memory.redact.plausible import is_value
 from session_memory.redact.secret_names import SECRET_NAME
+from session_memory.redact.value_checks import is_value
 
 MIN_QUOTED = 6
 """Shortest value that a quoted name makes a secret; founding rule 4 wants 8 of a bare one."""

@@ -15,8 +15,8 @@ from session_memory.core.text.inserted import said_lines
 from session_memory.core.text.seal import Seal
 from session_memory.errors import Refused
 from session_memory.plain_files import open_plain
-from session_memory.recall.context_block import find_packs, put_pack, take_pack
-from session_memory.recall.pack import ContextPack
+from session_memory.recall.context_pack import ContextPack
+from session_memory.recall.pack_block import find_packs, put_pack, take_pack
 from session_memory.store.scopes import ContextSync
 
 OVERRIDE = "AGENTS.override.md"

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.export.moving import bring, export
+from tests.export.export_commands import bring, export
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.store import marks

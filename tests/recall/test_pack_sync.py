@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.recall.recalling import HOUR, Memory
+from tests.recall.store_builder import HOUR, Memory
 
 from session_memory.core.text.own_text import PACK_BEGIN, PACK_END, without_own_text
 from session_memory.core.text.seal import Seal
 from session_memory.errors import Refused
-from session_memory.recall import sync as syncing
-from session_memory.recall.context_block import find_packs, put_pack, take_pack
-from session_memory.recall.pack import ContextPack
+from session_memory.recall import pack_sync as syncing
+from session_memory.recall.context_pack import ContextPack
+from session_memory.recall.pack_block import find_packs, put_pack, take_pack
 from session_memory.recall.requests import PackRequest, ScopeRequest
 
 PACK = "<session-memory-pack>\nA line.\n</session-memory-pack>"

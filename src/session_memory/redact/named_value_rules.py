@@ -2,15 +2,6 @@
 
 from __future__ import annotations
 
-from session_memory.redact.plausible import (
-    is_key,
-    is_literal,
-    is_mixed,
-    is_opaque,
-    is_password,
-    is_quoted,
-    is_setting,
-)
 from session_memory.redact.rule import HEX, Rule, fake
 from session_memory.redact.secret_names import (
     SHORT,
@@ -22,6 +13,15 @@ from session_memory.redact.secret_names import (
     SUFFIX,
     WEAK,
     WEAK_KEYWORDS,
+)
+from session_memory.redact.value_checks import (
+    is_key,
+    is_literal,
+    is_mixed,
+    is_opaque,
+    is_password,
+    is_quoted,
+    is_setting,
 )
 
 # A value without quotes ends where a shell or a URL ends it, and not with punctuation of the text.

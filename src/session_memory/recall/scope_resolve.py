@@ -21,7 +21,7 @@ from session_memory.recall.routing import (
     route,
 )
 from session_memory.recall.scope import Scope
-from session_memory.recall.sessions import display_label
+from session_memory.recall.session_list import display_label
 from session_memory.store.scopes import SessionCounts
 
 MAX_LANES = 8

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from session_memory.redact.plausible import is_key, is_random, is_token
 from session_memory.redact.rule import HEX, LETTERS, UPPER, Rule, fake
+from session_memory.redact.value_checks import is_key, is_random, is_token
 
 _SERVICES = (
     rb"heroku|netlify|vercel|cloudflare|datadog|dd_|newrelic|new_relic|algolia|twilio|mailchimp|"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.recall.recalling import DAY, HOUR, ROOT, START, Memory, plain
+from tests.recall.store_builder import DAY, HOUR, ROOT, START, Memory, plain
 
 from session_memory.core.project.identity import Resolution
 from session_memory.errors import NotFound

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from session_memory.redact.plausible import has_random_run, is_token
 from session_memory.redact.rule import HEX, LETTERS, Rule, fake
+from session_memory.redact.value_checks import has_random_run, is_token
 
 MODELS = (
     Rule(

@@ -17,7 +17,7 @@ from session_memory.recall.breadth import (
     narrowing,
     warning,
 )
-from session_memory.recall.completion import CompletionAnswer, check
+from session_memory.recall.completion_check import CompletionAnswer, check
 from session_memory.recall.items import (
     Item,
     ListLimits,
@@ -30,7 +30,7 @@ from session_memory.recall.items import (
 from session_memory.recall.material import Material, freshness
 from session_memory.recall.open_work import shown_guardrails
 from session_memory.recall.pack_text import item
-from session_memory.recall.resolve import MAX_LANES, CandidateLane
+from session_memory.recall.scope_resolve import MAX_LANES, CandidateLane
 
 Flag = Literal["closure_mismatch", "pending_work_open", "blockers_open", "dod_incomplete"]
 

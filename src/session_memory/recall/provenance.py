@@ -9,7 +9,7 @@ from session_memory.core.schema import Observation, SessionEvent
 from session_memory.core.text.safe_text import one_line, safe
 from session_memory.core.text.similarity import untagged
 from session_memory.errors import NotFound
-from session_memory.recall.sessions import capture_version
+from session_memory.recall.session_list import capture_version
 from session_memory.store.port import Store
 from session_memory.store.scopes import SessionLine
 

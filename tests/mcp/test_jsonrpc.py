@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from tests.mcp.clients import Desk
 from tests.mcp.conftest import Known
-from tests.mcp.talking import Desk
 
-from session_memory.mcp import wire
+from session_memory.mcp import jsonrpc
+from session_memory.mcp.jsonrpc import Bad, Ignored, Notice, Request
 from session_memory.mcp.stdio import Inbox, converse, lines
 from session_memory.mcp.tools import TOOLS
-from session_memory.mcp.wire import Bad, Ignored, Notice, Request
 
 Json = dict[str, Any]
 Values = st.recursive(
@@ -38,7 +38,7 @@ ARGUMENTS = ["project_key", "session_id", "limit", "query", "hint", "mentioned_f
 @example(b"1e999")
 @example(b"\xff\xfe")
 def test_any_bytes_are_a_message_or_a_reason(line: bytes) -> None:
-    assert isinstance(wire.read_line(line), Request | Notice | Bad | Ignored)
+    assert isinstance(jsonrpc.read_line(line), Request | Notice | Bad | Ignored)
 
 
 @settings(max_examples=150, deadline=None)
@@ -47,7 +47,7 @@ def test_any_bytes_are_a_message_or_a_reason(line: bytes) -> None:
 @example({"jsonrpc": "2.0", "id": None, "method": "ping"})
 @example({"jsonrpc": "1.0", "id": 1, "method": "ping"})
 def test_only_a_whole_request_is_taken_for_one(message: Json) -> None:
-    found = wire.read_line(json.dumps(message).encode())
+    found = jsonrpc.read_line(json.dumps(message).encode())
     if isinstance(found, Request):
         assert message["jsonrpc"] == "2.0"
         assert type(message["id"]) in (int, str)
@@ -58,7 +58,7 @@ def test_only_a_whole_request_is_taken_for_one(message: Json) -> None:
 @settings(max_examples=150, deadline=None)
 @given(Values)
 def test_what_is_written_is_one_ascii_line_that_reads_back(value: object) -> None:
-    line = wire.to_line({"value": value})
+    line = jsonrpc.to_line({"value": value})
     assert line.isascii()
     assert line.count(b"\n") == 1
     assert json.loads(line) == {"value": value}
@@ -79,8 +79,8 @@ def test_a_line_without_end_is_given_up_in_time() -> None:
     found = list(lines(lambda: next(chunks)))
     assert found[-1] == b"next"
     assert len(found) == 2
-    assert isinstance(wire.read_line(found[0]), Bad)
-    assert len(found[0]) < wire.MAX_LINE + 2 * len(chunk)
+    assert isinstance(jsonrpc.read_line(found[0]), Bad)
+    assert len(found[0]) < jsonrpc.MAX_LINE + 2 * len(chunk)
 
 
 @settings(
@@ -96,7 +96,7 @@ def test_any_arguments_get_one_result(desk: Desk, known: Known, name: str, argum
     assert isinstance(found["structuredContent"], dict)
     assert found["isError"] is ("error" in found["structuredContent"])
     assert desk.log == []  # nothing unexpected happened
-    assert json.loads(wire.to_line(found)) == json.loads(json.dumps(found))
+    assert json.loads(jsonrpc.to_line(found)) == json.loads(json.dumps(found))
 
 
 @settings(
@@ -129,12 +129,12 @@ def test_each_request_is_answered_once_in_order(desk: Desk, said: list[str]) -> 
 
 
 def test_the_reason_of_a_bad_line_goes_back_to_its_sender() -> None:
-    found = wire.read_line(b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[1]}')
-    assert found == Bad(wire.INVALID_PARAMS, "params must be an object", 5)
-    assert wire.read_line(b"   ") == Ignored()
-    assert wire.read_line(b'{"jsonrpc":"2.0","id":1,"result":{}}') == Ignored()
+    found = jsonrpc.read_line(b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[1]}')
+    assert found == Bad(jsonrpc.INVALID_PARAMS, "params must be an object", 5)
+    assert jsonrpc.read_line(b"   ") == Ignored()
+    assert jsonrpc.read_line(b'{"jsonrpc":"2.0","id":1,"result":{}}') == Ignored()
 
 
 @pytest.mark.parametrize("letter", ["\u00e9", "\u2028", "\U0001f4c8", "\x7f", "\x00"])
 def test_letters_survive_the_wire(letter: str) -> None:
-    assert json.loads(wire.to_line({"x": letter})) == {"x": letter}
+    assert json.loads(jsonrpc.to_line({"x": letter})) == {"x": letter}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from session_memory.recall.breadth import Breadth, warning
-from session_memory.recall.budget import choose
 from session_memory.recall.items import ANSWER_BYTES, StateAnswer, fitted, state_answer
 from session_memory.recall.material import Freshness, Material, freshness
+from session_memory.recall.pack_budget import choose
 from session_memory.recall.pack_hash import pack_hash
+from session_memory.recall.pack_sections import Sections
+from session_memory.recall.pack_selection import Selection, select
 from session_memory.recall.pack_stats import PackStats, build_stats
 from session_memory.recall.pack_text import KEY_CHARS, Frame, item, render
 from session_memory.recall.requests import PackRequest
-from session_memory.recall.sections import Sections
-from session_memory.recall.selection import Selection, select
 
 NARROW = "Narrow before use: mem_session_list, then mem_context_pack with session_id."
 

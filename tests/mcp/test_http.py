@@ -18,11 +18,11 @@ import httpx2
 import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
+from tests.mcp.clients import COMMAND, request
 from tests.mcp.conftest import Known
-from tests.mcp.talking import COMMAND, request
 
 from session_memory.errors import ConfigError, Refused
-from session_memory.mcp.loopback import Listen, loopback, refusal, token_file, token_of
+from session_memory.mcp.http import Listen, loopback, refusal, token_file, token_of
 
 Json = dict[str, Any]
 TOKEN = "a-token-of-some-length"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.recall.recalling import HOUR, START, Memory
+from tests.recall.store_builder import HOUR, START, Memory
 
 from session_memory.recall.requests import ScopeRequest
 from session_memory.store.scopes import ContextSync

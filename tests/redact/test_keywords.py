@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from session_memory.redact import RULES, Rule
 from session_memory.redact.keywords import Keywords, is_whole, shortest, whole_sign
-from session_memory.redact.linear import compile_pattern, compile_set
+from session_memory.redact.linear_regex import compile_pattern, compile_set
 
 TABLE = Keywords(RULES)
 SAMPLES = [(rule, sample) for rule in RULES for sample in rule.must_match]

@@ -8,19 +8,19 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.recall.recalling import HOUR, ROOT, START, Memory, Word, observed, plain
+from tests.recall.store_builder import HOUR, ROOT, START, Memory, Word, observed, plain
 
 from session_memory.core.schema import ObservationType, Project
 from session_memory.core.text.own_text import without_own_text
 from session_memory.core.work_state import OperationalState, derive_state
 from session_memory.recall.breadth import Breadth
-from session_memory.recall.budget import choose
+from session_memory.recall.context_pack import ContextPack, build_pack
 from session_memory.recall.material import UNCUT, Material
-from session_memory.recall.pack import ContextPack, build_pack
+from session_memory.recall.pack_budget import choose
+from session_memory.recall.pack_selection import MAX_LISTED, PROTECTED, collapse, select
 from session_memory.recall.pack_text import ADVICE, ADVICE_SHORT
 from session_memory.recall.requests import Budget, PackRequest
 from session_memory.recall.scope import Scope
-from session_memory.recall.selection import MAX_LISTED, PROTECTED, collapse, select
 from session_memory.store.scopes import ScopeTotals
 
 TYPES: tuple[ObservationType, ...] = ObservationType.__args__

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.mcp.clients import Desk, text_of
 from tests.mcp.conftest import Known
-from tests.mcp.talking import Desk, text_of
 
 Json = dict[str, Any]
 MISMATCH = "Session not found for project"

@@ -20,10 +20,10 @@ import msgspec
 
 from session_memory import __version__
 from session_memory.errors import ConfigError, Refused
+from session_memory.mcp.jsonrpc import MAX_LINE, Request
 from session_memory.mcp.runtime import Runtime
 from session_memory.mcp.server import INSTRUCTIONS, Place, Server
 from session_memory.mcp.tools import described, offered
-from session_memory.mcp.wire import MAX_LINE, Request
 from session_memory.paths import open_private, private_dir
 
 _SHORTEST = 16

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from session_memory.redact.plausible import has_key_material
 from session_memory.redact.rule import HEX, Rule, fake
+from session_memory.redact.value_checks import has_key_material
 
 _KIND = rb"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
 _BEGIN = rb"-----BEGIN " + _KIND

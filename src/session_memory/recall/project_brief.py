@@ -10,9 +10,7 @@ from session_memory.clock import iso
 from session_memory.core.schema import Project
 from session_memory.core.text.safe_text import one_line
 from session_memory.recall.breadth import Breadth
-from session_memory.recall.changes import ChangesAnswer, Compared, compare, recent_changes
-from session_memory.recall.completion import CompletionAnswer, check
-from session_memory.recall.guard import ScopeGuardAnswer, scope_guard
+from session_memory.recall.completion_check import CompletionAnswer, check
 from session_memory.recall.items import (
     STEPS,
     Item,
@@ -26,6 +24,8 @@ from session_memory.recall.items import (
 )
 from session_memory.recall.material import Material
 from session_memory.recall.open_work import OpenWorkAnswer, open_work
+from session_memory.recall.recent_changes import ChangesAnswer, Compared, compare, recent_changes
+from session_memory.recall.scope_guard import ScopeGuardAnswer, scope_guard
 from session_memory.store.scopes import Closure, ContextSync, ScopeTotals
 
 LISTED = 5

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from session_memory.mcp.jsonrpc import Request
 from session_memory.mcp.runtime import Options, Runtime
 from session_memory.mcp.server import Place, Server
 from session_memory.mcp.tools import TOOLS, Tool
-from session_memory.mcp.wire import Request
 from session_memory.paths import find_paths
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.export.moving import bring, export, run, told
+from tests.export.export_commands import bring, export, run, told
 from tests.invariants.broken import everything_stored
 
 from session_memory.adapters.claude.log_builder import ClaudeLog

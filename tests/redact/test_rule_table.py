@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.redact import RULES, Redactor, Rule
-from session_memory.redact.linear import compile_pattern
+from session_memory.redact.linear_regex import compile_pattern
 from session_memory.redact.placeholder import MARK
 from session_memory.redact.secret_names import STRONG, STRONG_ENDS
 

@@ -6,10 +6,10 @@ from typing import Literal
 
 import msgspec
 
-from session_memory.recall.pack import ContextPack
+from session_memory.recall.context_pack import ContextPack
 from session_memory.recall.requests import BootstrapRequest, ScopeResolveRequest
-from session_memory.recall.resolve import ScopeResolveAnswer
 from session_memory.recall.routing import call
+from session_memory.recall.scope_resolve import ScopeResolveAnswer
 
 Mode = Literal[
     "explicit_session_id", "needs_narrowing", "lane_needs_session_selection", "project_wide"

@@ -8,11 +8,11 @@ import msgspec
 
 from session_memory.core.schema import Observation
 from session_memory.core.work_state import OperationalState
-from session_memory.recall.budget import Limits
 from session_memory.recall.guardrails import guardrails
 from session_memory.recall.material import Material
+from session_memory.recall.pack_budget import Limits
+from session_memory.recall.pack_selection import MAX_LISTED, Selection, key_of, spread
 from session_memory.recall.pack_text import ITEM_CHARS, Section, item
-from session_memory.recall.selection import MAX_LISTED, Selection, key_of, spread
 
 _RANKS = {
     "blockers": 0,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from session_memory.redact.named_values import bare, quoted
-from session_memory.redact.plausible import (
+from session_memory.redact.named_value_rules import bare, quoted
+from session_memory.redact.rule import HEX, Rule, fake
+from session_memory.redact.value_checks import (
     has_random_run,
     is_flag_token,
     is_flag_value,
@@ -16,7 +17,6 @@ from session_memory.redact.plausible import (
     is_userinfo,
     is_value,
 )
-from session_memory.redact.rule import HEX, Rule, fake
 
 HEADERS = (
     Rule(

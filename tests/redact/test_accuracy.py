@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.bench.bench_redact import own_lines, read, report
 from tests.bench.redact_figures import Labelled, score, spans_of
-from tests.redact.labelled import flag_talk, letter_lines
+from tests.redact.labelled_lines import flag_talk, letter_lines
 
 from session_memory.redact import Redactor
 

@@ -8,9 +8,9 @@ import sys
 
 import msgspec
 import pytest
-from tests.recall.recalling import DAY, HOUR, Memory, plain
+from tests.recall.store_builder import DAY, HOUR, Memory, plain
 
-from session_memory.recall.pack import ContextPack, NotModified
+from session_memory.recall.context_pack import ContextPack, NotModified
 from session_memory.recall.requests import PackRequest, ScopeRequest, SessionListRequest
 
 
