@@ -57,12 +57,33 @@ def test_the_core_does_no_input_or_output() -> None:
     assert found == []
 
 
+# Those that may know which database is behind the store, and why.
+KNOWS_THE_DATABASE = {
+    "src/session_memory/testing/faults.py": "makes the database's own disk operations fail",
+    "src/session_memory/testing/old_stores.py": "makes stores of earlier schemas",
+    "src/session_memory/adapters/opencode/db.py": "reads the database of another program",
+    "src/session_memory/adapters/opencode/log_builder.py": "writes one for tests",
+}
+
+
+def test_only_the_store_knows_its_database() -> None:
+    found = {
+        f"{name(path)}: {module}"
+        for path in SOURCES
+        if "store" not in path.relative_to(ROOT).parts and name(path) not in KNOWS_THE_DATABASE
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for module in imported(node)
+        if module.startswith(("session_memory.store.sqlite", "apsw", "sqlite3"))
+    }
+    assert found == set()
+
+
 def imported(node: ast.AST) -> list[str]:
-    """Modules a statement imports."""
+    """Modules a statement imports; of `from package import name` also `package.name`."""
     if isinstance(node, ast.Import):
         return [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom) and node.module:
-        return [node.module]
+        return [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return []
 
 

@@ -31,7 +31,7 @@ def mode(path: Path) -> int:
 @pytest.mark.rows("STO-02")
 def test_one_variable_moves_everything(tmp_path: Path) -> None:
     paths = find_paths({"SESSION_MEMORY_HOME": str(tmp_path / "all")})
-    everything = (paths.config_file, paths.data, paths.state, paths.cache, paths.store_db)
+    everything = (paths.config_file, paths.data, paths.state, paths.cache)
     assert all(place.is_relative_to(tmp_path / "all") for place in everything)
     assert not (tmp_path / "all").exists()
 
@@ -43,7 +43,6 @@ def test_without_the_variable_the_platform_decides(
     monkeypatch.delenv("SESSION_MEMORY_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", str(home / "data"))
     paths = find_paths({})
-    assert paths.store_db.name == "store.db"
     assert all(
         place.is_relative_to(home) and "session-memory" in place.parts
         for place in (paths.config_file, paths.data, paths.state, paths.cache)

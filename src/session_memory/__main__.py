@@ -10,7 +10,6 @@ from session_memory.errors import (
     EXIT_INTERRUPTED,
     EXIT_OK,
     SessionMemoryError,
-    as_damage,
     as_disk_trouble,
 )
 
@@ -36,7 +35,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_OK
     except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback at users
-        if (known := as_damage(error) or as_disk_trouble(error)) is not None:
+        from session_memory.store.failures import as_store_error
+
+        if (known := as_store_error(error) or as_disk_trouble(error)) is not None:
             return _fail(args, known.exit_code, known.code, (known.message, known.hint))
         if os.environ.get("SESSION_MEMORY_DEBUG"):
             import traceback

@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from session_memory import store as stores
 from session_memory.clock import now_ms
 from session_memory.config import load
 from session_memory.core.schema import (
@@ -37,9 +38,7 @@ from session_memory.recall.facade import Recall
 from session_memory.recall.requests import Budget, PackRequest, SearchRequest
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.recall.search import SearchAnswer
-from session_memory.store.sqlite import SqliteStore
-from session_memory.store.sqlite import open_store as open_sqlite
-from session_memory.store.sqlite.connection import SCHEMA_VERSION
+from session_memory.store.port import Store
 from session_memory.store.values import ObservationQuery, SessionQuery, UsageGroup, UsageRow
 
 __all__ = [
@@ -68,12 +67,13 @@ def open_store(path: str | os.PathLike[str] | None = None) -> Memory:
     Raises StoreMissing where nothing was captured yet. Use it as a context manager, or `close` it.
     """
     directory = _configured() if path is None else Path(path).absolute()
-    store = open_sqlite(str(directory), now_ms(), read_only=True)
+    store = stores.open_store(str(directory), now_ms(), read_only=True)
     version = store.info().schema_version
-    if version < SCHEMA_VERSION:
+    newest = stores.schema_version()
+    if version < newest:
         store.close()
         raise StoreError(
-            f"the store has schema {version}, this program reads {SCHEMA_VERSION}",
+            f"the store has schema {version}, this program reads {newest}",
             hint="`session-memory status` brings it up to date",
         )
     return Memory(store)
@@ -87,7 +87,7 @@ def _configured() -> Path:
 class Memory:
     """An open store. For one thread at a time; open one in each."""
 
-    def __init__(self, store: SqliteStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._recall = Recall(store, now_ms, read_only=True)
 

@@ -94,29 +94,15 @@ class DatabaseDamaged(StoreDamaged):
     default_hint = "run `session-memory repair`: it shows what can be saved and how"
 
 
-def as_damage(error: BaseException) -> DatabaseDamaged | None:
-    """Our error for a damaged file, or SQLite's, by its name: a caller need not have loaded it."""
-    kind = type(error)
-    if isinstance(error, DatabaseDamaged):
-        return error
-    if kind.__module__ == "apsw" and kind.__name__ in ("CorruptError", "NotADBError"):
-        return DatabaseDamaged(f"the database is damaged: {error}")
-    return None
-
-
+DISK_HINT = "check permissions and free space there, then run the command again"
 _DISK = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
-_DISK_OF_SQLITE = ("FullError", "IOError", "ReadOnlyError", "CantOpenError")
 
 
 def as_disk_trouble(error: BaseException) -> SessionMemoryError | None:
     """A file or disk that does not let us read or write, as an error with a hint."""
-    hint = "check permissions and free space there, then run the command again"
     if isinstance(error, OSError) and error.errno in _DISK:
         where = f"{error.filename}: " if error.filename else ""
-        return SessionMemoryError(f"{where}{error.strerror}", hint=hint)
-    kind = type(error)
-    if kind.__module__ == "apsw" and kind.__name__ in _DISK_OF_SQLITE:
-        return StoreError(f"the database cannot be used: {error}", hint=hint)
+        return SessionMemoryError(f"{where}{error.strerror}", hint=DISK_HINT)
     return None
 
 

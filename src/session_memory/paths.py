@@ -26,21 +26,11 @@ class Paths(msgspec.Struct, frozen=True):
 
     config_file: Path
     data: Path
-    """The store: `store.db` and `segments/`."""
+    """The store and the files that belong to it."""
     state: Path
     """What describes the last runs: logs and the last sweep report."""
     cache: Path
     """What can be made again."""
-
-    @property
-    def store_db(self) -> Path:
-        """The SQLite file."""
-        return self.data / "store.db"
-
-    @property
-    def segments(self) -> Path:
-        """Directory of the compressed bodies."""
-        return self.data / "segments"
 
     @property
     def logs(self) -> Path:

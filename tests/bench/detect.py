@@ -16,7 +16,7 @@ if not __package__:  # run as a file: the repository is what `tests.bench` is fo
 from session_memory.core.schema import CommandRun, Cost, Digest, ErrorSeen
 from session_memory.detect.mine import mine
 from session_memory.detect.run import DetectQuery, detect
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 from session_memory.testing.store_drafts import START, Said, capture, distilled, event
 
 PROGRAMS = ("git push", "npm run build", "pytest -q", "make test", "cargo build", "go test ./...")

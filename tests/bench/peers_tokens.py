@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from tests.bench.peers_process import run
 
 from session_memory.adapters.common import parse_time
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 
 DAY_MS = 86_400_000
 Slot = tuple[str, str]

@@ -22,7 +22,8 @@ from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Observation, ObservationType
 from session_memory.recall.facade import Recall
 from session_memory.recall.requests import PackRequest
-from session_memory.store.sqlite import SqliteStore, open_store
+from session_memory.store import open_store
+from session_memory.store.port import Store
 from session_memory.testing.store_drafts import START, Said, distilled, lived, tell, turn
 
 PACKS = 40
@@ -53,7 +54,7 @@ def recall_packs(home: Home) -> Section:
     return Section(f"Context packs over {result['events']} events", figures, (size,))
 
 
-def requests(store: SqliteStore, count: int) -> Iterator[PackRequest]:
+def requests(store: Store, count: int) -> Iterator[PackRequest]:
     """Half of the largest projects, half of their latest sessions."""
     found = [(store.scopes.lines(project.id), project.key) for project in store.projects()]
     found.sort(key=lambda one: -sum(line.observed_bytes for line in one[0]))
@@ -62,7 +63,7 @@ def requests(store: SqliteStore, count: int) -> Iterator[PackRequest]:
         yield PackRequest(key, lines[0].id if place % 2 and lines else None)
 
 
-def timed(store: SqliteStore, count: int) -> dict[str, object]:
+def timed(store: Store, count: int) -> dict[str, object]:
     """Build every pack anew: nothing is cached here."""
     recall = Recall(store, lambda: START, read_only=True)
     times: list[float] = []
@@ -73,7 +74,7 @@ def timed(store: SqliteStore, count: int) -> dict[str, object]:
     return {"events": store.info().events, "milliseconds": times}
 
 
-def crowd(store: SqliteStore, sessions: int) -> None:
+def crowd(store: Store, sessions: int) -> None:
     """One project in which everybody works."""
     chance = random.Random(7)
     vocabulary = [f"word{number}" for number in range(3000)]

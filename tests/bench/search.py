@@ -50,8 +50,8 @@ def queries(prompts: list[str], count: int) -> Iterator[str]:
 def main(directory: str, count: int) -> None:
     """Run the queries once each and print what they took."""
     from session_memory.clock import now_ms
+    from session_memory.store import open_store
     from session_memory.store.port import SessionQuery
-    from session_memory.store.sqlite import open_store
 
     store = open_store(directory, now_ms(), read_only=True)
     prompts = [

@@ -26,9 +26,9 @@ from session_memory.distil.digest import build_digest
 from session_memory.ingest.merge import Reading, place
 from session_memory.ingest.normalize import Drafter, overflow_beside
 from session_memory.redact.engine import Redactor
+from session_memory.store import open_store
 from session_memory.store.port import EventDraft, SessionQuery
 from session_memory.store.segments import DirectorySegments, pack
-from session_memory.store.sqlite import open_store
 from session_memory.store.sqlite.connection import connect, transaction
 
 KEY = b"a key of the benchmark"

@@ -16,7 +16,7 @@ import pytest
 from session_memory.errors import SessionMemoryError
 from session_memory.store import backups
 from session_memory.store.lock import exclusive
-from session_memory.store.sqlite import backup
+from session_memory.store.maintenance import check_backup
 from session_memory.testing.faults import failing_disk, second_faults_pass
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
@@ -51,7 +51,7 @@ def names(directory: Path) -> set[str]:
 
 
 def is_whole(target: Path) -> bool:
-    return backup.check(str(target), backups.unseen).manifest is not None
+    return check_backup(str(target), backups.unseen).manifest is not None
 
 
 def dump_of(space: Workspace, target: Path) -> list[dict[str, Any]]:

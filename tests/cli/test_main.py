@@ -238,7 +238,7 @@ def test_what_is_said_on_stderr_cannot_drive_the_terminal(
 def test_the_store_path_of_the_configuration_moves_data_and_state(tmp_path: Path) -> None:
     app = App({"SESSION_MEMORY_HOME": str(tmp_path / "home")})
     app.flags = {"store.path": str(tmp_path / "store")}
-    assert app.paths.store_db == tmp_path / "store" / "store.db"
+    assert app.paths.data == tmp_path / "store"
     assert app.paths.state.is_relative_to(tmp_path / "store")
 
 

@@ -17,7 +17,7 @@ from session_memory.adapters.registry import adapters
 from session_memory.config import variable
 from session_memory.errors import EXIT_OK
 from session_memory.settings import Model
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 from session_memory.store.sqlite.connection import SCHEMA_VERSION
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace

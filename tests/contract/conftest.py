@@ -8,8 +8,8 @@ from typing import Protocol
 
 import pytest
 
+from session_memory.store import open_store
 from session_memory.store.port import Store
-from session_memory.store.sqlite import open_store
 from session_memory.testing.store_drafts import START
 
 

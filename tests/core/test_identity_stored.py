@@ -9,12 +9,13 @@ import pytest
 from session_memory.core.project.disk_tree import DiskTree
 from session_memory.core.project.identity import Options, Resolution, domain_for, resolve
 from session_memory.core.schema import Session
-from session_memory.store.sqlite.store import SqliteStore, open_store
+from session_memory.store import open_store
+from session_memory.store.port import Store
 
 OPTIONS = Options(domains={"app": "commerce"})
 
 
-def capture(store: SqliteStore, name: str, cwd: Path, text: str | None = None) -> Session:
+def capture(store: Store, name: str, cwd: Path, text: str | None = None) -> Session:
     """A session that ran in `cwd`, resolved from the disk as it is now."""
     found: Resolution = resolve(str(cwd), text=text, tree=DiskTree(), options=OPTIONS)
     with store.writing() as writer:

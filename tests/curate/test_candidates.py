@@ -13,7 +13,7 @@ from session_memory.core.loop.patterns import Mined, Signal, SignalType, pattern
 from session_memory.curate.candidates import TOLD_APART, proposals_of
 from session_memory.curate.catalog import read_catalog
 from session_memory.detect.cluster import cluster
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 from session_memory.testing.workspace import Workspace
 
 NAME = pattern_id("failing_command", "npm test")

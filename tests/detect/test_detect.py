@@ -13,7 +13,7 @@ from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.core.loop.patterns import Candidate
 from session_memory.detect.mine import mine
 from session_memory.detect.run import DetectQuery, detect, fix
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 from session_memory.store.values import SessionQuery
 from session_memory.testing.store_drafts import evict
 from session_memory.testing.workspace import Workspace

@@ -12,7 +12,7 @@ from session_memory.core.loop.patterns import Candidate, Cure, Quote
 from session_memory.detect.mine import mine
 from session_memory.detect.report import cure_sentence, report
 from session_memory.detect.run import DetectQuery, detect
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 from session_memory.testing.store_drafts import START, Said, capture, event
 from session_memory.testing.workspace import Workspace
 

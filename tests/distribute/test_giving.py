@@ -11,7 +11,7 @@ from session_memory.core.loop.trials import Trial, encode_trials
 from session_memory.core.text.own_text import without_own_text
 from session_memory.errors import Refused
 from session_memory.settings import Config
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 from session_memory.worker.injection_pages import write_pages
 from session_memory.worker.lessons import all_sections
 

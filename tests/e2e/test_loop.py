@@ -19,8 +19,8 @@ from session_memory.hooks import entry
 from session_memory.measure.effect import LEVEL
 from session_memory.measure.stats import Share, contrast
 from session_memory.settings import Config
+from session_memory.store import open_store
 from session_memory.store.given_files import read_given
-from session_memory.store.sqlite import open_store
 from session_memory.worker.lessons import all_sections as sections
 
 BOTH = {"deploy": 20, "plan": 20}

@@ -10,14 +10,14 @@ import signal
 import sys
 
 from session_memory.__main__ import main
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 
 
-def die(_store: SqliteStore) -> list[int]:
+def die(_store: Store) -> list[int]:
     os.kill(os.getpid(), signal.SIGKILL)
     return []
 
 
 if __name__ == "__main__":
-    SqliteStore.unanalyzed = die
+    Store.unanalyzed = die
     main(sys.argv[1:])

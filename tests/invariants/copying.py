@@ -23,7 +23,7 @@ from tests.invariants.flows import write_logs
 from session_memory.__main__ import main as session_memory
 from session_memory.errors import SessionMemoryError
 from session_memory.store import backups, swap
-from session_memory.store.sqlite import backup
+from session_memory.store.maintenance import check_backup
 from session_memory.testing.faults import deadly_disk
 from session_memory.testing.workspace import Workspace
 
@@ -107,7 +107,7 @@ def backup_problems(scene: Scene, name: str) -> list[str]:
     known = {"backup": [scene.newer], "replace": [scene.newer, scene.older]}[name]
     if scene.target.exists():
         try:
-            backup.check(str(scene.target), backups.unseen)
+            check_backup(str(scene.target), backups.unseen)
             if scene.dump_of(scene.target) not in known:
                 found.append("the target holds something else")
         except SessionMemoryError as error:
@@ -134,7 +134,7 @@ def restore_problems(scene: Scene, _name: str) -> list[str]:
     held = scene.space.dump()
     if held not in (scene.newer, scene.older):
         found.append("the store is neither the old nor the new one")
-    backup.check(str(scene.target), backups.unseen)
+    check_backup(str(scene.target), backups.unseen)
     code, said = WORKS["restore"](scene)
     if code or scene.space.dump() != scene.older:
         found.append(f"a second restore fails: {said}")

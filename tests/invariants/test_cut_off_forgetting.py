@@ -13,7 +13,7 @@ from session_memory.forget.rescan import rescan
 from session_memory.ingest import capture
 from session_memory.ingest.unfinished import mark, marked
 from session_memory.redact.engine import Redactor
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 from session_memory.testing.faults import Stopped, StoppingStore
 from session_memory.testing.workspace import Workspace
 
@@ -62,17 +62,17 @@ def test_work_that_ends_well_leaves_the_mark_of_work_that_did_not(space: Workspa
     assert space.findings() == []
 
 
-def forget_text(store: SqliteStore) -> None:
+def forget_text(store: Store) -> None:
     asked = Wanted(text=ADDRESS)
     apply_forget(store, plan_forget(store, asked), asked)
 
 
-def forget_session(store: SqliteStore) -> None:
+def forget_session(store: Store) -> None:
     asked = Wanted(sessions=(ClaudeLog(1).session_id,))
     apply_forget(store, plan_forget(store, asked), asked)
 
 
-def redact_again(store: SqliteStore) -> None:
+def redact_again(store: Store) -> None:
     rescan(store, Redactor(store.tag_key))
 
 
@@ -85,7 +85,7 @@ def redact_again(store: SqliteStore) -> None:
 def test_what_was_dropped_but_not_erased_is_erased_by_the_next_sweep(
     space: Workspace,
     monkeypatch: pytest.MonkeyPatch,
-    work: Callable[[SqliteStore], None],
+    work: Callable[[Store], None],
     text: str,
     step: str,
 ) -> None:

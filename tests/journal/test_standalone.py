@@ -18,7 +18,7 @@ from session_memory.journal.flush import GUARD, guard
 from session_memory.journal.paths import Place, place_of
 from session_memory.journal.spawn import spawn
 from session_memory.model.marks import MARKS
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 from session_memory.testing.model_server import ModelServer, Play
 from session_memory.testing.workspace import Workspace
 

@@ -18,7 +18,7 @@ from session_memory.mcp.presence import Presence
 from session_memory.mcp.runtime import CACHE_MOST, CACHE_MS, RESTART, Options
 from session_memory.mcp.tools import TOOLS, NoRequest, Profile, Tool, offered
 from session_memory.recall.requests import ScopeRequest
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 
 MINIMAL = {
     "mem_session_list",
@@ -96,7 +96,7 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def store_of(desk: Desk) -> SqliteStore:
+def store_of(desk: Desk) -> Store:
     """The store a server has open."""
     opened = desk.runtime._opened
     assert opened is not None

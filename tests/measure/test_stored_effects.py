@@ -13,10 +13,10 @@ from tests.measure.seen import GIVEN, NOW, POLICY, SUBJECT, row
 from session_memory.core.loop.givings import Given, renewed
 from session_memory.errors import Refused
 from session_memory.measure.effect import before_after
+from session_memory.store import open_store
 from session_memory.store.derived import DERIVED
 from session_memory.store.given_files import GIVEN as FILE
 from session_memory.store.given_files import note_given, read_given
-from session_memory.store.sqlite import open_store
 
 
 def test_the_latest_figures_are_kept_for_each_version_and_method(tmp_path: Path) -> None:

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from tests.model.meters import NOW
 
-from session_memory.store.sqlite import SqliteStore, open_store
+from session_memory.store import open_store
+from session_memory.store.port import Store
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
+def store(tmp_path: Path) -> Iterator[Store]:
     """A new store."""
     with open_store(str(tmp_path / "store"), NOW, create_missing=True) as opened:
         yield opened

@@ -9,7 +9,7 @@ import msgspec
 from session_memory.model.budget import Caps
 from session_memory.model.metered import Meter, Metered
 from session_memory.model.port import Provider, Request
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 
 NOW = 1_790_000_000_000
 RICH = Caps(
@@ -23,7 +23,7 @@ RICH = Caps(
 ASKED = Request("memory.extract", "system", "user", max_output_tokens=90)
 
 
-def metered(model: Provider, store: SqliteStore, **caps: Any) -> Metered:
+def metered(model: Provider, store: Store, **caps: Any) -> Metered:
     """The model inside a meter whose clock stands still; `window` and `turn_tokens` are its own."""
     own = {name: caps.pop(name) for name in ("window", "turn_tokens") if name in caps}
     limits = msgspec.structs.replace(RICH, **caps)

@@ -18,20 +18,21 @@ from session_memory.model.budget import answer_tokens
 from session_memory.model.failures import CallFailed, Kind
 from session_memory.model.metered import LEAST_TURNS, Meter, Metered, estimate_of, local_day
 from session_memory.model.port import Answer, Request, Usage
-from session_memory.store.sqlite import SqliteStore, open_store
+from session_memory.store import open_store
+from session_memory.store.port import Store
 from session_memory.testing.scripted_model import ScriptedModel
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = [10**6]
 
 
-def ledger_row(store: SqliteStore) -> SpendRow:
+def ledger_row(store: Store) -> SpendRow:
     """The only day of the ledger."""
     (row,) = store.spend.totals("day", "2000-01-01")
     return row
 
 
-def test_the_true_figures_replace_the_estimate(store: SqliteStore) -> None:
+def test_the_true_figures_replace_the_estimate(store: Store) -> None:
     said = Answer("yes", "claude-haiku-4-5", Usage(1_000, 200, 500, 100))
 
     metered(ScriptedModel([said]), store).ask(ASKED)
@@ -43,7 +44,7 @@ def test_the_true_figures_replace_the_estimate(store: SqliteStore) -> None:
     assert row.usd == pytest.approx((1_000 + 1_000 + 50 + 125) / 1e6)
 
 
-def test_a_price_the_provider_states_is_taken(store: SqliteStore) -> None:
+def test_a_price_the_provider_states_is_taken(store: Store) -> None:
     said = Answer("yes", "no-such-model", Usage(10, 10, usd=0.25))
 
     metered(ScriptedModel([said]), store).ask(ASKED)
@@ -52,7 +53,7 @@ def test_a_price_the_provider_states_is_taken(store: SqliteStore) -> None:
 
 
 def test_a_model_without_a_price_counts_by_tokens_and_is_shown_as_unpriced(
-    store: SqliteStore,
+    store: Store,
 ) -> None:
     metered(ScriptedModel([Answer("yes", "no-such-model", Usage(10, 5))]), store).ask(ASKED)
 
@@ -60,7 +61,7 @@ def test_a_model_without_a_price_counts_by_tokens_and_is_shown_as_unpriced(
     assert (row.unpriced, row.usd, row.input_tokens + row.output_tokens) == (1, 0.0, 15)
 
 
-def test_a_server_that_counts_nothing_is_not_free(store: SqliteStore) -> None:
+def test_a_server_that_counts_nothing_is_not_free(store: Store) -> None:
     metered(ScriptedModel([Answer("y" * 30, "m", Usage())]), store).ask(ASKED)
 
     assert (ledger_row(store).input_tokens, ledger_row(store).output_tokens) == (4, 10)
@@ -76,7 +77,7 @@ def test_a_server_that_counts_nothing_is_not_free(store: SqliteStore) -> None:
     ],
 )
 def test_over_a_cap_nothing_is_called_and_nothing_noted(
-    store: SqliteStore, cap: dict[str, int], reason: str
+    store: Store, cap: dict[str, int], reason: str
 ) -> None:
     model = ScriptedModel(["never"])
 
@@ -87,7 +88,7 @@ def test_over_a_cap_nothing_is_called_and_nothing_noted(
     assert store.spend.totals("day", "2000-01-01") == []
 
 
-def test_a_dollar_cap_holds_before_the_call(store: SqliteStore) -> None:
+def test_a_dollar_cap_holds_before_the_call(store: Store) -> None:
     model = ScriptedModel(["never"], name="claude-haiku-4-5")
     dear = msgspec.structs.replace(ASKED, max_output_tokens=100_000)  # half a dollar
 
@@ -96,7 +97,7 @@ def test_a_dollar_cap_holds_before_the_call(store: SqliteStore) -> None:
     assert model.requests == []
 
 
-def test_a_run_that_has_taken_its_time_asks_no_more(store: SqliteStore) -> None:
+def test_a_run_that_has_taken_its_time_asks_no_more(store: Store) -> None:
     times = iter([NOW, NOW, NOW + 60_000])
     limits = msgspec.structs.replace(RICH, run_ms=60_000)
     model = Metered(
@@ -108,7 +109,7 @@ def test_a_run_that_has_taken_its_time_asks_no_more(store: SqliteStore) -> None:
         model.ask(ASKED)
 
 
-def test_a_call_may_not_outlast_its_run(store: SqliteStore) -> None:
+def test_a_call_may_not_outlast_its_run(store: Store) -> None:
     model = ScriptedModel(["one"])
 
     metered(model, store, run_ms=5_000).ask(ASKED)
@@ -121,7 +122,7 @@ def test_a_call_may_not_outlast_its_run(store: SqliteStore) -> None:
     [("rate_limited", 0), ("connection", 0), ("rejected", 0), ("timeout", 94), ("cut_stream", 94)],
 )
 def test_a_failure_that_may_have_been_billed_counts_as_its_estimate(
-    store: SqliteStore, kind: Kind, tokens: int
+    store: Store, kind: Kind, tokens: int
 ) -> None:
     with pytest.raises(CallFailed):
         metered(ScriptedModel([CallFailed("no", kind)]), store).ask(ASKED)
@@ -133,7 +134,7 @@ def test_a_failure_that_may_have_been_billed_counts_as_its_estimate(
 @pytest.mark.parametrize(
     ("error", "tokens"), [(ModelUnavailable("no key"), 0), (ModelFailed("odd"), 94)]
 )
-def test_every_failure_has_a_row(store: SqliteStore, error: Exception, tokens: int) -> None:
+def test_every_failure_has_a_row(store: Store, error: Exception, tokens: int) -> None:
     with pytest.raises(type(error)):
         metered(ScriptedModel([error]), store).ask(ASKED)
 
@@ -150,7 +151,7 @@ def test_every_failure_has_a_row(store: SqliteStore, error: Exception, tokens: i
     ],
 )
 def test_an_empty_refused_or_cut_answer_is_a_failure_and_is_paid(
-    store: SqliteStore, answer: Answer, words: str
+    store: Store, answer: Answer, words: str
 ) -> None:
     asked = msgspec.structs.replace(ASKED, schema={"type": "object"})
 
@@ -160,7 +161,7 @@ def test_an_empty_refused_or_cut_answer_is_a_failure_and_is_paid(
     assert (ledger_row(store).failed, ledger_row(store).input_tokens) == (1, 7)
 
 
-def test_a_model_without_folders_is_not_asked_to_work_in_one(store: SqliteStore) -> None:
+def test_a_model_without_folders_is_not_asked_to_work_in_one(store: Store) -> None:
     model = ScriptedModel(["never"], works_in_folders=False)
 
     with pytest.raises(ModelUnavailable, match="cannot work in a folder"):
@@ -171,7 +172,7 @@ def test_a_model_without_folders_is_not_asked_to_work_in_one(store: SqliteStore)
 def test_a_call_whose_process_died_counts_as_its_estimate(tmp_path: Path) -> None:
     program = """
 import os, sys
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 from session_memory.testing.scripted_model import ScriptedModel
 from tests.model.meters import ASKED, metered
 
@@ -195,7 +196,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from session_memory.errors import BudgetSpent
 from session_memory.model.port import Answer, Usage
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 from session_memory.testing.scripted_model import ScriptedModel
 from tests.model.meters import ASKED, metered
 
@@ -245,7 +246,7 @@ def test_two_processes_of_eight_threads_cannot_pass_a_cap_together(tmp_path: Pat
         assert store.spend.spent("run", local_day(NOW)) == Spent(10, 940, 0.0, 940, 0.0)
 
 
-def test_threads_share_one_model(store: SqliteStore) -> None:
+def test_threads_share_one_model(store: Store) -> None:
     model = metered(ScriptedModel([str(number) for number in range(50)]), store)
 
     with ThreadPoolExecutor(8) as pool:
@@ -263,7 +264,7 @@ def test_an_agent_is_estimated_with_its_own_instructions_on_every_turn() -> None
 
 
 @pytest.mark.rows("EXT-62")
-def test_a_call_that_others_under_way_keep_out_waits_for_them(store: SqliteStore) -> None:
+def test_a_call_that_others_under_way_keep_out_waits_for_them(store: Store) -> None:
     # Room for one estimate of 94 tokens at a time, and each call really costs one.
     inside: list[int] = [0, 0]
     lock = threading.Lock()
@@ -283,7 +284,7 @@ def test_a_call_that_others_under_way_keep_out_waits_for_them(store: SqliteStore
 
 
 @pytest.mark.rows("EXT-62")
-def test_what_does_not_fit_when_all_are_settled_is_put_off(store: SqliteStore) -> None:
+def test_what_does_not_fit_when_all_are_settled_is_put_off(store: Store) -> None:
     dear = Answer("yes", "m", Usage(4, 90))
     model = metered(ScriptedModel([dear, dear]), store, run_tokens=200)
 
@@ -297,7 +298,7 @@ def test_what_does_not_fit_when_all_are_settled_is_put_off(store: SqliteStore) -
         assert sorted(pool.map(ask, range(4))) == ["put off", "put off", "yes", "yes"]
 
 
-def test_a_failed_call_lets_the_next_one_in(store: SqliteStore) -> None:
+def test_a_failed_call_lets_the_next_one_in(store: Store) -> None:
     begun = threading.Event()
 
     def fail(_request: Request) -> str:

@@ -21,7 +21,7 @@ from session_memory.model.failures import CallFailed
 from session_memory.model.marks import MARKS
 from session_memory.model.open import caps_of, open_model
 from session_memory.model.port import Request
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 
 ASKED = Request("test", "be terse", "what is it?", timeout_s=5)
 SDK = '''
@@ -66,7 +66,7 @@ async def query(*, prompt, options):
 '''
 
 
-def test_no_model_is_turned_on_by_default(store: SqliteStore) -> None:
+def test_no_model_is_turned_on_by_default(store: Store) -> None:
     assert open_model(settings.Model(), {}, store.spend, lambda: NOW, "run") is None
 
 
@@ -83,7 +83,7 @@ def test_no_model_is_turned_on_by_default(store: SqliteStore) -> None:
     ],
 )
 def test_what_is_missing_is_said_with_what_to_do(
-    store: SqliteStore, config: settings.Model, message: str, hint: str
+    store: Store, config: settings.Model, message: str, hint: str
 ) -> None:
     with pytest.raises(ModelUnavailable) as caught:
         open_model(config, {"PATH": ""}, store.spend, lambda: NOW, "run")
@@ -94,7 +94,7 @@ def test_what_is_missing_is_said_with_what_to_do(
 
 @pytest.mark.parametrize("package", ["anthropic", "openai"])
 def test_a_missing_package_names_its_extra(
-    store: SqliteStore, package: str, monkeypatch: pytest.MonkeyPatch
+    store: Store, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
 
@@ -103,7 +103,7 @@ def test_a_missing_package_names_its_extra(
     assert f"session-memory[{package}]" in (caught.value.hint or "")
 
 
-def test_a_local_server_needs_no_key(store: SqliteStore) -> None:
+def test_a_local_server_needs_no_key(store: Store) -> None:
     config = settings.Model(provider="openai", base_url="http://127.0.0.1:9/v1", name="llama")
 
     model = open_model(config, {}, store.spend, lambda: NOW, "run")
@@ -127,9 +127,7 @@ def sdk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("claude_agent_sdk")
 
 
-def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(
-    sdk: Any, store: SqliteStore
-) -> None:
+def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(sdk: Any, store: Store) -> None:
     model = open_model(settings.Model(provider="agent_sdk"), {}, store.spend, lambda: NOW, "run")
     assert model is not None
 
@@ -157,7 +155,7 @@ def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(
     ],
 )
 def test_what_the_agent_sdk_fails_at_is_told(
-    sdk: Any, store: SqliteStore, behaviour: str, error: type[Exception], words: str
+    sdk: Any, store: Store, behaviour: str, error: type[Exception], words: str
 ) -> None:
     sdk.behaviour = behaviour
     model = open_model(settings.Model(provider="agent_sdk"), {}, store.spend, lambda: NOW, "run")

@@ -8,7 +8,7 @@ from tests.model.meters import ASKED, metered
 from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable
 from session_memory.model.failures import TRANSIENT, CallFailed, Kind
 from session_memory.model.retry import ask
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 from session_memory.testing.scripted_model import Line, ScriptedModel
 
 
@@ -66,7 +66,7 @@ def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
     assert (slept, len(model.requests)) == ([], 1)
 
 
-def test_each_attempt_is_a_call_of_the_budget(store: SqliteStore) -> None:
+def test_each_attempt_is_a_call_of_the_budget(store: Store) -> None:
     model, slept = tried([CallFailed("busy", "overloaded")] * 3)
 
     with pytest.raises(BudgetSpent, match="2 of 2 calls"):

@@ -20,7 +20,7 @@ from session_memory.model.openai import OpenAiModel, open_openai
 from session_memory.model.port import Provider, Request, Usage
 from session_memory.model.retry import ask
 from session_memory.model.sdk import errors_of
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 from session_memory.testing.model_server import ModelServer, Part, Play
 
 KEY = "fake-key-of-a-test-0123456789"
@@ -104,7 +104,7 @@ def test_an_error_event_fails_the_call(opened: Opened) -> None:
 @ALL
 @pytest.mark.parametrize(("part", "words"), [("refusal", "refused"), ("empty", "empty")])
 def test_a_refusal_or_nothing_is_no_answer(
-    opened: Opened, part: Part, words: str, store: SqliteStore
+    opened: Opened, part: Part, words: str, store: Store
 ) -> None:
     with ModelServer([Play(part)]) as server, pytest.raises(CallFailed, match=words):
         metered(opened(server.url), store).ask(PLAIN)
@@ -229,7 +229,7 @@ def test_a_server_without_schemas_is_asked_in_words_and_from_then_on(opened: Ope
     assert '"additionalProperties": false' in str(bodies[1])
 
 
-def test_a_server_that_counts_nothing_is_charged_by_length(store: SqliteStore) -> None:
+def test_a_server_that_counts_nothing_is_charged_by_length(store: Store) -> None:
     with ModelServer([Play("no_usage", "123456")]) as server:
         metered(by_chat(server.url), store).ask(PLAIN)
 

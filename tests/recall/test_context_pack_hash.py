@@ -82,7 +82,7 @@ SCRIPT = """
 import sys
 from session_memory.recall.facade import Recall
 from session_memory.recall.requests import PackRequest
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 with open_store(sys.argv[1], 0, read_only=True) as store:
     print(Recall(store, lambda: int(sys.argv[2])).context_pack(PackRequest("shop")).pack_hash)
 """

@@ -18,8 +18,8 @@ from session_memory.errors import ScopeMismatch
 from session_memory.recall.facade import Recall
 from session_memory.recall.items import ANSWER_BYTES
 from session_memory.recall.requests import PackRequest, ScopeRequest
+from session_memory.store import open_store
 from session_memory.store.scopes import ContextSync
-from session_memory.store.sqlite import open_store
 from session_memory.testing.workspace import Workspace
 
 TOOLS: dict[str, Callable[[Recall, ScopeRequest], msgspec.Struct]] = {

@@ -11,7 +11,8 @@ import pytest
 from session_memory.__main__ import main
 from session_memory.config import variable
 from session_memory.errors import EXIT_OK
-from session_memory.store.sqlite import connection, open_store
+from session_memory.store import open_store
+from session_memory.store.sqlite import connection
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 from session_memory.worker.mining import mine_after

@@ -13,9 +13,9 @@ import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.hooks import entry
+from session_memory.store import open_store
 from session_memory.store.lock import exclusive
 from session_memory.store.port import SessionQuery
-from session_memory.store.sqlite import open_store
 from session_memory.testing.workspace import NOW, Workspace
 from session_memory.worker import run as worker_run
 from session_memory.worker.run import Worker

@@ -12,7 +12,7 @@ from session_memory.clock import iso
 from session_memory.core.loop.patterns import Candidate
 from session_memory.detect.report import report
 from session_memory.detect.run import DetectQuery, detect
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 
 
 @click.command(name="detect")

@@ -22,7 +22,7 @@ from session_memory.install.check import Check
 from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.directory import check_place, file_system
 from session_memory.store.marks import read_marks
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 from session_memory.store.swap import ASIDE
 
 LOW_SPACE = 1024**3
@@ -107,7 +107,7 @@ def _space(directory: str) -> Check:
     )
 
 
-def _integrity(store: SqliteStore) -> Check:
+def _integrity(store: Store) -> Check:
     told = store.quick_check()
     if told == "ok":
         return Check("database", "pass", f"sound, schema {store.info().schema_version}")
@@ -124,7 +124,7 @@ def _damage(directory: str) -> Check:
     return Check("damage", "pass", "no damaged database is kept here")
 
 
-def _pending(store: SqliteStore) -> Check:
+def _pending(store: Store) -> Check:
     waiting = len(store.unanalyzed())
     if waiting:
         told = f"{waiting} sessions wait for their digest"
@@ -141,7 +141,7 @@ def _pending(store: SqliteStore) -> Check:
     return Check("digests", "warn", f"{told}; their logs are gone", cure)
 
 
-def _incomplete(store: SqliteStore) -> Iterator[Check]:
+def _incomplete(store: Store) -> Iterator[Check]:
     """Logs that lacked a part when they were read."""
     for part in missing_parts(store):
         cure = "if you moved or deleted that file, put it back and run session-memory sweep"

@@ -10,7 +10,7 @@ from session_memory.cli.output import emit_json, one_line
 from session_memory.detect.report import cure_sentence
 from session_memory.detect.run import fix
 from session_memory.errors import NotFound
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 
 
 @click.command(name="fix")

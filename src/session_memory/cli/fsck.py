@@ -9,8 +9,8 @@ from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.store import alone
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, DatabaseDamaged
 from session_memory.store.damage import note_damage
+from session_memory.store.maintenance import is_file_damage
 from session_memory.store.port import Finding
-from session_memory.store.sqlite.check import is_file_damage
 
 
 @click.command(name="fsck")

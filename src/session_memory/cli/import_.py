@@ -19,8 +19,9 @@ from session_memory.export.records import Manifest
 from session_memory.ingest.redaction import make_redactor
 from session_memory.ingest.unfinished import marked
 from session_memory.paths import private_dir
+from session_memory.store import open_store, store_exists
 from session_memory.store.lock import exclusive
-from session_memory.store.sqlite import SqliteStore, open_store
+from session_memory.store.port import Store
 
 
 @click.command(name="import")
@@ -52,10 +53,10 @@ def command(app: App, source: Path, dry_run: bool) -> None:
 
 
 @contextmanager
-def _opened(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[SqliteStore | None]:
+def _opened(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[Store | None]:
     """The store, made if new; None where a dry run finds none."""
     directory = str(app.paths.data)
-    if dry_run and not app.paths.store_db.exists():
+    if dry_run and not store_exists(app.paths.data):
         yield None
         return
     private_dir(directory)
@@ -71,7 +72,7 @@ def _opened(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[SqliteS
             yield store
 
 
-def _apply_marks(store: SqliteStore) -> None:
+def _apply_marks(store: Store) -> None:
     """Before anything comes in: what was forgotten here, also by a store that is no more."""
     if store.has_new_marks():
         store.apply_marks()
@@ -91,7 +92,7 @@ def _take_key(app: App, manifest: Manifest) -> None:
             store.exchange.adopt(key)
 
 
-def _take(app: App, store: SqliteStore, export: tuple[Manifest, Path], *, dry_run: bool) -> Taken:
+def _take(app: App, store: Store, export: tuple[Manifest, Path], *, dry_run: bool) -> Taken:
     manifest, lines = export
     redactor, warnings = make_redactor(store.tag_key, app.config.redact)
     for text in warnings:

@@ -22,6 +22,7 @@ from session_memory.journal.files import read_text
 from session_memory.journal.flush import guard
 from session_memory.journal.paths import Place, place_of
 from session_memory.journal.redaction import cleaner, make_redactor
+from session_memory.store import store_exists
 from session_memory.store.port import SessionQuery, Store
 
 project_option = click.option(
@@ -47,7 +48,7 @@ def desk_of(app: App) -> Generator[tuple[Desk, Store]]:
 @contextmanager
 def desk_anyway(app: App) -> Generator[Desk]:
     """The same for what needs no store: without one there is no ledger, and so no model."""
-    if app.paths.store_db.exists():
+    if store_exists(app.paths.data):
         with desk_of(app) as (desk, _store):
             yield desk
         return

@@ -8,6 +8,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line, table
+from session_memory.store import store_exists
 
 if TYPE_CHECKING:
     from session_memory.measure.stages import Facts, Stage
@@ -58,7 +59,7 @@ def _facts(app: App) -> Facts:
 
     data = app.paths.data
     effects = ()
-    if app.paths.store_db.exists():
+    if store_exists(app.paths.data):
         with reading(app) as store:
             effects = tuple(store.effects.all())
     catalog = under_gate(read_catalog(data), app.config.curate)

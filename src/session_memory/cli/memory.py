@@ -39,9 +39,9 @@ from session_memory.model.open import open_model
 from session_memory.model.port import Model
 from session_memory.paths import private_dir, write_private
 from session_memory.redact import render
+from session_memory.store import open_store, store_exists
 from session_memory.store.memories import Claim
 from session_memory.store.port import Store
-from session_memory.store.sqlite import open_store
 
 EVERYTHING = 1_000_000
 
@@ -169,7 +169,7 @@ def _wanted(
 
 
 def _open(app: App) -> Store:
-    if not app.paths.store_db.exists():
+    if not store_exists(app.paths.data):
         app.warn("nothing was captured yet: run `session-memory sweep` first")
         raise StoreMissing(f"no store at {app.paths.data}")
     return open_store(str(app.paths.data), app.clock())

@@ -17,7 +17,7 @@ from session_memory.recall.facade import Recall
 from session_memory.recall.items import Item
 from session_memory.recall.requests import ScopeRequest
 from session_memory.recall.scope import project_at
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
@@ -30,20 +30,20 @@ def project_option(callback: Callback) -> Callback:
 
 
 @contextmanager
-def recalling(app: App) -> Generator[tuple[Recall, SqliteStore]]:
+def recalling(app: App) -> Generator[tuple[Recall, Store]]:
     """The answers, over the open store."""
     with reading(app) as store:
         yield Recall(store, app.clock, settings=app.config.recall), store
 
 
-def key_of(store: SqliteStore, project: str | None) -> str:
+def key_of(store: Store, project: str | None) -> str:
     """The project that was named, or the one the working directory belongs to."""
     if project is not None:
         return project
     return project_at(store.projects(), name_to_text(os.path.realpath(os.getcwd()))).key
 
 
-def scope_of(store: SqliteStore, project: str | None, session: str | None) -> ScopeRequest:
+def scope_of(store: Store, project: str | None, session: str | None) -> ScopeRequest:
     """What was asked about; a session alone brings its project along."""
     if session is None:
         return ScopeRequest(key_of(store, project))

@@ -15,8 +15,14 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.ingest.sweep import sweep
 from session_memory.store.damage import BESIDE, absent, kept_files, known_damage
 from session_memory.store.lock import exclusive
+from session_memory.store.maintenance import (
+    find_damage,
+    knows_forgotten,
+    preview_rebuild,
+    rebuild,
+    remove_stand_ins,
+)
 from session_memory.store.port import SessionQuery
-from session_memory.store.sqlite import rebuild
 from session_memory.store.values import Repaired
 
 LAYERS = ("database", "orphans", "segments", "counts", "usage", "index")
@@ -83,15 +89,15 @@ def _database(app: App, *, apply_: bool, unmarked: bool) -> tuple[str | None, li
         raise absent(directory)
     with exclusive(os.path.join(directory, "sweep.lock"), "a sweep"):
         app.note("checking the database")
-        wrong = rebuild.wrong_with(directory)
+        wrong = find_damage(directory)
         if wrong is None:
             return None, []
         done = [Repaired("database", wrong)]
         if not apply_:
-            return wrong, done + rebuild.look(directory)
-        if not (unmarked or rebuild.knows_forgotten(directory)):
+            return wrong, done + preview_rebuild(directory)
+        if not (unmarked or knows_forgotten(directory)):
             _ask()
-        built = rebuild.rebuild(directory, app.clock(), unmarked=True, step=app.note)
+        built = rebuild(directory, app.clock(), unmarked=True, step=app.note)
     done += built.done
     app.note("reading the logs again")
     around = surroundings(app)
@@ -100,7 +106,7 @@ def _database(app: App, *, apply_: bool, unmarked: bool) -> tuple[str | None, li
     for text in report.warnings:
         app.warn(one_line(text))
     with exclusive(os.path.join(directory, "sweep.lock"), "a sweep"):
-        done += rebuild.tidy(directory)
+        done += remove_stand_ins(directory)
     done.append(Repaired("database", f"{report.events} events read again from logs"))
     return wrong, done + _still_missing(app, built.expected)
 

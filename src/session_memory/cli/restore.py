@@ -21,12 +21,17 @@ from session_memory.forget.names import gone_by_name
 from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.ingest.unfinished import marked
 from session_memory.paths import Paths, private_dir
-from session_memory.store import marks
+from session_memory.store import marks, open_store
 from session_memory.store.lock import exclusive
-from session_memory.store.port import MarksApplied
-from session_memory.store.sqlite import SqliteStore, open_store
-from session_memory.store.sqlite.backup import Content, check
-from session_memory.store.sqlite.restore import Present, look_at_present, refuse_damage, stage
+from session_memory.store.maintenance import (
+    BackupContent,
+    PresentStore,
+    check_backup,
+    inspect_present,
+    refuse_damage,
+    stage_backup,
+)
+from session_memory.store.port import MarksApplied, Store
 from session_memory.store.swap import Plan, plan_swap, staging, swap
 from session_memory.worker.injection_pages import drop_pages
 
@@ -59,8 +64,8 @@ def command(app: App, source: Path, dry_run: bool, yes: bool, without_marks: boo
     if source.resolve() == app.paths.data.resolve():
         raise Refused(f"{source} is the store itself", hint="name a backup of it")
     with byte_progress(shown=app.shows_progress) as advance:
-        backup = check(str(source), advance)
-    present = look_at_present(data, app.clock())
+        backup = check_backup(str(source), advance)
+    present = inspect_present(data, app.clock())
     if not app.json:
         click.echo("\n".join(_lines(app, backup, present)), err=not dry_run)
     if not dry_run:
@@ -71,7 +76,7 @@ def command(app: App, source: Path, dry_run: bool, yes: bool, without_marks: boo
     _tell(app, backup, present, (plan, applied))
 
 
-def _lines(app: App, backup: Content, present: Present) -> list[str]:
+def _lines(app: App, backup: BackupContent, present: PresentStore) -> list[str]:
     """What would replace what."""
     made = backup.manifest
     when = f"made {human_time(made.made_at, app.clock())} by {made.version}" if made else "no list"
@@ -93,11 +98,11 @@ def _lines(app: App, backup: Content, present: Present) -> list[str]:
     ]
 
 
-def _count(store: Content | Present) -> str:
+def _count(store: BackupContent | PresentStore) -> str:
     return f"{store.sessions} sessions, {store.events} events"
 
 
-def _ask(present: Present, *, yes: bool, without_marks: bool) -> None:
+def _ask(present: PresentStore, *, yes: bool, without_marks: bool) -> None:
     """Whether to replace the store, and whether to do so without knowing what was forgotten."""
     if present.marks_lost and not without_marks:
         told = "what you forgot since the backup was made is not known any more: it would come back"
@@ -122,8 +127,8 @@ def _restore(app: App, source: str) -> tuple[Plan, MarksApplied]:
         staging(directory) as prepared,
         byte_progress(shown=app.shows_progress) as advance,
     ):
-        stage(source, prepared, app.clock(), advance)
-        present = look_at_present(directory, app.clock())  # once more: now nobody forgets anything
+        stage_backup(source, prepared, advance)
+        present = inspect_present(directory, app.clock())  # once more: now nobody forgets anything
         marks.add_marks(prepared, present.marks)
         with open_store(prepared, app.clock()) as store:
             applied = store.apply_marks()
@@ -137,7 +142,7 @@ def _restore(app: App, source: str) -> tuple[Plan, MarksApplied]:
     return plan, applied
 
 
-def _clean(app: App, store: SqliteStore, prepared: str, applied: MarksApplied) -> None:
+def _clean(app: App, store: Store, prepared: str, applied: MarksApplied) -> None:
     """Take what was forgotten out of everything that was made of it."""
     gone = {*applied.sessions, *applied.shortened}
     if not gone:
@@ -164,7 +169,7 @@ def _take_pauses(app: App, directory: str, prepared: str) -> None:
 
 
 def _tell(
-    app: App, backup: Content, present: Present, done: tuple[Plan | None, MarksApplied]
+    app: App, backup: BackupContent, present: PresentStore, done: tuple[Plan | None, MarksApplied]
 ) -> None:
     plan, applied = done
     aside = str(app.paths.data / plan.aside) if plan and plan.out else None
@@ -206,6 +211,6 @@ def _tell(
     click.echo("now run `session-memory sweep`: it captures what is newer than the backup")
 
 
-def _present_json(present: Present) -> dict[str, Any]:
+def _present_json(present: PresentStore) -> dict[str, Any]:
     fields: dict[str, Any] = msgspec.structs.asdict(present)
     return {name: fields[name] for name in ("sessions", "events", "last_event_at", "unreadable")}

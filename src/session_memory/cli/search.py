@@ -17,7 +17,6 @@ from session_memory.errors import NotFound
 from session_memory.recall.event_search import EventHit
 from session_memory.recall.requests import SearchRequest
 from session_memory.store.port import Store
-from session_memory.store.sqlite import SqliteStore
 
 KINDS = get_args(EventKind)
 TEXT_CHARS = 2_000
@@ -67,7 +66,7 @@ def command(app: App, query: tuple[str, ...], around: int, **wanted: Any) -> Non
         app.note("nothing found")
 
 
-def _request(app: App, store: SqliteStore, query: str, wanted: dict[str, Any]) -> SearchRequest:
+def _request(app: App, store: Store, query: str, wanted: dict[str, Any]) -> SearchRequest:
     project, session = wanted.pop("project"), wanted.pop("session")
     for name in ("since", "until"):
         wanted[name] = to_ms(wanted[name], app.clock())

@@ -11,29 +11,30 @@ from session_memory.errors import StoreMissing
 from session_memory.ingest.sweep import Surroundings
 from session_memory.ingest.unfinished import marked
 from session_memory.paths import private_dir
+from session_memory.store import open_store, store_exists
 from session_memory.store.damage import absent
 from session_memory.store.lock import exclusive
-from session_memory.store.sqlite import SqliteStore, open_store
+from session_memory.store.port import Store
 
 
 @contextmanager
-def reading(app: App) -> Generator[SqliteStore]:
+def reading(app: App) -> Generator[Store]:
     """The store, for a verb that only asks."""
     with open_store(str(app.paths.data), app.clock()) as store:
         yield store
 
 
 @contextmanager
-def alone(app: App, what: str) -> Generator[SqliteStore]:
+def alone(app: App, what: str) -> Generator[Store]:
     """The store while no sweep runs; raises StoreLocked (exit 6) when one does."""
-    if not app.paths.store_db.exists():
+    if not store_exists(app.paths.data):
         raise absent(str(app.paths.data))
     with exclusive(str(app.paths.data / "sweep.lock"), what), reading(app) as store:
         yield store
 
 
 @contextmanager
-def changing(app: App, what: str) -> Generator[SqliteStore]:
+def changing(app: App, what: str) -> Generator[Store]:
     """Like `alone`, for a verb that deletes: what it leaves when it is cut off is found again."""
     with alone(app, what) as store, marked(str(app.paths.data)):
         yield store
@@ -48,10 +49,10 @@ def surroundings(app: App) -> Surroundings:
     home = str(Path.home())
     configured = [name for name, source in app.config.sources.flavors.items() if source.paths]
 
-    def open_or_make() -> SqliteStore:
+    def open_or_make() -> Store:
         return open_store(directory, app.clock(), create_missing=True)
 
-    def peek() -> SqliteStore | None:
+    def peek() -> Store | None:
         try:
             return open_store(directory, app.clock(), read_only=True)
         except StoreMissing:

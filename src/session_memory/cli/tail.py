@@ -16,7 +16,7 @@ from session_memory.errors import StoreLocked
 from session_memory.ingest.sweep import sweep
 from session_memory.recall.scope import check_agent
 from session_memory.redact import render
-from session_memory.store.sqlite import SqliteStore
+from session_memory.store.port import Store
 
 _SHOWN = {
     "user_prompt": "USER ",
@@ -61,7 +61,7 @@ def command(app: App, flavor: str | None, every: float, once: bool) -> None:
 
 
 def _new_lines(
-    store: SqliteStore, seen: dict[int, int], now: dict[int, int], flavor: str | None
+    store: Store, seen: dict[int, int], now: dict[int, int], flavor: str | None
 ) -> Iterator[str]:
     for session_id, height in now.items():
         before = seen.get(session_id, 0)

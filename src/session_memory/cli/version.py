@@ -23,20 +23,18 @@ def command(app: App) -> None:
       session-memory version
       session-memory version --json
     """
-    import apsw
-
     from session_memory.adapters.registry import adapters
     from session_memory.export.records import FORMAT
-    from session_memory.store.sqlite.connection import SCHEMA_VERSION
+    from session_memory.store import database_version, schema_version
 
     parsers = {name: adapter.parser_version for name, adapter in adapters().items()}
     versions: dict[str, object] = {
         "package": __version__,
-        "schema": SCHEMA_VERSION,
+        "schema": schema_version(),
         "export_format": FORMAT,
         "parsers": parsers,
         "python": platform.python_version(),
-        "sqlite": apsw.sqlite_lib_version(),
+        "sqlite": database_version(),
         "platform": f"{sys.platform} {platform.machine()}",
     }
     if app.json:

@@ -52,6 +52,7 @@ from session_memory.measure.report import verdict_sentence
 from session_memory.measure.stages import latest_effects
 from session_memory.paths import Paths
 from session_memory.settings import Config, Curate
+from session_memory.store import store_exists
 from session_memory.store.port import Store
 
 
@@ -277,7 +278,7 @@ def _update_statuses(context: CurateContext, catalog: Catalog) -> None:
 
     A pattern whose file is lost keeps its status in the store: a rejection outlives the file.
     """
-    if not context.paths.store_db.exists():
+    if not store_exists(context.paths.data):
         return
     with context.open_store() as store:
         stored = store.patterns.statuses()
@@ -288,7 +289,7 @@ def _update_statuses(context: CurateContext, catalog: Catalog) -> None:
 
 def _retirements(context: CurateContext) -> dict[str, Retirement]:
     """Patterns that were measured and did not help."""
-    if not context.paths.store_db.exists():
+    if not store_exists(context.paths.data):
         return {}
     with context.open_store() as store:
         effects = latest_effects(store.effects.all())

@@ -25,8 +25,8 @@ from session_memory.export.records import (
 )
 from session_memory.export.redaction import Cleaning
 from session_memory.redact.engine import Redactor
-from session_memory.store.exchange import ExchangingStore, Gone
-from session_memory.store.port import Writer
+from session_memory.store.exchange import Gone
+from session_memory.store.port import Store, Writer
 from session_memory.store.values import EventDraft, SessionHandle, UsageDraft
 
 COMMIT_BYTES = 16 * 1024 * 1024
@@ -55,7 +55,7 @@ class Taken(msgspec.Struct):
 class Receiver(msgspec.Struct, frozen=True):
     """Where an import goes."""
 
-    store: ExchangingStore
+    store: Store
     redactor: Redactor
     distil: Callable[[Writer], object]
     """Makes the digests of what came in."""

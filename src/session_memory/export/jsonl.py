@@ -31,7 +31,8 @@ from session_memory.export.records import (
     usage_line,
 )
 from session_memory.paths import open_private, write_private
-from session_memory.store.exchange import ExchangingStore, Origins
+from session_memory.store.exchange import Origins
+from session_memory.store.port import Store
 from session_memory.store.values import ObservationQuery
 
 Progress = Callable[[int, int, str], None]
@@ -60,7 +61,7 @@ def target_of(path: Path) -> Target:
     return Target(path / SESSIONS, path / MANIFEST)
 
 
-def write_jsonl(store: ExchangingStore, target: Target, wish: Wish, progress: Progress) -> Manifest:
+def write_jsonl(store: Store, target: Target, wish: Wish, progress: Progress) -> Manifest:
     """Write the lines, then the manifest; what is cut off in between is no export."""
     fresh = target.lines.with_name(f"{target.lines.name}.{os.getpid()}.new")
     try:
@@ -111,9 +112,7 @@ class _Written:
                 self.counts["events"] += 1
 
 
-def lines_of(
-    store: ExchangingStore, sessions: tuple[Session, ...], progress: Progress
-) -> Iterator[Line]:
+def lines_of(store: Store, sessions: tuple[Session, ...], progress: Progress) -> Iterator[Line]:
     """Every session with its events behind it."""
     projects = {project.id: project for project in store.projects()}
     for number, session in enumerate(sessions):
@@ -121,9 +120,7 @@ def lines_of(
         yield from _session_lines(store, session, projects)
 
 
-def _session_lines(
-    store: ExchangingStore, session: Session, projects: dict[int, Project]
-) -> Iterator[Line]:
+def _session_lines(store: Store, session: Session, projects: dict[int, Project]) -> Iterator[Line]:
     origins = store.exchange.origins(session.id)
     order = {source: number for number, source in enumerate(origins.paths)}
     asked = ObservationQuery(session=session.id, excluded=True)
@@ -143,7 +140,7 @@ def _session_lines(
 
 
 def _event_lines(
-    store: ExchangingStore, session: Session, origins: Origins, order: dict[int, int]
+    store: Store, session: Session, origins: Origins, order: dict[int, int]
 ) -> Iterator[EventLine]:
     numbering = Numbering(store.fingerprint_key, session.external_id)
     for event in store.events(session.id, texts=True):

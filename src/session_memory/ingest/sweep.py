@@ -16,7 +16,6 @@ import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.clock import Clock, iso
-from session_memory.errors import as_damage
 from session_memory.file_names import name_to_text
 from session_memory.ingest.discover import Places, discover, places, stamp_of
 from session_memory.ingest.pauses import keep_pauses
@@ -26,6 +25,7 @@ from session_memory.ingest.steps import Steps
 from session_memory.ingest.unfinished import clear, is_marked, mark
 from session_memory.settings import Config
 from session_memory.store.damage import keep_aside, known_damage, was_removed
+from session_memory.store.failures import as_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import clean_up
 from session_memory.store.port import Store

@@ -20,7 +20,7 @@ import msgspec
 
 from session_memory.adapters.wiring.launchers import Ours
 from session_memory.install.check import Check
-from session_memory.store.sqlite import open_store
+from session_memory.store import open_store
 
 TIMEOUT_S = 60
 SLOW_MS = 700

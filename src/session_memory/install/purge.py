@@ -12,6 +12,7 @@ import msgspec
 
 from session_memory.errors import Refused
 from session_memory.paths import HOME_VARIABLE, Paths, find_paths
+from session_memory.store import store_exists
 
 
 class Doomed(msgspec.Struct, frozen=True):
@@ -28,7 +29,7 @@ def find_doomed(paths: Paths, environ: Mapping[str, str]) -> Doomed:
     found = [standard.config_file, standard.data, standard.state, standard.cache]
     if paths.data != standard.data:  # `store.path` names it
         found.append(paths.data)
-        if paths.data.exists() and not paths.store_db.exists():
+        if paths.data.exists() and not store_exists(paths.data):
             raise Refused(f"{paths.data} holds no store", hint="see `store.path` in your settings")
     whole = tuple(path for path in dict.fromkeys(found) if os.path.lexists(path))
     home = Path.home().resolve()

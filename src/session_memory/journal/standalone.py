@@ -25,7 +25,8 @@ from session_memory.journal.spawn import compile_command, spawn
 from session_memory.model.open import open_model
 from session_memory.paths import Paths, find_paths
 from session_memory.settings import Config
-from session_memory.store.sqlite import SqliteStore, open_store
+from session_memory.store import open_store, store_exists
+from session_memory.store.port import Store
 
 USAGE = "Usage: python -m session_memory.journal.flush <context_file> <session_id>"
 
@@ -117,8 +118,8 @@ def surroundings(desk: Desk, root: str) -> Around:
     return around_of(desk, place, compile_logs if command else None)
 
 
-def _store(paths: Paths) -> SqliteStore | None:
-    if not paths.store_db.exists():
+def _store(paths: Paths) -> Store | None:
+    if not store_exists(paths.data):
         return None
     try:
         return open_store(str(paths.data), now_ms())

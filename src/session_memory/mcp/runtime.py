@@ -24,7 +24,7 @@ from session_memory.paths import Paths
 if TYPE_CHECKING:
     from session_memory.recall.facade import Recall
     from session_memory.settings import Recall as RecallSettings
-    from session_memory.store.sqlite import SqliteStore
+    from session_memory.store.port import Store
 
 Json = dict[str, Any]
 CACHE_MS = 15_000
@@ -42,11 +42,11 @@ class Options(msgspec.Struct, frozen=True):
 
 
 class _Opened(msgspec.Struct, frozen=True):
-    """A store, what answers from it, and which file it is."""
+    """A store, what answers from it, and which store it is."""
 
-    store: SqliteStore
+    store: Store
     recall: Recall
-    file: tuple[int, int]
+    identity: tuple[int, int]
 
 
 class Runtime:
@@ -144,11 +144,11 @@ class Runtime:
     def _open(self) -> _Opened:
         """The store as it is now: opened late, again when its file was replaced."""
         from session_memory.recall.facade import Recall
-        from session_memory.store.sqlite import open_store
+        from session_memory.store import open_store, store_identity
 
         opened, only_read = self._opened, self.options.read_only
-        file = _file(str(self.paths.store_db))
-        if opened is not None and opened.file != file:
+        identity = store_identity(self.paths.data)
+        if opened is not None and opened.identity != identity:
             self._let_go()
             opened = None
         try:
@@ -156,7 +156,7 @@ class Runtime:
                 store = open_store(str(self.paths.data), self._clock(), read_only=only_read)
                 settings = self._settings() if self._settings else None
                 recall = Recall(store, self._clock, read_only=only_read, settings=settings)
-                opened = self._opened = _Opened(store, recall, _file(str(self.paths.store_db)))
+                opened = self._opened = _Opened(store, recall, store_identity(self.paths.data))
             opened.store.scopes.check_current()
         except StoreTooNew as error:
             raise StoreTooNew(error.message, hint=RESTART) from None
@@ -203,12 +203,3 @@ class Runtime:
                 "directory": one_line(caller.directory),
             },
         }
-
-
-def _file(path: str) -> tuple[int, int]:
-    """Which file stands at a path; none is no file too."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return (0, 0)
-    return (found.st_dev, found.st_ino)

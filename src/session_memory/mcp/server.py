@@ -9,12 +9,13 @@ from typing import Any, cast
 import msgspec
 
 from session_memory import __version__
-from session_memory.errors import SessionMemoryError, as_damage
+from session_memory.errors import SessionMemoryError
 from session_memory.mcp import callers, jsonrpc, render
 from session_memory.mcp.arguments import asked
 from session_memory.mcp.jsonrpc import Request
 from session_memory.mcp.runtime import Runtime
 from session_memory.mcp.tools import MODES, TOOLS, ResponseMode, Tool, described, offered
+from session_memory.store.failures import as_damage
 
 Json = dict[str, Any]
 HANDSHAKES = ("2025-06-18", "2025-11-25")

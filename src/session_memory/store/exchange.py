@@ -9,7 +9,6 @@ import msgspec
 from session_memory.core.facts import Fact
 from session_memory.core.fingerprint import usage_fingerprint
 from session_memory.core.schema import Digest
-from session_memory.store.port import Store
 from session_memory.store.values import UsageDraft
 
 _CHECK_BITS = 20
@@ -106,13 +105,4 @@ class Exchange(Protocol):
 
     def restore_gone(self, session_id: int, gone: Gone) -> None:
         """Inside a `writing()` block: count evicted events and keep what was made of them."""
-        ...
-
-
-class ExchangingStore(Store, Protocol):
-    """A store that can hand its sessions to another."""
-
-    @property
-    def exchange(self) -> Exchange:
-        """The questions of a move."""
         ...

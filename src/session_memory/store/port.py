@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
@@ -43,9 +43,12 @@ from session_memory.store.values import (
 )
 from session_memory.store.writer import Writer
 
-if TYPE_CHECKING:  # what a store can besides: loaded by whom it concerns, not with every store
+if TYPE_CHECKING:  # imported lazily by the features that use them, not with every store
     from session_memory.store.background import Jobs, Live, Spend
+    from session_memory.store.backups import Progress
     from session_memory.store.effects import Effects
+    from session_memory.store.exchange import Exchange
+    from session_memory.store.marks import Marks
     from session_memory.store.memories import Memories
     from session_memory.store.patterns import Patterns
     from session_memory.store.scopes import Closures, Scopes, Syncs
@@ -120,6 +123,17 @@ class Store(Protocol):
         """Files a project's pack was written into."""
         ...
 
+    @property
+    def exchange(self) -> Exchange:
+        """Moving sessions from one store into another."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object, /) -> None:
+        """Close the store; an error about damage becomes DatabaseDamaged."""
+        ...
+
     def info(self) -> StoreInfo:
         """Counts and sizes."""
         ...
@@ -150,6 +164,10 @@ class Store(Protocol):
 
     def forgotten_elsewhere(self) -> Elsewhere:
         """Marks of events that were made with other keys than this store's."""
+        ...
+
+    def marks(self) -> Marks:
+        """All forget marks that the database holds."""
         ...
 
     def apply_marks(self) -> MarksApplied:
@@ -193,6 +211,10 @@ class Store(Protocol):
 
     def text(self, event: SessionEvent) -> str:
         """The text of one event."""
+        ...
+
+    def heights(self) -> dict[int, int]:
+        """Session to the number its next event will have: whatever is above is new."""
         ...
 
     def digest(self, session_id: int) -> Digest | None:
@@ -326,6 +348,10 @@ class Store(Protocol):
         """Check every row, segment and index entry."""
         ...
 
+    def quick_check(self) -> str:
+        """A quick check of the database: 'ok', or what is wrong."""
+        ...
+
     def quarantined(self) -> list[tuple[str, int, int]]:
         """(path, byte offset, when noticed) of every damaged line that is known."""
         ...
@@ -338,8 +364,13 @@ class Store(Protocol):
         """The canonical content: equal for equal logs, whatever way they came in."""
         ...
 
-    def backup(self, target: str) -> int:
-        """Copy everything, consistent and checked, to a new directory; returns bytes written."""
+    def backup(
+        self, target: str, progress: Progress | None = None, *, replace: bool = False
+    ) -> int:
+        """Copy everything, consistent and checked, to a new directory; returns bytes written.
+
+        With `replace`, an earlier backup there gives way once the new one is complete.
+        """
         ...
 
     def close(self) -> None:

@@ -26,9 +26,9 @@ from session_memory.ingest.sweep import Surroundings, sweep
 from session_memory.ingest.unfinished import marked
 from session_memory.paths import private_dir
 from session_memory.settings import Config, Ingest, Retention, Source, Sources
+from session_memory.store import open_store
 from session_memory.store.lock import exclusive
-from session_memory.store.port import SessionQuery
-from session_memory.store.sqlite import SqliteStore, open_store
+from session_memory.store.port import SessionQuery, Store
 
 DAY_MS = 86_400_000
 NOW = START + 30 * DAY_MS
@@ -123,14 +123,14 @@ class Workspace:
         self.retention = msgspec.structs.replace(self.retention, **caps)
 
     def sweep(
-        self, *, dry_run: bool = False, open_as: Callable[[SqliteStore], Any] | None = None
+        self, *, dry_run: bool = False, open_as: Callable[[Store], Any] | None = None
     ) -> SweepReport:
         """One sweep in this process; `open_as` may put something in front of the store."""
         self.report = None
         self.report = sweep(self.surroundings(open_as), dry_run=dry_run)
         return self.report
 
-    def surroundings(self, open_as: Callable[[SqliteStore], Any] | None = None) -> Surroundings:
+    def surroundings(self, open_as: Callable[[Store], Any] | None = None) -> Surroundings:
         """What a sweep, or a worker, of this workspace needs."""
         directory = str(self.store_directory)
 
@@ -138,7 +138,7 @@ class Workspace:
             store = open_store(directory, self.now, create_missing=True)
             return open_as(store) if open_as else store
 
-        def peeked() -> SqliteStore | None:
+        def peeked() -> Store | None:
             if not (self.store_directory / "store.db").exists():
                 return None
             return open_store(directory, self.now, read_only=True)
@@ -214,7 +214,7 @@ class Workspace:
     # --- what is stored ---
 
     @contextlib.contextmanager
-    def store(self) -> Generator[SqliteStore]:
+    def store(self) -> Generator[Store]:
         """The store, open for a look."""
         with open_store(str(self.store_directory), self.now) as store:
             yield store
@@ -254,7 +254,7 @@ class Workspace:
             return store.digest(self._number(store, external_id))
 
     @staticmethod
-    def _number(store: SqliteStore, external_id: str) -> int:
+    def _number(store: Store, external_id: str) -> int:
         found = store.own_session(external_id)
         assert found is not None, f"no session {external_id}"
         return found.id

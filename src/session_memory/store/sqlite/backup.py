@@ -34,7 +34,7 @@ BATCH = 8 * 1024 * 1024
 """Segments are written together: the disk flushes many at the price of a few."""
 
 
-class Content(msgspec.Struct, frozen=True):
+class BackupContent(msgspec.Struct, frozen=True):
     """A backup that was checked, at a glance."""
 
     directory: str
@@ -57,7 +57,7 @@ def back_up(
         try:
             copy_store(source, directory, partial, progress)
             manifest = backups.write_manifest(partial, schema_version(source), now_ms, progress)
-            check(partial, progress)
+            check_backup(partial, progress)
         except StoreDamaged as error:
             raise _not_backed_up(source, target, error) from None
         for folder, _, _ in os.walk(partial):
@@ -149,7 +149,7 @@ def reading(path: str) -> Generator[Database]:
         database.close()
 
 
-def check(directory: str, progress: Progress) -> Content:
+def check_backup(directory: str, progress: Progress) -> BackupContent:
     """Check a backup, or any store directory that nobody uses; raises StoreDamaged."""
     path = os.path.join(directory, DATABASE)
     if not os.path.isfile(path):
@@ -176,7 +176,7 @@ def check(directory: str, progress: Progress) -> Content:
     except apsw.Error as error:
         raise _damaged(directory, [f"{DATABASE} cannot be read: {error}"]) from None
     size = manifest.size if manifest else segments + os.path.getsize(path)
-    return Content(directory, manifest, schema, sessions, events, last, size)
+    return BackupContent(directory, manifest, schema, sessions, events, last, size)
 
 
 def _wrong(database: Database, directory: str, hashed: Manifest | None) -> Iterator[str]:

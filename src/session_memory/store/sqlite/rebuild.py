@@ -67,7 +67,7 @@ class Rebuilt(msgspec.Struct):
     """Session (flavour, native id) to the number of its events, as far as it is known."""
 
 
-def wrong_with(directory: str) -> str | None:
+def find_damage(directory: str) -> str | None:
     """What is wrong with the database; None where it is whole and nothing waits to be joined."""
     damage = known_damage(directory)
     if damage is not None:
@@ -128,7 +128,7 @@ def _has_marks(path: str) -> bool:
         return all(whole) and names >= set(KEYS)
 
 
-def look(directory: str) -> list[Repaired]:
+def preview_rebuild(directory: str) -> list[Repaired]:
     """What a rebuild would find; changes nothing."""
     told: list[Repaired] = []
     sample = _empty()
@@ -174,7 +174,7 @@ def rebuild(directory: str, now_ms: int, *, unmarked: bool, step: Step) -> Rebui
             hint="put forget-marks.json back from a backup, or add --without-marks to go on",
         )
     joined = _joined(directory)
-    reason = wrong_with(directory) or "rebuilt on request"
+    reason = find_damage(directory) or "rebuilt on request"
     damage = keep_aside(directory, now_ms, reason, most=None)
     files = tuple(name for name in damage.files if name not in joined)
     path = os.path.join(directory, NEW)
@@ -204,7 +204,7 @@ def rebuild(directory: str, now_ms: int, *, unmarked: bool, step: Step) -> Rebui
     return result
 
 
-def tidy(directory: str) -> list[Repaired]:
+def remove_stand_ins(directory: str) -> list[Repaired]:
     """After the logs were read again: drop what stood in for rows that have come back."""
     segments = DirectorySegments(os.path.join(directory, SEGMENTS))
     db = connect(os.path.join(directory, DATABASE))

@@ -12,11 +12,12 @@ from session_memory.store import marks
 from session_memory.store.backups import Progress
 from session_memory.store.damage import DATABASE
 from session_memory.store.marks import Marks
+from session_memory.store.port import Store
 from session_memory.store.sqlite.backup import copy_store, reading
-from session_memory.store.sqlite.store import SqliteStore, open_store
+from session_memory.store.sqlite.store import open_store
 
 
-class Present(msgspec.Struct, frozen=True):
+class PresentStore(msgspec.Struct, frozen=True):
     """The store that a restore replaces."""
 
     exists: bool
@@ -31,7 +32,7 @@ class Present(msgspec.Struct, frozen=True):
     """Whether neither the file of marks nor the database can tell what was forgotten."""
 
 
-def look_at_present(directory: str, now_ms: int) -> Present:
+def inspect_present(directory: str, now_ms: int) -> PresentStore:
     """What is there now, as far as it can be read."""
     known, unreadable = Marks(), None
     told = False
@@ -51,7 +52,7 @@ def look_at_present(directory: str, now_ms: int) -> Present:
             unreadable = None if damage == "ok" else damage
     except (SessionMemoryError, apsw.Error) as error:
         unreadable = str(error) if exists else None
-    return Present(
+    return PresentStore(
         exists=exists,
         sessions=info.sessions if info else 0,
         events=info.events if info else 0,
@@ -63,7 +64,7 @@ def look_at_present(directory: str, now_ms: int) -> Present:
     )
 
 
-def stage(source: str, target: str, now_ms: int, progress: Progress) -> None:
+def stage_backup(source: str, target: str, progress: Progress) -> None:
     """Copy a backup that was checked into an empty directory."""
     try:
         with reading(os.path.join(source, DATABASE)) as database:
@@ -73,7 +74,7 @@ def stage(source: str, target: str, now_ms: int, progress: Progress) -> None:
     marks.add_marks(target, Marks())  # a backup of an older program has no such file
 
 
-def refuse_damage(store: SqliteStore, source: str) -> None:
+def refuse_damage(store: Store, source: str) -> None:
     """The last look before a prepared store takes its place."""
     wrong = [f"{one.check}: {one.detail}" for one in store.fsck() if one.severity == "error"]
     if wrong:
