@@ -314,7 +314,7 @@ def test_a_failed_call_lets_the_next_one_in(store: Store) -> None:
 
 
 @pytest.mark.rows("EXT-61")
-def test_the_window_leaves_room_for_instructions_and_answer(store: SqliteStore) -> None:
+def test_the_window_leaves_room_for_instructions_and_answer(store: Store) -> None:
     model = metered(ScriptedModel(), store, window=10_000)
     # "system" and "user" are two tokens each, the answer ninety.
     assert model.input_limit(ASKED, LONG) == (10_000 - 4 - 90) * 3
@@ -322,7 +322,7 @@ def test_the_window_leaves_room_for_instructions_and_answer(store: SqliteStore) 
     assert agent.input_limit(ASKED, LONG) == (10_000 - 4 - 1_000 - 2 * 90) * 3
 
 
-def test_a_window_without_room_and_caps_without_room_say_so(store: SqliteStore) -> None:
+def test_a_window_without_room_and_caps_without_room_say_so(store: Store) -> None:
     with pytest.raises(ModelUnavailable, match="a window of 400 tokens has no room") as small:
         metered(ScriptedModel(), store, window=400).input_limit(ASKED, LONG)
     assert "model.context_tokens" in str(small.value.hint)
@@ -330,7 +330,7 @@ def test_a_window_without_room_and_caps_without_room_say_so(store: SqliteStore) 
         metered(ScriptedModel(), store, run_tokens=200).input_limit(ASKED, LONG)
 
 
-def test_an_answer_is_at_most_a_quarter_of_the_window(store: SqliteStore) -> None:
+def test_an_answer_is_at_most_a_quarter_of_the_window(store: Store) -> None:
     assert (answer_tokens(8_000, 128_000), answer_tokens(8_000, 8_192)) == (8_000, 2_048)
     model = ScriptedModel(["yes"])
     metered(model, store, window=80).ask(ASKED)
@@ -340,7 +340,7 @@ def test_an_answer_is_at_most_a_quarter_of_the_window(store: SqliteStore) -> Non
 @pytest.mark.rows("EXT-61")
 @pytest.mark.parametrize(("tokens", "turns"), [(10**6, 16), (11_000, 10), (100_000, 16)])
 def test_an_agent_gets_the_turns_that_a_fresh_run_can_pay(
-    store: SqliteStore, tokens: int, turns: int
+    store: Store, tokens: int, turns: int
 ) -> None:
     model = ScriptedModel(["done"])
     folder = Request("p", "", "", max_output_tokens=100, folder="/x", max_turns=16)
@@ -348,7 +348,7 @@ def test_an_agent_gets_the_turns_that_a_fresh_run_can_pay(
     assert model.requests[0].max_turns == turns
 
 
-def test_fewer_turns_than_an_agent_needs_are_not_tried(store: SqliteStore) -> None:
+def test_fewer_turns_than_an_agent_needs_are_not_tried(store: Store) -> None:
     folder = Request("p", "", "", max_output_tokens=100, folder="/x", max_turns=16)
     short = metered(ScriptedModel(), store, run_tokens=1_100 * (LEAST_TURNS - 1), turn_tokens=1_000)
     with pytest.raises(BudgetSpent):
