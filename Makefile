@@ -6,7 +6,7 @@ STAMP := $(VENV)/.made-from-locks
 RUN_STAMP := $(VENV)/.made-to-run
 JOBS ?= auto
 
-.PHONY: run test torture check bench bench-redact bench-recall bench-peers docs lock clean model-clients mcp-inspector e2e-clients
+.PHONY: run test torture check bench bench-redact bench-recall bench-quality bench-peers docs lock clean model-clients mcp-inspector e2e-clients
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(RUN_STAMP)
@@ -48,6 +48,11 @@ bench-redact: $(STAMP)
 # Does search find what was said? Dialogues with questions, through our own store; no model.
 bench-recall: $(STAMP)
 	@$(BIN)/python -m tests.bench.recall $(ARGS)
+
+# Is what agents are told right? Every output without a model against labels (needs ../shared);
+# `ARGS=--misses` lists what is wrong, `ARGS=--help` names the rest.
+bench-quality: $(STAMP)
+	@$(BIN)/python -m tests.bench.quality.run $(ARGS)
 
 # Tokens beside ccusage, CPU and size beside agentsview: both are put into .cache/peers (needs npm).
 bench-peers: $(STAMP)
