@@ -1,4 +1,4 @@
-"""The flavour that docs/adapters.md shows is a real package: installed, found, swept with."""
+"""The agent that docs/adapters.md shows is a real package: installed, captured, wired, taught."""
 
 from __future__ import annotations
 
@@ -8,15 +8,19 @@ import os
 import re
 import shutil
 import subprocess
-import sys
+import sysconfig
+import time
 import tomllib
+import venv
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 
+import session_memory
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts
 from session_memory.adapters.common import Adapter
 from session_memory.testing.workspace import Workspace
 
@@ -41,14 +45,15 @@ LINES: list[dict[str, Any]] = [
 ]
 
 
-def log(home: Path, lines: list[dict[str, Any]]) -> None:
+def log(home: Path, lines: list[dict[str, Any]], session: str = "one") -> Path:
     """Write a session as the imagined agent would."""
-    path = home / "sessions" / "one.jsonl"
+    path = home / "sessions" / f"{session}.jsonl"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
 
 
-def install(target: Path) -> None:
+def install(target: Path, value: str = "AGENT") -> None:
     """What an installer leaves behind, made from the package's own pyproject.toml."""
     project = tomllib.loads((PACKAGE / "pyproject.toml").read_text())["project"]
     shutil.copy(PACKAGE / "session_memory_notes.py", target)
@@ -60,20 +65,44 @@ def install(target: Path) -> None:
     text = ""
     for group, points in project["entry-points"].items():
         text += f"[{group}]\n" + "".join(f"{name} = {to}\n" for name, to in points.items())
-    (metadata / "entry_points.txt").write_text(text)
+    (metadata / "entry_points.txt").write_text(text.replace(":AGENT", f":{value}"))
 
 
-def run(target: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program as a process that has the package on its path."""
-    return subprocess.run(
-        [sys.executable, "-m", "session_memory", *arguments],
-        env={**os.environ, "PYTHONPATH": str(target)},
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=60,
-        check=False,
-    )
+class Installation(NamedTuple):
+    """A Python environment of its own, in which this program is installed."""
+
+    python: Path
+    packages: Path
+    """Where an installer puts packages."""
+
+    def run(self, *words: str, code: int = 0) -> str:
+        """One command of the program; its output."""
+        done = subprocess.run(
+            [self.python, "-I", "-m", "session_memory", *words],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == code, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def json(self, *words: str) -> Any:
+        """The same for a command that prints JSON."""
+        return json.loads(self.run(*words, "--json"))
+
+
+@pytest.fixture
+def installation(tmp_path: Path) -> Installation:
+    """Agents start our hook, worker and server with this interpreter, isolated from variables."""
+    folder = tmp_path / "venv"
+    venv.create(folder, with_pip=False, symlinks=True)
+    paths = sysconfig.get_paths(vars={"base": str(folder), "platbase": str(folder)})
+    packages = Path(paths["purelib"])
+    ours = [str(Path(session_memory.__file__).parents[1]), sysconfig.get_paths()["purelib"]]
+    (packages / "session_memory.pth").write_text("\n".join(ours) + "\n")
+    return Installation(folder / "bin" / "python", packages)
 
 
 @pytest.fixture
@@ -89,22 +118,116 @@ def adapter() -> Adapter:
 
 
 @pytest.mark.rows("CAP-09")
-def test_an_installed_package_adds_a_flavour_to_every_verb(tmp_path: Path, home: Path) -> None:
-    target = tmp_path / "site"
-    target.mkdir()
+@pytest.mark.parametrize("value", ["AGENT", "ADAPTER"])
+def test_an_installed_package_adds_a_flavour_to_every_verb(
+    installation: Installation, home: Path, value: str
+) -> None:
     log(home / ".notes", LINES)
-    assert "notes" not in run(target, "agents", "--json").stdout
-    install(target)
-    done = run(target, "sweep", "--json")
-    assert (done.returncode, done.stderr) == (0, "")
-    report = json.loads(done.stdout)
-    assert "notes 1.2: dream" in done.stdout
-    assert report["schema_version"] == 1
-    (agent,) = json.loads(run(target, "agents", "--json").stdout)["agents"]
+    assert "notes" not in installation.run("agents", "--json")
+    install(installation.packages, value)
+    swept = installation.run("sweep", "--json")
+    assert "notes 1.2: dream" in swept
+    assert json.loads(swept)["schema_version"] == 1
+    (agent,) = installation.json("agents")["agents"]
     assert (agent["flavor"], agent["files"], agent["sessions"]) == ("notes", 1, 1)
     assert (agent["client_versions"], agent["unread"]) == (["1.2"], {"1.2: dream": 1})
-    off = run(target, "--set", "sources.notes.enabled=false", "agents", "--json")
-    assert json.loads(off.stdout)["agents"] == []
+    assert installation.json("--set", "sources.notes.enabled=false", "agents")["agents"] == []
+
+
+@pytest.mark.rows("CAP-09")
+@pytest.mark.skipif(os.name != "posix", reason="the launcher is a shell script")
+def test_an_agent_from_outside_is_captured_wired_taught_and_unwired(
+    installation: Installation, home: Path, tmp_path: Path
+) -> None:
+    install(installation.packages)
+    shop = tmp_path / "shop"
+    (shop / ".git").mkdir(parents=True)
+    data = Path(os.environ["SESSION_MEMORY_HOME"]) / "data" / "store.db"
+    settings = home / ".notes" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"theme": "dark"}\n')
+
+    # Wired: hooks and server stand in its settings, and its hook wakes a worker that captures.
+    installation.run("init", "--agent", "notes", "--yes", "--no-sweep")
+    wired = json.loads(settings.read_text())
+    assert set(wired) == {"theme", "hooks", "mcpServers"}
+    for number in range(3):
+        path = log(home / ".notes", failing(str(shop), number), f"push-{number}")
+        assert call_hook(wired, "SessionEnd", path, shop) == ""
+    deadline = time.monotonic() + 60  # the worker is on its own by now
+    while not (data.exists() and len(installation.json("sessions")["sessions"]) == 3):
+        assert time.monotonic() < deadline
+    assert "hooks wired, mcp wired" in installation.run("doctor", "--quick")
+
+    # Given memory: the hook knows the agent, and prints what its model is to know of the project.
+    installation.run("worker", "run")
+    given = json.loads(call_hook(wired, "SessionStart", home / ".notes" / "next.jsonl", shop))
+    assert given["hookSpecificOutput"]["additionalContext"].startswith("Today is ")
+
+    # Taught: what recurs is approved, and goes into the file this agent reads.
+    installation.run("detect")
+    installation.run("review", "propose")
+    patterns = installation.json("review", "list")["patterns"]
+    push = next(row["id"] for row in patterns if row["locus"].startswith("git push"))
+    installation.run("review", "approve", push)
+    installation.run("--set", "distribute.targets=NOTES.md", "distribute")
+    assert push in (shop / "NOTES.md").read_text()
+    installation.run("distribute", "undo", "--all")
+    assert not (shop / "NOTES.md").exists()
+
+    # Unwired: its settings are as they were, to the byte.
+    installation.run("uninstall", "--yes")
+    assert settings.read_text() == '{"theme": "dark"}\n'
+
+
+@pytest.mark.rows("CAP-09")
+def test_what_was_written_for_a_package_that_is_gone_is_named(
+    installation: Installation, home: Path
+) -> None:
+    install(installation.packages)
+    installation.run("init", "--agent", "notes", "--yes", "--no-sweep")
+    settings = home / ".notes" / "settings.json"
+    (installation.packages / "session_memory_notes.py").unlink()
+    shutil.rmtree(next(installation.packages.glob("*.dist-info")))
+    problems = json.loads(installation.run("uninstall", "--yes", "--json", code=3))["problems"]
+    assert [(one["path"], one["agent"]) for one in problems] == [(str(settings), "notes")]
+    install(installation.packages)
+    installation.run("uninstall", "--yes")
+    assert not settings.exists()
+
+
+def call_hook(settings: Any, event: str, transcript: Path, cwd: Path) -> str:
+    """Do what the agent does at an event: run the command that its settings name."""
+    payload = {
+        "session_id": transcript.stem,
+        "transcript_path": str(transcript),
+        "cwd": str(cwd),
+        "hook_event_name": event,
+    }
+    return subprocess.run(
+        settings["hooks"][event][0]["hooks"][0]["command"],
+        shell=True,
+        input=json.dumps(payload),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+
+
+def failing(cwd: str, number: int) -> list[dict[str, Any]]:
+    """A session in which the same command fails twice."""
+    at = AT + number * 3_600_000
+    lines: list[dict[str, Any]] = [
+        {"type": "start", "at": at, "cwd": cwd, "version": "1.2"},
+        {"type": "user", "at": at + 1000, "text": f"ship release {number}"},
+    ]
+    for step in range(2):
+        call, command = f"c{number}-{step}", {"command": "git push origin main"}
+        row = {"id": call, "at": at + 2000 * (step + 1)}
+        lines.append({**row, "type": "call", "tool": "bash", "input": command})
+        lines.append({**row, "type": "result", "text": "fatal: refused", "exit": 1})
+    return lines
 
 
 @pytest.mark.parametrize("cut", range(1, len(LINES)))
@@ -137,6 +260,8 @@ def test_the_page_shows_the_package_as_it_is() -> None:
     assert blocks[:2] == [(PACKAGE / name).read_text(encoding="utf-8") for name in files]
 
 
-def test_the_page_explains_every_field_of_the_record() -> None:
-    explained = re.findall(r"^\| `(\w+)", PAGE.read_text(encoding="utf-8"), re.M)
-    assert explained == [field.name for field in msgspec.structs.fields(Adapter)]
+@pytest.mark.parametrize("record", [Agent, HookFacts, McpFacts, Adapter])
+def test_the_page_explains_every_field_of_the_record(record: type[msgspec.Struct]) -> None:
+    _, _, section = PAGE.read_text(encoding="utf-8").partition(f"## {record.__name__}")
+    explained = re.findall(r"^\| `(\w+)", section.partition("\n## ")[0], re.M)
+    assert explained == list(record.__struct_fields__)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+import msgspec
 
 from session_memory.adapters.registry import clients
 from session_memory.cli import wiring
@@ -12,7 +13,7 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files, purge
 from session_memory.install.apply import apply_uninstall
 from session_memory.install.ledger import FILE, installing, read_ledger
-from session_memory.install.plan import Plan, Wish, plan_uninstall
+from session_memory.install.plan import Plan, Wish, orphans, plan_uninstall
 from session_memory.install.survey import chosen
 
 
@@ -40,6 +41,8 @@ def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, 
     wish = Wish(tuple(chosen(agents) if agents else clients().values()), where, mine)
     ledger = read_ledger(mine.data)
     plan = plan_uninstall(wish, wiring.look(where, ledger), ledger)
+    lost = () if agents else orphans(ledger, clients())
+    plan = msgspec.structs.replace(plan, problems=(*plan.problems, *lost))
     doomed = purge.find_doomed(app.paths, app.environ) if purging else purge.Doomed()
     _show(app, plan, list(map(str, doomed.whole)), dry_run=dry_run)
     _tell_distributed(app, purging=purging)

@@ -1,6 +1,6 @@
 """What an agent runs at its events: notes the event, wakes the worker, gives memory back, exits 0.
 
-Run as `python -I -S entry.py EVENT [CLIENT]`, payload on stdin or as last argument (docs/hooks.md).
+Run as `python -I -S entry.py EVENT [AGENT]`, payload on stdin or as last argument (docs/hooks.md).
 The agent waits for it, so it imports nothing of ours and nothing slow: `json` alone costs as much
 as the interpreter, `typing` half of that. It is one file so that it can be copied to a place that
 survives upgrades of the package. Whatever goes wrong, the agent must not notice.

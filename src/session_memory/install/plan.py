@@ -6,7 +6,7 @@ Files come in through `look`; nothing is written here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, Literal
 
 import msgspec
@@ -136,6 +136,20 @@ def plan_uninstall(wish: Wish, look: Look, ledger: Ledger) -> Plan:
             change = msgspec.structs.replace(change, after=None)
         done.append(change)
     return Plan(*_split(done), tuple(problems))
+
+
+def orphans(ledger: Ledger, known: Collection[str]) -> tuple[Problem, ...]:
+    """Files that were changed for agents of which nothing is known any more."""
+    return tuple(
+        Problem(
+            entry.path,
+            entry.agent,
+            f"it was changed for {entry.agent!r}, an agent of a package that is not installed",
+            "install the package again, then run this again",
+        )
+        for entry in ledger.entries
+        if entry.agent not in known
+    )
 
 
 State = Literal["wired", "off", "outdated", "absent", "refused"]

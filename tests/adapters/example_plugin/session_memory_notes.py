@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts
 from session_memory.adapters.common import (
     Adapter,
     Block,
@@ -21,7 +22,22 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.wiring.client import Client, Files, Place, claude_groups, json_server
+from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.parts import JsonHooks
 from session_memory.core.schema import Usage
+
+AGENT = Agent(
+    name="notes",
+    title="Notes",
+    home_variable="NOTES_HOME",
+    homes=("~/.notes",),
+    reader="session_memory_notes:ADAPTER",
+    wiring="session_memory_notes:CLIENT",
+    hook=HookFacts(transcript_part="/.notes/", names_transcript=True),
+    mcp=McpFacts(client_name="notes", model_sees="structured"),
+    instruction_files=("NOTES.md",),
+)
 
 
 def discover(root: str) -> Iterator[SourceFile]:
@@ -83,11 +99,26 @@ def _tell(bundle: Normalized, part: PartBuilder, pos: int, record: dict[str, Any
 
 
 ADAPTER = Adapter(
-    name="notes",
-    title="Notes",
-    env="NOTES_HOME",
-    default_dirs=("~/.notes",),
+    name=AGENT.name,
+    title=AGENT.title,
+    env=AGENT.home_variable,
+    default_dirs=AGENT.homes,
     discover=discover,
     parser_version=1,
     parse=parse,
 )
+
+
+def root(place: Place) -> str:
+    """The agent's configuration directory."""
+    return place.directory(AGENT.home_variable, AGENT.homes[0])
+
+
+def files(place: Place, ours: Ours) -> Files:
+    """What goes into which file: hooks and the MCP server, both into the settings."""
+    folder = os.path.join(place.project, ".notes") if place.project else root(place)
+    hooks = JsonHooks(claude_groups(ours, AGENT.name, {"SessionStart": 10, "SessionEnd": 10}))
+    return {os.path.join(folder, "settings.json"): (hooks, json_server(ours, "mcpServers"))}
+
+
+CLIENT = Client(name=AGENT.name, programs=("notes",), root=root, files=files)
