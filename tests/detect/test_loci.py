@@ -74,16 +74,14 @@ def test_corrections_of_the_same_words_have_the_same_name() -> None:
     assert wording_locus("no") == ""
 
 
-def test_what_is_remembered_of_commands_and_errors_is_bounded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(loci, "_REMEMBERED", 2)
-    for memory in (command_locus, loci.trouble):
-        memory.cache_clear()
+def test_the_caches_of_commands_and_errors_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loci, "_CACHED_LOCI", 2)
+    for cached in (command_locus, loci.cached_error_locus):
+        cached.cache_clear()
     for name in ("a", "b", "c"):
         command_locus(f"make {name}")
-    loci.trouble("no way", "no way")
-    loci.forget_some()
+    loci.cached_error_locus("no way", "no way")
+    loci.trim_caches()
     assert command_locus.cache_info().currsize == 0
-    assert loci.trouble.cache_info().currsize == 1
+    assert loci.cached_error_locus.cache_info().currsize == 1
     assert command_locus("make a") == "make a"

@@ -9,8 +9,9 @@ from session_memory.core.loop.patterns import PatternStatus, Signal, pattern_id
 from session_memory.core.schema import CommandRun, ErrorSeen
 from session_memory.core.text.masks import mask
 from session_memory.detect.cluster import cluster
+from session_memory.detect.digest_view import SessionProject
 from session_memory.detect.loci import error_locus
-from session_memory.detect.signals import Place, signals
+from session_memory.detect.signals import signals
 
 TYPE_ERROR = "src/app.ts(4,2): error TS2322: Type 'a' is not assignable to type 'b'."
 
@@ -18,7 +19,7 @@ TYPE_ERROR = "src/app.ts(4,2): error TS2322: Type 'a' is not assignable to type 
 def shown(*runs: CommandRun, errors: tuple[ErrorSeen, ...] = ()) -> dict[str, list[str]]:
     """Loci by type."""
     found: dict[str, list[str]] = {}
-    for one in signals(digest(commands=runs, errors=errors), Place("shop")):
+    for one in signals(digest(commands=runs, errors=errors), SessionProject("shop")):
         found.setdefault(one.type, []).append(one.locus)
     return found
 
@@ -119,7 +120,7 @@ def test_the_error_of_an_editor_is_not_cured_by_a_command() -> None:
     (cure,) = [
         one
         for one in signals(
-            digest(commands=runs, errors=(told("String not found", 3, "Edit"),)), Place()
+            digest(commands=runs, errors=(told("String not found", 3, "Edit"),)), SessionProject()
         )
         if one.type == "cure"
     ]

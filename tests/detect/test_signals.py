@@ -8,10 +8,10 @@ from tests.detect.digests import digest, failed_with, ran
 from session_memory.core.loop.patterns import MINER_VERSION, Signal, SignalType, kind_of
 from session_memory.core.schema import Cost, Digest
 from session_memory.core.text.own_text import BEGIN, END
-from session_memory.detect.digest_view import Place
+from session_memory.detect.digest_view import SessionProject
 from session_memory.detect.signals import signals
 
-PLACE = Place("shop", ("/a/shop",))
+PLACE = SessionProject("shop", ("/a/shop",))
 
 FAILS = ran("npm test", 1, ok=False, verifies=True)
 EXAMPLES: dict[SignalType, Digest] = {

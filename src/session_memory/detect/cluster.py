@@ -1,4 +1,4 @@
-"""Signals of many sessions folded into what recurs: by type and locus, near duplicates joined."""
+"""Signals of many sessions counted into candidates: by type and locus, near duplicates joined."""
 
 from __future__ import annotations
 
@@ -14,97 +14,96 @@ from session_memory.core.loop.patterns import (
     SignalType,
     pattern_id,
 )
-from session_memory.detect.tally import First, Session, Tally, started
-from session_memory.detect.templates import joined, shape
-from session_memory.detect.wordings import alike
+from session_memory.detect.tally import FlavorAndRepo, SingleSignal, Tally, start_tally
+from session_memory.detect.templates import group_by_words, group_shapes, shape
 
 Evidence = Callable[[], Iterable[Mined]]
 
 
 def cluster(
     evidence: Evidence,
-    known: Mapping[str, PatternStatus] | None = None,
+    statuses: Mapping[str, PatternStatus] | None = None,
     *,
     single_sessions: bool = False,
 ) -> list[Candidate]:
-    """What recurs: candidates that at least two sessions show, unranked, in order of their ids.
+    """Candidates that at least two sessions show, unranked, in order of their ids.
 
-    With `single_sessions`, what only one session shows is a candidate too. `known` are patterns
-    named before: of near duplicates the known one, and first of all the one that was decided on,
-    keeps its name.
+    With `single_sessions`, what only one session shows is a candidate too. `statuses` are those of
+    patterns named before: of near duplicates the known one keeps its name, and first of all the one
+    that was decided on.
     """
-    known = known or {}
-    fold = Fold()
+    statuses = statuses or {}
+    counter = SignalCounter()
     for mined in evidence():
-        fold.add(mined)
+        counter.add(mined)
     least = 1 if single_sessions else 2
-    found = (
-        tally.candidate(fold.sessions)
-        for tally in fold.named(known, lone=single_sessions)
+    candidates = (
+        tally.candidate(counter.sessions)
+        for tally in counter.tallies(statuses, single_signals=single_sessions)
         if len(tally.counts) >= least
     )
-    kept = [
-        msgspec.structs.replace(one, status=known.get(one.id, "candidate"))
-        for one in found
-        if one.sessions >= least
+    recurring = [
+        msgspec.structs.replace(candidate, status=statuses.get(candidate.id, "candidate"))
+        for candidate in candidates
+        if candidate.sessions >= least
     ]
-    return sorted(_without_checks(kept), key=lambda one: one.id)
+    return sorted(_without_checks(recurring), key=lambda candidate: candidate.id)
 
 
-def _without_checks(found: list[Candidate]) -> Iterator[Candidate]:
-    """All but checks that fail no more often than they pass: it is the code that failed them."""
-    passes = {one.locus: one.sessions for one in found if one.type == "verified_recipe"}
-    for one in found:
-        undecided = one.type == "failing_command" and one.status == "candidate"
-        if not (undecided and one.sessions <= passes.get(one.locus, 0)):
-            yield one
+def _without_checks(candidates: list[Candidate]) -> Iterator[Candidate]:
+    """All but checks that fail no more often than they pass: the code failed them."""
+    passes = {c.locus: c.sessions for c in candidates if c.type == "verified_recipe"}
+    for candidate in candidates:
+        undecided = candidate.type == "failing_command" and candidate.status == "candidate"
+        if not (undecided and candidate.sessions <= passes.get(candidate.locus, 0)):
+            yield candidate
 
 
-class Fold:
-    """Signals counted in one go, the newest session first.
+class SignalCounter:
+    """Counts signals in one pass, the newest session first.
 
-    Errors of the same shape, and the cures of such, are counted together from the start: there are
-    thousands of each. What else is nearly the same is joined in the end, when all is known. Most
-    of what sessions show is shown once: it is kept as it came until there is more to count.
+    Errors of the same shape, and their cures, are counted together from the start: there are
+    thousands of each. Other near duplicates are joined at the end, when all are known. Most
+    patterns have a single signal, which is kept as it came until there is a second one.
     """
 
     def __init__(self) -> None:
-        self.sessions: dict[int, Session] = {}
+        self.sessions: dict[int, FlavorAndRepo] = {}
         self._by_pattern: dict[str, Tally] = {}
-        self._kept: dict[object, Tally | First] = {}
+        self._by_key: dict[object, Tally | SingleSignal] = {}
         self._shapes: dict[str, tuple[str, ...]] = {}  # of every error
 
     def add(self, mined: Mined) -> None:
-        """Count what a session shows."""
+        """Count the signals of a session."""
         self.sessions.setdefault(mined.counts_as, (mined.flavor, mined.repo))
         by_pattern = self._by_pattern
-        alone = None  # the session without its signals, of which most are soon done with
+        session = None  # without its signals, so that keeping one of them does not keep them all
         for signal in mined.signals:
             tally = by_pattern.get(signal.pattern)
             if tally is not None:
                 tally.add(mined, signal)
             else:
-                alone = alone or msgspec.structs.replace(mined, signals=())
-                self._open(alone, signal)
+                session = session or msgspec.structs.replace(mined, signals=())
+                self._add_new(session, signal)
 
-    def _open(self, mined: Mined, signal: Signal) -> None:
+    def _add_new(self, mined: Mined, signal: Signal) -> None:
         key = self._key(signal)
-        kept = self._kept.get(key)
-        if kept is None:
-            self._kept[key] = mined, signal
+        tally = self._by_key.get(key)
+        if tally is None:
+            self._by_key[key] = mined, signal
             return
-        if isinstance(kept, tuple):
-            first, kept = kept[1], started(kept)
-            self._kept[key] = kept
+        if isinstance(tally, tuple):
+            first, tally = tally[1], start_tally(tally)
+            self._by_key[key] = tally
             if first.count:
-                self._by_pattern[first.pattern] = kept
-        if signal.count:  # what was tried in vain is no occurrence of its pattern
-            self._by_pattern[signal.pattern] = kept
-            kept.patterns.append(signal.pattern)
-        kept.add(mined, signal)
+                self._by_pattern[first.pattern] = tally
+        if signal.count:  # a cure that did not work is no occurrence of its pattern
+            self._by_pattern[signal.pattern] = tally
+            tally.patterns.append(signal.pattern)
+        tally.add(mined, signal)
 
     def _key(self, signal: Signal) -> object:
-        """What is the same for all signals that are sure to count under one name."""
+        """Equal for all signals that are certain to end up in one candidate."""
         if signal.type == "recurring_error":
             words = self._shapes[signal.locus] = shape(signal.locus, masked=True)
             return words
@@ -112,57 +111,60 @@ class Fold:
             return signal.type, signal.locus, words
         return signal.pattern
 
-    def named(self, known: Mapping[str, PatternStatus], *, lone: bool) -> Iterable[Tally]:
-        """The tallies under the names they go by, with those of a single signal if wanted."""
-        errors, corrections = self._errors(known), self._corrections(known)
-        found: dict[str, Tally] = {}
-        alone: dict[str, First] = {}
-        for kept in self._kept.values():
-            one = kept[1] if isinstance(kept, tuple) else kept
-            chosen = None
-            if one.about or one.type == "recurring_error":  # a cure is renamed with its error
-                chosen = errors.get(one.about or one.locus)
-            elif one.type == "user_correction":
-                chosen = corrections.get(one.locus)
-            if isinstance(kept, tuple):
-                if chosen is None and alone.setdefault(kept[1].pattern, kept) is kept:
+    def tallies(
+        self, statuses: Mapping[str, PatternStatus], *, single_signals: bool
+    ) -> Iterable[Tally]:
+        """The tallies with near duplicates joined; patterns of a single signal only if wanted."""
+        errors, corrections = self._error_names(statuses), self._correction_names(statuses)
+        tallies: dict[str, Tally] = {}
+        singles: dict[str, SingleSignal] = {}
+        for tally in self._by_key.values():
+            item = tally[1] if isinstance(tally, tuple) else tally
+            locus = None
+            if item.about or item.type == "recurring_error":  # a cure is renamed with its error
+                locus = errors.get(item.about or item.locus)
+            elif item.type == "user_correction":
+                locus = corrections.get(item.locus)
+            if isinstance(tally, tuple):
+                if locus is None and singles.setdefault(tally[1].pattern, tally) is tally:
                     continue
-                kept = started(kept)
-            if chosen is not None:
-                kept.rename(chosen)
-            same = found.setdefault(kept.pattern, kept)
-            if same is not kept:
-                same.join(kept)
-        for pattern, first in alone.items():
-            if pattern in found:
-                found[pattern].join(started(first))
-            elif lone:
-                found[pattern] = started(first)
-        return found.values()
+                tally = start_tally(tally)
+            if locus is not None:
+                tally.rename(locus)
+            same = tallies.setdefault(tally.pattern, tally)
+            if same is not tally:
+                same.join(tally)
+        for pattern, single in singles.items():
+            if pattern in tallies:
+                tallies[pattern].join(start_tally(single))
+            elif single_signals:
+                tallies[pattern] = start_tally(single)
+        return tallies.values()
 
-    def _errors(self, known: Mapping[str, PatternStatus]) -> dict[str, str]:
-        same: dict[tuple[str, ...], list[str]] = {}
+    def _error_names(self, statuses: Mapping[str, PatternStatus]) -> dict[str, str]:
+        by_shape: dict[tuple[str, ...], list[str]] = {}
         for locus, words in self._shapes.items():
-            same.setdefault(words, []).append(locus)
-        return _chosen("recurring_error", [one.members for one in joined(same)], known)
+            by_shape.setdefault(words, []).append(locus)
+        groups = [group.members for group in group_shapes(by_shape)]
+        return _common_loci("recurring_error", groups, statuses)
 
-    def _corrections(self, known: Mapping[str, PatternStatus]) -> dict[str, str]:
-        kept = (one[1] if isinstance(one, tuple) else one for one in self._kept.values())
-        said = [one.locus for one in kept if one.type == "user_correction"]
-        return _chosen("user_correction", alike(said), known)
+    def _correction_names(self, statuses: Mapping[str, PatternStatus]) -> dict[str, str]:
+        items = (t[1] if isinstance(t, tuple) else t for t in self._by_key.values())
+        loci = [item.locus for item in items if item.type == "user_correction"]
+        return _common_loci("user_correction", group_by_words(loci), statuses)
 
 
-def _chosen(
-    signal_type: SignalType, groups: list[list[str]], known: Mapping[str, PatternStatus]
+def _common_loci(
+    signal_type: SignalType, groups: list[list[str]], statuses: Mapping[str, PatternStatus]
 ) -> dict[str, str]:
-    """Locus to the one it is counted under, for those that have near duplicates."""
+    """Locus to the locus it is counted under, for those that have near duplicates."""
 
     def precedence(locus: str) -> tuple[bool, bool, str]:
-        status = known.get(pattern_id(signal_type, locus))
+        status = statuses.get(pattern_id(signal_type, locus))
         return status in (None, "candidate"), status is None, locus
 
-    chosen: dict[str, str] = {}
+    common: dict[str, str] = {}
     for members in groups:
         if len(members) > 1:
-            chosen.update(dict.fromkeys(members, min(members, key=precedence)))
-    return chosen
+            common.update(dict.fromkeys(members, min(members, key=precedence)))
+    return common

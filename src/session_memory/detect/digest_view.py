@@ -1,4 +1,4 @@
-"""A digest as the extractors read it: its commands told apart and named once for all of them."""
+"""A digest as the extractors read it: commands sorted by outcome, loci computed once."""
 
 from __future__ import annotations
 
@@ -6,57 +6,63 @@ import msgspec
 
 from session_memory.core.loop.patterns import SignalType
 from session_memory.core.schema import Digest
-from session_memory.detect.loci import command_locus, trouble
+from session_memory.detect.loci import cached_error_locus, command_locus
 
 REACH = 12
-"""Commands between a failure and the next try; more is another story."""
+"""How many commands after a failure may belong to it."""
 
 
-class Place(msgspec.Struct, frozen=True, gc=False):
-    """Where a session ran: what makes its paths comparable with those of others."""
+class SessionProject(msgspec.Struct, frozen=True, gc=False):
+    """The project of a session: makes its paths comparable with those of other sessions."""
 
     repo: str = ""
-    """'' where the session ran outside of any: what is said of a repository is then not said."""
+    """'' where the session ran outside of any repository; signals about one are then dropped."""
     roots: tuple[str, ...] = ()
 
 
-class Story(msgspec.Struct, frozen=True, gc=False):
-    """What more than one extractor asks of a digest."""
+class DigestView(msgspec.Struct, frozen=True, gc=False):
+    """What more than one extractor needs of a digest; commands are named by their index."""
 
     digest: Digest
-    place: Place
+    project: SessionProject
     calls: int
     """Tool calls in all."""
     loci: list[str]
-    """One for each command; '' where it never ran, only looks, or nothing is asked of it."""
+    """One for each command; '' where it never ran, only looks, or no extractor needs it."""
     failed: list[int]
-    """Places of the commands that failed."""
     passed: list[int]
-    """Places of the checks that passed."""
+    """Checks that passed."""
     denied: list[int]
-    troubles: list[tuple[str, SignalType, str]]
-    """What each error tells of."""
+    error_loci: list[tuple[SignalType, str]]
+    """One for each error."""
 
 
-def read(digest: Digest, place: Place) -> Story:
-    """Commands are named only if they check something or follow a failure: names are dear."""
+def view_digest(digest: Digest, project: SessionProject) -> DigestView:
+    """Only checks and commands near a failure get a locus: computing one is expensive."""
     loci: list[str] = []
     failed: list[int] = []
     passed: list[int] = []
     denied: list[int] = []
     reach = -1
-    for at, run in enumerate(digest.commands):
+    for index, run in enumerate(digest.commands):
         if run.is_error:
-            reach = at + REACH
+            reach = index + REACH
         if run.denied:
-            denied.append(at)
+            denied.append(index)
             loci.append("")
             continue
-        loci.append(command_locus(run.command) if at <= reach or run.verifies else "")
+        loci.append(command_locus(run.command) if index <= reach or run.verifies else "")
         if run.is_error:
-            failed.append(at)
+            failed.append(index)
         elif run.verifies:
-            passed.append(at)
-    calls = sum(digest.tools.values())
-    troubles = [trouble(seen.sample, seen.template) for seen in digest.errors]
-    return Story(digest, place, calls, loci, failed, passed, denied, troubles)
+            passed.append(index)
+    return DigestView(
+        digest,
+        project,
+        calls=sum(digest.tools.values()),
+        loci=loci,
+        failed=failed,
+        passed=passed,
+        denied=denied,
+        error_loci=[cached_error_locus(error.sample, error.template) for error in digest.errors],
+    )

@@ -7,15 +7,15 @@ from functools import cache, lru_cache
 from sys import intern
 
 from session_memory.core.commands import Step, steps, words
-from session_memory.core.loop.patterns import SignalType, pattern_id
+from session_memory.core.loop.patterns import SignalType
 from session_memory.core.text.masks import excerpt, mask
 from session_memory.detect.ordinary import is_ordinary_error
 
 _LOCUS_CHARS = 160
-_REMEMBERED = 65_536
+_CACHED_LOCI = 65_536
 _STEPS = 3
 _OWN = "session-memory"
-# Programs whose first plain word says what they do, and those where it takes two.
+# Programs with subcommands.
 _WITH_SUBCOMMAND = words(
     "git npm pnpm yarn bun deno cargo go docker podman kubectl helm terraform gh glab uv pip pip3"
     " poetry pdm hatch conda brew apt apt-get dnf systemctl make just task rake mvn gradle dotnet"
@@ -24,7 +24,7 @@ _WITH_SUBCOMMAND = words(
     " pre-commit ruff codex claude grok gemini tmux launchctl ansible vault nix"
 )
 _SIMPLE = re.compile(r"[a-z]+ [\w./=:@,+ -]*\w")
-_WRAPS = words("uv poetry pdm hatch conda")  # what they run is the program
+_WRAPS = words("uv poetry pdm hatch conda")  # they run another program, which names the step
 _WRAPPING = words("exec dlx x")
 _TWO_WORDS = {
     "npm": words("run"),
@@ -46,7 +46,7 @@ _LOOKS = words(
     "ls cat head tail less more grep rg egrep find fd sed awk sort uniq wc cut tr jq tee echo"
     " printf pwd which type file stat tree diff test [ [[ date env printenv whoami ps du df bat nl"
 )
-# Options of such programs that take the next word, before the word that says what they do.
+# Options that take the next word as their value, where they stand before the subcommand.
 _TAKES_WORD = words(
     "-C -c --git-dir --work-tree --prefix --cwd --dir --filter --workspace --project --directory"
     " --namespace --context --kubeconfig --profile --region"
@@ -84,32 +84,32 @@ _WRONG_PLACE = (
     (re.compile(r"\bcd: .*?(?:no such file|not a directory)", re.I), "cd"),
 )
 
-# Most errors have none of these words, and are then spared a dozen patterns.
+# Most errors have none of these words; a dozen regular expressions can then be skipped.
 _HINTS = (
     *("not found", "not recognized", "no module", "cannot find", "no such file", "git repository"),
     *("doesn't want", "rejected", "denied", "could not", "enoent", "makefile", ".toml", ".json"),
 )
-# A word that no mask stands for: a path or a number alone says nothing about what went wrong.
+# A word outside of masks: a path or a number alone does not say what went wrong.
 _TELLING = re.compile(r"(?<![<\w])[^\W\d_]{2,}(?![\w>])")
 
 
 @cache
 def command_locus(command: str) -> str:
-    """The command by its programs and subcommands, arguments masked; '' for one that only looks."""
+    """The programs and subcommands of a command, arguments masked; '' for one that only looks."""
     kept = [
         step
         for step in _simple(command) or steps(command)
         if step.program not in _PREPARATION and step.program not in _LOOKS
     ]
     if any(step.program == _OWN for step in kept):
-        return ""  # who tries out this program teaches nothing about the work
+        return ""  # trying out this program shows nothing about the work
     named = dict.fromkeys(name for step in kept if (name := _step_locus(step)))
-    # Thousands of commands share a locus: one text for all of them is compared and hashed once.
+    # Thousands of commands share a locus: interned, it is hashed once and compared by identity.
     return intern(" && ".join(list(named)[:_STEPS])[:_LOCUS_CHARS])
 
 
 def _simple(command: str) -> tuple[Step, ...]:
-    """The one step of a command without anything to take apart, at a fifth of the cost."""
+    """The only step of a command without shell syntax, at a fifth of the cost of parsing it."""
     if not _SIMPLE.fullmatch(command):
         return ()
     program, second, *rest = command.split()
@@ -119,7 +119,7 @@ def _simple(command: str) -> tuple[Step, ...]:
 
 
 def _step_locus(step: Step) -> str:
-    """'' for a program of many uses that does not say which: too much would go by that name."""
+    """'' for a program with subcommands where none is found: its name alone says too little."""
     plain = _plain(step)
     parts = [step.program if _WORD.match(step.program) else mask(step.program)]
     if step.program in _WITH_SUBCOMMAND and plain and _WORD.match(plain[0]):
@@ -134,7 +134,7 @@ def _step_locus(step: Step) -> str:
 
 
 def _plain(step: Step) -> list[str]:
-    """The words that are no options, nor values of options in front of the first of them."""
+    """The words without options, and without the values of options before the first plain word."""
     plain: list[str] = []
     skip = False
     for word in step.words:
@@ -148,7 +148,7 @@ def _plain(step: Step) -> list[str]:
 
 
 def _is_script(word: str) -> bool:
-    """A script of the repository is a name; one from elsewhere is an argument."""
+    """Whether a word names a script of the repository; one from elsewhere is an argument."""
     return not word.startswith(("/", "~", "'", '"', "$", "<")) and "." in word[1:]
 
 
@@ -165,9 +165,9 @@ def path_locus(path: str, roots: tuple[str, ...]) -> str:
 
 
 def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
-    """What kind of trouble an error tells of, and its normalised form; '' if it tells nothing."""
+    """The type of an error and its normalised form; '' if it says nothing useful."""
     if not any(map(sample.lower().__contains__, _HINTS)):
-        return "recurring_error", _told(sample, template)
+        return "recurring_error", _template_locus(sample, template)
     if _REFUSED.search(sample):
         return "denied_permission", ""
     if missing := _first(_MISSING_TOOL.search(sample)):
@@ -175,29 +175,25 @@ def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
     if missing := _first(_MISSING_MODULE.search(sample)):
         return "missing_tool", f"module {missing}"
     for pattern, name in _WRONG_PLACE:
-        if found := pattern.search(sample):
-            return "wrong_directory", name or _first(found) or "file"
-    return "recurring_error", _told(sample, template)
+        if match := pattern.search(sample):
+            return "wrong_directory", name or _first(match) or "file"
+    return "recurring_error", _template_locus(sample, template)
 
 
-@cache
-def trouble(sample: str, template: str) -> tuple[str, SignalType, str]:
-    """(id of its pattern, type, locus) of an error."""
-    signal_type, locus = error_locus(sample, template)
-    return pattern_id(signal_type, locus), signal_type, locus
+cached_error_locus = cache(error_locus)
 
 
-def forget_some() -> None:
-    """Keep what is remembered of commands and errors within bounds.
+def trim_caches() -> None:
+    """Clear the caches of loci once they are large.
 
-    A cache that does so itself keeps its entries in order, which takes as long as finding them.
+    An LRU cache would bound itself, but keeping its order takes as long as the lookups it saves.
     """
-    for memory in (command_locus, trouble):
-        if memory.cache_info().currsize > _REMEMBERED:
-            memory.cache_clear()
+    for cached in (command_locus, cached_error_locus):
+        if cached.cache_info().currsize > _CACHED_LOCI:
+            cached.cache_clear()
 
 
-def _told(sample: str, template: str) -> str:
+def _template_locus(sample: str, template: str) -> str:
     return template if _TELLING.search(template) and not is_ordinary_error(sample) else ""
 
 
@@ -215,7 +211,7 @@ _TERM = re.compile(r"[a-z][\w'./+-]*[\w+]")
 
 @lru_cache(maxsize=4096)
 def wording_locus(text: str) -> str:
-    """What a person's words are about: their telling words, whatever order they stand in."""
+    """The longest significant words of a text, in alphabetical order; '' if there is only one."""
     terms = sorted({word for word in _TERM.findall(mask(text).lower()) if word not in _STOP})
     longest = sorted(terms, key=lambda word: (-len(word), word))[:6]
     return excerpt(" ".join(sorted(longest)), _LOCUS_CHARS) if len(longest) > 1 else ""

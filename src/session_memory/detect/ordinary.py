@@ -1,12 +1,12 @@
-"""Failures that belong to ordinary work: a look that finds nothing, a merge that stops."""
+"""Failures that are part of ordinary work: a search that finds nothing, a merge conflict."""
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
 
-# Commands that ask: a "no" is an answer, and comes as a failure.
-_ASKS = (
+# Commands that ask a question: exit code 1 is an answer.
+_QUERIES = (
     *("git status", "git diff", "git log", "git show", "git branch", "git rev-parse", "git grep"),
     *("git ls-files", "git ls-tree", "git ls-remote", "git check-ignore", "git merge-base"),
     *("git cat-file", "git config", "git show-ref", "git describe", "git blame", "git rev-list"),
@@ -15,8 +15,15 @@ _ASKS = (
     *("npm outdated", "pip show", "pip list", "docker ps", "docker inspect", "docker logs"),
     *("kubectl get", "kubectl describe", "kubectl logs", "tmux has-session", "pgrep", "lsof"),
 )
-# Commands that stop at a conflict and wait for a hand: that is how they work.
-_STOPS = ("git rebase", "git merge", "git cherry-pick", "git revert", "git am", "git stash pop")
+# Commands that stop at a conflict by design.
+_STOP_AT_CONFLICT = (
+    "git rebase",
+    "git merge",
+    "git cherry-pick",
+    "git revert",
+    "git am",
+    "git stash pop",
+)
 _FOUND_NOTHING = re.compile(
     r"(?:\S*/)?(?:ls|cat|head|tail|less|[ef]?grep|rg|find|fd|sed|awk|wc|stat|file|tree|diff|du|nl"
     r"|bat|sort|jq|realpath|readlink): "
@@ -27,7 +34,7 @@ _FOUND_NOTHING = re.compile(
     r"|path .* does not exist)",
     re.I,
 )
-# Most errors have none of these words, and are then spared the pattern.
+# Most errors have none of these words; the regular expression can then be skipped.
 _HINTS = ("no such file", "cannot", "can't read", "a directory", "does not exist", "fatal: ")
 _SHORT = 20
 _SAYS_NOTHING = re.compile(r"\W*(?:unknown |an )?(?:errors?|failed|failure)\W*$", re.I)
@@ -35,9 +42,11 @@ _SAYS_NOTHING = re.compile(r"\W*(?:unknown |an )?(?:errors?|failed|failure)\W*$"
 
 @lru_cache(maxsize=4096)
 def is_ordinary_command(locus: str) -> bool:
-    """Whether a command of this name fails in the course of things."""
+    """Whether a failure of this command is part of ordinary work."""
     steps = locus.split(" && ")
-    return _is_one_of(steps[-1], _STOPS) or all(_is_one_of(step, _ASKS) for step in steps)
+    return _is_one_of(steps[-1], _STOP_AT_CONFLICT) or all(
+        _is_one_of(step, _QUERIES) for step in steps
+    )
 
 
 def _is_one_of(step: str, names: tuple[str, ...]) -> bool:
@@ -45,7 +54,7 @@ def _is_one_of(step: str, names: tuple[str, ...]) -> bool:
 
 
 def is_ordinary_error(text: str) -> bool:
-    """Whether an error tells only that something looked for is not there, or nothing at all."""
+    """Whether an error only says that something was not found, or nothing at all."""
     if len(text) < _SHORT and _SAYS_NOTHING.match(text):
         return True
     hinted = any(map(text.lower().__contains__, _HINTS))

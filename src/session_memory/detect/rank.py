@@ -9,30 +9,30 @@ import msgspec
 from session_memory.core.loop.patterns import Candidate, Cure
 
 HALF_LIFE_DAYS = 30.0
-"""What was last seen so long ago counts half."""
+"""A candidate last seen this long ago counts half."""
 USD_PER_MINUTE = 0.5
-"""What a minute of waiting is taken to be worth, so that time and money add up."""
-_LEAST_COST = 0.01  # unpriced and instant is not worthless
+"""The assumed worth of a minute of waiting, so that time and money add up."""
+_LEAST_COST = 0.01  # a candidate without price or duration is not worthless
 _DAY_MS = 86_400_000
 
 
 def rank(candidates: Iterable[Candidate], now_ms: int) -> list[Candidate]:
     """Candidates with their values and cures, the most worthwhile first."""
-    found = list(candidates)
-    cures = _cures(found)
+    candidates = list(candidates)
+    cures = cures_by_problem(candidates)
     valued = [
         msgspec.structs.replace(
-            one, value=value(one, now_ms), cures=tuple(cures.get(one.locus, ()))
+            candidate,
+            value=value(candidate, now_ms),
+            cures=tuple(cures.get(candidate.locus, ())) if candidate.kind == "problem" else (),
         )
-        if one.kind == "problem"
-        else msgspec.structs.replace(one, value=value(one, now_ms))
-        for one in found
+        for candidate in candidates
     ]
-    return sorted(valued, key=lambda one: (not one.cross_flavor, -one.value, one.id))
+    return sorted(valued, key=lambda c: (not c.cross_flavor, -c.value, c.id))
 
 
 def value(candidate: Candidate, now_ms: int) -> float:
-    """Recurrence x cost x recency; recurrence is in sessions, so that one cannot lift it alone."""
+    """Recurrence x cost x recency; recurrence counts sessions, so that no single one decides."""
     cost = (candidate.usd or 0.0) + candidate.minutes * USD_PER_MINUTE
     weight = candidate.sessions * max(_LEAST_COST, cost)
     return round(weight * _recency(candidate.last_seen, now_ms), 6)
@@ -45,19 +45,19 @@ def _recency(last_seen: int | None, now_ms: int) -> float:
     return 0.5 ** (age_days / HALF_LIFE_DAYS)
 
 
-def _cures(candidates: list[Candidate]) -> dict[str, list[Cure]]:
-    """By the locus of the problem: what worked after it, the surest first."""
+def cures_by_problem(candidates: Iterable[Candidate]) -> dict[str, list[Cure]]:
+    """What worked after each problem, by the problem's locus, the surest first."""
     cures: dict[str, list[Cure]] = {}
-    for one in candidates:
-        if one.type == "cure":
-            cures.setdefault(one.about, []).append(cure_of(one))
-    for known in cures.values():
-        known.sort(key=surest)
+    for candidate in candidates:
+        if candidate.type == "cure":
+            cures.setdefault(candidate.about, []).append(cure_of(candidate))
+    for same_problem in cures.values():
+        same_problem.sort(key=_surest)
     return cures
 
 
 def cure_of(candidate: Candidate) -> Cure:
-    """A candidate of that type, as the problem it cures shows it."""
+    """A candidate of type cure as its problem lists it."""
     return Cure(
         candidate.id,
         candidate.locus,
@@ -67,6 +67,6 @@ def cure_of(candidate: Candidate) -> Cure:
     )
 
 
-def surest(cure: Cure) -> tuple[float, int, str]:
-    """Order of cures: the share that worked, held back where it was tried seldom."""
+def _surest(cure: Cure) -> tuple[float, int, str]:
+    """Order of cures: the share that worked, lowered where there were few tries."""
     return -(cure.worked + 1) / (cure.tried + 2), -cure.worked, cure.command

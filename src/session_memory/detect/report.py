@@ -8,6 +8,7 @@ from session_memory.clock import iso
 from session_memory.core.loop.patterns import Candidate, Cure, SignalType
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import one_line
+from session_memory.detect.rank import cure_of
 
 MARKER = "[CROSS-FLAVOR]"
 _QUOTE_CHARS = 100
@@ -48,17 +49,13 @@ def _paragraph(number: int, one: Candidate) -> str:
     ]
     if one.about:
         lines.append(f"     after: {excerpt(one_line(one.about), _LOCUS_CHARS)}")
-        lines.append(f"     {cure_sentence(_own_cure(one))}")
+        lines.append(f"     {cure_sentence(cure_of(one))}")
     lines += [f"     cured by: {cure_sentence(cure)}" for cure in one.cures[:2]]
     for quote in one.quotes[:2]:
         said = excerpt(one_line(quote.text), _QUOTE_CHARS)
         where = quote.session[:8] + (f"#{quote.event}" if quote.event is not None else "")
         lines.append(f'       "{said}" {one_line(quote.flavor)} {one_line(where)}')
     return "\n".join(lines)
-
-
-def _own_cure(one: Candidate) -> Cure:
-    return Cure(one.id, one.locus, one.sessions, one.tried, tuple(one.flavors))
 
 
 def cure_sentence(cure: Cure) -> str:

@@ -9,9 +9,11 @@ from session_memory.core.text.masks import error_line, mask
 from session_memory.detect.cluster import cluster
 from session_memory.detect.loci import error_locus
 from session_memory.detect.mine import mine
-from session_memory.detect.rank import cure_of, rank, surest
+from session_memory.detect.rank import cures_by_problem, rank
 from session_memory.detect.templates import SIMILAR, similarity, tokens
 from session_memory.store.patterns import Patterns
+
+_FIXABLE = ("recurring_error", "missing_tool", "wrong_directory", "failing_command")
 
 
 class DetectQuery(msgspec.Struct, frozen=True):
@@ -38,15 +40,15 @@ def detect(patterns: Patterns, query: DetectQuery, now_ms: int) -> list[Candidat
     mine(patterns)
     whole = query.since is None and query.repo is None
     floor = query.min_frequency
-    found = cluster(
+    candidates = cluster(
         lambda: patterns.evidence(query.since, query.repo),
         patterns.statuses(),
         single_sessions=floor is not None,
     )
-    ranked = rank(found, now_ms)
+    ranked = rank(candidates, now_ms)
     if whole:  # whatever floor this call names: only what recurs can pass the gate
-        patterns.save_candidates([one for one in ranked if one.sessions > 1], now_ms)
-    return [one for one in ranked if floor is None or one.frequency >= floor]
+        patterns.save_candidates([c for c in ranked if c.sessions > 1], now_ms)
+    return [c for c in ranked if floor is None or c.frequency >= floor]
 
 
 def fix(patterns: Patterns, text: str) -> Fix | None:
@@ -54,25 +56,20 @@ def fix(patterns: Patterns, text: str) -> Fix | None:
     mine(patterns)
     line = error_line(text) or text
     _, locus = error_locus(line, mask(line))
-    found = cluster(patterns.evidence, patterns.statuses(), single_sessions=True)
+    candidates = cluster(patterns.evidence, patterns.statuses(), single_sessions=True)
     problems = {
-        one.locus: one
-        for one in found
-        if one.type in ("recurring_error", "missing_tool", "wrong_directory", "failing_command")
+        candidate.locus: candidate for candidate in candidates if candidate.type in _FIXABLE
     }
-    cures: dict[str, list[Cure]] = {}
-    for one in found:
-        if one.type == "cure":
-            cures.setdefault(one.about, []).append(cure_of(one))
+    cures = cures_by_problem(candidates)
     name = _nearest(locus, set(problems) | set(cures))
     if name is None:
         return None
-    known = problems.get(name)
+    problem = problems.get(name)
     return Fix(
         name,
-        tuple(sorted(cures.get(name, ()), key=surest)),
-        known.frequency if known else 0,
-        known.sessions if known else 0,
+        tuple(cures.get(name, ())),
+        problem.frequency if problem else 0,
+        problem.sessions if problem else 0,
     )
 
 

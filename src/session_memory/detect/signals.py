@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+
+import msgspec
 
 from session_memory.core.loop.patterns import Signal, SignalType, pattern_id
 from session_memory.core.schema import CommandRun, Digest
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import BEGIN, PACK_BEGIN
-from session_memory.detect.cures import cures, is_shell, settled_by_edits
-from session_memory.detect.digest_view import Place, Story, read
+from session_memory.detect.cures import cure_attempts, is_shell, settled_by_edits
+from session_memory.detect.digest_view import DigestView, SessionProject, view_digest
 from session_memory.detect.loci import command_locus, path_locus, wording_locus
 from session_memory.detect.ordinary import is_ordinary_command
 
@@ -24,91 +26,62 @@ _MAX_CORRECTIONS = 5
 _QUOTE_CHARS = 160
 _ACTIVE_S = 30.0  # an event stands for at most this long: a night between two prompts is no work
 
-_OURS = "session-memory"  # in both marks: one look is enough for nearly every text
-_ASKING = ("git status", "git diff", "git log", "git show", "git branch")  # how state is looked at
-# Commands go by few names, which come again and again; others are sooner made than found.
-_command_id = lru_cache(maxsize=4096)(pattern_id)
+_OURS = "session-memory"  # part of both marks, so one test rules out nearly every text
+_STATE_QUERIES = ("git status", "git diff", "git log", "git show", "git branch")
+_cached_id = lru_cache(maxsize=16_384)(pattern_id)
 
 
-Found = tuple[str, SignalType, str, int, int, str, int | None, int | None, str, int]
-"""What an extractor saw, before it is costed: (pattern, type, locus, calls, count, quote, seq, at,
-about, tried), as in `Signal`; calls are how many of the session's went into it, its share of time
-and money."""
+class RawSignal(msgspec.Struct, gc=False):
+    """What an extractor saw, before its cost is known; the fields are those of `Signal`."""
+
+    type: SignalType
+    locus: str
+    quote: str
+    calls: int
+    """Tool calls of the session that went into it: its share of time and money."""
+    count: int = 1
+    seq: int | None = None
+    at: int | None = None
+    about: str = ""
+    tried: int = 0
 
 
-def signals(digest: Digest, place: Place) -> tuple[Signal, ...]:
-    """Everything a digest shows, one signal per type and locus, costed by its share of calls."""
-    joined: dict[str, Signal] = {}
-    story = read(digest, place)
-    calls = max(1, story.calls, digest.turns)
-    minutes, usd, last = _active_minutes(digest), digest.cost.usd, digest.last_at
-    for name, type_, locus, used, count, quote, seq, at, about, tried in _found(story):
-        if not locus or (_OURS in quote and _is_own(quote)) or (_OURS in locus and _is_own(locus)):
-            continue
-        if len(quote) > _QUOTE_CHARS or not quote.isprintable():
-            quote = excerpt(quote, _QUOTE_CHARS)
-        share = used / calls if used < calls else 1.0
-        signal = Signal(  # by place: this is done millions of times
-            name,
-            type_,
-            locus,
-            count,
-            None if usd is None else usd * share,
-            minutes * share,
-            quote,
-            seq,
-            at or last,
-            about,
-            tried,
-        )
-        known = joined.get(name)
-        joined[name] = signal if known is None else _sum(known, signal)
-    return tuple(joined.values())
+def signals(digest: Digest, project: SessionProject) -> tuple[Signal, ...]:
+    """All signals of a digest, one per type and locus, each with its share of the cost."""
+    by_pattern: dict[str, Signal] = {}
+    view = view_digest(digest, project)
+    calls = max(1, view.calls, digest.turns)
+    minutes, usd = _active_minutes(digest), digest.cost.usd
+    for extract in _EXTRACTORS:
+        for raw in extract(view):
+            if not raw.locus or _is_own(raw.quote) or _is_own(raw.locus):
+                continue
+            share = min(1.0, raw.calls / calls)
+            signal = Signal(
+                pattern=_cached_id(raw.type, raw.locus, raw.about),
+                type=raw.type,
+                locus=raw.locus,
+                count=raw.count,
+                usd=None if usd is None else usd * share,
+                minutes=minutes * share,
+                quote=_short(raw.quote),
+                seq=raw.seq,
+                at=raw.at or digest.last_at,
+                about=raw.about,
+                tried=raw.tried,
+            )
+            earlier = by_pattern.get(signal.pattern)
+            by_pattern[signal.pattern] = signal if earlier is None else _sum(earlier, signal)
+    return tuple(by_pattern.values())
 
 
-def _found(story: Story) -> list[Found]:
-    """What all extractors see; none is asked about what is not there, as most of it is not."""
-    digest = story.digest
-    found: list[Found] = []
-    if story.failed:
-        found += failing_commands(story)
-    if digest.errors:
-        found += errors(story)
-    if digest.files:
-        found += edit_churn(story)
-    if digest.loops:
-        found += retry_loops(story)
-    if digest.corrections:
-        found += user_corrections(story)
-    if story.denied:
-        found += denied_permissions(story)
-    if digest.calls_before_edit:
-        found += long_search(story)
-    if digest.compactions:
-        found += context_thrash(story)
-    if digest.cost.usd:
-        found += expensive_stretch(story)
-    if story.failed:
-        found += cured_errors(story)
-    if digest.outcome == "success":
-        found += verified_recipes(story)
-        found += fast_paths(story)
-    return found
-
-
-def _sum(one: Signal, other: Signal) -> Signal:
-    return Signal(
-        one.pattern,
-        one.type,
-        one.locus,
-        one.count + other.count,
-        None if one.usd is None or other.usd is None else one.usd + other.usd,
-        one.minutes + other.minutes,
-        one.quote,
-        one.seq,
-        one.at,
-        one.about,
-        one.tried + other.tried,
+def _sum(first: Signal, second: Signal) -> Signal:
+    return msgspec.structs.replace(
+        first,
+        count=first.count + second.count,
+        usd=None if first.usd is None or second.usd is None else first.usd + second.usd,
+        minutes=first.minutes + second.minutes,
+        tried=first.tried + second.tried,
     )
 
 
@@ -116,127 +89,161 @@ def _active_minutes(digest: Digest) -> float:
     return min(digest.duration_s or 0.0, _ACTIVE_S * digest.events) / 60
 
 
+def _short(quote: str) -> str:
+    fits = len(quote) <= _QUOTE_CHARS and quote.isprintable()
+    return quote if fits else excerpt(quote, _QUOTE_CHARS)
+
+
 def _is_own(text: str) -> bool:
-    """Text that we put before the agent ourselves proves nothing but that we did."""
+    """Whether it is text that we gave the agent ourselves, which is no evidence of anything."""
     return _OURS in text and (BEGIN in text or PACK_BEGIN in text)
 
 
-def failing_commands(story: Story) -> Iterator[Found]:
+def _of_run(signal_type: SignalType, locus: str, run: CommandRun) -> RawSignal:
+    return RawSignal(
+        signal_type,
+        locus,
+        run.command,
+        calls=run.count,
+        count=run.count,
+        seq=run.seq,
+        at=run.at,
+    )
+
+
+def failing_commands(view: DigestView) -> Iterator[RawSignal]:
     """Commands that failed; a check that failed and passed later is work, not a problem."""
-    loci = story.loci
-    passed = {loci[at] for at in story.passed}
-    for at in story.failed:
-        run, locus = story.digest.commands[at], loci[at]
-        if not (run.verifies and locus in passed) and (name := _failing(locus)):
-            times = run.count
-            yield name, "failing_command", locus, times, times, run.command, run.seq, run.at, "", 0
+    passed = {view.loci[index] for index in view.passed}
+    for index in view.failed:
+        run, locus = view.digest.commands[index], view.loci[index]
+        if not (run.verifies and locus in passed) and not is_ordinary_command(locus):
+            yield _of_run("failing_command", locus, run)
 
 
-@lru_cache(maxsize=4096)
-def _failing(locus: str) -> str:
-    """The id of a command that fails; '' where that belongs to ordinary work."""
-    return "" if not locus or is_ordinary_command(locus) else pattern_id("failing_command", locus)
+def errors(view: DigestView) -> Iterator[RawSignal]:
+    """Error texts: missing tools and wrong directories by name, the others by template."""
+    settled = settled_by_edits(view)
+    for error, (signal_type, locus) in zip(view.digest.errors, view.error_loci, strict=True):
+        if error.seq in settled:
+            continue
+        if signal_type == "denied_permission":
+            locus = error.tool or "tool call"
+        yield RawSignal(
+            signal_type,
+            locus,
+            error.sample,
+            calls=error.count,
+            count=error.count,
+            seq=error.seq,
+        )
 
 
-def denied_permissions(story: Story) -> Iterator[Found]:
+def edit_churn(view: DigestView) -> Iterator[RawSignal]:
+    """Files edited over and over in one session."""
+    for path, edits in view.digest.files.items():
+        if edits >= CHURN_EDITS:
+            locus = path_locus(path, view.project.roots)
+            yield RawSignal("edit_churn", locus, f"{edits} edits of {path}", calls=edits)
+
+
+def retry_loops(view: DigestView) -> Iterator[RawSignal]:
+    """The same call again and again with nothing changed between."""
+    for shown in view.digest.loops:
+        tool, _, call = shown.partition(": ")
+        locus = command_locus(call) if is_shell(tool) else tool
+        if not locus.startswith(_STATE_QUERIES):
+            yield RawSignal("retry_loop", locus, shown, calls=3)
+
+
+def user_corrections(view: DigestView) -> Iterator[RawSignal]:
+    """What the user had to put right; one turn is taken to have been for nothing."""
+    calls = max(1, view.calls // max(1, view.digest.turns))
+    for text in view.digest.corrections[-_MAX_CORRECTIONS:]:
+        yield RawSignal("user_correction", wording_locus(text), text, calls=calls)
+
+
+def denied_permissions(view: DigestView) -> Iterator[RawSignal]:
     """Commands that the user or a rule refused."""
-    for at in story.denied:
-        run = story.digest.commands[at]
+    for index in view.denied:
+        run = view.digest.commands[index]
         yield _of_run("denied_permission", command_locus(run.command) or "looking", run)
 
 
-def _of_run(signal_type: SignalType, locus: str, run: CommandRun) -> Found:
-    name = _command_id(signal_type, locus)
-    return name, signal_type, locus, run.count, run.count, run.command, run.seq, run.at, "", 0
-
-
-def _of_session(signal_type: SignalType, locus: str, calls: int, quote: str) -> Found:
-    return pattern_id(signal_type, locus), signal_type, locus, calls, 1, quote, None, None, "", 0
-
-
-def errors(story: Story) -> Iterator[Found]:
-    """Error texts: missing tools and wrong directories by name, the others by template."""
-    settled = settled_by_edits(story)
-    for seen, (name, signal_type, locus) in zip(story.digest.errors, story.troubles, strict=True):
-        if seen.seq in settled:
-            continue
-        if signal_type == "denied_permission":
-            locus = seen.tool or "tool call"
-            name = pattern_id(signal_type, locus)
-        yield name, signal_type, locus, seen.count, seen.count, seen.sample, seen.seq, None, "", 0
-
-
-def edit_churn(story: Story) -> Iterator[Found]:
-    """Files edited over and over in one session."""
-    for path, edits in story.digest.files.items():
-        if edits >= CHURN_EDITS:
-            locus = path_locus(path, story.place.roots)
-            yield _of_session("edit_churn", locus, edits, f"{edits} edits of {path}")
-
-
-def retry_loops(story: Story) -> Iterator[Found]:
-    """The same call again and again with nothing changed between."""
-    for shown in story.digest.loops:
-        tool, _, call = shown.partition(": ")
-        locus = command_locus(call) if is_shell(tool) else tool
-        if not locus.startswith(_ASKING):
-            yield _of_session("retry_loop", locus, 3, shown)
-
-
-def user_corrections(story: Story) -> Iterator[Found]:
-    """What the user had to put right."""
-    calls = max(1, story.calls // max(1, story.digest.turns))  # a turn was for nothing
-    for text in story.digest.corrections[-_MAX_CORRECTIONS:]:
-        yield _of_session("user_correction", wording_locus(text), calls, text)
-
-
-def long_search(story: Story) -> Iterator[Found]:
+def long_search(view: DigestView) -> Iterator[RawSignal]:
     """Many calls before the first edit: what to change was hard to find."""
-    calls = story.digest.calls_before_edit
+    calls = view.digest.calls_before_edit
     if calls is not None and calls >= SEARCH_CALLS:
         quote = f"{calls} calls before the first edit"
-        yield _of_session("long_search", story.place.repo, calls, quote)
+        yield RawSignal("long_search", view.project.repo, quote, calls=calls)
 
 
-def context_thrash(story: Story) -> Iterator[Found]:
+def context_thrash(view: DigestView) -> Iterator[RawSignal]:
     """A context compacted again and again."""
-    times = story.digest.compactions
+    times = view.digest.compactions
     if times >= THRASH_COMPACTIONS:
-        yield _of_session("context_thrash", story.place.repo, times, f"compacted {times} times")
+        quote = f"compacted {times} times"
+        yield RawSignal("context_thrash", view.project.repo, quote, calls=times)
 
 
-def expensive_stretch(story: Story) -> Iterator[Found]:
+def expensive_stretch(view: DigestView) -> Iterator[RawSignal]:
     """Much money for a session that did not reach its goal."""
-    digest = story.digest
+    digest = view.digest
     usd = digest.cost.usd or 0.0
     if usd >= EXPENSIVE_USD and digest.outcome in ("fail", "partial"):
         quote = f"${usd:.2f}: {digest.objective or 'no objective known'}"
-        yield _of_session("expensive_stretch", story.place.repo, story.calls, quote)
+        yield RawSignal("expensive_stretch", view.project.repo, quote, calls=view.calls)
 
 
-def verified_recipes(story: Story) -> Iterator[Found]:
+def cured_errors(view: DigestView) -> Iterator[RawSignal]:
+    """Commands run between a failure and the next try of what failed."""
+    for attempt in cure_attempts(view):
+        run = view.digest.commands[attempt.index]
+        yield RawSignal(
+            "cure",
+            view.loci[attempt.index],
+            run.command,
+            calls=1,
+            count=int(attempt.worked),
+            seq=run.seq,
+            at=run.at,
+            about=attempt.problem,
+            tried=1,
+        )
+
+
+def verified_recipes(view: DigestView) -> Iterator[RawSignal]:
     """Checks that passed in a session that went well: how this work is verified."""
-    for at in story.passed:
-        yield _of_run("verified_recipe", story.loci[at], story.digest.commands[at])
+    if view.digest.outcome == "success":
+        for index in view.passed:
+            yield _of_run("verified_recipe", view.loci[index], view.digest.commands[index])
 
 
-def fast_paths(story: Story) -> Iterator[Found]:
+def fast_paths(view: DigestView) -> Iterator[RawSignal]:
     """A verified success without a stumble: the commands it took, in order."""
-    digest = story.digest
+    digest = view.digest
     smooth = not (digest.errors or digest.retries or digest.corrections or digest.tests_failed)
     early = digest.calls_before_edit is not None and digest.calls_before_edit <= FAST_CALLS
-    if digest.confidence == "low" or not (smooth and early):
+    if digest.outcome != "success" or digest.confidence == "low" or not (smooth and early):
         return
     loci = [command_locus(run.command) for run in digest.commands if not run.denied]
     path = list(dict.fromkeys(locus for locus in loci if locus))
     if 1 < len(path) <= _FAST_STEPS:
-        yield _of_session("fast_path", " then ".join(path), story.calls, digest.objective or "")
+        locus = " then ".join(path)
+        yield RawSignal("fast_path", locus, digest.objective or "", calls=view.calls)
 
 
-def cured_errors(story: Story) -> Iterator[Found]:
-    """Commands run between a failure and the next try of what failed."""
-    for problem, at, worked in cures(story):
-        run = story.digest.commands[at]
-        locus, count = story.loci[at], int(worked)
-        name = pattern_id("cure", locus, problem)
-        yield name, "cure", locus, 1, count, run.command, run.seq, run.at, problem, 1
+# Signals are kept in this order, and of equal ones the first is quoted.
+_EXTRACTORS: tuple[Callable[[DigestView], Iterator[RawSignal]], ...] = (
+    failing_commands,
+    errors,
+    edit_churn,
+    retry_loops,
+    user_corrections,
+    denied_permissions,
+    long_search,
+    context_thrash,
+    expensive_stretch,
+    cured_errors,
+    verified_recipes,
+    fast_paths,
+)

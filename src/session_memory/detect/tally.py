@@ -1,4 +1,4 @@
-"""What is known of one candidate so far: every signal that counts for it is added once."""
+"""The running totals of one candidate."""
 
 from __future__ import annotations
 
@@ -19,42 +19,49 @@ from session_memory.core.loop.patterns import (
 
 QUOTES = 3
 
-Session = tuple[str, str | None]
-"""(flavour, repository) of a session."""
+FlavorAndRepo = tuple[str, str | None]
 
-
-_Said = tuple[tuple[int, str, str], int | None, int | None]
-"""((age, session, text), event, time): quotes in order of their first part, made when shown."""
+_Quoted = tuple[tuple[int, str, str], int | None, int | None]
+"""((age, session, text), event, time), sorted by the first part; made into a Quote when shown."""
 _ORDER = itemgetter(0)
 
-
-First = tuple[Mined, Signal]
-"""The only signal of its kind so far, as it came."""
+SingleSignal = tuple[Mined, Signal]
+"""The only signal of its pattern so far, with its session."""
 
 
 class Tally:
     """Signals added up."""
 
     __slots__ = (
-        *("pattern", "type", "locus", "about", "counts", "tried", "patterns"),
-        *("usd", "minutes", "first", "last", "quotes"),
+        "about",
+        "counts",
+        "first",
+        "last",
+        "locus",
+        "minutes",
+        "pattern",
+        "patterns",
+        "quotes",
+        "tried",
+        "type",
+        "usd",
     )
 
     def __init__(self, signal: Signal) -> None:
         self.pattern = signal.pattern
         self.type: SignalType = signal.type
         self.locus, self.about = signal.locus, signal.about
-        self.counts: dict[int, int] = {}
+        self.counts: dict[int, int] = {}  # by session
         self.tried: set[int] | None = None
         self.patterns: list[str] = []  # ids of the signals that are counted here
         self.usd: float | None = None
         self.minutes = 0.0
         self.first: int | None = None
         self.last: int | None = None
-        self.quotes: dict[str, list[_Said]] = {}
+        self.quotes: dict[str, list[_Quoted]] = {}  # by flavour, newest first
 
     def add(self, mined: Mined, signal: Signal) -> None:
-        """Count what a session shows."""
+        """Add a signal of a session."""
         owner, count, counts = mined.counts_as, signal.count, self.counts
         counts[owner] = counts.get(owner, 0) + count
         if signal.tried:
@@ -76,22 +83,22 @@ class Tally:
             if quotes is None:
                 quotes = self.quotes[mined.flavor] = []
             age = -(at or 0)
-            # Most come newest first: what is older than all that are kept is not even made.
+            # Skip quotes older than every quote already kept: most sessions come newest first.
             if len(quotes) < QUOTES or age <= quotes[-1][0][0]:
                 _keep(quotes, ((age, mined.external_id, signal.quote), signal.seq, at))
 
-    def rename(self, chosen: str) -> None:
-        """Count for the pattern of a near duplicate: that of its problem, if it is a cure."""
-        if chosen == (self.about or self.locus):
+    def rename(self, locus: str) -> None:
+        """Take the locus of a near duplicate; for a cure, that of its problem."""
+        if locus == (self.about or self.locus):
             return
         if self.about:
-            self.about = chosen
+            self.about = locus
         else:
-            self.locus = chosen
+            self.locus = locus
         self.pattern = pattern_id(self.type, self.locus, self.about)
 
     def join(self, other: Tally) -> None:
-        """Count what was counted under another name."""
+        """Add the totals of a near duplicate."""
         for owner, count in other.counts.items():
             self.counts[owner] = self.counts.get(owner, 0) + count
         if other.tried:
@@ -105,10 +112,10 @@ class Tally:
         if other.last is not None:
             self.last = other.last if self.last is None else max(self.last, other.last)
         for flavor, quotes in other.quotes.items():
-            for said in quotes:
-                _keep(self.quotes.setdefault(flavor, []), said)
+            for quoted in quotes:
+                _keep(self.quotes.setdefault(flavor, []), quoted)
 
-    def candidate(self, sessions: Mapping[int, Session]) -> Candidate:
+    def candidate(self, sessions: Mapping[int, FlavorAndRepo]) -> Candidate:
         """The candidate these signals add up to."""
         counts = self.counts
         if 0 in counts.values():
@@ -142,9 +149,9 @@ class Tally:
         )
 
 
-def started(first: First) -> Tally:
+def start_tally(single: SingleSignal) -> Tally:
     """A tally of one signal."""
-    mined, signal = first
+    mined, signal = single
     tally = Tally(signal)
     if signal.count:
         tally.patterns.append(signal.pattern)
@@ -152,22 +159,22 @@ def started(first: First) -> Tally:
     return tally
 
 
-def _keep(quotes: list[_Said], said: _Said) -> None:
-    """Add what was said if it is among the newest."""
+def _keep(quotes: list[_Quoted], quoted: _Quoted) -> None:
+    """Add a quote if it is among the newest."""
     if len(quotes) < QUOTES:
-        insort(quotes, said, key=_ORDER)
-    elif said[0] < quotes[-1][0]:
+        insort(quotes, quoted, key=_ORDER)
+    elif quoted[0] < quotes[-1][0]:
         quotes.pop()
-        insort(quotes, said, key=_ORDER)
+        insort(quotes, quoted, key=_ORDER)
 
 
-def _best(quotes: Mapping[str, list[_Said]]) -> Iterator[Quote]:
-    """The newest of every flavour first, then the second of each; none says the same twice."""
-    repeated: set[str] = set()
-    for place in range(QUOTES):
+def _best(quotes: Mapping[str, list[_Quoted]]) -> Iterator[Quote]:
+    """The newest quote of every flavour, then the second of each, without repeated texts."""
+    shown: set[str] = set()
+    for rank in range(QUOTES):
         for flavor in sorted(quotes):
-            if place < len(quotes[flavor]):
-                (_, session, text), seq, at = quotes[flavor][place]
-                if text not in repeated:
-                    repeated.add(text)
+            if rank < len(quotes[flavor]):
+                (_, session, text), seq, at = quotes[flavor][rank]
+                if text not in shown:
+                    shown.add(text)
                     yield Quote(session, flavor, seq, text, at)

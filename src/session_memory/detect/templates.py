@@ -1,14 +1,17 @@
-"""Texts grouped under templates by a token tree: the same texts give the same groups in any order.
+"""Near-duplicate texts grouped: errors by template, corrections by their words.
 
-The tree is the idea of Drain (fixed depth: number of tokens, then the first of them, then the most
-similar group), fed in sorted order so that no group depends on what was seen first.
+Templates come from a token tree, the idea of Drain (fixed depth: number of tokens, then the first
+of them, then the most similar group). Texts are taken in sorted order, so that the same texts give
+the same groups in any order.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
+from math import ceil
 
 import msgspec
 
@@ -16,25 +19,27 @@ from session_memory.core.text.masks import mask
 
 SIMILAR = 0.5
 """Share of equal tokens from which on two texts of one length are the same message."""
+SHARED_WORDS = 0.6
+"""Share of common words (of all words of both) from which on two corrections are the same."""
+_CROWD = 50  # words shared by more groups than this are skipped: they are slow and distinguish none
 _LEADING = 2  # tokens that must be equal: messages begin with what they are about
 _ANY = "<*>"
-_SEPARATE = re.compile(r"([=,;])")  # not brackets: "()" and "(host)" are one place each
-# What masks of prose leave alone and machines write often: addresses, hosts, ids with digits.
+_SEPARATE = re.compile(r"([=,;])")  # not brackets: "()" and "(host)" are one token each
+# Variable parts that the masks for prose leave alone: addresses, hosts, ids with digits.
 _HOST = re.compile(r"^(?:[\w-]+\.)+[a-z]{2,}$", re.I)
 _VARIABLE = re.compile(r"<(?:time|uuid|url|str|path|hex|n|\*)>|\d")
-
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 
 
 class Group(msgspec.Struct):
-    """Texts that differ only where their template says so."""
+    """Texts that differ only in the variable places of their template."""
 
     template: list[str]
     members: list[str]
 
 
 def tokens(text: str, *, masked: bool = False) -> tuple[str, ...]:
-    """The words of a text; a word that varies is the same word everywhere."""
+    """The words of a text, with one placeholder for every word that varies."""
     line = text if masked else mask(text)
     parted = _SEPARATE.sub(r" \1 ", line) if "," in line or "=" in line or ";" in line else line
     return tuple(map(_constant, parted.split()))
@@ -46,12 +51,12 @@ def _constant(word: str) -> str:
 
 
 def is_telling(words: tuple[str, ...]) -> bool:
-    """Whether any word says what happened, and not only with what."""
+    """Whether any constant word has letters, and so can say what happened."""
     return any(word != _ANY and _LETTERS.search(word) for word in words)
 
 
 def similarity(one: list[str] | tuple[str, ...], other: list[str] | tuple[str, ...]) -> float:
-    """Share of equal places; texts of different length have nothing in common."""
+    """Share of equal tokens at equal positions; 0 for texts of different length."""
     if len(one) != len(other):
         return 0.0
     if not one:
@@ -60,29 +65,56 @@ def similarity(one: list[str] | tuple[str, ...], other: list[str] | tuple[str, .
 
 
 def shape(text: str, *, masked: bool = False) -> tuple[str, ...]:
-    """Its words; the text itself where no word is constant: there is nothing to be alike in."""
+    """The tokens of a text, or the text itself where no token is constant."""
     words = tokens(text, masked=masked)
     return words if is_telling(words) else (text,)
 
 
 def group(texts: Iterable[str], *, masked: bool = False) -> list[Group]:
     """Distinct texts grouped, groups and members in sorted order."""
-    same: dict[tuple[str, ...], list[str]] = {}
+    by_shape: dict[tuple[str, ...], list[str]] = {}
     for text in sorted(set(texts)):
-        same.setdefault(shape(text, masked=masked), []).append(text)
-    return joined(same)
+        by_shape.setdefault(shape(text, masked=masked), []).append(text)
+    return group_shapes(by_shape)
 
 
-def joined(same: Mapping[tuple[str, ...], list[str]]) -> list[Group]:
-    """Texts by their shape, those of similar shapes grouped."""
+def group_shapes(by_shape: Mapping[tuple[str, ...], list[str]]) -> list[Group]:
+    """Texts by shape, with similar shapes in one group."""
     tree: dict[tuple[object, ...], list[Group]] = {}
-    for words in sorted(same):
+    for words in sorted(by_shape):
         branch = tree.setdefault((len(words), *words[:_LEADING]), [])
-        best = max(branch, key=lambda known: similarity(known.template, words), default=None)
+        best = max(branch, key=lambda other: similarity(other.template, words), default=None)
         if best is None or similarity(best.template, words) < SIMILAR:
-            branch.append(Group(list(words), list(same[words])))
+            branch.append(Group(list(words), list(by_shape[words])))
             continue
-        best.members += same[words]
+        best.members += by_shape[words]
         best.template = [a if a == b else _ANY for a, b in zip(best.template, words, strict=True)]
-    found = [one for branch in tree.values() for one in branch]
-    return sorted(found, key=lambda one: one.members[0])
+    groups = [group for branch in tree.values() for group in branch]
+    return sorted(groups, key=lambda group: group.members[0])
+
+
+def group_by_words(loci: Iterable[str]) -> list[list[str]]:
+    """Loci of corrections that share most words, each group around its first, in sorted order."""
+    ordered = sorted(set(loci))
+    common = Counter(word for locus in ordered for word in set(locus.split()))
+    leaders: list[tuple[frozenset[str], list[str]]] = []
+    by_word: dict[str, list[int]] = {}
+    for locus in ordered:
+        words = frozenset(locus.split())
+        # Two sets that share this much share one of the rarest words of each: only those are tried.
+        rarest = sorted(words, key=lambda word: (common[word], word))
+        prefix = rarest[: len(words) - ceil(SHARED_WORDS * len(words)) + 1]
+        near = {index for word in prefix for index in by_word.get(word, ())[:_CROWD]}
+        best = max(near, key=lambda i: (_jaccard(words, leaders[i][0]), -i), default=None)
+        if best is not None and _jaccard(words, leaders[best][0]) >= SHARED_WORDS:
+            leaders[best][1].append(locus)
+            continue
+        for word in prefix:
+            by_word.setdefault(word, []).append(len(leaders))
+        leaders.append((words, [locus]))
+    return [members for _, members in leaders]
+
+
+def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
+    shared = len(one & other)
+    return shared / max(1, len(one) + len(other) - shared)
