@@ -35,10 +35,6 @@ class Matcher(Protocol):
         """Whether a line quotes what a label quotes."""
         ...
 
-    def overlap(self, a: Iterable[int], b: Iterable[int], slack: int = 2) -> bool:
-        """Whether two sets of line numbers touch."""
-        ...
-
     def score_outcomes(
         self, predicted: Mapping[str, str], labels: Sequence[Label]
     ) -> dict[str, Any]:

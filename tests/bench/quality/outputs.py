@@ -25,14 +25,6 @@ _TRACES = re.compile(r"\s*(\(trace [^)]*\)|\[e:\d+\])")
 _PLACEHOLDER = re.compile(r"<\w+>")
 
 
-class Line(NamedTuple):
-    """One line of an output, and where it was said if the output tells."""
-
-    text: str
-    session: str = ""
-    at: tuple[int, ...] = ()
-
-
 class Run(NamedTuple):
     """A command that the digest takes for a check, with its lines in the log."""
 
@@ -79,8 +71,8 @@ class Outputs(NamedTuple):
     """All of it. Lines by name of the output, then by label project, in the order shown."""
 
     sessions: dict[str, SessionOutput]
-    lines: dict[str, dict[str, list[Line]]]
-    detected: dict[Half, list[Line]]
+    lines: dict[str, dict[str, list[str]]]
+    detected: dict[Half, list[str]]
     fixes: dict[str, FixAnswer]
 
 
@@ -96,10 +88,9 @@ class LogLines:
 
 
 class _Events(NamedTuple):
-    """The events of one session by number and by id, each with its line."""
+    """The lines of a session's events, by their number."""
 
     by_seq: dict[int, int]
-    by_id: dict[int, int]
     calls: tuple[Call, ...]
     result_of: dict[int, int]
     """The line of the result, by the number of the call."""
@@ -125,7 +116,7 @@ def collect(program: Program, labels: Labels) -> Outputs:
     quotes = {candidate["id"]: candidate["quotes"] for candidate in candidates}
     return Outputs(
         {name: _session(program, name, known) for name, known in events.items()},
-        _lines(program, folders, events),
+        _lines(program, folders),
         _detected(program.json("detect", "--json"), keys),
         {label["id"]: _fix(program, label, events, quotes) for label in labels.cures},
     )
@@ -167,8 +158,7 @@ def _events(program: Program, session: str, log: Path) -> _Events:
             result_of[event["seq"]] = answered_at
         text: str = (answer["text"] if answer else None) or ""
         calls.append(Call(event["command"] or "", by_seq[event["seq"]], answered_at, text))
-    by_id = {event["id"]: by_seq[event["seq"]] for event in events}
-    return _Events(by_seq, by_id, tuple(calls), result_of)
+    return _Events(by_seq, tuple(calls), result_of)
 
 
 def _session(program: Program, session: str, events: _Events) -> SessionOutput:
@@ -189,21 +179,18 @@ def _run_lines(seq: int, events: _Events) -> tuple[int, ...]:
 
 
 def _lines(
-    program: Program, folders: Mapping[str, list[_Folder]], events: Mapping[str, _Events]
-) -> dict[str, dict[str, list[Line]]]:
-    lines: dict[str, dict[str, list[Line]]] = {}
+    program: Program, folders: Mapping[str, list[_Folder]]
+) -> dict[str, dict[str, list[str]]]:
+    lines: dict[str, dict[str, list[str]]] = {}
     for project, places in folders.items():
         for folder in places:
-            for name, said in _of_folder(program, folder, events).items():
+            for name, said in _of_folder(program, folder).items():
                 shown = lines.setdefault(name, {}).setdefault(project, [])
-                known = {line.text for line in shown}
-                shown += [line for line in said if line.text not in known]
+                shown += [line for line in said if line not in shown]
     return lines
 
 
-def _of_folder(
-    program: Program, folder: _Folder, events: Mapping[str, _Events]
-) -> dict[str, list[Line]]:
+def _of_folder(program: Program, folder: _Folder) -> dict[str, list[str]]:
     """Every output that is a list of lines, for one directory."""
     key = ("--project", folder.key, "--json")
     work = program.json("open-work", *key)
@@ -215,28 +202,18 @@ def _of_folder(
         "pack": plain(told_lines(program.json("pack", *key)["text"])),
         "MEMORY.md": plain(remembered),
         "rules in MEMORY.md": [
-            Line(text) for heading, text in remembered if heading.lower() == RULES_HEADING
+            text for heading, text in remembered if heading.lower() == RULES_HEADING
         ],
-        "rules in open-work": [Line(item["text"]) for item in work["constraints"]],
-        "rules in observations": [
-            _observed(item, events) for item in noted if item["type"] == "constraint"
-        ],
+        "rules in open-work": [item["text"] for item in work["constraints"]],
+        "rules in observations": [item["text"] for item in noted if item["type"] == "constraint"],
         "open-work": [
-            Line(item["text"])
+            item["text"]
             for item in (*work["pending_items"], *work["blockers"], *work["dod_missing"])
         ],
         "open observations": [
-            _observed(item, events)
-            for item in noted
-            if item["type"] in _OPEN and item["status"] == "active"
+            item["text"] for item in noted if item["type"] in _OPEN and item["status"] == "active"
         ],
     }
-
-
-def _observed(item: Mapping[str, Any], events: Mapping[str, _Events]) -> Line:
-    known = events.get(item["session"])
-    line = known.by_id.get(item["event"]) if known else None
-    return Line(item["text"], item["session"], () if line is None else (line,))
 
 
 def told_lines(text: str) -> list[tuple[str, str]]:
@@ -254,20 +231,20 @@ def told_lines(text: str) -> list[tuple[str, str]]:
     return lines
 
 
-def plain(lines: Iterable[tuple[str, str]]) -> list[Line]:
+def plain(lines: Iterable[tuple[str, str]]) -> list[str]:
     """Each line with its heading before it, as a reader takes it in."""
-    return [Line(f"{heading}: {text}" if heading else text) for heading, text in lines]
+    return [f"{heading}: {text}" if heading else text for heading, text in lines]
 
 
 def _detected(
     candidates: Iterable[Mapping[str, Any]], keys: Mapping[str, str]
-) -> dict[Half, list[Line]]:
+) -> dict[Half, list[str]]:
     """The first candidates of each half, each as one line of all that its paragraph says."""
-    lines: dict[Half, list[Line]] = {"development": [], "report": []}
+    lines: dict[Half, list[str]] = {"development": [], "report": []}
     for candidate in candidates:
         projects = [keys[key] for key in candidate["repos"] if key in keys]
         if projects:
-            lines[half_of(projects)].append(Line(_paragraph(candidate)))
+            lines[half_of(projects)].append(_paragraph(candidate))
     return {half: found[:DETECTED] for half, found in lines.items()}
 
 

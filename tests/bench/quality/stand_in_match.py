@@ -5,7 +5,7 @@ It is copied beside made-up labels as their `match.py`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 Label = Mapping[str, Any]
@@ -28,12 +28,6 @@ def found(line: str, item: Label) -> bool:
 def same_quote(line: str, item: Label) -> bool:
     """Whether the whole quote is in the line."""
     return item["quote"].lower() in line.lower()
-
-
-def overlap(a: Iterable[int], b: Iterable[int], slack: int = 2) -> bool:
-    """Whether any two numbers are that close."""
-    others = list(b)
-    return any(abs(one - other) <= slack for one in a for other in others)
 
 
 def score_outcomes(predicted: Mapping[str, str], labels: Sequence[Label]) -> dict[str, Any]:

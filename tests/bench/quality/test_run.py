@@ -42,7 +42,7 @@ def test_a_captured_session_is_scored_by_its_labels(
     assert figure("outcomes", "request right") == (1, 1)
     assert figure("outcomes", "checks found with their verdict") == (2, 2)
     assert figure("rules in observations", "recall") == (1, 1)
-    assert figure("rules in observations", "a labelled statement is quoted") == (1, 1)
+    assert figure("rules in observations", "recall, quotes count") == (1, 1)
     assert figure("cures of fix", "error is known") == (1, 1)
     assert figure("session start", "recall") == (1, 1)
     assert figure("open-work", "recall") == (0, 1)

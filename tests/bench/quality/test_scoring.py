@@ -9,7 +9,6 @@ from tests.bench.quality.outputs import (
     Call,
     Cure,
     FixAnswer,
-    Line,
     LogLines,
     Run,
     SessionOutput,
@@ -21,8 +20,8 @@ from tests.bench.quality.scoring import (
     Score,
     Share,
     add_up,
-    is_quoted,
     is_request,
+    is_told,
     judge,
     score_checks,
     score_fixes,
@@ -64,20 +63,20 @@ def test_items_and_rows_are_lines_with_their_heading_and_all_else_is_frame() -> 
         ("Knowledge", "article | says"),
         ("Knowledge", "One thing is open."),
     ]
-    assert plain(told_lines(text))[0] == Line("Constraints: keep it short: always")
+    assert plain(told_lines(text))[0] == "Constraints: keep it short: always"
 
 
 def test_the_more_specific_label_decides_and_a_tie_is_for_the_wanted_one() -> None:
     good, bad = wanted("good", "build"), unwanted("bad", "build", "forty times")
-    assert judge(stand_in_match, Line("run the build"), [good], [bad]).label is good
-    assert judge(stand_in_match, Line("build ran forty times"), [good], [bad]).label is bad
+    assert judge(stand_in_match, "run the build", [good], [bad]).label is good
+    assert judge(stand_in_match, "build ran forty times", [good], [bad]).label is bad
     same = unwanted("same", "build")
-    assert judge(stand_in_match, Line("run the build"), [good], [same]).is_wanted
-    assert judge(stand_in_match, Line("lunch"), [good], [bad]).label is None
+    assert judge(stand_in_match, "run the build", [good], [same]).is_wanted
+    assert judge(stand_in_match, "lunch", [good], [bad]).label is None
 
 
 def test_precision_is_of_judged_lines_and_recall_of_wanted_labels() -> None:
-    lines = [Line("run the build"), Line("exit 130"), Line("lunch")]
+    lines = ["run the build", "exit 130", "lunch"]
     labels = [wanted("w1", "build"), wanted("w2", "quote")]
     score, _ = score_lines(stand_in_match, lines, labels, [unwanted("u1", "exit 130")])
     assert score.figures == {
@@ -98,33 +97,37 @@ def test_what_is_told_is_scored_by_staleness_and_order() -> None:
         unwanted("old", "pytest", why="stale"),
         unwanted("chat", "lunch"),
     ]
-    lines = [Line("build"), Line("pytest"), Line("lunch")]
-    lines += [Line(f"filler {number}") for number in range(9)] + [Line("quote urls")]
+    lines = ["build", "pytest", "lunch"]
+    lines += [f"filler {number}" for number in range(9)] + ["quote urls"]
     figures = score_told(stand_in_match, lines, labels).figures
     assert figures["wrong or stale"] == Share(1, 4)
     assert figures["order: rank 1-5 in first 12"] == Share(1, 2)
     assert figures["recall"] == Share(2, 3)
 
 
-def test_a_rule_is_quoted_by_its_words_or_from_its_line() -> None:
-    statement = {"session": "s1", "line": [7], "quote": "talk to me first"}
+def test_a_rule_is_told_by_its_words_or_by_a_statement() -> None:
     rule: Label = {
         "id": "r1",
         "kind": "rule",
         "rule": "discuss before editing",
         "match": [["discuss", "before"]],
         "sessions": ["s1", "s2"],
-        "evidence": [statement],
+        "evidence": [{"session": "s1", "line": [7], "quote": "talk to me first"}],
     }
     once = {"id": "o1", "kind": "one_off", "quote": "make it 21px", "why": "one value"}
-    assert is_quoted(stand_in_match, Line("please talk to me first"), rule)
-    assert is_quoted(stand_in_match, Line("other words", "s1", (7,)), rule)
-    assert not is_quoted(stand_in_match, Line("other words", "s2", (7,)), rule)
-    lines = [Line("please talk to me first"), Line("make it 21px")]
+    assert is_told(stand_in_match, "please talk to me first", rule)
+    assert is_told(stand_in_match, "discuss it before", rule)
+    assert not is_told(stand_in_match, "make it 21px", rule)
+    lines = ["please talk to me first", "make it 21px", "lunch"]
     score = score_rules(stand_in_match, lines, [rule, once])
-    assert score.figures["recall"] == Share(0, 1)
-    assert score.figures["recall, stated in 2+ sessions"] == Share(0, 1)
-    assert score.figures["a labelled statement is quoted"] == Share(1, 1)
+    assert score.figures == {
+        "precision": Share(0, 1),
+        "recall": Share(0, 1),
+        "unjudged lines": Share(2, 3),
+        "precision, quotes count": Share(1, 2),
+        "recall, quotes count": Share(1, 1),
+        "the same, stated in 2+ sessions": Share(1, 1),
+    }
     assert [finding.label for finding in score.wrong] == ["o1"]
 
 
