@@ -17,7 +17,7 @@ from session_memory.core.schema import (
     ObservationType,
 )
 from session_memory.store.port import ObservationQuery
-from session_memory.store.sqlite import SqliteStore, observations, open_store, source_face
+from session_memory.store.sqlite import SqliteStore, observations, open_store, sources
 from session_memory.testing.old_stores import back_to_version_1
 from session_memory.testing.store_drafts import (
     START,
@@ -159,7 +159,7 @@ def test_a_better_observer_reads_what_is_here_again(
 ) -> None:
     observe(filled, noted("x"))
     assert filled.unanalyzed() == []
-    monkeypatch.setattr(source_face, "OBSERVER_VERSION", OBSERVER_VERSION + 1)
+    monkeypatch.setattr(sources, "OBSERVER_VERSION", OBSERVER_VERSION + 1)
     assert filled.unanalyzed() == [1]
     evict(filled, 1)
     assert filled.unanalyzed() == []

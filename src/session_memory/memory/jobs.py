@@ -173,7 +173,7 @@ def _extract_for(store: Store, job: Job, around: Around, config: Config) -> Repo
     """One pass on behalf of a session; one that was forgotten meanwhile asks for nothing."""
     when, _, name = job.key.partition(":")
     flavor, _, session = name.partition(":")
-    if not config.memory.enabled or _is_gone(store, flavor, session):
+    if not config.memory.enabled or store.is_forgotten(flavor, session):
         return Report()
     current = frozenset((name,)) if when == "start" else frozenset[str]()
     wanted = Wanted(current=current, limit=config.memory.max_sessions_per_start)
@@ -182,8 +182,3 @@ def _extract_for(store: Store, job: Job, around: Around, config: Config) -> Repo
     except SessionMemoryError as error:
         around.log.warn("extract_failed", session=name, reason=error.message)
         raise
-
-
-def _is_gone(store: Store, flavor: str, session: str) -> bool:
-    with store.writing() as writer:
-        return writer.is_forgotten(flavor, session)

@@ -1,8 +1,10 @@
-"""What any store promises. `tests/contract` holds every implementation to it.
+"""What any store promises, as one small protocol for each kind of caller.
 
-Promises:
+Callers name the smallest protocol that has what they use. `tests/contract` calls every method of
+every protocol, and holds any implementation to these promises:
+
 1. What a committed `writing()` block stored is readable by every later call, in this process or
-   another, and survives a crash or power loss. What was not committed left no trace.
+   another, and survives a crash or power loss. What was not committed leaves no trace.
 2. A cursor and the events read under it become visible together.
 3. Texts come back byte for byte, or an error (StoreDamaged); never wrong bytes.
 4. Events of a session come in source order: by file, then by place in the file. Arrival order,
@@ -10,7 +12,7 @@ Promises:
 5. An API response is counted once, whatever number of files and sessions repeat it.
 6. Raw text leaves only through `evict`, which keeps session, digest, observations,
    costs and fingerprints.
-7. Nothing is written unless a `writing()` block, `evict`, `compact` or `sweep_orphans` says so.
+7. No method of `SessionReader` or `RecallStore.scopes` writes.
 8. Values handed in are stored as they are: redaction happens before the store.
 """
 
@@ -72,110 +74,8 @@ __all__ = [
 ]
 
 
-class Store(Protocol):
-    """A place that keeps sessions, and the questions it answers."""
-
-    fingerprint_key: bytes
-    tag_key: bytes
-
-    @property
-    def jobs(self) -> Jobs:
-        """Background work."""
-        ...
-
-    @property
-    def live(self) -> Live:
-        """What hooks told."""
-        ...
-
-    @property
-    def effects(self) -> Effects:
-        """What measuring found."""
-        ...
-
-    @property
-    def patterns(self) -> Patterns:
-        """Signals and patterns."""
-        ...
-
-    @property
-    def memories(self) -> Memories:
-        """What sessions left for their projects."""
-        ...
-
-    @property
-    def spend(self) -> Spend:
-        """The ledger of model calls."""
-        ...
-
-    @property
-    def scopes(self) -> Scopes:
-        """Sessions and observations of a project, for recall."""
-        ...
-
-    @property
-    def closures(self) -> Closures:
-        """Whether work called done was done."""
-        ...
-
-    @property
-    def syncs(self) -> Syncs:
-        """Files a project's pack was written into."""
-        ...
-
-    @property
-    def exchange(self) -> Exchange:
-        """Moving sessions from one store into another."""
-        ...
-
-    def __enter__(self) -> Self: ...
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object, /) -> None:
-        """Close the store; an error about damage becomes DatabaseDamaged."""
-        ...
-
-    def info(self) -> StoreInfo:
-        """Counts and sizes."""
-        ...
-
-    def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
-        """Path to (stamp, parser version) of every source of a flavour."""
-        ...
-
-    def cursor(self, path: str) -> Cursor | None:
-        """The full cursor of one source."""
-        ...
-
-    def sharing(self, source_id: int) -> bool:
-        """Whether a session of this source has further sources."""
-        ...
-
-    def span(self, flavor: str) -> tuple[int, int | None]:
-        """How many sessions of a flavour there are, and when the oldest began."""
-        ...
-
-    def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
-        """Whether a file is known to tell of forgotten sessions only, and has not changed."""
-        ...
-
-    def has_new_marks(self) -> bool:
-        """Whether the file of forget marks is missing, or holds marks that are not applied yet."""
-        ...
-
-    def forgotten_elsewhere(self) -> Elsewhere:
-        """Marks of events that were made with other keys than this store's."""
-        ...
-
-    def marks(self) -> Marks:
-        """All forget marks that the database holds."""
-        ...
-
-    def apply_marks(self) -> MarksApplied:
-        """Give the store and the file beside it the marks of both; drop what they say is gone.
-
-        Only while no sweep runs.
-        """
-        ...
+class SessionReader(Protocol):
+    """What recall, export and every listing ask."""
 
     def projects(self) -> list[Project]:
         """All projects, by key."""
@@ -194,19 +94,19 @@ class Store(Protocol):
         ...
 
     def own_session(self, native_id: str, flavor: str | None = None) -> Session | None:
-        """The session an agent itself calls so, whole; None where none or several agents do."""
+        """The session with exactly this native id; None if no agent, or several, have one."""
         ...
 
     def events(self, session_id: int, *, texts: bool = False) -> Iterator[SessionEvent]:
         """Live events in source order, with their texts when asked for."""
         ...
 
-    def all_events(self, session_id: int) -> Iterator[SessionEvent]:
-        """Live and superseded events with their texts."""
-        ...
-
     def superseded_events(self, session_id: int) -> Iterator[SessionEvent]:
         """Events whose source was rewritten without them; kept as history."""
+        ...
+
+    def all_events(self, session_id: int) -> Iterator[SessionEvent]:
+        """Live and superseded events with their texts."""
         ...
 
     def text(self, event: SessionEvent) -> str:
@@ -214,7 +114,7 @@ class Store(Protocol):
         ...
 
     def heights(self) -> dict[int, int]:
-        """Session to the number its next event will have: whatever is above is new."""
+        """Session to the number its next event will have."""
         ...
 
     def digest(self, session_id: int) -> Digest | None:
@@ -229,30 +129,6 @@ class Store(Protocol):
         """Observations that fit, oldest first."""
         ...
 
-    def evicted_digest(self, session_id: int) -> Digest | None:
-        """The digest of the part of a session whose raw text was evicted."""
-        ...
-
-    def unplaced(self) -> list[int]:
-        """Sessions that have no project, because giving them one failed."""
-        ...
-
-    def missing_parts(self) -> list[tuple[str, str, str, str]]:
-        """Parts that logs lacked: (flavour, native id of the session, part, path of the log)."""
-        ...
-
-    def lost_events(self, session_id: int) -> int:
-        """How many events of a session went before a digest was made of them."""
-        ...
-
-    def undistilled(self) -> list[Undistilled]:
-        """Sessions whose raw text went before a digest was made of it."""
-        ...
-
-    def unanalyzed(self) -> list[int]:
-        """Sessions that need a (new) digest, or that a better observer has not read yet."""
-        ...
-
     def usage(
         self, group: UsageGroup, since: int | None = None, until: int | None = None
     ) -> list[UsageRow]:
@@ -265,20 +141,108 @@ class Store(Protocol):
         """(event id, score) of the events that match best, over both indexes."""
         ...
 
+
+class WritableStore(Protocol):
+    """A store that can be written in transactions."""
+
     def writing(self) -> AbstractContextManager[Writer]:
         """A write transaction; rolled back when the block raises."""
         ...
 
     def is_unusable_after(self, error: Exception) -> bool:
-        """Whether an error tells of the whole store (disk, lock, damage), not of one item in it."""
+        """Whether an error concerns the whole store (disk, lock, damage), not one item in it."""
         ...
+
+
+class CaptureStore(SessionReader, WritableStore, Protocol):
+    """What a sweep asks before and while it captures."""
+
+    fingerprint_key: bytes
+    """Key of the hashes that recognise events."""
+    tag_key: bytes
+    """Key of the tags that stand for redacted secrets."""
+
+    def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
+        """Path to (stamp, parser version) of every source of a flavour."""
+        ...
+
+    def cursor(self, path: str) -> Cursor | None:
+        """The full cursor of one source."""
+        ...
+
+    def sharing(self, source_id: int) -> bool:
+        """Whether a session of this source has further sources."""
+        ...
+
+    def span(self, flavor: str) -> tuple[int, int | None]:
+        """How many sessions of a flavour there are, and when the oldest began."""
+        ...
+
+    def is_forgotten(self, flavor: str, external_id: str) -> bool:
+        """Whether the user forgot this session, in this store or in another one."""
+        ...
+
+    def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
+        """Whether a file holds only forgotten sessions and has not changed since."""
+        ...
+
+    def has_new_marks(self) -> bool:
+        """Whether the file of forget marks is missing, or holds marks that are not applied yet."""
+        ...
+
+    def forgotten_elsewhere(self) -> Elsewhere:
+        """Marks of events that were made with other keys than this store's."""
+        ...
+
+    def apply_marks(self) -> MarksApplied:
+        """Merge the marks of database and file, and drop everything that they name.
+
+        Only while no sweep runs.
+        """
+        ...
+
+    def unplaced(self) -> list[int]:
+        """Sessions without a project, because assigning one failed."""
+        ...
+
+    def missing_parts(self) -> list[tuple[str, str, str, str]]:
+        """Parts that logs lacked: (flavour, native id of the session, part, path of the log)."""
+        ...
+
+    def quarantined(self) -> list[tuple[str, int, int]]:
+        """(path, byte offset, when noticed) of every damaged line found in logs."""
+        ...
+
+
+class DistilStore(SessionReader, WritableStore, Protocol):
+    """What making digests asks."""
+
+    def unanalyzed(self) -> list[int]:
+        """Sessions that need a new digest, or that the current observer has not read yet."""
+        ...
+
+    def evicted_digest(self, session_id: int) -> Digest | None:
+        """The digest of the part of a session whose raw text was evicted."""
+        ...
+
+    def lost_events(self, session_id: int) -> int:
+        """How many events of a session were evicted before a digest was made of them."""
+        ...
+
+    def undistilled(self) -> list[Undistilled]:
+        """Sessions whose raw text was evicted before a digest was made of it."""
+        ...
+
+
+class RetentionStore(Protocol):
+    """Raw text under a byte budget."""
 
     def raw_usage(self) -> StoreUsage:
         """Bytes that count against the caps: segments and the estimate for rows and index."""
         ...
 
     def oldest_analyzed(self) -> int | None:
-        """When the raw text of an analyzed session that has been here longest was captured."""
+        """When the oldest raw text of an analyzed session was captured."""
         ...
 
     def raw_sessions(self) -> list[RawSession]:
@@ -289,36 +253,55 @@ class Store(Protocol):
         """Drop raw text; returns bytes of segment files given back."""
         ...
 
-    def with_subagents(self, sessions: set[int]) -> set[int]:
-        """These sessions and all their sub-agents."""
+    def crowded(self, limit: int) -> list[int]:
+        """Sessions with more segments than `limit`."""
         ...
 
-    def forget_sessions(self, sessions: set[int]) -> set[int]:
-        """Forget sessions and their sub-agents; returns sessions that lost copies of events."""
+    def compact(self, session_id: int) -> int:
+        """Join a session's segments into one; returns how many went."""
+        ...
+
+    def sweep_orphans(self) -> int:
+        """Remove segment files that no row points at; returns how many.
+
+        Also finishes an `erase_traces` that was cut off.
+        """
+        ...
+
+
+class ForgetStore(SessionReader, Protocol):
+    """Forgetting sessions, events and words."""
+
+    def with_subagents(self, sessions: set[int]) -> set[int]:
+        """These sessions and all their sub-agents."""
         ...
 
     def log_paths(self, sessions: set[int]) -> list[str]:
         """The agents' own files that sessions were read from."""
         ...
 
+    def find_text(self, text: str, *, ignore_case: bool = False) -> list[TextHit]:
+        """Every session that contains a text."""
+        ...
+
+    def traces(self, text: str) -> list[str]:
+        """Everything that still contains a text, down to the bytes of the files."""
+        ...
+
+    def forget_sessions(self, sessions: set[int]) -> set[int]:
+        """Forget sessions and their sub-agents; returns sessions that lost copies of events."""
+        ...
+
     def forget_events(self, session_id: int, fingerprints: set[int]) -> int:
         """Forget single events; returns how many went."""
         ...
 
-    def find_text(self, text: str, *, ignore_case: bool = False) -> list[TextHit]:
-        """Every session in which a text stands."""
-        ...
-
-    def traces(self, text: str) -> list[str]:
-        """Every place where a text still stands, down to the bytes of the files."""
+    def forget_facts(self, words: Callable[[bytes], bytes]) -> None:
+        """Mark the facts, such as titles, that hold such words, so that no log brings them back."""
         ...
 
     def rewrite(self, session_id: int, edit: Callable[[SessionEvent], SessionEvent | None]) -> int:
         """Replace or drop events of a session; returns how many changed."""
-        ...
-
-    def forget_facts(self, words: Callable[[bytes], bytes]) -> None:
-        """Mark the facts, such as titles, that hold such words: no log brings them back."""
         ...
 
     def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:
@@ -326,22 +309,19 @@ class Store(Protocol):
         ...
 
     def erase_traces(self) -> None:
-        """After forgetting: leave nothing in free pages, indexes or logs."""
+        """After forgetting: wipe free pages, indexes and the database's log."""
         ...
 
-    def sweep_orphans(self) -> int:
-        """Remove segment files that no row points at; returns how many.
-
-        Also finishes an erasing that was cut off.
-        """
+    def marks(self) -> Marks:
+        """All forget marks that the database holds."""
         ...
 
-    def crowded(self, limit: int) -> list[int]:
-        """Sessions with more segments than `limit`."""
-        ...
 
-    def compact(self, session_id: int) -> int:
-        """Join a session's segments into one; returns how many went."""
+class MaintenanceStore(Protocol):
+    """Checking, repairing and copying a whole store; see also `store.maintenance`."""
+
+    def info(self) -> StoreInfo:
+        """Counts and sizes."""
         ...
 
     def fsck(self) -> list[Finding]:
@@ -352,12 +332,8 @@ class Store(Protocol):
         """A quick check of the database: 'ok', or what is wrong."""
         ...
 
-    def quarantined(self) -> list[tuple[str, int, int]]:
-        """(path, byte offset, when noticed) of every damaged line that is known."""
-        ...
-
     def repair(self, layer: str, *, dry_run: bool) -> list[Repaired]:
-        """Mend one layer: orphans, segments, counts, usage or index; or say what it needs."""
+        """Repair one layer: orphans, segments, counts, usage or index; or say what it would do."""
         ...
 
     def dump(self) -> Iterator[dict[str, Any]]:
@@ -373,6 +349,98 @@ class Store(Protocol):
         """
         ...
 
+
+class RecallStore(SessionReader, Protocol):
+    """What an agent is told of a project."""
+
+    @property
+    def scopes(self) -> Scopes:
+        """Sessions and observations of a project."""
+        ...
+
+    @property
+    def closures(self) -> Closures:
+        """Checks whether work that was called done is done."""
+        ...
+
+    @property
+    def syncs(self) -> Syncs:
+        """Files that a project's pack was written into."""
+        ...
+
+
+class LoopStore(Protocol):
+    """What detection, review and measurement keep."""
+
+    @property
+    def patterns(self) -> Patterns:
+        """Signals and patterns."""
+        ...
+
+    @property
+    def effects(self) -> Effects:
+        """Measured effects of patterns."""
+        ...
+
+
+class BackgroundStore(Protocol):
+    """What hooks record and the worker does."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """Background work."""
+        ...
+
+    @property
+    def live(self) -> Live:
+        """Events recorded by hooks."""
+        ...
+
+    @property
+    def spend(self) -> Spend:
+        """The ledger of model calls."""
+        ...
+
+
+class MemoryStore(SessionReader, Protocol):
+    """What memory keeps."""
+
+    @property
+    def memories(self) -> Memories:
+        """Traces that sessions left for their projects."""
+        ...
+
+
+class ExchangeStore(SessionReader, WritableStore, Protocol):
+    """What export and import need."""
+
+    @property
+    def exchange(self) -> Exchange:
+        """Moving sessions from one store into another."""
+        ...
+
+
+class Store(
+    CaptureStore,
+    DistilStore,
+    RetentionStore,
+    ForgetStore,
+    MaintenanceStore,
+    RecallStore,
+    LoopStore,
+    BackgroundStore,
+    MemoryStore,
+    ExchangeStore,
+    Protocol,
+):
+    """Everything an open store can do. Ask for the smallest of the protocols above that will do."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object, /) -> None:
+        """Close the store; an error about damage becomes DatabaseDamaged."""
+        ...
+
     def close(self) -> None:
-        """Let go of files."""
+        """Close every file."""
         ...

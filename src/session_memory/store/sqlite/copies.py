@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from session_memory.store.sqlite import lost
+from session_memory.store.sqlite import lost_events
 from session_memory.store.sqlite.connection import Database, rows
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.values import EventDraft, Holder
@@ -127,7 +127,7 @@ def retire(db: Database, path_of: PathOf, source_id: int, seen: set[int], *, del
                 (event_id, source_id),
             )
     if delete:
-        lost.drop_unknown(db, source_id)
+        lost_events.drop_unknown(db, source_id)
     return retired
 
 

@@ -15,7 +15,7 @@ from session_memory.core.retention import (
 )
 from session_memory.errors import DatabaseDamaged, StoreDamaged, StoreError
 from session_memory.store.segments import SegmentStore
-from session_memory.store.sqlite import lost, observations, patterns
+from session_memory.store.sqlite import lost_events, observations, patterns
 from session_memory.store.sqlite.connection import UNUSABLE, Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import Evicted
@@ -132,7 +132,7 @@ def _evict_one(db: Database, eviction: Eviction, now_ms: int) -> int:
         (session_id, eviction.data_loss, *ids),
     )
     if eviction.data_loss:
-        lost.read_again(db, session_id)
+        lost_events.read_again(db, session_id)
     else:
         _close_digested(db, session_id)
     for table in ("event_text", "turn_text"):

@@ -12,7 +12,7 @@ import msgspec
 from session_memory.core.facts import RankedFact, settle
 from session_memory.core.project.identity import Holder, Resolution, unique_key
 from session_memory.core.project.path_shape import same_place
-from session_memory.store.sqlite import lost
+from session_memory.store.sqlite import lost_events
 from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.exchange import drop_twin_events, drop_twin_responses
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
@@ -50,7 +50,7 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
             "SELECT opened_at, forked_from, event_count FROM session WHERE id = ?", (session_id,)
         ).fetchone()
         _update_session(db, session_id, settled)
-        lost.found_again(db, session_id)
+        lost_events.found_again(db, session_id)
         # Without committed events it is new: its writer noted what it shares.
         if stored and (
             opened_at != settled.get("opened_at")

@@ -1,12 +1,12 @@
-"""`SqliteStore`: the embedded implementation of store.port.Store, a thin face over its topics."""
+"""`SqliteStore`: store.port.Store over one SQLite file and a directory of segments."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
@@ -48,7 +48,7 @@ from session_memory.store.port import (
     UsageRow,
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
-from session_memory.store.sqlite import lost, observations, queries, retention, usage
+from session_memory.store.sqlite import lost_events, observations, queries, retention, usage
 from session_memory.store.sqlite.connection import (
     DAMAGE_ERRORS,
     DISK_ERRORS,
@@ -65,15 +65,24 @@ from session_memory.store.sqlite.connection import (
     telling_damage,
     value,
 )
-from session_memory.store.sqlite.faces import Faces
-from session_memory.store.sqlite.forget_face import ForgetFace
-from session_memory.store.sqlite.source_face import SourceFace
+from session_memory.store.sqlite.forget_with_marks import ForgetWithMarks
+from session_memory.store.sqlite.sources import SourceReads
 
 if TYPE_CHECKING:
     from session_memory.store.backups import Progress
+    from session_memory.store.sqlite.closures import SqliteClosures, SqliteSyncs
+    from session_memory.store.sqlite.effects import SqliteEffects
+    from session_memory.store.sqlite.exchange import SqliteExchange
+    from session_memory.store.sqlite.jobs import SqliteJobs
+    from session_memory.store.sqlite.live import SqliteLive
+    from session_memory.store.sqlite.memories import SqliteMemories
+    from session_memory.store.sqlite.patterns import SqlitePatterns
+    from session_memory.store.sqlite.scopes import SqliteScopes
+    from session_memory.store.sqlite.spend import SqliteSpend
     from session_memory.store.sqlite.writer import SqliteWriter
 
 SEGMENTS = "segments"
+Topic = TypeVar("Topic")
 
 
 def open_store(
@@ -126,13 +135,13 @@ def _create(directory: str, now_ms: int, damage: Damage | None) -> None:
         fresh.close()
 
 
-class SqliteStore(Faces, ForgetFace, SourceFace):
-    """See store.port.Store."""
+class SqliteStore(ForgetWithMarks, SourceReads):
+    """See store.port.Store. What only some features use is imported when they do."""
 
     def __init__(self, connection: Database, directory: str, now_ms: int) -> None:
         self._db = connection
         self._directory = directory
-        self._made = {}
+        self._topics: dict[object, Any] = {}
         self._now = now_ms
         self.segments = DirectorySegments(os.path.join(directory, SEGMENTS))
         self._reader = SegmentReader(self.segments)
@@ -156,6 +165,85 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
         self.close()
         if isinstance(error, DAMAGE_ERRORS):
             raise damaged(error, os.path.join(self._directory, DATABASE)) from error
+
+    # topics: an unchanged sweep uses none, and loading all takes as long as looking at the logs
+
+    def _topic(self, make: Callable[..., Topic], *settings: str) -> Topic:
+        """What `make` makes of the connection, the same one every time."""
+        topic: Any = self._topics.get(make)
+        if topic is None:
+            topic = self._topics[make] = make(self._db, *settings)
+        return topic
+
+    @property
+    def jobs(self) -> SqliteJobs:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.jobs import SqliteJobs
+
+        return self._topic(SqliteJobs)
+
+    @property
+    def live(self) -> SqliteLive:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.live import SqliteLive
+
+        return self._topic(SqliteLive)
+
+    @property
+    def effects(self) -> SqliteEffects:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.effects import SqliteEffects
+
+        return self._topic(SqliteEffects)
+
+    @property
+    def exchange(self) -> SqliteExchange:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.exchange import SqliteExchange
+
+        return self._topic(SqliteExchange)
+
+    @property
+    def scopes(self) -> SqliteScopes:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.scopes import SqliteScopes
+
+        return self._topic(SqliteScopes)
+
+    @property
+    def closures(self) -> SqliteClosures:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.closures import SqliteClosures
+
+        return self._topic(SqliteClosures)
+
+    @property
+    def syncs(self) -> SqliteSyncs:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.closures import SqliteSyncs
+
+        return self._topic(SqliteSyncs)
+
+    @property
+    def memories(self) -> SqliteMemories:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.memories import SqliteMemories
+
+        return self._topic(SqliteMemories)
+
+    @property
+    def patterns(self) -> SqlitePatterns:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.patterns import SqlitePatterns
+
+        return self._topic(SqlitePatterns)
+
+    @property
+    def spend(self) -> SqliteSpend:
+        """See store.port.Store."""
+        from session_memory.store.sqlite.spend import SqliteSpend
+
+        return self._topic(SqliteSpend, os.path.join(self._directory, DATABASE))
 
     # writing
 
@@ -218,7 +306,7 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
             last_event_at=value(db, "SELECT max(ended_at) FROM session"),
             superseded_events=value(db, superseded),
             evicted=retention.evicted(db),
-            lost_sessions=lost.sessions(db),
+            lost_sessions=lost_events.sessions(db),
         )
 
     def _database_bytes(self) -> int:
@@ -267,7 +355,7 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
         return queries.text(self._db, event.id, self._reader)
 
     def heights(self) -> dict[int, int]:
-        """Session to the number its next event will have: what grew since is new."""
+        """See store.port.Store."""
         return dict(rows(self._db, "SELECT id, next_seq FROM session WHERE next_seq > 0"))
 
     def digest(self, session_id: int) -> Digest | None:
@@ -333,7 +421,7 @@ class SqliteStore(Faces, ForgetFace, SourceFace):
         return retention.compact(self._db, self.segments, session_id)
 
     def crowded(self, limit: int) -> list[int]:
-        """Sessions with more segment files than `limit`."""
+        """See store.port.Store."""
         return retention.crowded(self._db, limit)
 
     # whole-store operations

@@ -23,19 +23,13 @@ def read_again(db: Database, session_id: int) -> None:
     )
 
 
-def count(db: Database, session_id: int) -> int:
-    """How many events of a session are lost."""
-    sql = "SELECT count(*) FROM evicted_event WHERE session_id = ? AND lost = 1"
-    return int(value(db, sql, (session_id,)))
-
-
 def sessions(db: Database) -> int:
     """How many sessions have lost events."""
     return int(value(db, "SELECT count(DISTINCT session_id) FROM evicted_event WHERE lost = 1"))
 
 
 def found_again(db: Database, session_id: int) -> None:
-    """Lost events that are stored again are lost no more, and counted once."""
+    """Events that are stored again are no longer lost, and are counted once."""
     found = rows(
         db,
         "DELETE FROM evicted_event WHERE session_id = ?1 AND lost = 1 AND EXISTS (SELECT 1"
@@ -47,7 +41,7 @@ def found_again(db: Database, session_id: int) -> None:
 
 
 def drop_unknown(db: Database, source_id: int) -> None:
-    """A new parser told a log whole: what was lost is back, under fingerprints of its own."""
+    """A new parser has read a whole log: what was lost is back under other fingerprints."""
     dropped = rows(
         db,
         "DELETE FROM evicted_event WHERE lost = 1 AND session_id IN"

@@ -1,4 +1,4 @@
-"""The part of the store's face that a sweep asks first: which files are known, what waits."""
+"""What a sweep asks first: which log files are known, and which sessions still need work."""
 
 from __future__ import annotations
 
@@ -7,16 +7,18 @@ from typing import Any
 import msgspec
 
 from session_memory.core.cursor import Cursor, Stamp
+from session_memory.core.fingerprint import path_name, session_name
 from session_memory.core.schema import OBSERVER_VERSION
-from session_memory.store.sqlite import lost
+from session_memory.store.sqlite import lost_events
 from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.values import Undistilled
 
 
-class SourceFace:
-    """Mixed into SqliteStore; see store.port.Store."""
+class SourceReads:
+    """Part of SqliteStore."""
 
     _db: Database
+    fingerprint_key: bytes
 
     def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
         """See store.port.Store."""
@@ -62,6 +64,26 @@ class SourceFace:
         ).fetchone()
         return int(found[0]), found[1]
 
+    def is_forgotten(self, flavor: str, external_id: str) -> bool:
+        """See store.port.CaptureStore."""
+        own = session_name(self.fingerprint_key, flavor, external_id)
+        if value(self._db, "SELECT 1 FROM forgotten_session WHERE name = ?", (own,)):
+            return True
+        from session_memory.store.sqlite.marks import others_in
+
+        return any(
+            session_name(keys.fingerprint, flavor, external_id) in gone.sessions
+            for keys, gone in others_in(self._db).items()
+        )
+
+    def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
+        """See store.port.CaptureStore."""
+        known = self._db.execute(
+            "SELECT device, inode, size, mtime_ns, ctime_ns FROM forgotten_source WHERE path = ?",
+            (path_name(self.fingerprint_key, path),),
+        ).fetchone()
+        return known == stamp
+
     def unplaced(self) -> list[int]:
         """See store.port.Store."""
         found = rows(
@@ -82,11 +104,12 @@ class SourceFace:
 
     def lost_events(self, session_id: int) -> int:
         """See store.port.Store."""
-        return lost.count(self._db, session_id)
+        sql = "SELECT count(*) FROM evicted_event WHERE session_id = ? AND lost = 1"
+        return int(value(self._db, sql, (session_id,)))
 
     def undistilled(self) -> list[Undistilled]:
         """See store.port.Store."""
-        return lost.undistilled(self._db)
+        return lost_events.undistilled(self._db)
 
     def unanalyzed(self) -> list[int]:
         """See store.port.Store."""

@@ -1,12 +1,13 @@
-"""The part of the store's face that forgets, finds and rewrites; its topics load when asked."""
+"""The store's methods that forget, find and rewrite text.
+
+What they call is imported when it is needed: few commands forget.
+"""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator
 
-from session_memory.core.cursor import Stamp
-from session_memory.core.fingerprint import path_name
 from session_memory.core.schema import SessionEvent
 from session_memory.store.marks import Forgotten, Keys, Marks, add_marks
 from session_memory.store.segments import DirectorySegments
@@ -14,8 +15,8 @@ from session_memory.store.sqlite.connection import Database, transaction
 from session_memory.store.values import Elsewhere, MarksApplied, TextHit
 
 
-class ForgetFace:
-    """Mixed into SqliteStore; see store.port.Store."""
+class ForgetWithMarks:
+    """Part of SqliteStore: every forgetting goes into the file of marks before rows go."""
 
     _db: Database
     _directory: str
@@ -52,14 +53,6 @@ class ForgetFace:
         from session_memory.store.sqlite import marks
 
         return marks.marks_in(self._db, self.keys)
-
-    def is_forgotten_source(self, path: str, stamp: Stamp) -> bool:
-        """See store.port.Store."""
-        found = self._db.execute(
-            "SELECT device, inode, size, mtime_ns, ctime_ns FROM forgotten_source WHERE path = ?",
-            (path_name(self.fingerprint_key, path),),
-        ).fetchone()
-        return found == stamp
 
     def forget_sessions(self, sessions: set[int]) -> set[int]:
         """See store.port.Store."""
