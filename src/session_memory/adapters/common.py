@@ -26,6 +26,7 @@ __all__ = [
     "RawEvent",
     "SessionPart",
     "SourceFile",
+    "as_count",
     "as_list",
     "as_object",
     "as_text",
@@ -35,6 +36,7 @@ __all__ = [
     "read_lines",
     "recover_records",
     "resolve_repo",
+    "rewound",
     "source_at",
     "walk_files",
 ]
@@ -246,6 +248,11 @@ def as_text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
+def as_count(value: Json) -> int:
+    """The value if it can be a count of tokens, else 0."""
+    return value if type(value) is int and 0 <= value < 1 << 53 else 0
+
+
 _decode = msgspec.json.Decoder().decode
 
 
@@ -316,6 +323,20 @@ def recover_records(
                 step = end - index
         index = text.find('{"', index + step)
     return found
+
+
+def rewound(event: RawEvent) -> RawEvent:
+    """An event of a branch its user left: the words, and that they no longer count."""
+    return RawEvent(
+        event.pos,
+        "other",
+        event.origin,
+        event.text,
+        event.at,
+        call_id=event.call_id,
+        identity=event.identity,
+        label="rewound",
+    )
 
 
 def parse_time(value: Json) -> int | None:

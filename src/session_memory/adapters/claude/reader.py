@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from session_memory.adapters.block_records import has_type, line_records, tail_record
 from session_memory.adapters.claude.agent import AGENT
 from session_memory.adapters.claude.attachments import attachment
 from session_memory.adapters.claude.events import (
@@ -28,11 +29,11 @@ from session_memory.adapters.common import (
     LogDeletion,
     Normalized,
     SourceFile,
+    as_count,
     as_object,
     as_text,
     decode_record,
     parse_time,
-    recover_records,
     walk_files,
 )
 from session_memory.adapters.gather import PartBuilder
@@ -103,14 +104,10 @@ def log_deletion(home: str) -> LogDeletion:
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block. Each line stands alone, so any split of a file gives the same facts."""
     reading = _Reading(source.path, as_text(state.get("version")))
-    for offset, line in block.lines:
-        record = decode_record(line)
-        if record is None:
-            reading.damaged(offset, line)
-        else:
-            reading.take(offset, record)
-    if block.tail is not None:
-        reading.tail(*block.tail)
+    for offset, record in line_records(block, reading.bundle, _is_record):
+        reading.take(offset, record)
+    for offset, record in tail_record(block, reading.bundle, has_type):
+        reading.take(offset, record)
     return reading.result(block.too_long)
 
 
@@ -121,19 +118,19 @@ class _Reading:
         self._names = _FileNames.of(path)
         self._version = version
         self._parts: dict[str, PartBuilder] = {}
-        self._bundle = Normalized()
-        self._out = Emitter(self._bundle.ignored)
+        self.bundle = Normalized()
+        self._out = Emitter(self.bundle.ignored)
 
     def take(self, offset: int, record: Record) -> None:
         """Read one whole record."""
         kind = record.get("type")
         if not isinstance(kind, str) or not kind:
-            self._bundle.damage(offset)
+            self.bundle.damage(offset)
             return
-        self._bundle.records += 1
+        self.bundle.records += 1
         self._version = as_text(record.get("version")) or self._version
         if kind in _IGNORED:
-            self._bundle.ignored[kind] += 1
+            self.bundle.ignored[kind] += 1
             return
         if kind in _FACTS:
             name, field = _FACTS[kind]
@@ -142,27 +139,12 @@ class _Reading:
             return
         self._events(offset, record, kind)
 
-    def damaged(self, offset: int, line: bytes) -> None:
-        """Count a line that is no record, and keep the whole records that stand in it."""
-        self._bundle.damage(offset)
-        for inner, record in recover_records(line, _is_record):
-            self._bundle.recovered += 1
-            self.take(offset + inner, record)
-
-    def tail(self, offset: int, line: bytes) -> None:
-        """A last line without newline: a record if it is whole, else one still being written."""
-        record = decode_record(line)
-        if record is not None and as_text(record.get("type")):
-            self.take(offset, record)
-        elif not line.isspace():
-            self._bundle.incomplete_tail += 1
-
     def result(self, too_long: int) -> Normalized:
         """Everything read, as one bundle."""
-        self._bundle.too_long = too_long
-        self._bundle.sessions = [part.build() for part in self._parts.values()]
-        self._bundle.state = {"version": self._version} if self._version else {}
-        return self._bundle
+        self.bundle.too_long = too_long
+        self.bundle.sessions = [part.build() for part in self._parts.values()]
+        self.bundle.state = {"version": self._version} if self._version else {}
+        return self.bundle
 
     def _part(self, record: Record) -> PartBuilder:
         session, parent = self._names.owner(record)
@@ -187,7 +169,7 @@ class _Reading:
         else:
             handler(record, out)
         for what in out.unknown:
-            self._bundle.unknown[self._version, what] += 1
+            self.bundle.unknown[self._version, what] += 1
         out.unknown.clear()
         _note_envelope(part, record, offset)
         if at is not None:
@@ -277,30 +259,25 @@ def usage_of(record: Record, at: int | None) -> Usage | None:
     if not usage or not name:
         return None
     written = as_object(usage.get("cache_creation"))
-    long = _count(written.get("ephemeral_1h_input_tokens"))
-    short = _count(written.get("ephemeral_5m_input_tokens"))
-    flat = _count(usage.get("cache_creation_input_tokens"))
+    long = as_count(written.get("ephemeral_1h_input_tokens"))
+    short = as_count(written.get("ephemeral_5m_input_tokens"))
+    flat = as_count(usage.get("cache_creation_input_tokens"))
     cost = record.get("costUSD")
     found = Usage(
         key=f"{name}:{as_text(record.get('requestId'))}",
         model=as_text(message.get("model")),
         at=at,
-        input=_count(usage.get("input_tokens")),
-        output=_count(usage.get("output_tokens")),
-        cache_read=_count(usage.get("cache_read_input_tokens")),
+        input=as_count(usage.get("input_tokens")),
+        output=as_count(usage.get("output_tokens")),
+        cache_read=as_count(usage.get("cache_read_input_tokens")),
         cache_write_5m=short + max(0, flat - short - long),
         cache_write_1h=long,
-        reasoning=_count(as_object(usage.get("output_tokens_details")).get("thinking_tokens")),
+        reasoning=as_count(as_object(usage.get("output_tokens_details")).get("thinking_tokens")),
         usd=float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None,
         sidechain=record.get("isSidechain") is True,
     )
     spent = found.input or found.output or found.cache_read or short or long or flat
     return None if found.model == "<synthetic>" and not spent else found
-
-
-def _count(value: Json) -> int:
-    """A token count; whatever else stands in its place counts as nothing."""
-    return value if type(value) is int and 0 <= value < 1 << 53 else 0
 
 
 ADAPTER = Adapter(

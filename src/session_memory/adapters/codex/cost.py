@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from session_memory.adapters.codex.memory import TOKEN_PARTS, Memory, Record
-from session_memory.adapters.common import Json, as_object, as_text
+from session_memory.adapters.common import Json, as_count, as_object, as_text
 from session_memory.core.schema import Usage
 
 _PARTS = (
@@ -83,9 +83,4 @@ def _usage(
 
 def _parts(value: Json) -> list[int] | None:
     fields = as_object(value)
-    return [_count(fields.get(name)) for name in _PARTS] if fields else None
-
-
-def _count(value: Json) -> int:
-    """A token count; whatever else stands in its place counts as nothing."""
-    return value if type(value) is int and 0 <= value < 1 << 53 else 0
+    return [as_count(fields.get(name)) for name in _PARTS] if fields else None

@@ -6,6 +6,7 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.adapters.block_records import line_records, tail_record
 from session_memory.adapters.codex.agent import AGENT
 from session_memory.adapters.codex.cost import token_count, usage_record
 from session_memory.adapters.codex.events import compacted, event_msg, inter_agent
@@ -22,9 +23,7 @@ from session_memory.adapters.common import (
     as_list,
     as_object,
     as_text,
-    decode_record,
     parse_time,
-    recover_records,
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.core.schema import Usage
@@ -56,14 +55,10 @@ Shape = Literal["row", "header", "item", "state", "document", "none"]
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block; what later lines need of earlier ones travels in the state."""
     reading = _Reading(source.path, msgspec.convert(state, Memory))
-    for offset, line in block.lines:
-        record = decode_record(line)
-        if record is None:
-            reading.damaged(offset, line)
-        else:
-            reading.take(offset, record)
-    if block.tail is not None:
-        reading.tail(*block.tail)
+    for offset, record in line_records(block, reading.bundle, _is_row):
+        reading.take(offset, record)
+    for offset, record in tail_record(block, reading.bundle, _is_whole):
+        reading.take(offset, record)
     return reading.result(block.too_long)
 
 
@@ -89,16 +84,16 @@ class _Reading:
         self._path = path
         self._memory = memory
         self._part: PartBuilder | None = None
-        self._bundle = Normalized()
-        self._out = Emitter(memory, self._bundle.ignored)
+        self.bundle = Normalized()
+        self._out = Emitter(memory, self.bundle.ignored)
 
     def take(self, offset: int, record: Record) -> None:
         """Read one whole record."""
         shape = shape_of(record)
         if shape == "none":
-            self._bundle.damage(offset)
+            self.bundle.damage(offset)
             return
-        self._bundle.records += 1
+        self.bundle.records += 1
         at = parse_time(record.get("timestamp"))
         self._out.begin(offset, at)
         if shape == "row":
@@ -110,31 +105,16 @@ class _Reading:
         elif shape == "document":
             self._document(offset, record)
         else:
-            self._bundle.ignored["state"] += 1
+            self.bundle.ignored["state"] += 1
         self._keep(offset, at if shape == "row" else None)
-
-    def damaged(self, offset: int, line: bytes) -> None:
-        """Count a line that is no record, and keep the whole records that stand in it."""
-        self._bundle.damage(offset)
-        for inner, record in recover_records(line, _is_row):
-            self._bundle.recovered += 1
-            self.take(offset + inner, record)
-
-    def tail(self, offset: int, line: bytes) -> None:
-        """A last line without newline: a record if it is whole, else one still being written."""
-        record = decode_record(line)
-        if record is not None and shape_of(record) != "none":
-            self.take(offset, record)
-        elif not line.isspace():
-            self._bundle.incomplete_tail += 1
 
     def result(self, too_long: int) -> Normalized:
         """Everything read, as one bundle."""
-        self._bundle.too_long = too_long
+        self.bundle.too_long = too_long
         if self._part is not None:
-            self._bundle.sessions = [self._part.build()]
-        self._bundle.state = msgspec.to_builtins(self._memory)
-        return self._bundle
+            self.bundle.sessions = [self._part.build()]
+        self.bundle.state = msgspec.to_builtins(self._memory)
+        return self.bundle
 
     def _thread(self) -> PartBuilder:
         """The part of the file's thread; before any header, the file's name says which it is."""
@@ -162,7 +142,7 @@ class _Reading:
         if copied:
             if not memory.lineage.keeps_time(at) or kind not in _HANDLERS:
                 # Known by reference: the thread it was copied from has it, under its own time.
-                self._bundle.ignored["inherited"] += 1
+                self.bundle.ignored["inherited"] += 1
                 return
         else:
             if spent is not None:
@@ -173,7 +153,7 @@ class _Reading:
                 payload["_metadata"] = record["metadata"]
             _HANDLERS[kind](payload, self._out)
         elif kind in _IGNORED:
-            self._bundle.ignored[kind] += 1
+            self.bundle.ignored[kind] += 1
         elif kind not in _ROWS:
             self._out.opaque(kind, kind, payload)
 
@@ -192,7 +172,7 @@ class _Reading:
             lineage.open(thread or thread_of(self._path), made_at, at)
         if thread and thread != lineage.thread:
             lineage.add(thread, made_at)
-            self._bundle.ignored["inherited"] += 1
+            self.bundle.ignored["inherited"] += 1
             return
         note_session(self._thread(), header, self._memory, self._path, offset)
 
@@ -206,7 +186,7 @@ class _Reading:
     def _keep(self, offset: int, at: int | None) -> None:
         out = self._out
         for what in out.unknown:
-            self._bundle.unknown[self._memory.version, what] += 1
+            self.bundle.unknown[self._memory.version, what] += 1
         out.unknown.clear()
         if not out.events:
             return
@@ -214,6 +194,10 @@ class _Reading:
         part.events += out.events
         if at is not None and self._memory.lineage.owner == part.external_id:
             part.note_time(at, offset)
+
+
+def _is_whole(record: Record) -> bool:
+    return shape_of(record) != "none"
 
 
 def _is_row(value: Record) -> bool:

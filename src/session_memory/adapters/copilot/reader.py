@@ -6,6 +6,7 @@ import os
 
 import msgspec
 
+from session_memory.adapters.block_records import has_type, line_records, tail_record
 from session_memory.adapters.common import (
     Adapter,
     Block,
@@ -14,9 +15,7 @@ from session_memory.adapters.common import (
     SourceFile,
     as_object,
     as_text,
-    decode_record,
     parse_time,
-    recover_records,
 )
 from session_memory.adapters.copilot.agent import AGENT
 from session_memory.adapters.copilot.events import HANDLERS
@@ -35,15 +34,11 @@ PARSER_VERSION = 1
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block; what later lines need of earlier ones travels in the state."""
     reading = _Reading(source.path, msgspec.convert(state, Memory), block.beside)
-    for offset, line in block.lines:
-        record = decode_record(line)
-        if record is None:
-            reading.damaged(offset, line)
-        else:
-            reading.take(offset, record)
+    for offset, record in line_records(block, reading.bundle, _is_record):
+        reading.take(offset, record)
     reading.remember()
-    if block.tail is not None:
-        reading.tail(*block.tail)
+    for offset, record in tail_record(block, reading.bundle, has_type):
+        reading.take(offset, record)
     return reading.result(block)
 
 
@@ -53,9 +48,9 @@ class _Reading:
     def __init__(self, path: str, memory: Memory, beside: dict[str, bytes]) -> None:
         self._path = path
         self._memory = memory
-        self._bundle = Normalized()
+        self.bundle = Normalized()
         self._parts = Parts(memory)
-        self._out = Emitter(memory, PartBuilder(""), self._bundle.ignored)
+        self._out = Emitter(memory, PartBuilder(""), self.bundle.ignored)
         self._out.beside = beside
 
     def take(self, offset: int, record: Record) -> None:
@@ -65,13 +60,13 @@ class _Reading:
             return
         kind = as_text(record.get("type"))
         if not kind:
-            self._bundle.damage(offset)
+            self.bundle.damage(offset)
             return
-        self._bundle.records += 1
+        self.bundle.records += 1
         data, at = as_object(record.get("data")), parse_time(record.get("timestamp"))
         self._name(data if kind == "session.start" else {})
         if kind in IGNORED:
-            self._bundle.ignored[kind] += 1
+            self.bundle.ignored[kind] += 1
             return
         agent = as_text(record.get("agentId")) or as_text(data.get("parentToolCallId"))
         if kind == "subagent.started":
@@ -86,33 +81,18 @@ class _Reading:
             handler(data, self._out)
         self._keep(offset)
 
-    def damaged(self, offset: int, line: bytes) -> None:
-        """Count a line that is no record, and keep the whole records that stand in it."""
-        self._bundle.damage(offset)
-        for inner, record in recover_records(line, _is_record):
-            self._bundle.recovered += 1
-            self.take(offset + inner, record)
-
     def remember(self) -> None:
         """Keep the state as it is here: a last line without newline will be read once more."""
-        self._bundle.state = msgspec.to_builtins(self._memory)
-
-    def tail(self, offset: int, line: bytes) -> None:
-        """A last line without newline: a record if it is whole, else one still being written."""
-        record = decode_record(line)
-        if record is not None and as_text(record.get("type")):
-            self.take(offset, record)
-        elif not line.isspace():
-            self._bundle.incomplete_tail += 1
+        self.bundle.state = msgspec.to_builtins(self._memory)
 
     def result(self, block: Block) -> Normalized:
         """Everything read, as one bundle."""
-        self._bundle.too_long = block.too_long
+        self.bundle.too_long = block.too_long
         if self._memory.session and WORKSPACE in block.beside:
             pairs = read_pairs(block.beside[WORKSPACE].decode("utf-8", "replace"))
             _note_workspace(self._parts.of("", block.start), pairs, self._memory, block.end)
-        self._bundle.sessions = [part.build() for part in self._parts.all()]
-        return self._bundle
+        self.bundle.sessions = [part.build() for part in self._parts.all()]
+        return self.bundle
 
     def _name(self, start: Record) -> None:
         """A file's place names its session; a start record may be copied from another."""
@@ -135,7 +115,7 @@ class _Reading:
                 part.note(fact, value, offset)
 
     def _document(self, offset: int, record: Record) -> None:
-        self._bundle.records += 1
+        self.bundle.records += 1
         self._memory.session = as_text(record.get("sessionId")) or self._memory.session
         self._name({})
         self._out.begin(self._parts.of("", offset), offset, None)
@@ -145,7 +125,7 @@ class _Reading:
     def _keep(self, offset: int) -> None:
         out = self._out
         for what in out.unknown:
-            self._bundle.unknown[self._memory.version, what] += 1
+            self.bundle.unknown[self._memory.version, what] += 1
         out.part.events += out.events
         for event in out.events:
             if event.at is not None:

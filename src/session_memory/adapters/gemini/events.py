@@ -11,6 +11,7 @@ from session_memory.adapters.common import (
     as_object,
     as_text,
     parse_time,
+    rewound,
 )
 from session_memory.adapters.excerpt import EXCERPT, Piece, compact_json
 from session_memory.adapters.gather import PartBuilder
@@ -101,7 +102,7 @@ class Teller:
             self._opaque(f"message/{message.kind}", message.kind, message.content)
         if message.rewound:
             events = self.part.events
-            events[first:] = [_rewound(e) if e.kind in _LIVE else e for e in events[first:]]
+            events[first:] = [rewound(e) if e.kind in _LIVE else e for e in events[first:]]
         self._note(message, first)
 
     def _opaque(self, what: str, label: str, value: Json) -> None:
@@ -265,20 +266,6 @@ class Teller:
             self._add("system", "user", text, "interrupted")
         else:
             self._add("system", "harness", text, message.kind)
-
-
-def _rewound(event: RawEvent) -> RawEvent:
-    """An event of an abandoned branch: its words, and that they no longer count."""
-    return RawEvent(
-        event.pos,
-        "other",
-        event.origin,
-        event.text,
-        event.at,
-        call_id=event.call_id,
-        identity=event.identity,
-        label="rewound",
-    )
 
 
 def cut_out(whole: str, shown: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from session_memory.adapters.block_records import Recover, line_records, tail_record
 from session_memory.adapters.common import (
     SETTINGS_CAP,
     Adapter,
@@ -84,24 +85,13 @@ def _tell(
 
 def _records(bundle: Normalized, block: Block, *, document: bool) -> list[Record]:
     """Every whole record of a block, also those behind or in a torn one."""
-    found: list[Record] = []
-    for offset, line in block.lines:
-        record = decode_record(line)
-        if record is not None:
-            found.append(record)
-            continue
-        bundle.damage(offset)
-        inner = torn_document(line) if document else recover_records(line, is_record)
-        bundle.recovered += len(inner)
-        found += [record for _, record in inner]
-    if block.tail is not None:
-        record = decode_record(block.tail[1])
-        if record is not None:
-            found.append(record)
-        elif not block.tail[1].isspace():
-            bundle.incomplete_tail += 1
-    bundle.records += len(found)
-    return found
+    recover: Recover = (lambda line, _: torn_document(line)) if document else recover_records
+    pairs = [
+        *line_records(block, bundle, is_record, recover),
+        *tail_record(block, bundle, lambda _: True),
+    ]
+    bundle.records += len(pairs)
+    return [record for _, record in pairs]
 
 
 def _session_id(records: list[Record], path: str) -> str:

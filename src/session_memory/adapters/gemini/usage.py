@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from session_memory.adapters.common import Json
+from session_memory.adapters.common import Json, as_count
 from session_memory.core.schema import Usage
 
 
@@ -25,12 +25,7 @@ class Tokens(msgspec.Struct, frozen=True):
 
 def tokens_of(row: dict[str, Json], names: tuple[str, str, str, str, str, str]) -> Tokens:
     """The figures of a record that calls them `names`, in the order of `Tokens`."""
-    return Tokens(*(_count(row.get(name)) for name in names))
-
-
-def _count(value: Json) -> int:
-    """A token count; whatever else stands in its place counts as nothing."""
-    return value if type(value) is int and 0 <= value < 1 << 53 else 0
+    return Tokens(*(as_count(row.get(name)) for name in names))
 
 
 def usage_of(key: str, model: str, at: int | None, tokens: Tokens, *, sidechain: bool) -> Usage:

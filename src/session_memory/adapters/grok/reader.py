@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import unquote
 
+from session_memory.adapters.block_records import whole_records
 from session_memory.adapters.common import (
     Adapter,
     Block,
@@ -18,7 +19,6 @@ from session_memory.adapters.common import (
     as_text,
     decode_record,
     parse_time,
-    recover_records,
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.grok.agent import AGENT
@@ -109,45 +109,27 @@ def _tell_updates(
 def _tell_chat(
     bundle: Normalized, part: PartBuilder, sides: Sides, block: Block, summary: Record
 ) -> None:
-    rows = [row for _, row in _records(bundle, block, lambda row: bool(row_kind(row)))]
+    records = whole_records(block, bundle, _is_row)
     copied = summary.get("inherited_prefix_len")
     teller = ChatTeller(part, sides.outcomes, by_agent=sides.by_agent)
-    teller.tell(rows, copied if type(copied) is int else 0)
+    teller.tell([row for _, row in records], copied if type(copied) is int else 0)
     bundle.ignored += teller.ignored
     for kind, count in teller.unknown.items():
         bundle.unknown[sides.version, kind] += count
 
 
+def _is_row(record: Record) -> bool:
+    return bool(row_kind(record))
+
+
+def _is_update(record: Record) -> bool:
+    return line_of(0, record) is not None
+
+
 def _updates(bundle: Normalized, block: Block) -> list[Line]:
-    found = _records(bundle, block, lambda record: line_of(0, record) is not None)
-    lines = (line_of(offset, record) for offset, record in found)
+    records = whole_records(block, bundle, _is_update)
+    lines = (line_of(offset, record) for offset, record in records)
     return [line for line in lines if line is not None]
-
-
-def _records(
-    bundle: Normalized, block: Block, is_record: Callable[[Record], bool]
-) -> list[tuple[int, Record]]:
-    """Every whole record of a block, also those behind a torn one."""
-    found: list[tuple[int, Record]] = []
-    for offset, line in block.lines:
-        record = decode_record(line)
-        if record is not None and is_record(record):
-            found.append((offset, record))
-            continue
-        bundle.damage(offset)
-        if record is None:
-            inner = [(offset + at, r) for at, r in recover_records(line, is_record)]
-            bundle.recovered += len(inner)
-            found += inner
-    if block.tail is not None:
-        offset, line = block.tail
-        record = decode_record(line)
-        if record is not None and is_record(record):
-            found.append((offset, record))
-        elif not line.isspace():
-            bundle.incomplete_tail += 1
-    bundle.records += len(found)
-    return found
 
 
 # --- what lies beside the log ---

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from session_memory.adapters.common import Json, RawEvent, as_list, as_object, as_text
+from session_memory.adapters.common import Json, RawEvent, as_list, as_object, as_text, rewound
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.grok.kinds import IGNORED
@@ -223,7 +223,7 @@ class Teller:
         events = self.part.events
         for place in range(min(undone.values(), default=len(events)), len(events)):
             if events[place].kind in _LIVE:
-                events[place] = _rewound(events[place])
+                events[place] = rewound(events[place])
         for index in undone:
             del self._starts[index]
         self.add("system", "harness", f"rewound to prompt {target}", "rewind")
@@ -305,19 +305,6 @@ class Teller:
         said = (update.get(k) for k in ("summary", "event_text", "reason", "model_id"))
         text = next((word for word in said if isinstance(word, str) and word), "")
         self.add("system", "harness", text or self._line.kind, self._line.kind)
-
-
-def _rewound(event: RawEvent) -> RawEvent:
-    """An event of an abandoned branch: its words, and that they no longer count."""
-    return RawEvent(
-        event.pos,
-        "other",
-        event.origin,
-        event.text,
-        event.at,
-        call_id=event.call_id,
-        label="rewound",
-    )
 
 
 def _common(one: str, other: str) -> int:

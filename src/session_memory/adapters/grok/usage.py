@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.common import Json, as_object, as_text
+from session_memory.adapters.common import Json, as_count, as_object, as_text
 from session_memory.core.schema import Usage
 
 TICKS_PER_USD = 10_000_000_000
@@ -28,22 +28,16 @@ def usages_of(update: dict[str, Json], at: int | None, model: str) -> list[Usage
 
 
 def _usage(key: str, model: str, at: int | None, row: dict[str, Json]) -> Usage:
-    read, written = _count(row, "cachedReadTokens"), _count(row, "cacheCreationTokens")
+    read, written = as_count(row.get("cachedReadTokens")), as_count(row.get("cacheCreationTokens"))
     ticks = None if row.get("costIsPartial") is True else row.get("costUsdTicks")
     return Usage(
         key=key,
         model=model,
         at=at,
-        input=max(0, _count(row, "inputTokens") - read - written),
-        output=_count(row, "outputTokens"),
+        input=max(0, as_count(row.get("inputTokens")) - read - written),
+        output=as_count(row.get("outputTokens")),
         cache_read=read,
         cache_write_5m=written,
-        reasoning=_count(row, "reasoningTokens"),
+        reasoning=as_count(row.get("reasoningTokens")),
         usd=ticks / TICKS_PER_USD if isinstance(ticks, int) and ticks >= 0 else None,
     )
-
-
-def _count(row: dict[str, Json], name: str) -> int:
-    """A token count; whatever else stands in its place counts as nothing."""
-    value = row.get(name)
-    return value if type(value) is int and 0 <= value < 1 << 53 else 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.common import Json, as_object
+from session_memory.adapters.common import Json, as_count, as_object
 from session_memory.core.schema import Usage
 
 Record = dict[str, Json]
@@ -16,8 +16,8 @@ def usage_of(stated: Record, key: str, model: str, at: int | None) -> Usage | No
     """
     tokens = as_object(stated.get("tokens"))
     cache = as_object(tokens.get("cache"))
-    fresh, said, thought = (_count(tokens, name) for name in ("input", "output", "reasoning"))
-    read, written = _count(cache, "read"), _count(cache, "write")
+    fresh, said, thought = (as_count(tokens.get(name)) for name in ("input", "output", "reasoning"))
+    read, written = as_count(cache.get("read")), as_count(cache.get("write"))
     if not (fresh or said or thought or read or written):
         return None
     cost = stated.get("cost")
@@ -37,10 +37,4 @@ def usage_of(stated: Record, key: str, model: str, at: int | None) -> Usage | No
 
 def _is_apart(tokens: Record, without: int) -> bool:
     """Whether reasoning is not part of the output: that changed, and only the total tells."""
-    return _count(tokens, "total") == without + _count(tokens, "reasoning")
-
-
-def _count(row: Record, name: str) -> int:
-    """A token count; whatever else stands in its place counts as nothing."""
-    value = row.get(name)
-    return value if type(value) is int and 0 <= value < 1 << 53 else 0
+    return as_count(tokens.get("total")) == without + as_count(tokens.get("reasoning"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
 from session_memory.adapters.common import (
     Json,
     RawEvent,
@@ -13,6 +15,7 @@ from session_memory.adapters.common import (
     as_text,
     classify_tool,
     parse_time,
+    rewound,
 )
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
@@ -73,7 +76,9 @@ class Teller:
             self._opaque(kind, entry.record)
         for place in range(before, before if live else len(self.part.events)):
             if self.part.events[place].kind in _ABANDONED:
-                self.part.events[place] = _abandoned(self.part.events[place])
+                event = self.part.events[place]
+                # What it cost was spent all the same.
+                self.part.events[place] = replace(rewound(event), usage_key=event.usage_key)
 
     def add(self, kind: EventKind, origin: Origin, text: str, label: str | None = None) -> RawEvent:
         """Append an event and return it, for the fields only some kinds have."""
@@ -243,20 +248,6 @@ class Teller:
             self.part.spend(usage)
             if event is not None:
                 event.usage_key = usage.key
-
-
-def _abandoned(event: RawEvent) -> RawEvent:
-    """An event of a branch that was left: its words, and that they no longer count."""
-    return RawEvent(
-        event.pos,
-        "other",
-        event.origin,
-        event.text,
-        event.at,
-        call_id=event.call_id,
-        usage_key=event.usage_key,
-        label="rewound",
-    )
 
 
 _ROLES: dict[str, Callable[[Teller, Record], None]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from session_memory.adapters.block_records import has_type, whole_records
 from session_memory.adapters.common import (
     Adapter,
     Block,
@@ -9,9 +10,7 @@ from session_memory.adapters.common import (
     Normalized,
     SourceFile,
     as_text,
-    decode_record,
     parse_time,
-    recover_records,
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.pi.agent import AGENT
@@ -27,7 +26,8 @@ PARSER_VERSION = 1
 def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normalized:
     """Read a whole session: the block holds all of its file."""
     bundle = Normalized(too_long=block.too_long)
-    entries = _entries(bundle, block)
+    records = whole_records(block, bundle, _is_entry, has_type)
+    entries = [Entry(offset, record) for offset, record in records]
     if not entries:
         return bundle
     headers = [entry.record for entry in entries if entry.record.get("type") == "session"]
@@ -50,30 +50,6 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     bundle.unknown += teller.unknown
     bundle.sessions = [part.build()]
     return bundle
-
-
-def _entries(bundle: Normalized, block: Block) -> list[Entry]:
-    """Every whole record of the file, also those behind a torn one."""
-    found: list[Entry] = []
-    for offset, line in block.lines:
-        record = decode_record(line)
-        if record is not None and as_text(record.get("type")):
-            found.append(Entry(offset, record))
-            continue
-        bundle.damage(offset)
-        if record is None:
-            inner = [Entry(offset + at, one) for at, one in recover_records(line, _is_entry)]
-            bundle.recovered += len(inner)
-            found += inner
-    if block.tail is not None:
-        offset, line = block.tail
-        record = decode_record(line)
-        if record is not None and as_text(record.get("type")):
-            found.append(Entry(offset, record))
-        elif not line.isspace():
-            bundle.incomplete_tail += 1
-    bundle.records += len(found)
-    return found
 
 
 def _is_entry(value: Record) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from session_memory.adapters.common import Json, as_object, as_text
+from session_memory.adapters.common import Json, as_count, as_object, as_text
 from session_memory.core.schema import Usage
 
 
@@ -16,11 +16,11 @@ def usage_of(message: dict[str, Json], name: str, at: int | None) -> Usage | Non
     sessions that answer in the same millisecond stay two.
     """
     usage = as_object(message.get("usage"))
-    given, output = _count(usage.get("input")), _count(usage.get("output"))
-    read, written = _count(usage.get("cacheRead")), _count(usage.get("cacheWrite"))
+    given, output = as_count(usage.get("input")), as_count(usage.get("output"))
+    read, written = as_count(usage.get("cacheRead")), as_count(usage.get("cacheWrite"))
     if not (given or output or read or written):
         return None
-    long = min(written, _count(usage.get("cacheWrite1h")))
+    long = min(written, as_count(usage.get("cacheWrite1h")))
     model = as_text(message.get("model"))
     return Usage(
         key=as_text(message.get("responseId")) or f"{name}:{model}:{given}:{output}:{read}",
@@ -31,7 +31,7 @@ def usage_of(message: dict[str, Json], name: str, at: int | None) -> Usage | Non
         cache_read=read,
         cache_write_5m=written - long,
         cache_write_1h=long,
-        reasoning=min(output, _count(usage.get("reasoning"))),
+        reasoning=min(output, as_count(usage.get("reasoning"))),
         usd=_dollars(as_object(usage.get("cost")).get("total")),
     )
 
@@ -41,8 +41,3 @@ def _dollars(value: Json) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) and value > 0 else None
-
-
-def _count(value: Json) -> int:
-    """A token count; whatever else stands in its place counts as nothing."""
-    return value if type(value) is int and 0 <= value < 1 << 53 else 0

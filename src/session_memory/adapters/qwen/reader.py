@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from session_memory.adapters.block_records import has_type, line_records, tail_record
 from session_memory.adapters.claude.events import Emitter
 from session_memory.adapters.common import (
     Adapter,
@@ -15,7 +16,6 @@ from session_memory.adapters.common import (
     as_text,
     decode_record,
     parse_time,
-    recover_records,
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.gemini import reader as gemini
@@ -51,14 +51,10 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
     if source.path.endswith(".json"):
         return gemini.parse(source, block, state)
     reading = _Reading(source.path, block.beside, state)
-    for offset, line in block.lines:
-        record = decode_record(line)
-        if record is None:
-            reading.damaged(offset, line)
-        else:
-            reading.take(offset, record)
-    if block.tail is not None:
-        reading.tail(*block.tail)
+    for offset, record in line_records(block, reading.bundle, _is_record):
+        reading.take(offset, record)
+    for offset, record in tail_record(block, reading.bundle, has_type):
+        reading.take(offset, record)
     return reading.result(block.too_long)
 
 
@@ -74,16 +70,16 @@ class _Reading:
         self._version = as_text(state.get("version"))
         self._ledger = Ledger(state.get("waiting"))
         self._parts: dict[str, PartBuilder] = {}
-        self._bundle = Normalized()
-        self._out = Emitter(self._bundle.ignored)
+        self.bundle = Normalized()
+        self._out = Emitter(self.bundle.ignored)
 
     def take(self, offset: int, record: Record) -> None:
         """Read one whole record."""
         kind = as_text(record.get("type"))
         if not kind:
-            self._bundle.damage(offset)
+            self.bundle.damage(offset)
             return
-        self._bundle.records += 1
+        self.bundle.records += 1
         self._version = as_text(record.get("version")) or self._version
         part, out = self._part(record), self._out
         at = parse_time(record.get("timestamp"))
@@ -97,7 +93,7 @@ class _Reading:
             handler(record, out)
         self._overflow()
         for what in out.unknown:
-            self._bundle.unknown[self._version, what] += 1
+            self.bundle.unknown[self._version, what] += 1
         out.unknown.clear()
         _note_envelope(part, record, offset)
         if at is not None:
@@ -106,29 +102,14 @@ class _Reading:
                 part.note_time(at, offset)
         part.events += out.events
 
-    def damaged(self, offset: int, line: bytes) -> None:
-        """Count a line that is no record, and keep the whole records that stand in it."""
-        self._bundle.damage(offset)
-        for inner, record in recover_records(line, _is_record):
-            self._bundle.recovered += 1
-            self.take(offset + inner, record)
-
-    def tail(self, offset: int, line: bytes) -> None:
-        """A last line without newline: a record if it is whole, else one still being written."""
-        record = decode_record(line)
-        if record is not None and as_text(record.get("type")):
-            self.take(offset, record)
-        elif not line.isspace():
-            self._bundle.incomplete_tail += 1
-
     def result(self, too_long: int) -> Normalized:
         """Everything read, as one bundle."""
-        self._bundle.too_long = too_long
-        self._bundle.sessions = [part.build() for part in self._parts.values()]
+        self.bundle.too_long = too_long
+        self.bundle.sessions = [part.build() for part in self._parts.values()]
         waiting = self._ledger.state()
         state: dict[str, Json] = {"version": self._version, "waiting": waiting}
-        self._bundle.state = {name: value for name, value in state.items() if value}
-        return self._bundle
+        self.bundle.state = {name: value for name, value in state.items() if value}
+        return self.bundle
 
     def _part(self, record: Record) -> PartBuilder:
         session, parent = self._names.owner(record, self._meta)
