@@ -103,3 +103,19 @@ def test_closures_and_syncs_come_back_as_they_went_in(store: Store) -> None:
         store.syncs.record(project.id, sync)
     assert store.syncs.all(project.id) == syncs
     assert store.scopes.revision() != revision
+
+
+def test_events_by_id_come_in_the_order_asked_for(store: Store) -> None:
+    first, second = filled(store)
+    ids = [next(iter(store.events(session))).id for session in (second, first)]
+    assert [found.id for found in store.scopes.events([*ids, 1])] == ids
+
+
+def test_questions_of_a_snapshot_see_one_moment(store: Store) -> None:
+    store.scopes.check_current()
+    before = store.scopes.revision()
+    with store.scopes.snapshot():
+        assert store.scopes.revision() == before
+        assert store.projects() == []
+    filled(store)
+    assert store.scopes.revision() != before

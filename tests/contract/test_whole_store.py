@@ -155,3 +155,10 @@ def test_every_word_present_outweighs_one_of_them_often(store: Store) -> None:
     turns = tuple(turn(place, text) for place, text in enumerate(texts))
     capture(store, Said("parts", "/logs/parts", turns, lived(0, len(texts))))
     assert found(store, "gasket flange")[0] == both
+
+
+def test_a_whole_store_needs_no_repair(store: Store) -> None:
+    capture(store, TALK)
+    assert store.quick_check() == "ok"
+    for layer in ("orphans", "segments", "counts", "usage", "index"):
+        assert store.repair(layer, dry_run=True) == []
