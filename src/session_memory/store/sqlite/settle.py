@@ -10,6 +10,13 @@ from typing import Any
 import msgspec
 
 from session_memory.core.facts import RankedFact, settle
+from session_memory.core.ownership import (
+    Relative,
+    UsageClaim,
+    decide_usage,
+    find_owner,
+    find_parent,
+)
 from session_memory.core.project.identity import Holder, Resolution, unique_key
 from session_memory.core.project.path_shape import same_place
 from session_memory.store.sqlite import lost_events
@@ -20,7 +27,6 @@ from session_memory.store.sqlite.statements import fullness
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.decode
-_LATE = 1 << 62
 _VALUE_COLUMNS = (
     "at, model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning, stated_usd,"
     " usd, price_table"
@@ -116,7 +122,7 @@ def shared_fingerprints(db: Database, sessions: set[int]) -> set[int]:
 
 
 def usage_keys(db: Database, sessions: set[int]) -> set[int]:
-    """Every response these sessions tell of."""
+    """Keys of every API response of these sessions."""
     found = db.execute(
         "SELECT key FROM usage WHERE session_id IN (SELECT value FROM json_each(?))",
         (_encode(sorted(sessions)).decode(),),
@@ -124,52 +130,34 @@ def usage_keys(db: Database, sessions: set[int]) -> set[int]:
     return {row[0] for row in found}
 
 
-class _Lineage:
-    """Decides which of several sessions an event or a response belongs to."""
+class _Relatives:
+    """Sessions that share something, read once each, and who owns what a group of them shares."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._rank: dict[int, tuple[int, str]] = {}
-        self._name: dict[int, str] = {}
-        self._stated: dict[int, str | None] = {}
-        self._owner: dict[frozenset[int], int] = {}
+        self._sessions: dict[int, Relative] = {}
+        self._owners: dict[frozenset[int], int] = {}
 
-    def rank(self, session_id: int) -> tuple[int, str]:
-        """A fork's first own record is younger than its parent's: the older session owns."""
-        if session_id not in self._rank:
-            external_id, opened_at = self._db.execute(
-                "SELECT external_id, opened_at FROM session WHERE id = ?", (session_id,)
-            ).fetchone()
-            self._rank[session_id] = (_LATE if opened_at is None else opened_at, external_id)
-            self._name[session_id] = external_id
-            stated = value(
-                self._db,
-                "SELECT min(value) FROM fact WHERE session_id = ? AND name = 'forked_from'",
+    def __getitem__(self, session_id: int) -> Relative:
+        session = self._sessions.get(session_id)
+        if session is None:
+            row = self._db.execute(
+                "SELECT id, flavor, external_id, opened_at, (SELECT min(value) FROM fact"
+                " WHERE session_id = session.id AND name = 'forked_from') FROM session"
+                " WHERE id = ?",
                 (session_id,),
-            )
-            self._stated[session_id] = _decode(stated) if stated else None
-        return self._rank[session_id]
+            ).fetchone()
+            session = Relative(*row[:4], forked_from=_decode(row[4]) if row[4] else None)
+            self._sessions[session_id] = session
+        return session
 
     def owner(self, sessions: frozenset[int]) -> int:
-        """The session of a group that came first; one that names another as parent never does."""
-        found = self._owner.get(sessions)
-        if found is None:
-            ranked = sorted(sessions, key=self.rank)
-            names = {self._name[s] for s in ranked}
-            own = [s for s in ranked if self._stated[s] not in names]
-            found = (own or ranked)[0]
-            self._owner[sessions] = found
-        return found
-
-    def stated_parent(self, session_id: int) -> str | None:
-        """The parent the log itself names."""
-        self.rank(session_id)
-        return self._stated[session_id]
-
-    def name(self, session_id: int) -> str:
-        """The session's native id."""
-        self.rank(session_id)
-        return self._name[session_id]
+        """The owner of what all of these hold: many events are shared by the same sessions."""
+        owner = self._owners.get(sessions)
+        if owner is None:
+            owner = find_owner([self[session_id] for session_id in sessions]).id
+            self._owners[sessions] = owner
+        return owner
 
 
 def settle_forks(db: Database, fingerprints: set[int]) -> set[int]:
@@ -190,12 +178,12 @@ def settle_forks(db: Database, fingerprints: set[int]) -> set[int]:
         (wanted,),
     ):
         holders.setdefault(fingerprint, []).append((session_id, None, inherited))
-    lineage = _Lineage(db)
+    relatives = _Relatives(db)
     changed: set[int] = set()
     involved: set[int] = set()
-    for fingerprint, held in holders.items():
-        owner = lineage.owner(frozenset(session_id for session_id, _, _ in held))
-        for session_id, event_id, inherited in held:
+    for fingerprint, copies in holders.items():
+        owner = relatives.owner(frozenset(session_id for session_id, _, _ in copies))
+        for session_id, event_id, inherited in copies:
             involved.add(session_id)
             if inherited == (session_id != owner):
                 continue
@@ -211,16 +199,16 @@ def settle_forks(db: Database, fingerprints: set[int]) -> set[int]:
                     "UPDATE event SET inherited = ? WHERE id = ?", (session_id != owner, event_id)
                 )
     for session_id in involved:
-        _settle_parent(db, lineage, session_id)
+        _settle_parent(db, relatives, session_id)
     return changed
 
 
-def _settle_parent(db: Database, lineage: _Lineage, session_id: int) -> None:
-    """A session that inherits from several was forked from the youngest of them."""
-    if lineage.stated_parent(session_id) is not None:
+def _settle_parent(db: Database, relatives: _Relatives, session_id: int) -> None:
+    """Note whom a session was forked from, unless its log says so itself."""
+    if relatives[session_id].forked_from is not None:
         return
-    owners = {
-        row[0]
+    owners = [
+        relatives[row[0]]
         for row in rows(
             db,
             "SELECT b.id >> 24 FROM event a JOIN event b"
@@ -231,12 +219,10 @@ def _settle_parent(db: Database, lineage: _Lineage, session_id: int) -> None:
             " WHERE a.id BETWEEN ?2 AND ?3 AND a.inherited = 1",
             (session_id, *event_range(session_id)),
         )
-    }
+    ]
     if owners:
-        parent = max(owners, key=lineage.rank)
-        db.execute(
-            "UPDATE session SET forked_from = ? WHERE id = ?", (lineage.name(parent), session_id)
-        )
+        parent = find_parent(owners).external_id
+        db.execute("UPDATE session SET forked_from = ? WHERE id = ?", (parent, session_id))
     elif not value(
         db,
         "SELECT 1 FROM event WHERE id BETWEEN ? AND ? AND inherited = 1",
@@ -248,7 +234,7 @@ def _settle_parent(db: Database, lineage: _Lineage, session_id: int) -> None:
 
 
 def settle_usage(db: Database, keys: set[int]) -> None:
-    """Of each response count one row: main session before sidechain, parent before fork."""
+    """Count each response once, in the session that owns it, and with one set of figures."""
     if not keys:
         return
     drop_twin_responses(db, keys)
@@ -259,26 +245,27 @@ def settle_usage(db: Database, keys: set[int]) -> None:
         (_encode(sorted(keys)).decode(),),
     ):
         groups.setdefault(row[0], []).append(row)
-    lineage = _Lineage(db)
+    relatives = _Relatives(db)
     for key, group in groups.items():
         if len(group) == 1:
             if not group[0][2]:
                 db.execute("UPDATE usage SET counted = 1 WHERE key = ?", (key,))
             continue
-        best = min(row[3] for row in group)
-        winner = lineage.owner(frozenset(row[1] for row in group if row[3] == best))
-        fullest = max(group, key=lambda row: row[4:])
-        db.execute("UPDATE usage SET counted = (session_id = ?) WHERE key = ?", (winner, key))
-        if any(row[4:-1] != fullest[4:-1] for row in group):  # one response, one truth
+        claims = [UsageClaim(relatives[row[1]], bool(row[3]), row[4:-1]) for row in group]
+        decision = decide_usage(claims)
+        db.execute(
+            "UPDATE usage SET counted = (session_id = ?) WHERE key = ?", (decision.owner.id, key)
+        )
+        if any(claim.figures != decision.fullest.figures for claim in claims):
             db.execute(
                 f"UPDATE usage SET ({_VALUE_COLUMNS}) = (SELECT {_VALUE_COLUMNS} FROM usage"
                 " WHERE key = ?1 AND session_id = ?2) WHERE key = ?1 AND session_id != ?2",
-                (key, fullest[1]),
+                (key, decision.fullest.session.id),
             )
 
 
 def _noted(db: Database, session_id: int) -> dict[str, str]:
-    """What hooks told of the session; only what the logs do not tell themselves."""
+    """What hooks recorded of the session, except what its logs say themselves."""
     found = rows(
         db,
         "SELECT 'hook_' || n.name, n.value FROM session_note n JOIN session s"
