@@ -142,11 +142,11 @@ def test_tools_of_every_vendor_fall_into_one_set_of_classes(
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
-def test_only_regular_files_are_found(tmp_path: Path) -> None:
+def test_files_are_found_and_linked_folders_are_not(tmp_path: Path) -> None:
     (tmp_path / "real.jsonl").write_text("{}\n")
     (tmp_path / "folder.jsonl").mkdir()
     (tmp_path / "link.jsonl").symlink_to(tmp_path / "folder.jsonl")
     (tmp_path / "broken.jsonl").symlink_to(tmp_path / "nowhere")
     os.mkfifo(tmp_path / "pipe.jsonl")
     found = {os.path.basename(file.path) for file in walk_files(str(tmp_path), ".jsonl")}
-    assert found == {"real.jsonl", "broken.jsonl"}, "a link that leads nowhere is reported"
+    assert found == {"real.jsonl", "broken.jsonl", "pipe.jsonl"}, "what cannot be read is reported"

@@ -61,7 +61,6 @@ HARMLESS: dict[str, Callable[[Machine], Path]] = {
     "settings of Claude": lambda machine: pipe(machine.claude / "settings.json"),
     "local settings of Claude": lambda machine: pipe(machine.claude / "settings.local.json"),
     "settings of Gemini": lambda machine: pipe(machine.home / ".gemini" / "settings.json"),
-    "log": lambda machine: pipe(machine.claude / "projects" / "p" / "odd.jsonl"),
     "side file": lambda machine: pipe(
         machine.log.path(machine.claude).with_suffix("") / "tool-results" / "b1.txt"
     ),
@@ -78,6 +77,27 @@ def test_a_pipe_beside_the_logs_is_passed_over(machine: Machine, place: str) -> 
     assert (report["ingested"], report["failed"]) == (1, [])
     assert machine.run("status").returncode == 0
     assert machine.run("agents").returncode == 0
+
+
+LOGS: dict[str, Callable[[Machine], Path]] = {
+    "claude": lambda machine: machine.claude / "projects" / "p" / "odd.jsonl",
+    "codex": lambda machine: machine.home / ".codex/sessions/2026/01/02/rollout-odd.jsonl",
+    "grok": lambda machine: machine.home / ".grok/sessions/%2Fwork/odd/updates.jsonl",
+    "gemini": lambda machine: machine.home / ".gemini/tmp/shop/chats/session-odd.jsonl",
+    "qwen": lambda machine: machine.home / ".qwen/projects/-work/chats/odd.jsonl",
+    "copilot": lambda machine: machine.home / ".copilot/session-state/odd/events.jsonl",
+    "pi": lambda machine: machine.home / ".pi/agent/sessions/--work--/odd.jsonl",
+}
+
+
+@pytest.mark.rows("ING-13")
+@pytest.mark.parametrize("agent", LOGS)
+def test_a_pipe_in_place_of_a_log_is_named_in_the_report(machine: Machine, agent: str) -> None:
+    path = pipe(LOGS[agent](machine))
+    report = machine.report()
+    assert report["ingested"] == 1
+    (failure,) = report["failed"]  # type: ignore[misc]
+    assert (failure["path"], failure["reason"]) == (str(path), "not a regular file")
 
 
 @pytest.mark.rows("ING-13")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,25 @@ def test_a_hook_of_the_users_that_mentions_ours_stays(machine: Machine, command:
     assert path.read_text() == before
     machine.uninstall()  # and without a ledger
     assert path.read_text() == before
+
+
+@pytest.mark.rows("WIR-04")
+def test_a_server_entry_of_an_earlier_version_is_renewed_and_taken_out(machine: Machine) -> None:
+    machine.have("claude")
+    assert machine.init("--agent", "claude").code == 0
+    path = machine.home / ".claude.json"
+    now = path.read_text()
+    value = json.loads(now)
+    args = value["mcpServers"]["session-memory"]["args"]
+    earlier = re.sub(r""" -e t -e '/"method": \*"ping"/[^']*'""", "", args[1])
+    assert len(earlier) < len(args[1])
+    args[1] = earlier
+    path.write_text(json.dumps(value, indent=2) + "\n")
+    assert machine.init("--agent", "claude").code == 0
+    assert json.loads(path.read_text()) == json.loads(now)
+    path.write_text(json.dumps(value, indent=2) + "\n")
+    assert machine.uninstall().code == 0
+    assert not path.exists()
 
 
 @pytest.mark.rows("WIR-04")

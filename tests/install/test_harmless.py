@@ -44,6 +44,7 @@ CONVERSATION: list[dict[str, Any]] = [
     {"jsonrpc": "2.0", "method": "notifications/initialized"},
     {"jsonrpc": "2.0", "id": "x-1", "method": "server/discover", "params": {"_meta": {}}},
     {"jsonrpc": "2.0", "id": 2, "method": "tools/list"},
+    {"jsonrpc": "2.0", "id": 3, "method": "ping"},
 ]
 
 
@@ -202,11 +203,12 @@ def test_where_the_server_cannot_start_an_agent_finds_one_without_tools(
         FAULTS[fault](machine)
     done = run(list(words), data="\n".join(map(json.dumps, CONVERSATION)) + "\n")
     assert done.returncode == 0
-    hello, refusal, tools = map(json.loads, done.stdout.splitlines())
+    hello, refusal, tools, pong = map(json.loads, done.stdout.splitlines())
     assert (hello["id"], hello["result"]["capabilities"]) == (0, {})
     assert hello["result"]["protocolVersion"] == "2025-06-18"
     assert (refusal["id"], refusal["error"]["code"]) == ("x-1", -32601)
     assert tools == {"jsonrpc": "2.0", "id": 2, "result": {"tools": []}}
+    assert pong == {"jsonrpc": "2.0", "id": 3, "result": {}}
 
 
 @pytest.mark.rows("WIR-02")
@@ -219,7 +221,7 @@ def test_the_server_without_tools_understands_every_client(shell: str, order: st
     words = [shell, *server_words("/gone")[1:]]
     for lines in (tight, list(map(json.dumps, messages))):
         done = run(words, data="\n".join(lines) + "\n")
-        assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [0, "x-1", 2]
+        assert [json.loads(line)["id"] for line in done.stdout.splitlines()] == [0, "x-1", 2, 3]
         assert (done.returncode, done.stderr) == (0, "")
 
 

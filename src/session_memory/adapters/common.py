@@ -414,10 +414,10 @@ def source_at(path: str) -> SourceFile | None:
 def walk_files(
     root: str, suffix: str, *, skip_dirs: Set[str] = frozenset(), skip_files: Set[str] = frozenset()
 ) -> Iterator[SourceFile]:
-    """Every regular file below `root` whose name ends in `suffix`, not through linked directories.
+    """Every file below `root` whose name ends in `suffix`, not through linked directories.
 
-    What may not be looked at and a link that leads nowhere are given too, with no size: reading
-    them fails, and so the sweep reports them instead of passing over them in silence.
+    What cannot be read is given too, with no size: a pipe, a link that leads nowhere, a folder that
+    may not be listed. Reading it fails at once, and so the sweep names it in its report.
     """
     stack = [root]
     while stack:
@@ -425,8 +425,8 @@ def walk_files(
         try:
             entries = list(os.scandir(directory))
         except OSError as error:
-            if not _vanished(error, directory):
-                yield SourceFile(directory, -1, 0, 0, 0, 0)
+            if not has_vanished(error, directory):
+                yield unreadable(directory)
             continue
         for entry in entries:
             name = entry.name
@@ -437,13 +437,21 @@ def walk_files(
                 try:
                     info = entry.stat()
                 except OSError as error:
-                    if not _vanished(error, entry.path):
-                        yield SourceFile(entry.path, -1, 0, 0, 0, 0)
+                    if not has_vanished(error, entry.path):
+                        yield unreadable(entry.path)
                     continue
-                if stat.S_ISREG(info.st_mode):  # opening a pipe of that name would wait for ever
+                if stat.S_ISREG(info.st_mode):
                     times = (info.st_mtime_ns, info.st_ctime_ns)
                     yield SourceFile(entry.path, info.st_size, *times, info.st_dev, info.st_ino)
+                elif not stat.S_ISDIR(info.st_mode):
+                    yield unreadable(entry.path)
 
 
-def _vanished(error: OSError, path: str) -> bool:
+def unreadable(path: str) -> SourceFile:
+    """A source whose reading will fail, and be reported."""
+    return SourceFile(path, -1, 0, 0, 0, 0)
+
+
+def has_vanished(error: OSError, path: str) -> bool:
+    """Whether an error means that a file was removed since it was listed."""
     return isinstance(error, FileNotFoundError) and not os.path.lexists(path)

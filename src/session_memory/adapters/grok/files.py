@@ -8,7 +8,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from session_memory.adapters.common import Block, SourceFile, read_lines
+from session_memory.adapters.common import (
+    Block,
+    SourceFile,
+    has_vanished,
+    read_lines,
+    unreadable,
+)
 from session_memory.plain_files import open_plain
 
 UPDATES = "updates.jsonl"
@@ -78,10 +84,10 @@ def _session_source(entries: dict[str, os.DirEntry[str]]) -> SourceFile | None:
         info = log.stat()
         watched = _WATCHED if info.st_size else _WATCHED | {CHAT}
         beside = [entries[name].stat() for name in watched if name in entries]
-    except OSError:
-        return None
+    except OSError as error:
+        return None if has_vanished(error, log.path) else unreadable(log.path)
     if not stat.S_ISREG(info.st_mode):
-        return None
+        return unreadable(log.path)
     # A new title or outcome changes a side file only, and must look like a change of the source.
     mtime = max(info.st_mtime_ns, *(side.st_mtime_ns for side in beside), 0)
     ctime = max(info.st_ctime_ns, *(side.st_ctime_ns for side in beside), 0)

@@ -26,26 +26,40 @@ SHELL = ("/bin/sh", "-c")
 HOOK_SCRIPT = '{ [ -x "$0" ] && "$0" "$@" || { cat <&3 >/dev/null & }; } 3<&0 2>/dev/null; exit 0'
 """Runs the launcher. Where that is gone or was killed, `cat` takes the payload off the agent, which
 could fail on a closed pipe, without making it wait."""
+_PING = '/"method": *"ping"/'
 _ANSWERS = {
     '/"method": *"initialize"/': '"result":{"protocolVersion":"2025-06-18","capabilities":{},'
     '"serverInfo":{"name":"session-memory","version":"0"}}',
     r'/"method": *"tools\/list"/': '"result":{"tools":[]}',
+    _PING: '"result":{}',
     "": '"error":{"code":-32601,"message":"Method not found"}',
 }
-_SED = " -e t".join(
-    f""" -e '{which}s/.*"id": *\\([^,}}]*\\).*/{{"jsonrpc":"2.0","id":\\1,{answer}}}/p'"""
-    for which, answer in _ANSWERS.items()
-)
-SERVER_SCRIPT = (
-    '[ -x "$0" ] && "$0"; [ $? = 0 -o $? -gt 128 ] && exit 0;'
-    f' while read -r line; do printf "%s\\n" "$line" | sed -n{_SED}; done'
-)
+
+
+def _server_script(answers: dict[str, str]) -> str:
+    """Shell that runs the server, or gives these answers where it cannot start."""
+    sed = " -e t".join(
+        f""" -e '{which}s/.*"id": *\\([^,}}]*\\).*/{{"jsonrpc":"2.0","id":\\1,{answer}}}/p'"""
+        for which, answer in answers.items()
+    )
+    return (
+        '[ -x "$0" ] && "$0"; [ $? = 0 -o $? -gt 128 ] && exit 0;'
+        f' while read -r line; do printf "%s\\n" "$line" | sed -n{sed}; done'
+    )
+
+
+SERVER_SCRIPT = _server_script(_ANSWERS)
 """Runs the server. Where that cannot start, this is an MCP server without tools: Claude Code and
 Grok tell their models of a server that fails to connect. A server that was killed is not replaced,
 because the agent may wait for an answer that only it could give.
 
 Without `${...}`, which several agents would expand themselves.
 """
+_SERVER_SCRIPTS = (
+    SERVER_SCRIPT,
+    _server_script({which: _ANSWERS[which] for which in _ANSWERS if which != _PING}),
+)
+"""Every version of it that was ever written into settings: entries are recognised by it."""
 
 _EVENT = re.compile(r"[A-Za-z][A-Za-z._]*")
 _POWERSHELL = "if (Test-Path -LiteralPath {0}) {{ & {0} {1} {2} }}; exit 0"
@@ -107,7 +121,7 @@ def is_hook(words: list[object] | list[str]) -> bool:
 def is_server(words: list[object] | list[str]) -> bool:
     """Whether some version of ours wrote this list; early ones named the interpreter directly."""
     texts = [str(word) for word in words]
-    if texts[:3] == [*SHELL, SERVER_SCRIPT]:
+    if tuple(texts[:2]) == SHELL and texts[2:3] and texts[2] in _SERVER_SCRIPTS:
         return len(texts) == 4 and _is_launcher(texts[3], SERVER_LAUNCHER)
     return is_direct_server(texts)
 
