@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 from session_memory.adapters.registry import BUILT_IN, built_in
-from session_memory.cli.app import VERBS, cli
+from session_memory.cli.app import GROUPS, VERBS, cli
 from session_memory.cli.config import packaged
 from session_memory.config import variable
 from session_memory.install.hook_table import with_table
@@ -49,10 +49,15 @@ def child(command: click.Command, name: str, parent: click.Context | None) -> cl
 
 
 def cli_page() -> str:
-    """One section per command, each with the help a user would see."""
-    parts = [NOTE, "# Commands\n"]
-    parts += [f"- [`{name}`](#session-memory-{name}): {verb.help}" for name, verb in VERBS.items()]
+    """A list of the verbs by task, then one section per command with the help a user would see."""
+    parts = [NOTE, "# Commands"]
+    for heading, verbs in GROUPS.items():
+        parts.append(f"\n**{heading}**\n")
+        parts += [f"- [`{n}`](#session-memory-{n}): {verb.help}" for n, verb in verbs.items()]
+    headings = {f"session-memory {next(iter(verbs))}": name for name, verbs in GROUPS.items()}
     for path, text in commands(cli, child(cli, "session-memory", None)):
+        if path in headings:
+            parts.append(f"\n# {headings[path]}")
         parts.append(f"\n## {path}\n\n```text\n{text}\n```")
     return "\n".join(parts) + "\n"
 

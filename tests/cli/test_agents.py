@@ -81,7 +81,7 @@ def test_a_sweep_adds_sessions_versions_activity_and_what_nobody_understood(
     assert heading.split()[:3] == ["agent", "path", "files"]
     assert row.split()[0] == "opencode"
     assert "1.19.0 (+1)" in row
-    assert unread == "opencode 1.18.33: part/hologram: 1 records not understood"
+    assert unread == "opencode 1.18.33: part/hologram: 1 records of unknown type"
 
 
 def test_what_was_captured_of_an_agent_that_has_gone_is_still_told(

@@ -159,7 +159,7 @@ def test_doctor_on_a_healthy_store(space: Workspace) -> None:
 def test_doctor_names_the_cure(space: Workspace) -> None:
     missing = run(space, "doctor")
     assert missing.returncode == 3
-    assert "cure: session-memory sweep" in missing.stdout
+    assert "fix: session-memory sweep" in missing.stdout
     swept(space)
     (space.store_directory / "store.db").chmod(0o644)
     wide = run(space, "doctor")

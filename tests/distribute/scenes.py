@@ -18,7 +18,7 @@ from session_memory.distribute.ledger import distributing, read_ledger
 from session_memory.distribute.plan import Wanted, make_plan
 from session_memory.distribute.render import Lesson, lessons
 from session_memory.distribute.targets import Repo
-from session_memory.distribute.undo import Undo, plan_undo
+from session_memory.distribute.undo import UndoRequest, plan_undo
 from session_memory.settings import Distribute
 
 NOON = 1_800_000_000_000
@@ -83,7 +83,7 @@ class Hand:
     def undo(self, **which: Any) -> tuple[Plan, Done]:
         """Take out."""
         with distributing(self.data) as ledger:
-            plan = plan_undo(ledger, Look(), repository_problem, Undo(**which))
+            plan = plan_undo(ledger, Look(), repository_problem, UndoRequest(**which))
             return plan, apply(self.data, plan, ledger, lambda: NOON)
 
 

@@ -39,7 +39,7 @@ class Agent(msgspec.Struct):
     last_activity: int | None = None
     deletion: LogDeletion | None = None
     unread: dict[str, int] = {}
-    """Records of unknown type that the last sweep met, as "version: type"."""
+    """Records of unknown type seen in the last sweep, as "version: type"."""
     missing_parts: list[MissingPart] = []
     """Parts of its logs that were not there when they were read."""
     hooks: str | None = None
@@ -56,10 +56,10 @@ class Agent(msgspec.Struct):
 @json_option
 @pass_app
 def command(app: App) -> None:
-    """Which agents are on this machine, where their logs are, and what is captured of each.
+    """List the agents on this machine, where their logs are, and what is captured of each.
 
-    `unread` counts records of a type nobody knows that the last sweep met: a sign that the agent
-    has a newer format.
+    `unread` counts records of unknown type seen in the last sweep: a sign that the agent has a
+    newer log format.
 
     \b
     Examples:
@@ -78,7 +78,7 @@ def command(app: App) -> None:
         click.echo(told_agents(found, app.clock()))
     for agent in here:
         for what, count in agent.unread.items():
-            click.echo(f"{agent.flavor} {one_line(what)}: {count} records not understood")
+            click.echo(f"{agent.flavor} {one_line(what)}: {count} records of unknown type")
         for part in agent.missing_parts:
             click.echo(one_line(part.told))
     if missing:

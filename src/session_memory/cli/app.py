@@ -28,72 +28,93 @@ class Verb(NamedTuple):
     help: str
 
 
-VERBS: dict[str, Verb] = {
-    "init": Verb("session_memory.cli.init", "Wire the agents of this machine: hooks and tools."),
-    "uninstall": Verb("session_memory.cli.uninstall", "Take out what init put in, to the byte."),
-    "schedule": Verb("session_memory.cli.schedule", "Have the system sweep by its clock."),
-    "sweep": Verb("session_memory.cli.sweep", "Capture new sessions from the agents' logs."),
-    "status": Verb("session_memory.cli.status", "What is stored, how much, and the last sweep."),
-    "agents": Verb(
-        "session_memory.cli.agents", "Agents found here, their logs, and what is captured."
-    ),
-    "sessions": Verb("session_memory.cli.sessions", "List captured sessions."),
-    "show": Verb("session_memory.cli.show", "Show one session, event by event."),
-    "digest": Verb("session_memory.cli.digest", "Show what was distilled from a session."),
-    "observations": Verb(
-        "session_memory.cli.observations", "What was asked, ruled, decided, planned and done."
-    ),
-    "search": Verb("session_memory.cli.search", "Find what was said or run, by its words."),
-    "usage": Verb("session_memory.cli.usage", "Tokens and cost by day, project or model."),
-    "spend": Verb("session_memory.cli.spend", "What our own calls of models cost."),
-    "review": Verb("session_memory.cli.review", "Decide which patterns enter the catalog."),
-    "distribute": Verb(
-        "session_memory.cli.distribute", "Give approved patterns to agents through their files."
-    ),
-    "measure": Verb("session_memory.cli.measure", "Whether what agents were given helped."),
-    "loop": Verb("session_memory.cli.loop", "Where every pattern stands, and what to do next."),
-    "explain": Verb("session_memory.cli.explain", "Where a line, pattern or note comes from."),
-    "detect": Verb("session_memory.cli.detect", "What recurs over sessions, trouble and success."),
-    "fix": Verb("session_memory.cli.fix", "What worked after an error like this one."),
-    "journal": Verb("session_memory.cli.journal", "The daily log of each project."),
-    "memory": Verb("session_memory.cli.memory", "What sessions left for each project."),
-    "pack": Verb("session_memory.cli.pack", "Where a project stands, in a few lines."),
-    "brief": Verb("session_memory.cli.brief", "A project or session at a glance."),
-    "open-work": Verb("session_memory.cli.open_work", "What is to do, and what is in the way."),
-    "completion-check": Verb("session_memory.cli.completion_check", "Whether the work is done."),
-    "changes": Verb("session_memory.cli.changes", "What is new since the pack was written out."),
-    "lanes": Verb("session_memory.cli.lanes", "The parts of a project sessions worked in."),
-    "mcp": Verb("session_memory.cli.mcp", "Serve memory to an agent that starts this command."),
-    "retention": Verb("session_memory.cli.retention", "Show what the byte budget would evict."),
-    "pause": Verb("session_memory.cli.pause", "Do not capture what happens from now on."),
-    "resume": Verb("session_memory.cli.resume", "Capture again."),
-    "forget": Verb("session_memory.cli.forget", "Remove sessions or texts for good."),
-    "secrets": Verb("session_memory.cli.secrets", "Redact again what is stored."),
-    "redact": Verb("session_memory.cli.redact", "Show what redaction would replace in a file."),
-    "doctor": Verb("session_memory.cli.doctor", "Is all well, and if not, what cures it."),
-    "repair": Verb("session_memory.cli.repair", "Mend what fsck found, layer by layer."),
-    "worker": Verb("session_memory.cli.worker", "Do what hooks asked for."),
-    "why-injected": Verb("session_memory.cli.why_injected", "What a session was given, and why."),
-    "tail": Verb("session_memory.cli.tail", "Follow live sessions of all agents."),
-    "jobs": Verb("session_memory.cli.jobs", "Background work: what waits, runs, failed."),
-    "quarantine": Verb("session_memory.cli.quarantine", "Damaged lines of logs, and where."),
-    "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
-    "export": Verb("session_memory.cli.export", "Write sessions to files, for programs or people."),
-    "import": Verb("session_memory.cli.import_", "Take an export in; what is here stays as it is."),
-    "backup": Verb("session_memory.cli.backup", "Copy the store, and check the copy."),
-    "restore": Verb("session_memory.cli.restore", "Put a backup in the place of the store."),
-    "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),
-    "audit": Verb("session_memory.cli.audit", "What was written outside the store, and why."),
-    "shell-completion": Verb(
-        "session_memory.cli.shell_completion", "The completion script for bash, zsh or fish."
-    ),
-    "version": Verb("session_memory.cli.version", "Versions of program, schema and parsers."),
-    "config": Verb("session_memory.cli.config", "Show, locate or create the configuration."),
+# By task; `--help` and docs/cli.md list the verbs in this order.
+GROUPS: dict[str, dict[str, Verb]] = {
+    "First steps": {
+        "init": Verb("session_memory.cli.init", "Connect the agents on this machine."),
+        "sweep": Verb("session_memory.cli.sweep", "Capture new sessions from the agents' logs."),
+        "schedule": Verb("session_memory.cli.schedule", "Run sweeps on a schedule."),
+        "status": Verb("session_memory.cli.status", "Show what is stored and the last sweep."),
+        "agents": Verb(
+            "session_memory.cli.agents", "List agents, their logs and what is captured."
+        ),
+        "doctor": Verb("session_memory.cli.doctor", "Check the installation and suggest fixes."),
+        "config": Verb("session_memory.cli.config", "Show, locate or create the configuration."),
+        "uninstall": Verb("session_memory.cli.uninstall", "Remove everything init added."),
+    },
+    "Find": {
+        "search": Verb("session_memory.cli.search", "Search everything that was said or run."),
+        "sessions": Verb("session_memory.cli.sessions", "List captured sessions."),
+        "show": Verb("session_memory.cli.show", "Show one session, event by event."),
+        "digest": Verb("session_memory.cli.digest", "Show the digest of a session."),
+        "brief": Verb("session_memory.cli.brief", "Summarise a project or session."),
+        "pack": Verb("session_memory.cli.pack", "Show the state of a project in a few lines."),
+        "observations": Verb(
+            "session_memory.cli.observations",
+            "List requests, constraints, decisions, plans and completed work.",
+        ),
+        "open-work": Verb("session_memory.cli.open_work", "List open items and blockers."),
+        "completion-check": Verb(
+            "session_memory.cli.completion_check", "Check whether the work is done."
+        ),
+        "changes": Verb("session_memory.cli.changes", "Show what is new since the last pack."),
+        "lanes": Verb("session_memory.cli.lanes", "List the parts of a project worked on."),
+        "fix": Verb("session_memory.cli.fix", "Show what fixed an error like this before."),
+        "usage": Verb("session_memory.cli.usage", "Show tokens and cost by day, project or model."),
+        "tail": Verb("session_memory.cli.tail", "Follow live sessions of all agents."),
+    },
+    "Review, distribute, measure": {
+        "detect": Verb("session_memory.cli.detect", "Show problems and solutions that recur."),
+        "review": Verb("session_memory.cli.review", "Decide which patterns enter the catalog."),
+        "distribute": Verb(
+            "session_memory.cli.distribute", "Write approved patterns into files agents read."
+        ),
+        "measure": Verb("session_memory.cli.measure", "Measure whether distributed patterns help."),
+        "loop": Verb("session_memory.cli.loop", "Show every pattern's stage and the next step."),
+        "explain": Verb("session_memory.cli.explain", "Show the evidence behind any id."),
+        "why-injected": Verb(
+            "session_memory.cli.why_injected", "Show what a session was given at its start."
+        ),
+    },
+    "Memory and journal": {
+        "memory": Verb("session_memory.cli.memory", "Project memories made from sessions."),
+        "journal": Verb("session_memory.cli.journal", "Daily logs and knowledge base of projects."),
+    },
+    "Privacy": {
+        "pause": Verb("session_memory.cli.pause", "Stop capturing from now on."),
+        "resume": Verb("session_memory.cli.resume", "Capture again."),
+        "forget": Verb("session_memory.cli.forget", "Delete sessions or texts for good."),
+        "secrets": Verb("session_memory.cli.secrets", "Find and redact secrets in the store."),
+        "redact": Verb("session_memory.cli.redact", "Show what redaction would replace in a file."),
+        "audit": Verb("session_memory.cli.audit", "List files written outside the store, and why."),
+    },
+    "Maintenance": {
+        "retention": Verb("session_memory.cli.retention", "Show or apply the byte budget."),
+        "backup": Verb("session_memory.cli.backup", "Copy the store and verify the copy."),
+        "restore": Verb("session_memory.cli.restore", "Replace the store with a backup."),
+        "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
+        "repair": Verb("session_memory.cli.repair", "Repair what fsck found."),
+        "worker": Verb("session_memory.cli.worker", "Process queued hook events."),
+        "jobs": Verb("session_memory.cli.jobs", "List, retry or drop background jobs."),
+        "quarantine": Verb("session_memory.cli.quarantine", "List damaged lines of logs."),
+        "spend": Verb("session_memory.cli.spend", "Show what our own model calls cost."),
+    },
+    "For programs": {
+        "mcp": Verb("session_memory.cli.mcp", "Serve memory to agents (MCP server)."),
+        "export": Verb("session_memory.cli.export", "Export sessions as JSON Lines or Markdown."),
+        "import": Verb("session_memory.cli.import_", "Import an export; nothing is overwritten."),
+        "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),
+        "shell-completion": Verb(
+            "session_memory.cli.shell_completion", "Print the completion script of a shell."
+        ),
+        "version": Verb("session_memory.cli.version", "Show program, schema and parser versions."),
+    },
 }
+VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 
 
 class App:
-    """What a verb needs from outside: settings, places, the clock and how to talk."""
+    """What a verb needs from outside: settings, paths, the clock, and stderr."""
 
     def __init__(self, environ: Mapping[str, str] | None = None, clock: Clock = now_ms) -> None:
         self.environ: Mapping[str, str] = os.environ if environ is None else environ
@@ -107,7 +128,7 @@ class App:
 
     @cached_property
     def loaded(self) -> Loaded:
-        """The configuration and its story; read once, at first need, warnings told then."""
+        """The configuration and where each value came from; warnings are printed on first use."""
         loaded = load(self.config_path, self.environ, self.flags, str(Path.home()))
         for text in loaded.warnings:
             self.warn(text)
@@ -120,7 +141,7 @@ class App:
 
     @cached_property
     def paths(self) -> Paths:
-        """Our own places, with the store where the configuration says."""
+        """Our own directories, with the store where the configuration says."""
         found = find_paths(self.environ)
         store = self.config.store.path
         found = found.with_store(Path(store)) if store else found
@@ -136,12 +157,12 @@ class App:
         return not (self.quiet or self.json)
 
     def note(self, text: str) -> None:
-        """Say something on stderr, unless asked to be quiet."""
+        """Print to stderr, except with --quiet."""
         if not self.quiet:
             click.echo(safe(text), err=True)
 
     def warn(self, text: str) -> None:
-        """Say on stderr that something is not as it should be; also when quiet."""
+        """Print a warning to stderr, also with --quiet."""
         click.echo(f"{self.style('warning:', fg='yellow')} {safe(text)}", err=True, color=True)
 
     def style(self, text: str, **style: Any) -> str:
@@ -155,7 +176,7 @@ Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
 def json_option(callback: Callback) -> Callback:
-    """`--json` for a verb that reads; the answer stands in `app.json`."""
+    """`--json` for a verb that reads; sets `app.json`."""
 
     def remember(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
         context.ensure_object(App).json |= value
@@ -167,6 +188,12 @@ def json_option(callback: Callback) -> Callback:
         callback=remember,
         help="Print JSON, for programs.",
     )(callback)
+
+
+dry_run_option = click.option(
+    "--dry-run", is_flag=True, help="Show what would happen; change nothing."
+)
+yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 
 class LazyGroup(click.Group):
@@ -187,28 +214,30 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs from the table, so that help imports none of them."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.help) for name, verb in VERBS.items()])
+        width = max(map(len, VERBS))
+        for heading, verbs in GROUPS.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{width}}", verb.help) for name, verb in verbs.items()])
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Name the verb that was probably meant when there is none of that name."""
+        """Suggest the verb that was probably meant."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             raise click.UsageError(f"no such command `{args[0]}`{_did_you_mean(args[0])}", ctx)
         return super().resolve_command(ctx, args)
 
 
 class _Text(click.types.StringParamType):
-    """Words of the user in the form in which names are stored, see `file_names`."""
+    """Text from the command line in the form in which names are stored, see `file_names`."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """As any text, storable."""
+        """Like any text, in storable form."""
         return name_to_text(str(super().convert(value, param, ctx)))
 
 
 def _take_text(command: click.Command) -> None:
-    """Have a command take what is no path of this machine as text that can be looked for."""
+    """Make every text parameter of a command storable, except paths of this machine."""
     for param in command.params:
         is_path = param.metavar in ("PATH", "FILE") or param.name == "file"
         if type(param.type) is click.types.StringParamType and not is_path:
@@ -239,17 +268,17 @@ def _split_settings(
     epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with warnings, 4 configuration, "
     "5 no usable store, 6 locked, 7 wrong scope, 8 refused, 9 no model, 130 interrupted.",
 )
-@click.option("--config", "config_path", metavar="PATH", help="Read this file, not the default.")
+@click.option("--config", "config_path", metavar="PATH", help="Read this configuration file.")
 @click.option(
     "--set",
     "settings",
     metavar="KEY=VALUE",
     multiple=True,
     callback=_split_settings,
-    help="Set one configuration key for this run; repeatable.",
+    help="Set a configuration key for this run; repeatable.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Only results and warnings.")
-@click.option("-v", "--verbose", count=True, help="Say more; repeatable.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only results and warnings.")
+@click.option("-v", "--verbose", count=True, help="Print more; repeatable.")
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
@@ -260,24 +289,26 @@ def _split_settings(
 @click.pass_context
 def cli(
     ctx: click.Context,
+    *,
     config_path: str | None,
     settings: dict[str, str],
     color: str,
-    **talk: Any,
+    quiet: bool,
+    verbose: int,
 ) -> None:
     """One memory for every coding agent on this machine.
 
     \b
     Examples:
-      session-memory sweep                capture what is new
-      session-memory status               what is stored, and how much
-      session-memory sessions --json      sessions, for programs
-      session-memory show 42              one session
-      session-memory config show          every setting and where it came from
+      session-memory sweep                capture new sessions
+      session-memory status               show what is stored
+      session-memory search "flaky test"  find what was said or run
+      session-memory show 42              show one session
+      session-memory config show          show every setting and where it came from
     """
     app = ctx.ensure_object(App)
     app.config_path, app.flags, app.color = config_path, settings, color
-    app.quiet, app.verbosity = bool(talk["quiet"]), int(talk["verbose"])
+    app.quiet, app.verbosity = quiet, verbose
     if color != "auto":
         ctx.color = color == "always"
     elif app.environ.get("NO_COLOR"):

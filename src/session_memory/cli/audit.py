@@ -1,4 +1,4 @@
-"""`session-memory audit`: every file outside our own places that this program wrote, and why."""
+"""`session-memory audit`: every file that this program wrote outside its own folders, and why."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ SHORT = 12
 
 
 @click.command(name="audit")
-@click.option("--path", "part", metavar="TEXT", help="Only files whose path holds this.")
+@click.option("--path", "part", metavar="TEXT", help="Only files whose path contains this.")
 @click.option("--since", type=Moment(), help="Written at or after: a date, time or span (7d).")
 @json_option
 @pass_app
 def command(app: App, part: str | None, since: str | None) -> None:
-    """What was written outside the store, when, by what and why, oldest first.
+    """List files written outside the store: when, by which command and why, oldest first.
 
-    Before and after are the SHA-256 of the file; `-` means that there was none.
+    Before and after are the SHA-256 of the file; `-` means that there was no file.
 
     \b
     Examples:

@@ -15,18 +15,18 @@ from session_memory.cli.store import alone
 @click.command(name="backup")
 @click.argument("target", type=click.Path(path_type=Path))
 @click.option(
-    "--replace", is_flag=True, help="Replace the backup in TARGET once the new one is whole."
+    "--replace", is_flag=True, help="Replace the backup in TARGET once the new one is complete."
 )
 @json_option
 @pass_app
 def command(app: App, target: Path, replace: bool) -> None:
-    """Copy the store into a new directory TARGET, and check the copy.
+    """Copy the store into a new directory TARGET, and verify the copy.
 
-    TARGET appears when every byte of it is written and checked; a backup that fails or is
-    interrupted leaves nothing there. `session-memory restore TARGET` brings it back. A damaged
-    store is not copied (exit code 1), nor one that is being swept (6).
+    TARGET appears once every byte is written and verified; a backup that fails or is interrupted
+    leaves nothing behind. `session-memory restore TARGET` restores it. A damaged store is not
+    copied (exit code 1), nor one during a sweep (6).
 
-    The copy is a store of its own: `--set store.path=TARGET` reads it.
+    The copy is a complete store: `--set store.path=TARGET` reads it.
 
     \b
     Examples:

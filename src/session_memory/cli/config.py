@@ -34,7 +34,7 @@ def command() -> None:
 @json_option
 @pass_app
 def show(app: App) -> None:
-    """Every key, its value and where the value came from.
+    """Show every key, its value and where the value came from.
 
     \b
     Examples:
@@ -70,7 +70,7 @@ def show(app: App) -> None:
 @command.command()
 @pass_app
 def path(app: App) -> None:
-    """The configuration file in force, or where it would be.
+    """Print the path of the configuration file, even if there is none yet.
 
     \b
     Examples:
@@ -83,7 +83,7 @@ def path(app: App) -> None:
 @command.command()
 @pass_app
 def init(app: App) -> None:
-    """Write a configuration file that names every key and changes none.
+    """Write a configuration file that lists every key, commented out.
 
     \b
     Examples:

@@ -20,17 +20,17 @@ from session_memory.store import open_store
     "--min-frequency",
     type=click.IntRange(1),
     metavar="N",
-    help="All that occurred at least N times, also in a single session; 1 drops nothing.",
+    help="Everything that occurred at least N times, even in a single session; 1 shows all.",
 )
 @click.option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
 @click.option("--repo", metavar="KEY", help="Only sessions of this project.")
 @json_option
 @pass_app
 def command(app: App, min_frequency: int | None, since: str | None, repo: str | None) -> None:
-    """Show what at least two sessions show: problems and what cured them, across agents first.
+    """Show problems and solutions found in at least two sessions; those of several agents first.
 
-    Reads digests only, so it also knows sessions whose raw text has gone. A run over everything
-    keeps its candidates for review; --since and --repo only look.
+    Reads digests only, so sessions whose raw text was evicted count too. A run without filters
+    saves its candidates for review; with --since or --repo nothing is saved.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""`session-memory digest`: what is kept of a session when its raw text has gone."""
+"""`session-memory digest`: what is kept of a session after its raw text is evicted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHOWN = 15
 @json_option
 @pass_app
 def command(app: App, session: str) -> None:
-    """Show what was distilled from a session.
+    """Show the digest of a session: objective, outcome, commands, errors and cost.
 
     \b
     Example:

@@ -11,6 +11,7 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line, safe, table
+from session_memory.core.loop.catalog import match_id
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, UsageError
 
 if TYPE_CHECKING:
@@ -23,23 +24,23 @@ if TYPE_CHECKING:
     Planner = Callable[[Ledger], Plan]
 
 _repo = click.option("--repo", metavar="PATH", help="Only this repository.")
-_dry = click.option("--dry-run", is_flag=True, help="Show the changes as diffs, write nothing.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Show the changes as diffs; write nothing.")
 _force = click.option(
-    "--force", is_flag=True, help="Overwrite a block that was edited; the edit is kept in our data."
+    "--force", is_flag=True, help="Overwrite a block that was edited; we keep a copy of the edit."
 )
 
 
 @click.group(name="distribute", invoke_without_command=True)
 @_repo
-@_dry
+@_dry_run
 @_force
 @json_option
 @click.pass_context
 def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) -> int:
     """Write approved patterns into files that agents read, in the repositories they are for.
 
-    Only lines between our own two markers change; `undo` takes them out again, byte for byte. What
-    is under trial, or does not fit [distribute], is left out and listed.
+    Only lines between our two markers change; `undo` removes them again, byte for byte. Patterns
+    that are under trial, or excluded by [distribute], are left out and listed.
 
     \b
     Examples:
@@ -65,16 +66,24 @@ def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) ->
 
 @command.command()
 @_repo
-@click.option("--pattern", "patterns", metavar="ID", multiple=True, help="Only this; repeatable.")
-@click.option("--all", "everything", is_flag=True, help="Everything, everywhere.")
-@_dry
+@click.option(
+    "--pattern", "patterns", metavar="ID", multiple=True, help="Only this pattern; repeatable."
+)
+@click.option("--all", "everything", is_flag=True, help="Everything in every repository.")
+@_dry_run
 @_force
 @json_option
 @pass_app
 def undo(
-    app: App, repo: str | None, patterns: tuple[str, ...], everything: bool, **how: bool
+    app: App,
+    *,
+    repo: str | None,
+    patterns: tuple[str, ...],
+    everything: bool,
+    dry_run: bool,
+    force: bool,
 ) -> int:
-    """Take out what was distributed: of a repository, of a pattern, or all of it.
+    """Remove what was distributed: from a repository, of a pattern, or everything.
 
     Files get back the bytes they had; what you wrote outside our block since then stays.
 
@@ -86,19 +95,17 @@ def undo(
     """
     from session_memory.distribute.files import Look
     from session_memory.distribute.ledger import read_ledger
-    from session_memory.distribute.undo import Undo, plan_undo
+    from session_memory.distribute.undo import UndoRequest, plan_undo
     from session_memory.worker.lessons import why_not
 
     if everything == bool(repo or patterns):
         raise UsageError("say what to undo: --repo, --pattern, or --all alone")
     ledger = read_ledger(app.paths.data)
     root = None if repo is None else _root(repo, [one.place.root for one in ledger.entries])
-    names = frozenset(_given(ledger, name) for name in patterns)
-    wanted = Undo(root, names, bool(how["force"]))
-    code = _carry_out(
-        app, lambda known: plan_undo(known, Look(), why_not, wanted), bool(how["dry_run"])
-    )
-    if names and not how["dry_run"]:
+    names = frozenset(_full_id(ledger, name) for name in patterns)
+    request = UndoRequest(root, names, force)
+    code = _carry_out(app, lambda known: plan_undo(known, Look(), why_not, request), dry_run)
+    if names and not dry_run:
         app.note("retire it with `session-memory review retire`, or it is written again")
     return code
 
@@ -107,7 +114,7 @@ def undo(
 @json_option
 @pass_app
 def status(app: App) -> None:
-    """Every file that holds something of ours, and whether it is as it should be.
+    """List every file that holds something of ours, and whether it is unchanged.
 
     \b
     Examples:
@@ -153,13 +160,12 @@ def _root(path: str, roots: list[str]) -> str:
     return max(fitting, key=len)
 
 
-def _given(ledger: Ledger, name: str) -> str:
-    plain = name.removeprefix("sm-")
-    known = {pattern for entry in ledger.entries for pattern in entry.patterns}
-    near = [plain] if plain in known else sorted(one for one in known if one.startswith(plain))
-    if len(near) != 1 or not plain:
-        raise NotFound(f"{len(near)} distributed patterns fit {name}")
-    return near[0]
+def _full_id(ledger: Ledger, given: str) -> str:
+    distributed = {pattern for entry in ledger.entries for pattern in entry.patterns}
+    name = match_id(given, distributed)
+    if name is None:
+        raise NotFound(f"no distributed pattern {given}")
+    return name
 
 
 def _carry_out(app: App, make: Planner, dry_run: bool) -> int:

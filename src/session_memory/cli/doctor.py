@@ -1,4 +1,4 @@
-"""`session-memory doctor`: is all well, and if not, which command cures it."""
+"""`session-memory doctor`: check the installation and suggest fixes."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ DAY_MS = 86_400_000
 
 
 @click.command(name="doctor")
-@click.option("--fix", is_flag=True, help="Do what can be done without asking, then look again.")
-@click.option("--quick", is_flag=True, help="Start no hook, worker or server to try them.")
+@click.option("--fix", is_flag=True, help="Fix what needs no question, then check again.")
+@click.option("--quick", is_flag=True, help="Do not try out the hook, worker and server.")
 @json_option
 @pass_app
 def command(app: App, fix: bool, quick: bool) -> int:
-    """Look at the store, how agents are wired and what they run.
+    """Check the store and how agents are wired, and suggest fixes.
 
-    Exit 0: all well, 3: warnings, 1: failures. A made-up session is sent through hook, worker and
-    search in a place that is thrown away, and the MCP server is started once.
+    Sends a made-up session through hook, worker and search in a temporary directory, and starts the
+    MCP server once. Exit code 0: no problems. 3: warnings. 1: failures.
 
     \b
     Examples:
@@ -57,7 +57,7 @@ def command(app: App, fix: bool, quick: bool) -> int:
         for check in checks:
             click.echo(f"{check.result:<5} {check.name:<12} {one_line(check.detail)}")
             if check.cure and check.result != "pass":
-                click.echo(f"{'':<19}cure: {one_line(check.cure)}")
+                click.echo(f"{'':<19}fix: {one_line(check.cure)}")
     results = {check.result for check in checks}
     if "fail" in results:
         return 1
@@ -188,7 +188,7 @@ def _unfinished(directory: str) -> Check:
     if is_marked(directory):
         told = "the last sweep did not end, or one is running"
         return Check("last run", "warn", told, "session-memory sweep")
-    return Check("last run", "pass", "ended well")
+    return Check("last run", "pass", "finished")
 
 
 def _last_sweep(app: App) -> Iterator[Check]:

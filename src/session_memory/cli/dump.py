@@ -13,9 +13,9 @@ from session_memory.cli.store import reading
 @json_option
 @pass_app
 def command(app: App) -> None:
-    """Print the store in canonical form: one JSON object a line and session.
+    """Print the store in canonical form: one line of JSON per session.
 
-    Two stores that read the same logs print the same, whatever order the logs came in.
+    Two stores that read the same logs print the same, in whatever order the logs were read.
 
     \b
     Examples:

@@ -49,9 +49,9 @@ class Witness(msgspec.Struct, frozen=True):
 @json_option
 @pass_app
 def command(app: App, name: str) -> None:
-    """Tell where something comes from: a distributed line, a pattern, an observation, a session.
+    """Show where something comes from: a distributed line, a pattern, an observation, a session.
 
-    Signals and digests answer for sessions whose raw text has gone.
+    For sessions whose raw text was evicted, their signals and digests are shown.
 
     \b
     Examples:

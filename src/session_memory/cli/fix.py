@@ -18,9 +18,9 @@ from session_memory.store import open_store
 @json_option
 @pass_app
 def command(app: App, error: str) -> None:
-    """Say which command worked after this error, in how many sessions and with which agents.
+    """Show which command fixed this error before, in how many sessions and with which agents.
 
-    ERROR is the line the error is told in, or the whole output.
+    ERROR is the line with the error, or the whole output.
 
     \b
     Examples:
@@ -31,7 +31,7 @@ def command(app: App, error: str) -> None:
     with open_store(str(app.paths.data), now) as store:
         found = fix(store.patterns, error)
     if found is None:
-        raise NotFound("no session met an error like this one")
+        raise NotFound("no session had an error like this one")
     if app.json:
         emit_json(msgspec.to_builtins(found))
         return
@@ -40,4 +40,4 @@ def command(app: App, error: str) -> None:
         click.echo(cure_sentence(cure))
     if not found.cures:
         times, sessions = found.frequency, found.sessions
-        click.echo(f"seen in {sessions} sessions, {times} times; no command is known to cure it")
+        click.echo(f"seen in {sessions} sessions, {times} times; no command is known to fix it")

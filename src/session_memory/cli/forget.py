@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.output import emit_json, one_line, table
 from session_memory.cli.session_argument import NAMED_BY, names, titled
 from session_memory.cli.store import alone
@@ -30,23 +30,23 @@ SHOWN = 20
 @click.command(name="forget")
 @click.option("--session", "sessions", metavar="SESSION", multiple=True,
               help=f"A session with its sub-agents, {NAMED_BY}; repeatable.")  # fmt: skip
-@click.option("--project", metavar="KEY", help="Every session of a project.")
-@click.option("--since", type=Moment(), help="Sessions that ended at or after.")
-@click.option("--until", type=Moment(), help="Sessions that started before.")
-@click.option("--text", help="Only the events that hold this text, in the sessions chosen.")
-@click.option("--ignore-case", is_flag=True, help="For --text.")
-@click.option("--dry-run", is_flag=True, help="Show what would go; change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
-@click.option("--verify", is_flag=True, help="With --text: prove that it is nowhere any more.")
+@click.option("--project", metavar="KEY", help="Every session of this project.")
+@click.option("--since", type=Moment(), help="Sessions that ended at or after this time.")
+@click.option("--until", type=Moment(), help="Sessions that started before this time.")
+@click.option("--text", help="Only events that contain this text, in the selected sessions.")
+@click.option("--ignore-case", is_flag=True, help="Ignore case in --text.")
+@dry_run_option
+@yes_option
+@click.option("--verify", is_flag=True, help="With --text: prove that the text is nowhere left.")
 @json_option
 @pass_app
 def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> int:
-    """Remove what was captured: texts, index, digests, costs. It cannot be undone.
+    """Delete what was captured: texts, index, digests, costs. This cannot be undone.
 
-    What is forgotten does not come back with the next sweep, nor through a fork; only keyed hashes
-    stay, to know it again. It also leaves the catalog, memories, journals and what we wrote into
-    files agents read. What is not ours to remove (the agents' own logs, exports, backups, what you
-    edited) is not touched; what is known of it is listed.
+    The next sweep does not bring it back, nor does a fork of the session: keyed hashes are kept to
+    recognise it. It is also deleted from the catalog, memories, journals and what we wrote into
+    files agents read. Other copies (the agents' own logs, exports, backups, text you edited) are
+    not touched; those we know of are listed.
 
     \b
     Examples:

@@ -19,7 +19,7 @@ from session_memory.store.port import Finding
 def command(app: App) -> int:
     """Check every row and segment of the store.
 
-    Exit code 0: whole. 3: only warnings, such as files a crash left behind. 1: damage.
+    Exit code 0: no damage. 3: only warnings, such as files left by a crash. 1: damage.
 
     \b
     Examples:
@@ -31,7 +31,7 @@ def command(app: App) -> int:
             findings = store.fsck()
     except DatabaseDamaged as error:  # so damaged that it cannot be opened
         findings = [Finding("integrity", error.message)]
-    bad = next((found for found in findings if is_file_damage(found)), None)
+    bad = next((finding for finding in findings if is_file_damage(finding)), None)
     if bad is not None:  # so that the next sweep does not write into it
         note_damage(str(app.paths.data), app.clock(), f"fsck found: {bad.detail}")
     if app.json:
@@ -41,7 +41,7 @@ def command(app: App) -> int:
             click.echo(f"{finding.severity}: {finding.check}: {one_line(finding.detail)}")
         click.echo("the store is whole" if not findings else f"{len(findings)} findings")
         if findings:
-            click.echo("`session-memory repair` shows what can be mended")
+            click.echo("`session-memory repair` shows what can be repaired")
     if any(finding.severity == "error" for finding in findings):
         return 1
     return EXIT_WARNINGS if findings else EXIT_OK

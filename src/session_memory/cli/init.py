@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import sys
-from typing import Any
 
 import click
 
@@ -14,7 +13,7 @@ from session_memory.adapters.wiring.client import Place
 from session_memory.adapters.wiring.launchers import Ours, is_passing
 from session_memory.cli import wiring
 from session_memory.cli.agents import find_agents, told_agents
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.output import emit_json, one_line
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files
@@ -24,23 +23,35 @@ from session_memory.install.plan import Plan, Wish, plan_init
 
 
 @click.command(name="init")
-@click.option("--agent", "agents", metavar="NAMES", multiple=True, help="Only these; repeatable.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, write nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--agent", "agents", metavar="NAMES", multiple=True, help="Only these agents; repeatable."
+)
+@dry_run_option
+@yes_option
 @click.option("--project", is_flag=True, help="Wire this repository only, not your whole account.")
 @click.option(
     "--trust-codex-hooks", "trust", is_flag=True, help="Also approve our hooks in Codex for you."
 )
-@click.option("--schedule", is_flag=True, help="Also sweep by the clock; see `schedule`.")
-@click.option("--no-sweep", is_flag=True, help="Do not capture what is there already.")
+@click.option("--schedule", is_flag=True, help="Also run sweeps on a schedule; see `schedule`.")
+@click.option("--no-sweep", is_flag=True, help="Do not capture existing logs now.")
 @json_option
 @pass_app
-def command(app: App, agents: tuple[str, ...], dry_run: bool, **asked: Any) -> int:
-    """Wire the agents of this machine: hooks, MCP server, and a first sweep.
+def command(
+    app: App,
+    agents: tuple[str, ...],
+    *,
+    dry_run: bool,
+    yes: bool,
+    project: bool,
+    trust: bool,
+    schedule: bool,
+    no_sweep: bool,
+) -> int:
+    """Connect the agents on this machine: add hooks and the MCP server, then run a first sweep.
 
-    Shows every file it would touch as a diff and asks once. Run it again after an upgrade or a
-    move: entries of ours are renewed in place, nothing is added twice. `uninstall` takes all of it
-    out again.
+    Shows a diff of every file it would change and asks once. Run it again after an upgrade or a
+    move: our entries are updated in place, nothing is added twice. `uninstall` removes everything
+    again.
 
     \b
     Examples:
@@ -49,9 +60,8 @@ def command(app: App, agents: tuple[str, ...], dry_run: bool, **asked: Any) -> i
       session-memory init --agent claude,codex --yes
       session-memory init --project
     """
-    where, mine = wiring.place(app, project=asked["project"]), wiring.ours(app)
-    found = wiring.clients(where, agents)
-    wish = Wish(tuple(found), where, mine, asked["trust"])
+    where, mine = wiring.place(app, project=project), wiring.ours(app)
+    wish = Wish(tuple(wiring.clients(where, agents)), where, mine, trust)
     plan = plan_init(wish, wiring.look(where), read_ledger(mine.data))
     _show(app, plan, wish, dry_run=dry_run)
     if plan.problems:
@@ -59,15 +69,15 @@ def command(app: App, agents: tuple[str, ...], dry_run: bool, **asked: Any) -> i
         names = ", ".join(sorted({problem.agent for problem in plan.problems}))
         raise Refused(
             f"nothing was written: files of {names} cannot be changed",
-            hint="mend them, or leave the agent out with --agent",
+            hint="repair them, or leave the agent out with --agent",
         )
     if dry_run:
         return EXIT_OK
     stale = [path for path, state in hook_files.states(mine).items() if state != "current"]
-    if (plan.changes or stale) and not asked["yes"]:
+    if (plan.changes or stale) and not yes:
         wiring.ask("Wire them?", f"{len(plan.changes)} files of agents would change")
     done = _carry_out(app, plan, wish)
-    return _finish(app, done, plan, asked)
+    return _finish(app, done, plan, schedule=schedule, first_sweep=not no_sweep)
 
 
 def _carry_out(app: App, plan: Plan, wish: Wish) -> Done:
@@ -81,16 +91,16 @@ def _carry_out(app: App, plan: Plan, wish: Wish) -> Done:
         return apply_init(wish.ours.data, now, ledger, app.clock)
 
 
-def _finish(app: App, done: Done, plan: Plan, asked: dict[str, Any]) -> int:
+def _finish(app: App, done: Done, plan: Plan, *, schedule: bool, first_sweep: bool) -> int:
     for change in done.changed:
         app.note(f"wired {one_line(change.path)}")
     wiring.tell_problems(app, done.problems)
     code = EXIT_WARNINGS if done.problems else EXIT_OK
-    if asked["schedule"]:
+    if schedule:
         from session_memory.cli.schedule import install_schedule
 
         install_schedule(app, None)
-    if not asked["no_sweep"]:
+    if first_sweep:
         app.note("first sweep: what the agents have logged so far")
         code = max(code, _run_sweep(app))
     if app.json:
@@ -104,7 +114,7 @@ def _finish(app: App, done: Done, plan: Plan, asked: dict[str, Any]) -> int:
         )
     for note in plan.notes:
         app.note(f"note: {note}")
-    app.note("see `session-memory doctor`; take it out again with `session-memory uninstall`")
+    app.note("check with `session-memory doctor`; undo with `session-memory uninstall`")
     return code
 
 

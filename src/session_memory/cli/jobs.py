@@ -1,4 +1,4 @@
-"""`session-memory jobs`: background work, its state, and a hand on it."""
+"""`session-memory jobs`: list, retry or drop background jobs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from session_memory.errors import NotFound
 @json_option
 @click.pass_context
 def command(context: click.Context) -> None:
-    """Background work: what waits, runs, failed.
+    """List background jobs: waiting, running and failed.
 
     \b
     Examples:
@@ -45,7 +45,7 @@ def command(context: click.Context) -> None:
 @click.argument("job", type=int)
 @pass_app
 def retry(app: App, job: int) -> None:
-    """Give a failed or waiting job all its tries back.
+    """Retry a failed or waiting job, with all its attempts restored.
 
     \b
     Examples:
@@ -61,7 +61,7 @@ def retry(app: App, job: int) -> None:
 @click.argument("job", type=int)
 @pass_app
 def drop(app: App, job: int) -> None:
-    """Remove a job; a worker that is at it cannot commit any more.
+    """Remove a job; a worker that is running it can no longer commit.
 
     \b
     Examples:
@@ -70,4 +70,4 @@ def drop(app: App, job: int) -> None:
     with reading(app) as store:
         if not store.jobs.drop(job):
             raise NotFound(f"no job {job}", hint="`session-memory jobs` lists them")
-    click.echo(f"job {job} is gone")
+    click.echo(f"job {job} removed")

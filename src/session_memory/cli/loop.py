@@ -18,7 +18,7 @@ TEXT_CHARS = 40
 
 
 @click.command(name="loop")
-@click.option("--all", "everything", is_flag=True, help="Every pattern, also the closed ones.")
+@click.option("--all", "everything", is_flag=True, help="Every pattern, including closed ones.")
 @json_option
 @pass_app
 def command(app: App, everything: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import Any, cast
 
 import click
 
@@ -22,30 +21,47 @@ from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
     type=click.Choice(PROFILES),
     default="standard",
     show_default=True,
-    help="Which tools are offered: few, all that only read, or all.",
+    help="Which tools are offered: a few, all that only read, or all.",
 )
-@click.option("--read-only", is_flag=True, help="Write nothing, not even that somebody asked.")
+@click.option("--read-only", is_flag=True, help="Write nothing, not even a record of requests.")
 @click.option(
     "--response-mode",
     type=click.Choice(MODES),
-    help="How much stands in the text of an answer; by default what the client needs.",
+    help="How much text an answer contains; default: what the client needs.",
 )
 @click.option(
     "--idle-timeout",
     type=click.IntRange(0, 1_000_000),
     metavar="SECONDS",
-    help="End after so long without a message; 0 is never. Default 300.",
+    help="Exit after this long without a message; 0: never. Default: 300.",
 )
-@click.option("--http", is_flag=True, help="Serve HTTP on this machine, by token.")
+@click.option("--http", is_flag=True, help="Serve HTTP on this machine, protected by a token.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=37_771, show_default=True)
-@click.option("--token-file", metavar="PATH", help="Take the token for HTTP from this file.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=37_771,
+    show_default=True,
+    help="The port for HTTP.",
+)
+@click.option("--token-file", metavar="PATH", help="Read the token for HTTP from this file.")
 @pass_app
-def command(app: App, profile: str, read_only: bool, http: bool, **told: Any) -> None:
-    """Serve memory on standard input and output, for an agent that starts this command.
+def command(
+    app: App,
+    *,
+    profile: Profile,
+    read_only: bool,
+    response_mode: ResponseMode | None,
+    idle_timeout: int | None,
+    http: bool,
+    host: str,
+    port: int,
+    token_file: str | None,
+) -> None:
+    """Serve memory to the agent that starts this command, over standard input and output.
 
-    With --http a daemon serves the same tools at /mcp on a loopback address. Callers need a token;
-    unless a file with one is given, it is made once, and the daemon says where it is.
+    With --http, a daemon serves the same tools at /mcp on a loopback address. Callers need a token:
+    without --token-file one is generated once, and the daemon prints where it is.
 
     \b
     Examples:
@@ -54,15 +70,17 @@ def command(app: App, profile: str, read_only: bool, http: bool, **told: Any) ->
       session-memory mcp --idle-timeout 0
       session-memory mcp --http --port 37771
     """
-    idle: int | None = told["idle_timeout"]
     options = Options(
-        profile=cast("Profile", profile),
+        profile=profile,
         read_only=read_only,
-        response_mode=cast("ResponseMode | None", told["response_mode"]),
-        idle_seconds=0 if http else 300 if idle is None else idle,
+        response_mode=response_mode,
+        idle_seconds=0 if http else 300 if idle_timeout is None else idle_timeout,
     )
     runtime = Runtime(options, lambda: app.paths, app.clock, lambda: app.config.recall)
-    reason = _http(app, runtime, told) if http else _stdio(app, runtime)
+    if http:
+        reason = _http(app, runtime, host=host, port=port, token_file=token_file)
+    else:
+        reason = _stdio(app, runtime)
     _log(f"exit_reason={reason}")
 
 
@@ -81,15 +99,14 @@ def _directory() -> str:
         return os.sep
 
 
-def _http(app: App, runtime: Runtime, told: dict[str, Any]) -> str:
-    from session_memory.mcp.http import Listen, loopback, serve_http, token_file, token_of
+def _http(app: App, runtime: Runtime, *, host: str, port: int, token_file: str | None) -> str:
+    from session_memory.mcp import http
 
-    host = loopback(told["host"])
-    given: str | None = told["token_file"]
-    path = Path(given) if given else token_file(app.paths.state)
-    token = token_of(path, make=given is None)
+    address = http.loopback(host)
+    path = Path(token_file) if token_file else http.token_file(app.paths.state)
+    token = http.token_of(path, make=token_file is None)
     _log(f"callers need the token in {path}")
-    return serve_http(runtime, Listen(host, told["port"], token), _log)
+    return http.serve_http(runtime, http.Listen(address, port, token), _log)
 
 
 def _log(text: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, dry_run_option, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line, table
 from session_memory.core.loop.catalog import match_id
 from session_memory.errors import EXIT_OK, NotFound, Refused, UsageError
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 _html = click.option(
     "--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page with plots."
 )
-_dry = click.option("--dry-run", is_flag=True, help="Show the outcome, write nothing.")
 
 
 @click.group(name="measure", invoke_without_command=True)
 @_html
-@_dry
+@dry_run_option
 @json_option
 @click.pass_context
 def command(ctx: click.Context, html: str | None, dry_run: bool) -> int:
     """Compare sessions before and after a pattern was given, and the arms of trials.
 
-    Verdicts are improved, no_effect, regressed or insufficient_data; [measure] says how much data
-    they take. What does not help is proposed for retirement in `review list`, never removed.
+    Verdicts are improved, no_effect, regressed or insufficient_data; [measure] sets how much data
+    they need. A pattern that does not help is proposed for retirement in `review list`, never
+    removed.
 
     \b
     Examples:
@@ -53,11 +53,11 @@ def command(ctx: click.Context, html: str | None, dry_run: bool) -> int:
 
 @command.command()
 @_html
-@_dry
+@dry_run_option
 @json_option
 @pass_app
 def report(app: App, html: str | None, dry_run: bool) -> None:
-    """The effect of everything that was given (the default).
+    """Show the effect of every pattern that was given to agents (the default).
 
     \b
     Examples:
@@ -98,10 +98,10 @@ def _row(effect: Effect) -> dict[str, object]:
 
 @command.group()
 def trial() -> None:
-    """Give a pattern to half of the sessions, by chance, and compare both halves.
+    """Give a pattern to a random half of the sessions, and compare both halves.
 
-    A pattern under trial is taken out of files by the next `distribute`; the hook at the start of
-    a session gives it to half of them.
+    The next `distribute` removes a pattern under trial from files; instead, the hook gives it to
+    half of the sessions when they start.
 
     \b
     Examples:
@@ -113,11 +113,11 @@ def trial() -> None:
 
 @trial.command()
 @click.argument("pattern")
-@_dry
+@dry_run_option
 @json_option
 @pass_app
 def start(app: App, pattern: str, dry_run: bool) -> None:
-    """Begin a trial of an approved pattern.
+    """Start a trial of an approved pattern.
 
     \b
     Examples:
@@ -132,19 +132,19 @@ def start(app: App, pattern: str, dry_run: bool) -> None:
     known = catalog.patterns.get(name)
     if known is None or not known.current.distribution_ready:
         status, hint = catalog.status(name), f"`session-memory review approve {name}` first"
-        raise Refused(f"{name} is {status}, and only what is approved is given", hint=hint)
+        raise Refused(f"{name} is {status}; only approved patterns can be tried", hint=hint)
     version = known.current.number
     _change(app, lambda trials: begin(trials, name, version, app.clock()), dry_run)
-    app.note("`session-memory distribute` takes it out of files; hooks give it from then on")
+    app.note("run `session-memory distribute` to remove it from files; hooks give it from then on")
 
 
 @trial.command()
 @click.argument("pattern")
-@_dry
+@dry_run_option
 @json_option
 @pass_app
 def stop(app: App, pattern: str, dry_run: bool) -> None:
-    """End a trial; its data stays and is measured on.
+    """Stop a trial; its data stays and is still measured.
 
     \b
     Examples:
@@ -162,7 +162,7 @@ def stop(app: App, pattern: str, dry_run: bool) -> None:
 @json_option
 @pass_app
 def list_(app: App) -> None:
-    """Every trial, those that run and those that ended.
+    """List all trials, running and stopped.
 
     \b
     Examples:

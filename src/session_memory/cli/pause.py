@@ -1,4 +1,4 @@
-"""`session-memory pause`: what happens from now on is not captured, also not later."""
+"""`session-memory pause`: stop capturing; what happens during a pause is never captured."""
 
 from __future__ import annotations
 
@@ -11,13 +11,15 @@ from session_memory.ingest.pauses import read_pauses, write_pauses
 
 
 @click.command(name="pause")
-@click.option("--minutes", type=click.IntRange(1), help="End by itself after so long.")
+@click.option(
+    "--minutes", type=click.IntRange(1), help="Resume automatically after N minutes.", metavar="N"
+)
 @json_option
 @pass_app
 def command(app: App, minutes: int | None) -> None:
-    """Do not capture what happens from now on, until `resume`.
+    """Stop capturing from now on, until `resume`.
 
-    Sweeps go on and leave out what was said during a pause, also when they run after it.
+    Sweeps still run, but they leave out whatever happened during a pause, even after it has ended.
 
     \b
     Examples:

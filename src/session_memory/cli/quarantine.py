@@ -1,4 +1,4 @@
-"""`session-memory quarantine`: lines of logs that are no records, and where they are."""
+"""`session-memory quarantine`: damaged lines of logs, and where they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from session_memory.clock import iso
 @json_option
 @pass_app
 def command(app: App) -> None:
-    """List damaged lines by file and byte offset; what could be recovered from them is stored.
+    """List damaged lines of logs by file and byte offset; what could be recovered is stored.
 
     \b
     Example:

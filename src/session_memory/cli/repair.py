@@ -1,4 +1,4 @@
-"""`session-memory repair`: mend what fsck found, layer by layer, told before it is done."""
+"""`session-memory repair`: repair what fsck found, layer by layer; a plan unless --apply."""
 
 from __future__ import annotations
 
@@ -29,30 +29,36 @@ LAYERS = ("database", "orphans", "segments", "counts", "usage", "index")
 
 
 @click.command(name="repair")
-@click.option("--layer", "layers", type=click.Choice(LAYERS), multiple=True, help="Only these.")
-@click.option("--apply", "apply_", is_flag=True, help="Do it; without this it is only told.")
+@click.option(
+    "--layer",
+    "layers",
+    type=click.Choice(LAYERS),
+    multiple=True,
+    help="Only this layer; repeatable.",
+)
+@click.option("--apply", "apply_", is_flag=True, help="Repair; without this, only show the plan.")
 @click.option("--without-marks", is_flag=True, help="Read logs although forget marks are lost.")
-@click.option("--delete-kept", is_flag=True, help="Delete damaged databases that were joined.")
+@click.option("--delete-kept", is_flag=True, help="Delete damaged databases that were merged.")
 @json_option
 @pass_app
 def command(
     app: App, layers: tuple[str, ...], apply_: bool, without_marks: bool, delete_kept: bool
 ) -> int:
-    """Mend what `fsck` found: database, orphans, segments, counts, usage, index.
+    """Repair what `fsck` found: database, orphans, segments, counts, usage, index.
 
-    A damaged or missing database is rebuilt: from every row that can still be read, from the texts,
-    and from the agents' logs, which are read once more. What was forgotten stays forgotten. The
+    A damaged or missing database is rebuilt from every row that can still be read, from the stored
+    texts, and from the agents' logs, which are read again. What was forgotten stays forgotten. The
     damaged file is kept under another name until you delete it with --delete-kept.
 
-    Texts of a damaged segment are read again from the agent's log by the next sweep where that log
+    The next sweep reads the texts of a damaged segment again from the agent's log, if that log
     still exists; what no log holds any more is listed as lost (exit code 3).
 
     \b
     Examples:
-      session-memory repair                   what would be done
+      session-memory repair                   show what would be done
       session-memory repair --apply
       session-memory repair --layer index --apply
-      session-memory repair --delete-kept     once you are content with the result
+      session-memory repair --delete-kept     once you are happy with the result
     """
     if delete_kept:
         return _delete_kept(app)

@@ -1,4 +1,4 @@
-"""`session-memory restore`: a backup in the place of the store, which is kept aside."""
+"""`session-memory restore`: replace the store with a backup; the old one is kept aside."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, pass_app, yes_option
 from session_memory.cli.forget import told_lines
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, human_time, safe
 from session_memory.core.pauses import merge_pauses
@@ -38,20 +38,20 @@ from session_memory.worker.injection_pages import drop_pages
 
 @click.command(name="restore")
 @click.argument("source", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--dry-run", is_flag=True, help="Check the backup and say what would be replaced.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Check the backup and show what would be replaced.")
+@yes_option
 @click.option("--without-marks", is_flag=True, help="Restore although forget marks are lost.")
 @json_option
 @pass_app
 def command(app: App, source: Path, dry_run: bool, yes: bool, without_marks: bool) -> None:
-    """Put the backup DIR in the place of the store.
+    """Replace the store with the backup in DIR.
 
-    The backup is checked first, to the last byte. What you forgot since it was made stays
-    forgotten. The present store is kept aside, and you are told where. How agents are wired does
-    not change. Run `session-memory sweep` afterwards: it captures what is newer than the backup.
+    The backup is checked first, byte for byte. What you forgot since it was made stays forgotten.
+    The present store is kept aside, and the path is printed. How agents are wired does not change.
+    Run `session-memory sweep` afterwards to capture what is newer than the backup.
 
-    Exit code 1: the backup is damaged. 5: a newer program made it. 6: a sweep is running. 8: the
-    marks of what you forgot are lost, or nobody is there to answer.
+    Exit code 1: the backup is damaged. 5: it was made by a newer version. 6: a sweep is running. 8:
+    the forget marks are lost, or there is no terminal to confirm on.
 
     \b
     Examples:
@@ -208,7 +208,7 @@ def _tell(
         if not present.unreadable:
             click.echo(f"undo with: session-memory restore {safe(aside)}")
         click.echo("delete that directory when you do not need it any more")
-    click.echo("now run `session-memory sweep`: it captures what is newer than the backup")
+    click.echo("now run `session-memory sweep` to capture what is newer than the backup")
 
 
 def _present_json(present: PresentStore) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from session_memory.ingest.pauses import read_pauses, write_pauses
 @json_option
 @pass_app
 def command(app: App) -> None:
-    """Capture again from now on; what was said during the pause stays out.
+    """Capture again from now on; what happened during the pause is never captured.
 
     \b
     Examples:

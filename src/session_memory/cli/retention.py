@@ -1,4 +1,4 @@
-"""`session-memory retention`: what the byte budget would evict, why, and doing it."""
+"""`session-memory retention`: show what the byte budget would evict and why, or evict it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, pass_app, yes_option
 from session_memory.cli.output import emit_json, human_bytes, one_line
 from session_memory.cli.store import changing, reading
 from session_memory.core.retention import EvictionPlan, Policy, explain
@@ -17,7 +17,7 @@ from session_memory.ingest.retention import apply_plan, expected_plan, make_plan
 
 @click.group(name="retention")
 def command() -> None:
-    """Show or carry out what the byte budget asks for.
+    """Show or apply the byte budget.
 
     \b
     Examples:
@@ -30,7 +30,7 @@ def command() -> None:
 @json_option
 @pass_app
 def plan(app: App) -> None:
-    """What `retention apply` would evict now, with the reason for each session. Writes nothing.
+    """Show what `retention apply` would evict now, with the reason for each session.
 
     \b
     Examples:
@@ -49,14 +49,14 @@ def plan(app: App) -> None:
 
 
 @command.command()
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@yes_option
 @json_option
 @pass_app
 def apply(app: App, yes: bool) -> int:
-    """Make the digests that are missing, then evict what the plan says.
+    """Make missing digests, then evict raw text as planned.
 
-    Digests, costs and sessions stay; raw text cannot come back. Exit code 3 means that raw text had
-    to go without a digest: data_loss names its sessions.
+    Digests, costs and sessions stay; raw text cannot be brought back. Exit code 3 means that raw
+    text was evicted without a digest: data_loss lists its sessions.
 
     \b
     Examples:

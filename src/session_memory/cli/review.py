@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, dry_run_option, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line, safe
 from session_memory.cli.store import reading
 from session_memory.core.loop.catalog import Proposal, Snapshot, Status
@@ -35,7 +35,6 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 _by = click.option("--by", metavar="NAME", help="Who decides; default: your user name.")
 _reason = click.option("--reason", default="", help="Why; recorded with the decision.")
-_dry_run = click.option("--dry-run", is_flag=True, help="Show what would happen; change nothing.")
 
 
 def _context(app: App) -> CurateContext:
@@ -123,7 +122,7 @@ def show(app: App, pattern: str, number: int | None) -> None:
 @click.argument("patterns", nargs=-1, required=True)
 @_reason
 @_by
-@_dry_run
+@dry_run_option
 @json_option
 @pass_app
 def approve(
@@ -144,7 +143,7 @@ def approve(
 @click.argument("patterns", nargs=-1, required=True)
 @click.option("--reason", required=True, help="Why; recorded with the decision.")
 @_by
-@_dry_run
+@dry_run_option
 @json_option
 @pass_app
 def reject(
@@ -166,7 +165,7 @@ def reject(
 @_reason
 @click.option("--superseded-by", metavar="ID", help="The pattern in use that replaces it.")
 @_by
-@_dry_run
+@dry_run_option
 @json_option
 @pass_app
 def retire(
@@ -203,7 +202,7 @@ def retire(
 )
 @_reason
 @_by
-@_dry_run
+@dry_run_option
 @json_option
 @pass_app
 def edit(
@@ -238,7 +237,7 @@ def edit(
 
 @command.command()
 @_by
-@_dry_run
+@dry_run_option
 @json_option
 @pass_app
 def undo(app: App, by: str | None, dry_run: bool) -> None:
@@ -254,7 +253,7 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
 
 @command.command()
 @click.argument("file", type=click.File("rb"), required=False)
-@_dry_run
+@dry_run_option
 @json_option
 @pass_app
 def propose(app: App, file: Any, dry_run: bool) -> None:
@@ -295,7 +294,7 @@ def draft(app: App, pattern: str) -> None:
 
 
 @command.command()
-@_dry_run
+@dry_run_option
 @json_option
 @pass_app
 def sync(app: App, dry_run: bool) -> None:

@@ -1,4 +1,4 @@
-"""`session-memory schedule`: have the system run a sweep by its clock."""
+"""`session-memory schedule`: run sweeps on a schedule."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, dry_run_option, json_option, pass_app
 from session_memory.cli.output import emit_json, safe
 from session_memory.cli.wiring import ours
 from session_memory.errors import NotFound
@@ -17,9 +17,9 @@ from session_memory.install.schedule_run import System
 
 @click.group(name="schedule")
 def command() -> None:
-    """Have the system run a sweep by its clock: systemd, launchd, crontab or Task Scheduler.
+    """Run sweeps on a schedule (systemd, launchd, cron, Task Scheduler).
 
-    Agents with hooks ask for a sweep themselves; this is for those without, and as a safety net.
+    Agents with hooks trigger sweeps themselves; a schedule covers the others and is a safety net.
 
     \b
     Examples:
@@ -30,11 +30,11 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--every", metavar="SPAN", help="5m to 1d; without it, `ingest.cadence`.")
-@click.option("--dry-run", is_flag=True, help="Show what would be put in place.")
+@click.option("--every", metavar="SPAN", help="5m to 1d; default: `ingest.cadence`.")
+@dry_run_option
 @pass_app
 def install(app: App, every: str | None, dry_run: bool) -> None:
-    """Put the schedule in place, or change it: also after `ingest.cadence` was changed.
+    """Install the schedule or update it, for example after changing `ingest.cadence`.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def install(app: App, every: str | None, dry_run: bool) -> None:
 @json_option
 @pass_app
 def show(app: App) -> None:
-    """What is in place.
+    """Show the installed schedule.
 
     \b
     Examples:
@@ -69,10 +69,10 @@ def show(app: App) -> None:
 
 
 @command.command()
-@click.option("--dry-run", is_flag=True, help="Only say whether there is one.")
+@dry_run_option
 @pass_app
 def remove(app: App, dry_run: bool) -> None:
-    """Take the schedule away.
+    """Remove the schedule.
 
     \b
     Examples:
@@ -87,12 +87,12 @@ def remove(app: App, dry_run: bool) -> None:
 
 
 def system(app: App) -> System:
-    """This machine, as far as schedules go."""
+    """What scheduling needs to know of this machine."""
     return System(str(Path.home()), dict(app.environ))
 
 
 def install_schedule(app: App, every: str | None, *, dry_run: bool = False) -> None:
-    """Put it in place and say where."""
+    """Install the schedule and print where."""
     mine, here = ours(app), system(app)
     minutes = schedule.minutes_of(app.config.ingest.cadence if every is None else every)
     words = mine.program("sweep")
@@ -107,7 +107,7 @@ def install_schedule(app: App, every: str | None, *, dry_run: bool = False) -> N
 
 
 def remove_schedule(app: App) -> bool:
-    """Take it away; whether there was one."""
+    """Remove the schedule; returns whether there was one."""
     here = system(app)
     try:
         found = schedule_run.remove(here, schedule_run.kind_here(here))

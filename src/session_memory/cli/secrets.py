@@ -1,4 +1,4 @@
-"""`session-memory secrets`: what the rules of today would redact in what is stored."""
+"""`session-memory secrets`: find and redact stored secrets that older rules missed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from session_memory.redact import Redactor
 
 @click.group(name="secrets")
 def command() -> None:
-    """Find or redact secrets that older rules let through.
+    """Find or redact stored secrets that older rules missed.
 
     \b
     Examples:
@@ -31,7 +31,7 @@ def command() -> None:
 @json_option
 @pass_app
 def scan(app: App) -> int:
-    """Count stored events that today's rules would redact. Exit 3 when there are some.
+    """Count stored events that today's rules would redact. Exit code 3 if there are any.
 
     \b
     Examples:
@@ -48,7 +48,7 @@ def scan(app: App) -> int:
 @json_option
 @pass_app
 def rescan(app: App) -> None:
-    """Redact what is stored again: everything in and beside the store.
+    """Redact everything in and beside the store again, with today's rules.
 
     \b
     Examples:

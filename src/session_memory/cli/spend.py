@@ -20,22 +20,26 @@ _HEADERS = ("calls", "failed", "unsettled", "input", "output", "usd", "unpriced 
 
 @click.command(name="spend")
 @click.option(
-    "--days", type=click.IntRange(1, 36_500), default=30, show_default=True, help="How far back."
+    "--days",
+    type=click.IntRange(1, 36_500),
+    default=30,
+    show_default=True,
+    help="Days to look back.",
 )
 @click.option(
     "--by",
     type=click.Choice(["day", "purpose", "model"]),
     default="day",
     show_default=True,
-    help="What to add up.",
+    help="How to group the calls.",
 )
 @json_option
 @pass_app
 def command(app: App, days: int, by: SpendGroup) -> None:
-    """What our own calls of models cost, and what is left of the caps.
+    """Show what our own model calls cost, and what is left of the caps.
 
-    Days are local ones. A call that is under way, or whose process died, is `unsettled` and counts
-    with the most it may have cost. Calls of models without a known price count by tokens only.
+    Days are in local time. A call that is in progress, or whose process died, is `unsettled` and
+    counts at its highest possible cost. Calls of models without a known price count by tokens only.
 
     \b
     Examples:

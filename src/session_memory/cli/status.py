@@ -1,4 +1,4 @@
-"""`session-memory status`: one screen that says what is stored and whether all is well."""
+"""`session-memory status`: one screen with what is stored and whether anything is wrong."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ ERRORS_SHOWN = 3
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """What waits to be done."""
+    """Work that is waiting."""
 
     jobs: dict[str, int]
-    """State to number; those that are done are not told."""
+    """State to number, without those that are done."""
     spool: dict[str, int]
     """Records of hooks that wait, and damaged ones that were set aside."""
     undigested: int
 
 
 class Status(msgspec.Struct, frozen=True):
-    """Everything `status` tells."""
+    """Everything `status` shows."""
 
     store: StoreInfo
     usage: StoreUsage
@@ -65,7 +65,7 @@ class Status(msgspec.Struct, frozen=True):
 @json_option
 @pass_app
 def command(app: App) -> None:
-    """What is stored, how much, which agents are wired, what waits, and the last sweep.
+    """Show what is stored, which agents are wired, what is queued, and the last sweep.
 
     \b
     Examples:

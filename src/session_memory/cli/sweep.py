@@ -18,7 +18,7 @@ SHOWN = 10
 
 
 @click.command(name="sweep")
-@click.option("--dry-run", is_flag=True, help="Discover and parse only; write nothing at all.")
+@click.option("--dry-run", is_flag=True, help="Discover and parse only; write nothing.")
 @json_option
 @pass_app
 def command(app: App, dry_run: bool) -> int:
@@ -26,13 +26,13 @@ def command(app: App, dry_run: bool) -> int:
 
     \b
     Examples:
-      session-memory sweep              capture what is new since the last one
-      session-memory sweep --dry-run    what would be read, without writing
+      session-memory sweep              capture everything new since the last sweep
+      session-memory sweep --dry-run    show what would be read
 
     Exit code 3 means: done, but a file could not be read, a step failed for a session, raw text was
-    lost to the hard cap, or the database is damaged. The next sweep tries again what failed. A
-    damaged database is kept under another name, untouched, and what is new is captured into a fresh
-    one until `session-memory repair` joins both.
+    lost to the hard cap, or the database is damaged. The next sweep retries what failed. A damaged
+    database is kept untouched under another name, and new sessions go into a fresh one until
+    `session-memory repair` merges both.
     """
     around = surroundings(app)
     with byte_progress(shown=app.shows_progress) as bar:

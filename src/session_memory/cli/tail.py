@@ -28,12 +28,12 @@ _SHOWN = {
 
 
 @click.command(name="tail")
-@click.option("--flavor", metavar="NAME", help="Only this agent's.")
-@click.option("--every", type=click.FloatRange(0.2), default=2.0, help="Seconds between looks.")
-@click.option("--once", is_flag=True, help="One look at what is new, then end.")
+@click.option("--flavor", metavar="NAME", help="Only this agent.")
+@click.option("--every", type=click.FloatRange(0.2), default=2.0, help="Seconds between checks.")
+@click.option("--once", is_flag=True, help="Show what is new once, then exit.")
 @pass_app
 def command(app: App, flavor: str | None, every: float, once: bool) -> None:
-    """Follow live sessions of all agents in one readable stream. Ends with Ctrl-C.
+    """Follow live sessions of all agents in one readable stream. Stop it with Ctrl-C.
 
     \b
     Examples:

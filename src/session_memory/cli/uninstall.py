@@ -1,4 +1,4 @@
-"""`session-memory uninstall`: take every entry of ours out of every file, to the byte."""
+"""`session-memory uninstall`: remove our entries from every file, byte for byte."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import msgspec
 
 from session_memory.adapters.registry import clients
 from session_memory.cli import wiring
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.output import emit_json, one_line
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files, purge
@@ -18,16 +18,18 @@ from session_memory.install.survey import chosen
 
 
 @click.command(name="uninstall")
-@click.option("--agent", "agents", metavar="NAMES", multiple=True, help="Only these; repeatable.")
-@click.option("--purge", "purging", is_flag=True, help="Also remove everything that was captured.")
-@click.option("--dry-run", is_flag=True, help="Show what would change, write nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--agent", "agents", metavar="NAMES", multiple=True, help="Only these agents; repeatable."
+)
+@click.option("--purge", "purging", is_flag=True, help="Also delete everything that was captured.")
+@dry_run_option
+@yes_option
 @json_option
 @pass_app
 def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, yes: bool) -> int:
-    """Take out what `init` put in: every file is as it would be without us.
+    """Remove everything `init` added, restoring files byte for byte.
 
-    What was captured stays, unless you add --purge.
+    Captured sessions stay unless you add --purge.
 
     \b
     Examples:
@@ -50,7 +52,7 @@ def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, 
     if dry_run:
         return EXIT_WARNINGS if plan.problems else EXIT_OK
     if purging and plan.problems:
-        raise Refused("entries of ours would stay behind", hint="mend the files named above first")
+        raise Refused("entries of ours would stay behind", hint="repair the files above first")
     if (plan.changes or ledger.entries or doomed.whole) and not yes:
         wiring.ask("Take it out?", f"{len(plan.changes)} files of agents would change")
     with installing(mine.data) as held:

@@ -19,7 +19,7 @@ _HEADERS = ("responses", "input", "output", "cache read", "cache 5m", "cache 1h"
 @click.option(
     "--by",
     type=click.Choice(["day", "project", "model", "flavor", "session"]),
-    help="Group by something else.",
+    help="Group by this instead.",
 )
 @click.option("--since", type=Moment(), help="From this date, time or span (7d) on.")
 @click.option("--until", type=Moment(), help="Before this moment.")
@@ -28,10 +28,10 @@ _HEADERS = ("responses", "input", "output", "cache read", "cache 5m", "cache 1h"
 def command(
     app: App, daily: bool, by: UsageGroup | None, since: str | None, until: str | None
 ) -> None:
-    """Tokens and cost by day, project or model.
+    """Show tokens and cost by day, project or model.
 
-    A response that several files or sessions repeat counts once. `unpriced` are tokens of models
-    the price table does not know; they are in no dollar figure.
+    A response that is repeated in several files or sessions counts once. `unpriced` counts tokens
+    of models without a known price; dollar figures leave them out.
 
     \b
     Examples:

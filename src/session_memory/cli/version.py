@@ -16,7 +16,7 @@ from session_memory.cli.output import emit_json
 @json_option
 @pass_app
 def command(app: App) -> None:
-    """This program's version, and those of its schema, parsers, Python and SQLite.
+    """Show the versions of the program, its schema and parsers, Python and SQLite.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ from session_memory.clock import iso
 @json_option
 @pass_app
 def command(app: App, session: str) -> None:
-    """What a session was given, when, and which trial arm it is in.
+    """Show what a session was given, when, and which trial arm it is in.
 
     \b
     Example:

@@ -1,4 +1,4 @@
-"""`session-memory worker`: do what hooks asked for, or see how far it is."""
+"""`session-memory worker`: process queued hook events, or show the queue."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HARD_LIMIT_S = 1800.0
 
 @click.group(name="worker")
 def command() -> None:
-    """Do what hooks asked for, or see how far it is.
+    """Process queued hook events, or show the queue.
 
     \b
     Examples:
@@ -36,7 +36,7 @@ def command() -> None:
 @json_option
 @pass_app
 def run(app: App) -> None:
-    """Drain the spool and do due jobs, then end. One at a time; safe to kill.
+    """Process the spool and due jobs, then exit. Only one runs at a time; safe to kill.
 
     \b
     Examples:
@@ -68,7 +68,7 @@ def run(app: App) -> None:
 @json_option
 @pass_app
 def status(app: App) -> None:
-    """Whether a worker runs, and what waits for it.
+    """Show whether a worker is running, and what waits for it.
 
     \b
     Examples:

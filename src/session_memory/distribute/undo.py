@@ -27,7 +27,7 @@ from session_memory.distribute.render import gives
 from session_memory.errors import Refused
 
 
-class Undo(msgspec.Struct, frozen=True):
+class UndoRequest(msgspec.Struct, frozen=True):
     """What is to be taken out; nothing named means everything."""
 
     root: str | None = None
@@ -75,7 +75,7 @@ def _lines_left(blocks: Blocks, patterns: frozenset[str]) -> list[str]:
 
 
 def plan_undo(
-    ledger: Ledger, read: Read, problem: Callable[[str], str | None], wanted: Undo
+    ledger: Ledger, read: Read, problem: Callable[[str], str | None], wanted: UndoRequest
 ) -> Plan:
     """What taking out would change: of one repository, of one pattern, or everything."""
 

@@ -105,7 +105,7 @@ def check_hook_log(state: Path) -> Check:
     except OSError:
         lines = []
     if not lines:
-        return Check("hook log", "pass", "no hook complained")
+        return Check("hook log", "pass", "no hook errors")
     last = one_line(lines[-1].decode("utf-8", "replace"))
     told = f"{state / 'hook-errors.log'}, last: {last}"
     return Check("hook log", "warn", told, f"mend it, then remove {state / 'hook-errors.log'}")
