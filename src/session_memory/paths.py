@@ -128,3 +128,12 @@ def write_private(path: Path, data: bytes) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     fresh.replace(path)
+
+
+def append_log(path: Path, data: bytes, max_bytes: int = 512 * 1024) -> None:
+    """Append to a log file; a file that grew too large is kept as `NAME.1` and a new one begun."""
+    private_dir(path.parent)
+    if path.exists() and path.stat().st_size > max_bytes:
+        path.replace(path.with_name(f"{path.name}.1"))
+    with open_private(path, "ab") as file:
+        file.write(data)

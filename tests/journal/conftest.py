@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.journal.bench import Bench
-from tests.journal.library import Library
+from tests.journal.compile_journal import Library
+from tests.journal.flush_journal import Bench
 
 from session_memory.journal.flush import GUARD
 

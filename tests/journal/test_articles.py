@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.journal.library import article
+from tests.journal.compile_journal import article
 
 from session_memory.journal.articles import (
     KEYS,
@@ -14,17 +14,17 @@ from session_memory.journal.articles import (
     Article,
     BadArticleError,
     Kind,
-    entry_marks,
+    entry_keys_in,
     faults,
     parse,
-    point,
+    point_line,
     render,
     section_lines,
     slug,
     with_lines,
 )
 from session_memory.journal.knowledge import index, index_faults
-from session_memory.journal.links import keeping, targets, without_links
+from session_memory.journal.links import drop_dead_links, link_targets, without_links
 
 SOUND = {kind: article(f"{kind}/x", "# x\n\ntext") for kind in KINDS}
 WORDS = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=20)
@@ -99,10 +99,10 @@ def test_lines_are_added_to_their_section_and_only_once() -> None:
 
 
 def test_a_line_of_evidence_names_its_day_and_entry() -> None:
-    line = point("said", "2026-03-02.md", "a0")
+    line = point_line("said", "2026-03-02.md", "a0")
     assert line == "- said ([[daily/2026-03-02.md]]) <!-- entry=a0 -->"
-    assert entry_marks(f"x\n{line}\n- z <!-- entry=b1,c2 -->") == {"a0", "b1", "c2"}
-    assert entry_marks("- <!-- entry=a0 --> not at the end") == frozenset()
+    assert entry_keys_in(f"x\n{line}\n- z <!-- entry=b1,c2 -->") == {"a0", "b1", "c2"}
+    assert entry_keys_in("- <!-- entry=a0 --> not at the end") == frozenset()
 
 
 @pytest.mark.rows("KB-14")
@@ -120,13 +120,13 @@ def test_a_line_of_evidence_names_its_day_and_entry() -> None:
     ],
 )
 def test_links_are_found_outside_of_code(text: str, found: list[str]) -> None:
-    assert list(targets(text)) == found
+    assert list(link_targets(text)) == found
 
 
 def test_links_to_nothing_become_words() -> None:
-    assert keeping("[[a|A]] [[b]] [[c|C]]", lambda target: target == "a") == "[[a|A]] b C"
+    assert drop_dead_links("[[a|A]] [[b]] [[c|C]]", lambda target: target == "a") == "[[a|A]] b C"
     shown = without_links("[[a]] <!-- entry=00 --> [[[b]]]")
-    assert targets(shown) == () and "<!--" not in shown and "-->" not in shown
+    assert link_targets(shown) == () and "<!--" not in shown and "-->" not in shown
 
 
 @pytest.mark.rows("KB-05")

@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.journal.bench import Bench
-from tests.journal.library import ENTRY, OTHER, Library, answer, article, written
+from tests.journal.compile_journal import ENTRY, OTHER, Library, answer, article, written
+from tests.journal.flush_journal import Bench
 
 from session_memory.errors import ModelFailed, NotFound
 from session_memory.journal import compile as compiling
-from session_memory.journal import daily, undo
+from session_memory.journal import daily, transaction
 from session_memory.journal.articles import points_of
-from session_memory.journal.compile import chosen, compile_logs, pending_logs
-from session_memory.journal.gate import log_hash
+from session_memory.journal.compile import compile_logs, select_logs
 from session_memory.journal.knowledge import index_faults
-from session_memory.journal.lint import read_base, structural
-from session_memory.journal.merge import clashes
+from session_memory.journal.lint import read_lint_input, structural_issues
+from session_memory.journal.merge import shared_names
 from session_memory.journal.model_compile import INCREMENTAL, WHOLE
+from session_memory.journal.state import log_hash, pending_logs
 from session_memory.model.port import Answer, Request, Usage
 from session_memory.testing.faults import OPERATIONS, Counter, CountingOs
 
@@ -29,21 +29,21 @@ DAY = "2026-03-02.md"
 
 
 def pending(library: Library) -> list[str]:
-    return pending_logs(library.place, library.now, library.warnings.append)
+    return pending_logs(library.journal, library.now, library.warnings.append)
 
 
 def severe(library: Library) -> list[str]:
-    base = read_base(library.place, library.now, library.warnings.append)
-    return [str(one) for one in structural(base) if one.severity != "suggestion"]
+    base = read_lint_input(library.journal, library.now, library.warnings.append)
+    return [str(one) for one in structural_issues(base) if one.severity != "suggestion"]
 
 
 @pytest.mark.rows("KB-01")
 def test_the_first_flush_and_compile_make_exactly_the_layout(bench: Bench) -> None:
     bench.says(ENTRY)
-    bench.flush(bench.context())
+    bench.flush(bench.excerpt())
     library = Library(bench.data)
     library.compile()
-    found = {p.relative_to(bench.place.root).as_posix() for p in bench.place.root.rglob("*")}
+    found = {p.relative_to(bench.journal.root).as_posix() for p in bench.journal.root.rglob("*")}
     (made,) = library.articles
     folders = {
         "daily",
@@ -53,7 +53,7 @@ def test_the_first_flush_and_compile_make_exactly_the_layout(bench: Bench) -> No
     }
     files = {f"daily/{DAY}", "knowledge/index.md", "knowledge/log.md", "state.json"}
     assert found == {*folders, *files, f"knowledge/{made}.md"}
-    modes = {p.stat().st_mode & 0o777 for p in bench.place.root.rglob("*") if p.is_file()}
+    modes = {p.stat().st_mode & 0o777 for p in bench.journal.root.rglob("*") if p.is_file()}
     assert modes == {0o600} or os.name == "nt"
 
 
@@ -75,8 +75,8 @@ def test_only_new_or_changed_logs_are_compiled(library: Library) -> None:
 def test_choosing_writes_nothing(library: Library) -> None:
     library.add()
     before = library.tree()
-    assert chosen(library.tools()) == [DAY]
-    assert chosen(library.tools(), everything=True) == [DAY]
+    assert select_logs(library.context()) == [DAY]
+    assert select_logs(library.context(), everything=True) == [DAY]
     assert library.tree() == before
 
 
@@ -142,7 +142,7 @@ def test_what_is_known_is_updated_and_never_doubled(library: Library) -> None:
         for text in ("are cached", "a thousand tokens", "at the end", "halve the memory")
     )
     assert found["concepts/token-cache"].sources == ("daily/2026-03-02.md", "daily/2026-03-03.md")
-    assert clashes(found) == []
+    assert shared_names(found) == []
 
 
 @pytest.mark.rows("KB-03", "KB-05")
@@ -180,7 +180,7 @@ def test_the_build_log_grows_at_its_end(library: Library) -> None:
     library.add(OTHER, "s2", day=1)
     library.compile()
     second = library.text("knowledge/log.md")
-    query(library.tools(), "how are tokens cached?", file_back=True)
+    query(library.context(), "how are tokens cached?", file_back=True)
     third = library.text("knowledge/log.md")
     assert second.startswith(first) and third.startswith(second)
     heads = [line for line in third.splitlines() if line.startswith("## [")]
@@ -200,8 +200,8 @@ def test_the_build_log_grows_at_its_end(library: Library) -> None:
 def test_the_state_tells_hash_time_and_cost(library: Library) -> None:
     library.add()
     library.says(*(Answer(answer(), "m", Usage(usd=0.25)) for _ in range(2)))
-    library.place.root.mkdir(parents=True, exist_ok=True)
-    library.place.state.write_text('{"theirs": 1, "query_count": 4}')
+    library.journal.root.mkdir(parents=True, exist_ok=True)
+    library.journal.state.write_text('{"theirs": 1, "query_count": 4}')
     library.compile()
     data = library.log().read_bytes()
     row = library.state["ingested"][DAY]
@@ -262,7 +262,7 @@ def test_a_disk_that_fails_at_any_operation_leaves_tree_and_state(
                 patch.setattr(f"session_memory.{module}.os", CountingOs(counter, code))
             report = library.compile()
         failing = counter.failed
-        undo.recover(library.place)
+        transaction.recover(library.journal)
         if report.failed:
             assert library.tree() == before, nth
             assert pending(library) == [DAY]
@@ -347,7 +347,7 @@ def test_a_long_log_is_compiled_in_portions(
 
 def test_a_log_without_substance_is_not_asked_about(library: Library) -> None:
     entry = daily.Entry("s1", "a0", daily.NOTHING, daily.MAINTENANCE)
-    daily.append_entry(library.place, entry, library.now)
+    daily.append_entry(library.journal, entry, library.now)
     library.says()
     assert library.compile(whole=True).failed == {}
     assert library.articles == {}
@@ -365,7 +365,7 @@ def test_what_a_person_added_to_an_article_stays(library: Library) -> None:
     library.add()
     library.compile()
     (path,) = library.articles
-    file = library.place.knowledge / f"{path}.md"
+    file = library.journal.knowledge / f"{path}.md"
     file.write_text(
         file.read_text().replace("## Key Points", "My own words.\n\n## Key Points")
         + "\n## Mine\n\nmore\n"
@@ -389,7 +389,7 @@ def test_secrets_and_markup_of_an_answer_are_made_harmless(library: Library) -> 
     )
     library.compile()
     ((path, made),) = library.articles.items()
-    text = (library.place.knowledge / f"{path}.md").read_text()
+    text = (library.journal.knowledge / f"{path}.md").read_text()
     assert token not in text and "\x1b" not in text
     assert made.front["tags"] == ("a-b",)
     assert "\n## Related" not in made.body and "<!-- entry=00" not in made.body
@@ -398,18 +398,18 @@ def test_secrets_and_markup_of_an_answer_are_made_harmless(library: Library) -> 
 def test_a_damaged_state_counts_as_never_compiled(library: Library) -> None:
     library.add()
     library.compile()
-    library.place.state.write_text('{"ingested": {"2026-03-02.md": 5}, "total_cost": "x"}')
+    library.journal.state.write_text('{"ingested": {"2026-03-02.md": 5}, "total_cost": "x"}')
     assert pending(library) == [DAY]
     assert library.compile().failed == {}
-    library.place.state.write_text("{")
+    library.journal.state.write_text("{")
     assert library.compile().failed == {}
-    assert json.loads(library.place.state.read_bytes())["ingested"][DAY]["hash"]
-    assert list(library.place.root.glob("state.json.corrupt-*"))
+    assert json.loads(library.journal.state.read_bytes())["ingested"][DAY]["hash"]
+    assert list(library.journal.root.glob("state.json.corrupt-*"))
 
 
 def test_files_that_are_no_articles_are_left_alone(library: Library) -> None:
     library.add()
-    odd = library.place.knowledge / "concepts" / "notes.md"
+    odd = library.journal.knowledge / "concepts" / "notes.md"
     odd.parent.mkdir(parents=True)
     odd.write_text("my notes")
     library.compile()
@@ -430,10 +430,10 @@ def test_articles_of_people_are_updated_by_their_alias(library: Library) -> None
 def test_a_report_names_what_it_could_not_do(library: Library) -> None:
     library.add()
     library.says(ModelFailed("sk-ant-" + "a1B2" * 9 + " is wrong"))
-    report = compile_logs(library.tools(), [DAY, "2020-01-01.md"])
+    report = compile_logs(library.context(), [DAY, "2020-01-01.md"])
     assert set(report.failed) == {DAY, "2020-01-01.md"}
     assert "a1B2" not in report.failed[DAY]
-    assert any(DAY in line and "failed" in line for line in compiling.told(report))
+    assert any(DAY in line and "failed" in line for line in compiling.report_lines(report))
 
 
 def test_the_module_compiles_a_journal_by_itself(tmp_path: Path) -> None:

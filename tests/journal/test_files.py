@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.journal.bench import NOON, Bench
+from tests.journal.flush_journal import NOON, Bench
 
-from session_memory.journal import files, recent_flushes
+from session_memory.journal import files, flush_records
 from session_memory.journal.files import atomic_write_text, load_json_with_recovery
 from session_memory.testing.faults import Counter, CountingOs
 
@@ -20,35 +20,38 @@ from session_memory.testing.faults import Counter, CountingOs
 def test_a_write_that_fails_leaves_the_old_state_whole(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, operation: str
 ) -> None:
-    old = recent_flushes.Flushed("old", "0", 1.0)
-    recent_flushes.remember(bench.place, old, [])
-    before = bench.place.flushed.read_bytes()
+    old = flush_records.FlushRecord("old", "0", 1.0)
+    flush_records.save_flush_record(bench.journal, old, [])
+    before = bench.journal.flushed.read_bytes()
     counter = Counter(1, (operation,))
     monkeypatch.setattr(files, "os", CountingOs(counter, errno.EIO))
     monkeypatch.setattr("session_memory.paths.os", CountingOs(counter, errno.EIO))
     with pytest.raises(OSError, match="error"):
-        recent_flushes.remember(bench.place, recent_flushes.Flushed("new", "1", 2.0), [old])
+        flush_records.save_flush_record(
+            bench.journal, flush_records.FlushRecord("new", "1", 2.0), [old]
+        )
     assert counter.failed
-    assert bench.place.flushed.read_bytes() == before
+    assert bench.journal.flushed.read_bytes() == before
 
 
 @pytest.mark.rows("FLU-07")
 def test_the_state_names_the_last_session_and_its_time(bench: Bench) -> None:
     bench.says("text")
-    bench.flush(bench.context(), "s-9")
-    state = json.loads(bench.place.flushed.read_text())
+    bench.flush(bench.excerpt(), "s-9")
+    state = json.loads(bench.journal.flushed.read_text())
     assert (state["session_id"], state["timestamp"]) == ("s-9", NOON / 1000)
 
 
 def test_the_state_keeps_a_bounded_number_of_flushes(bench: Bench) -> None:
-    for number in range(recent_flushes.KEPT + 10):
-        known = recent_flushes.read_recent(bench.place, bench.now, print)
-        recent_flushes.remember(
-            bench.place, recent_flushes.Flushed(f"s{number}", "c", float(number)), known
+    for number in range(flush_records.MAX_RECORDS + 10):
+        known = flush_records.read_flush_records(bench.journal, bench.now, print)
+        flush_records.save_flush_record(
+            bench.journal, flush_records.FlushRecord(f"s{number}", "c", float(number)), known
         )
-    known = recent_flushes.read_recent(bench.place, bench.now, print)
+    known = flush_records.read_flush_records(bench.journal, bench.now, print)
     assert (
-        len(known) == recent_flushes.KEPT and known[0].session_id == f"s{recent_flushes.KEPT + 9}"
+        len(known) == flush_records.MAX_RECORDS
+        and known[0].session_id == f"s{flush_records.MAX_RECORDS + 9}"
     )
 
 
@@ -57,14 +60,14 @@ def test_the_state_keeps_a_bounded_number_of_flushes(bench: Bench) -> None:
 def test_a_damaged_state_is_kept_under_the_time_and_the_flush_goes_on(
     bench: Bench, bad: bytes
 ) -> None:
-    bench.place.work.mkdir(parents=True)
-    bench.place.flushed.write_bytes(bad)
+    bench.journal.work.mkdir(parents=True)
+    bench.journal.flushed.write_bytes(bad)
     bench.says("text")
-    assert bench.flush(bench.context()) == "saved"
-    (backup,) = bench.place.work.glob("last-flush.json.corrupt-*")
+    assert bench.flush(bench.excerpt()) == "saved"
+    (backup,) = bench.journal.work.glob("last-flush.json.corrupt-*")
     assert backup.name == "last-flush.json.corrupt-20260302-174500"
     assert backup.read_bytes() == bad
-    assert json.loads(bench.place.flushed.read_text())["session_id"] == "s1"
+    assert json.loads(bench.journal.flushed.read_text())["session_id"] == "s1"
     assert any("WARNING last-flush.json is damaged" in line for line in bench.log())
 
 
@@ -77,10 +80,12 @@ def test_a_second_damage_in_the_same_second_keeps_both(tmp_path: Path) -> None:
 
 
 def test_rows_that_make_no_sense_are_skipped(bench: Bench) -> None:
-    bench.place.work.mkdir(parents=True)
+    bench.journal.work.mkdir(parents=True)
     rows = [{"session_id": 5}, "x", {"session_id": "s", "content": "c", "timestamp": 1}]
-    bench.place.flushed.write_text(json.dumps({"recent": rows}))
-    assert [one.session_id for one in recent_flushes.read_recent(bench.place, NOON, print)] == ["s"]
+    bench.journal.flushed.write_text(json.dumps({"recent": rows}))
+    assert [
+        one.session_id for one in flush_records.read_flush_records(bench.journal, NOON, print)
+    ] == ["s"]
 
 
 def test_only_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:

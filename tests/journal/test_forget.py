@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from tests.journal.bench import CLEAN, Bench
+from tests.journal.flush_journal import CLEAN, Bench
 
+from session_memory.core.forget import FORGOTTEN
 from session_memory.errors import ModelFailed
 from session_memory.journal import daily
-from session_memory.journal.context import write_context
-from session_memory.journal.forget import count_edits, forget_sessions, forget_text, rewrite
-from session_memory.journal.paths import place_of
+from session_memory.journal.excerpt import write_excerpt
+from session_memory.journal.forget import count_edits, forget_sessions, rewrite
+from session_memory.journal.paths import journal_paths
 from session_memory.store.derived import FOLDERS
 
 TOKEN = "ghp_" + "a1B2" * 9
@@ -29,13 +31,13 @@ def holding(folder: Path, *words: str) -> list[str]:
 def used(bench: Bench) -> Bench:
     """A journal through which two sessions went, one of them with every kind of leftover."""
     bench.says("plans of gone", "plans of kept")
-    bench.flush(bench.context("1"), "gone-id")
-    bench.flush(bench.context("2"), "kept-id")
+    bench.flush(bench.excerpt("1"), "gone-id")
+    bench.flush(bench.excerpt("2"), "kept-id")
     bench.says(*[ModelFailed("gone-id is down")] * 3)
-    waiting = write_context(bench.place, "gone-id", 9, "words of gone")
+    waiting = write_excerpt(bench.journal, "gone-id", 9, "words of gone")
     bench.flush(waiting, "gone-id")
-    bench.place.flushed.with_name("last-flush.json.corrupt-1").write_text("gone-id")
-    for folder in (bench.place.daily, bench.place.contexts):
+    bench.journal.flushed.with_name("last-flush.json.corrupt-1").write_text("gone-id")
+    for folder in (bench.journal.daily, bench.journal.excerpts):
         (folder / "half.md.17.new").write_text("words of gone")
     return bench
 
@@ -59,17 +61,19 @@ def test_a_forgotten_session_leaves_nothing_and_others_stay(bench: Bench) -> Non
 
 def test_a_session_with_an_unwieldy_name_is_found_too(bench: Bench) -> None:
     name = "gone/" + "x" * 300
-    write_context(bench.place, name, 9, "words of gone")
+    write_excerpt(bench.journal, name, 9, "words of gone")
     forget_sessions(bench.data, "", {name}, bench.now)
     assert holding(bench.data, "words of gone") == []
 
 
 def test_a_forgotten_text_is_replaced_everywhere(bench: Bench) -> None:
     used(bench)
-    (bench.place.knowledge / "concepts").mkdir(parents=True)
-    article = bench.place.knowledge / "concepts" / "a.md"
+    (bench.journal.knowledge / "concepts").mkdir(parents=True)
+    article = bench.journal.knowledge / "concepts" / "a.md"
     article.write_text("the PLANS OF gone")
-    assert forget_text(bench.data, "", "plans of", ignore_case=True) >= 2
+    assert (
+        rewrite(bench.data, "", lambda text: re.sub("plans of", FORGOTTEN, text, flags=re.I)) >= 2
+    )
     assert holding(bench.data, "plans of", "PLANS OF") == []
     assert article.read_text() == "the [FORGOTTEN] gone"
     assert len(bench.entries()) == 2
@@ -77,9 +81,9 @@ def test_a_forgotten_text_is_replaced_everywhere(bench: Bench) -> None:
 
 def test_secrets_found_later_are_taken_out_of_every_file(bench: Bench) -> None:
     used(bench)
-    day = bench.place.day("2026-03-02")
+    day = bench.journal.day("2026-03-02")
     day.write_text(day.read_text().replace("plans of gone", f"use {TOKEN} here"))
-    write_context(bench.place, "s3", 1, f"use {TOKEN} too")
+    write_excerpt(bench.journal, "s3", 1, f"use {TOKEN} too")
     assert count_edits(bench.data, "", CLEAN) == 2
     assert holding(bench.data, TOKEN) != []
     assert rewrite(bench.data, "", CLEAN) == 2
@@ -91,9 +95,9 @@ def test_secrets_found_later_are_taken_out_of_every_file(bench: Bench) -> None:
 @pytest.mark.parametrize("action", ["redact", "forget"])
 def test_in_a_vault_the_users_own_notes_are_left_alone(bench: Bench, action: str) -> None:
     vault = str(bench.data.parent / "vault")
-    place = place_of(bench.data, "/work/shop", vault)
-    daily.append_entry(place, daily.Entry("gone-id", "a0", f"use {TOKEN}"), bench.now)
-    day = place.day("2026-03-02")
+    journal = journal_paths(bench.data, "/work/shop", vault)
+    daily.append_entry(journal, daily.Entry("gone-id", "a0", f"use {TOKEN}"), bench.now)
+    day = journal.day("2026-03-02")
     note = f"my own note with {TOKEN}\n"
     day.write_text(day.read_text() + note)
     if action == "redact":

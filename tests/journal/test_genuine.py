@@ -8,16 +8,16 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.journal.bench import CLEAN
+from tests.journal.flush_journal import CLEAN
 
 from session_memory.cli.journal_context import sessions_to_flush
 from session_memory.journal import daily
-from session_memory.journal.compile import chosen, compile_logs
-from session_memory.journal.entry_writer import Desk, tools_of
+from session_memory.journal.compile import compile_logs, select_logs
+from session_memory.journal.context import JournalContext, compile_context
 from session_memory.journal.health import health
 from session_memory.journal.jobs import flush_session
-from session_memory.journal.lint import lint, read_base, structural
-from session_memory.journal.paths import Place, all_places
+from session_memory.journal.lint import lint, read_lint_input, structural_issues
+from session_memory.journal.paths import JournalPaths, all_journals
 from session_memory.model.port import Model, Request
 from session_memory.settings import Config
 from session_memory.testing.scripted_model import ScriptedModel
@@ -55,25 +55,29 @@ def test_weeks_of_genuine_sessions_compile_into_a_clean_base(
     space.sweep()
     model: Model | None = ScriptedModel([compiled_by_rule] * 200) if with_model else None
     with space.store() as store:
-        desk = Desk(space.store_directory, Config(), lambda: space.now, store, None, CLEAN)
-        for session in sessions_to_flush(desk, store):
-            flush_session(desk, session, "end", session.ended_at or 0)
+        context = JournalContext(
+            space.store_directory, Config(), lambda: space.now, store, None, CLEAN
+        )
+        for session in sessions_to_flush(context, store):
+            flush_session(context, session, "end", session.ended_at or 0)
             assert session.ended_at is not None
-        desk = Desk(space.store_directory, Config(), lambda: space.now, store, model, CLEAN)
-        places = list(all_places(space.store_directory))
-        assert sum(len(daily.days(place)) for place in places) >= 14
-        made = sum(_compile(desk, place) for place in places)
+        context = JournalContext(
+            space.store_directory, Config(), lambda: space.now, store, model, CLEAN
+        )
+        journals = list(all_journals(space.store_directory))
+        assert sum(len(daily.days(journal)) for journal in journals) >= 14
+        made = sum(_compile(context, journal) for journal in journals)
     assert made >= 10
 
 
-def _compile(desk: Desk, place: Place) -> int:
+def _compile(context: JournalContext, journal: JournalPaths) -> int:
     """Compile one journal, check it, and tell how many articles it has."""
-    tools = tools_of(desk, place, lambda _text: None)
-    report = compile_logs(tools, chosen(tools))
+    compiling = compile_context(context, journal, lambda _text: None)
+    report = compile_logs(compiling, select_logs(compiling))
     assert report.failed == {}
-    assert lint(tools).count("error") == lint(tools).count("warning") == 0
-    base = read_base(place, desk.clock(), tools.warn)
-    assert {one.severity for one in structural(base)} <= {"suggestion"}
-    assert health(place, desk.clock(), tools.warn).attention == ()
-    assert compile_logs(tools, chosen(tools)).done == ()
+    assert lint(compiling).count("error") == lint(compiling).count("warning") == 0
+    base = read_lint_input(journal, context.clock(), compiling.warn)
+    assert {one.severity for one in structural_issues(base)} <= {"suggestion"}
+    assert health(journal, context.clock(), compiling.warn).attention == ()
+    assert compile_logs(compiling, select_logs(compiling)).done == ()
     return len(base.articles)

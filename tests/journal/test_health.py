@@ -6,25 +6,25 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.journal.bench import HOUR, Bench
-from tests.journal.library import OTHER, Library, article
+from tests.journal.compile_journal import OTHER, Library, article
+from tests.journal.flush_journal import HOUR, Bench
 
 from session_memory.errors import ModelFailed
-from session_memory.journal.context import write_context
+from session_memory.journal.excerpt import write_excerpt
 from session_memory.journal.flush import retry_failed
+from session_memory.journal.flush_records import MAX_RETRIES
 from session_memory.journal.health import Health, health
-from session_memory.journal.pending import MAX_DRAINS
 
 
 def of(library: Library) -> Health:
-    return health(library.place, library.now, library.warnings.append)
+    return health(library.journal, library.now, library.warnings.append)
 
 
 @pytest.mark.rows("KB-16")
 def test_a_fresh_and_a_compiled_journal_need_no_attention(library: Library) -> None:
     fresh = of(library)
     assert (fresh.attention, fresh.errors, fresh.last_run.compiled_at) == ((), (), None)
-    assert not library.place.root.exists()
+    assert not library.journal.root.exists()
     library.add()
     library.compile()
     found = of(library)
@@ -48,13 +48,13 @@ def test_logs_that_wait_and_broken_links_are_told(library: Library) -> None:
 @pytest.mark.rows("FLU-14", "KB-16")
 def test_contexts_that_wait_and_were_given_up_are_counted(bench: Bench) -> None:
     library = Library(bench.data)
-    path = write_context(bench.place, "s1", 1, "said")
+    path = write_excerpt(bench.journal, "s1", 1, "said")
     bench.says(*[ModelFailed("down")] * 30)
     bench.flush(path)
     assert (of(library).failed_contexts.pending, of(library).failed_contexts.permanent) == (1, 0)
-    for _ in range(MAX_DRAINS):
+    for _ in range(MAX_RETRIES):
         bench.now += 7 * HOUR
-        retry_failed(bench.around())
+        retry_failed(bench.flush_context())
     found = of(library)
     assert (found.failed_contexts.pending, found.failed_contexts.permanent) == (0, 1)
     assert any("given up" in text for text in found.attention)
@@ -63,9 +63,9 @@ def test_contexts_that_wait_and_were_given_up_are_counted(bench: Bench) -> None:
 
 def test_a_compile_that_failed_or_was_cut_off_is_told(library: Library) -> None:
     library.add()
-    library.place.work.mkdir(parents=True, exist_ok=True)
-    library.place.compile_log.write_text("x\nCompile failed: OSError: full\n")
-    (library.place.work / "undo.json").write_text("{}")
+    library.journal.work.mkdir(parents=True, exist_ok=True)
+    library.journal.compile_log.write_text("x\nCompile failed: OSError: full\n")
+    (library.journal.work / "undo.json").write_text("{}")
     told = " ".join(of(library).attention)
     assert "the last compile failed" in told and "cut off" in told
 

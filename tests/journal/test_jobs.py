@@ -14,8 +14,8 @@ from session_memory.core.spool import SpoolRecord
 from session_memory.errors import BudgetSpent
 from session_memory.journal import daily, jobs
 from session_memory.journal.compile import CompileFailedError
-from session_memory.journal.context import make_context
-from session_memory.journal.paths import Place, place_of
+from session_memory.journal.excerpt import make_excerpt
+from session_memory.journal.paths import JournalPaths, journal_paths
 from session_memory.model.port import Model
 from session_memory.paths import Paths
 from session_memory.settings import Config, Journal
@@ -43,8 +43,8 @@ class Shop:
         self.model: Model | None = None
 
     @property
-    def place(self) -> Place:
-        return place_of(self.space.store_directory, CWD)
+    def journal(self) -> JournalPaths:
+        return journal_paths(self.space.store_directory, CWD)
 
     def record(self, event: str, at: int = 5, **fields: Any) -> SpoolRecord:
         return SpoolRecord("1", at, "claude", event, session=self.log.session_id, **fields)
@@ -70,7 +70,7 @@ class Shop:
         return done
 
     def entries(self) -> list[daily.Entry]:
-        return [e for path in daily.days(self.place) for e in daily.entries(path.read_text())]
+        return [e for path in daily.days(self.journal) for e in daily.entries(path.read_text())]
 
 
 def test_the_end_of_a_session_becomes_an_entry(tmp_path: Path) -> None:
@@ -80,12 +80,12 @@ def test_the_end_of_a_session_becomes_an_entry(tmp_path: Path) -> None:
     (entry,) = shop.entries()
     assert entry.session == shop.log.session_id
     assert "done with tabs" in entry.content
-    assert list(shop.place.contexts.iterdir()) == []
+    assert list(shop.journal.excerpts.iterdir()) == []
     with shop.space.store() as store:
         states = {job.kind: state_of(job, shop.space.now) for job in store.jobs.all()}
     assert states == {jobs.FLUSH: "done", jobs.COMPILE: "due"}
     assert shop.work((jobs.COMPILE,)) == 1
-    assert shop.place.state.exists()
+    assert shop.journal.state.exists()
 
 
 @pytest.mark.rows("HOK-02")
@@ -133,11 +133,11 @@ def test_a_failed_flush_ends_its_job_and_keeps_its_context(tmp_path: Path) -> No
     shop.model = ScriptedModel([ValueError("no")])
     shop.enqueue(shop.record("session_end"))
     assert shop.work() == 1
-    assert shop.entries() == [] and len(list(shop.place.contexts.glob("*.md"))) == 1
+    assert shop.entries() == [] and len(list(shop.journal.excerpts.glob("*.md"))) == 1
     assert shop.work() == 0
 
 
-@pytest.mark.parametrize("step", ["append_entry", "remember", "_discard", "completing"])
+@pytest.mark.parametrize("step", ["append_entry", "save_flush_record", "_discard", "completing"])
 def test_a_job_that_died_after_any_step_is_done_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
@@ -150,14 +150,18 @@ def test_a_job_that_died_after_any_step_is_done_once(
     shop.space.now += LEASE_MS + 1  # the lease has run out, and the minute of repeats with it
     assert shop.work() == 1
     assert len(shop.entries()) == 1
-    assert list(shop.place.contexts.iterdir()) == []
+    assert list(shop.journal.excerpts.iterdir()) == []
 
 
 def _die_after(patch: pytest.MonkeyPatch, step: str) -> None:
-    from session_memory.journal import flush, recent_flushes
+    from session_memory.journal import flush, flush_records
     from session_memory.store.sqlite.jobs import SqliteJobs
 
-    owners: dict[str, Any] = {"append_entry": daily, "remember": recent_flushes, "_discard": flush}
+    owners: dict[str, Any] = {
+        "append_entry": daily,
+        "save_flush_record": flush_records,
+        "_discard": flush,
+    }
     owner = owners.get(step, SqliteJobs)
     real = getattr(owner, step)
 
@@ -195,14 +199,14 @@ def test_the_worker_does_the_job_beside_its_others(tmp_path: Path) -> None:
     report = Worker(shop.space.surroundings(), paths.state, "token", handlers).run()
     assert (report.jobs_done, report.jobs_failed) == (2, 0)  # the flush, then its compile
     assert len(shop.entries()) == 1
-    assert shop.place.state.exists()
+    assert shop.journal.state.exists()
 
 
 def test_a_journal_that_cannot_be_written_fails_the_job_and_not_the_worker(tmp_path: Path) -> None:
     shop = Shop(tmp_path)
     shop.enqueue(shop.record("session_end"))
-    shop.place.root.parent.mkdir(parents=True)
-    shop.place.root.write_text("in the way")
+    shop.journal.root.parent.mkdir(parents=True)
+    shop.journal.root.write_text("in the way")
     done: list[str] = []
     with shop.space.store() as store:
         store.jobs.enqueue("other", "x", 1, shop.space.now + 1)
@@ -221,7 +225,7 @@ def test_a_journal_that_cannot_be_written_fails_the_job_and_not_the_worker(tmp_p
     with shop.space.store() as store:
         (job,) = store.jobs.all()
         assert "the journal cannot be written" in str(job.last_error)
-    shop.place.root.unlink()
+    shop.journal.root.unlink()
     shop.space.now += LEASE_MS + 1
     shop.work()
     assert len(shop.entries()) == 1
@@ -236,15 +240,15 @@ def test_a_secret_that_an_older_rule_let_through_does_not_reach_the_context_file
 
     def keeping(turns: Any, clean: Any) -> str:
         leaky = [*turns, replace(turns[-1], text=f"use {token}")]
-        written.append(make_context(leaky, clean))
+        written.append(make_excerpt(leaky, clean))
         return written[-1]
 
-    monkeypatch.setattr(jobs, "make_context", keeping)
+    monkeypatch.setattr(jobs, "make_excerpt", keeping)
     shop = Shop(tmp_path, attempts=1)
     shop.model = ScriptedModel([ValueError("no")])
     shop.enqueue(shop.record("session_end"))
     shop.work()
-    (context,) = shop.place.contexts.glob("*.md")
+    (context,) = shop.journal.excerpts.glob("*.md")
     assert token not in context.read_text() and "[REDACTED_SECRET]" in context.read_text()
 
 
@@ -256,10 +260,10 @@ def test_a_compile_that_fails_gives_its_job_back_and_is_done_later(tmp_path: Pat
     shop.model = ScriptedModel(["nonsense", '{"articles": []}'])
     with pytest.raises(CompileFailedError, match="2026-03-02"):
         shop.work((jobs.COMPILE,))
-    assert "failed" in shop.place.compile_log.read_text()
+    assert "failed" in shop.journal.compile_log.read_text()
     shop.space.now += LEASE_MS + 1
     assert shop.work((jobs.COMPILE,)) == 1
-    assert shop.place.state.exists()
+    assert shop.journal.state.exists()
 
 
 @pytest.mark.rows("EXT-62")
@@ -270,8 +274,8 @@ def test_a_compile_the_budget_forbids_is_put_off_and_loses_no_try(tmp_path: Path
     shop.model = ScriptedModel([BudgetSpent("day cap"), '{"articles": []}'])
     with pytest.raises(BudgetSpent, match="day cap"):
         shop.work((jobs.COMPILE,))
-    assert "put off: day cap" in shop.place.compile_log.read_text()
-    assert not shop.place.state.exists()
+    assert "put off: day cap" in shop.journal.compile_log.read_text()
+    assert not shop.journal.state.exists()
 
 
 def test_an_entry_stands_on_the_day_its_session_ended(tmp_path: Path) -> None:
@@ -282,5 +286,5 @@ def test_an_entry_stands_on_the_day_its_session_ended(tmp_path: Path) -> None:
     shop.space.now = session.ended_at + 40 * 86_400_000
     shop.enqueue(shop.record("session_end"))
     shop.work()
-    (log,) = daily.days(shop.place)
+    (log,) = daily.days(shop.journal)
     assert log.stem == daily.local_date(session.ended_at)

@@ -31,7 +31,7 @@ def log(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClaudeLo
     return log
 
 
-def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+def report_lines(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     capsys.readouterr()
     assert main(["journal", *words]) == code
     return capsys.readouterr().out
@@ -40,39 +40,39 @@ def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
 def test_flush_writes_the_latest_session_here_into_the_log_of_its_day(
     log: ClaudeLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    context = told(capsys, "flush", "--dry-run")
+    context = report_lines(capsys, "flush", "--dry-run")
     assert "**User:** make the parser faster" in context
-    told(capsys, "today", code=1)
-    done = json.loads(told(capsys, "flush", "--json"))
+    report_lines(capsys, "today", code=1)
+    done = json.loads(report_lines(capsys, "flush", "--json"))
     assert (done["session"], done["outcome"]) == (log.session_id, "saved")
     day = "2026-03-02"  # the session's own, however late it is flushed
-    assert "cache the tokens" in told(capsys, "show", day)
-    told(capsys, "flush", log.session_id[:8])
-    shown = json.loads(told(capsys, "show", day, "--json"))
+    assert "cache the tokens" in report_lines(capsys, "show", day)
+    report_lines(capsys, "flush", log.session_id[:8])
+    shown = json.loads(report_lines(capsys, "show", day, "--json"))
     (entry,) = shown["entries"]
     assert entry["session"] == log.session_id and "cache the tokens" in entry["content"]
-    assert "cache the tokens" in told(capsys, "show", shown["date"], "--project", "shop")
+    assert "cache the tokens" in report_lines(capsys, "show", shown["date"], "--project", "shop")
 
 
 def test_days_and_projects_that_are_not_there_are_errors(
     log: ClaudeLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told(capsys, "show", "2020-01-01", code=1)
-    told(capsys, "show", "../../secret", code=2)
-    told(capsys, "today", "--project", "nobody", code=1)
+    report_lines(capsys, "show", "2020-01-01", code=1)
+    report_lines(capsys, "show", "../../secret", code=2)
+    report_lines(capsys, "today", "--project", "nobody", code=1)
     assert log.session_id
 
 
 def test_retry_failed_tells_what_waits(log: ClaudeLog, capsys: pytest.CaptureFixture[str]) -> None:
-    assert json.loads(told(capsys, "retry-failed", "--json"))["pending"] == 0
-    from session_memory.journal.context import write_context
-    from session_memory.journal.paths import place_of
+    assert json.loads(report_lines(capsys, "retry-failed", "--json"))["pending"] == 0
+    from session_memory.journal.excerpt import write_excerpt
+    from session_memory.journal.paths import journal_paths
 
     data = Path(os.environ["SESSION_MEMORY_HOME"]) / "data"
-    path = write_context(place_of(data, log.cwd), log.session_id, 1, "**User:** x\n")
-    shown = json.loads(told(capsys, "retry-failed", "--dry-run", "--json", code=3))
+    path = write_excerpt(journal_paths(data, log.cwd), log.session_id, 1, "**User:** x\n")
+    shown = json.loads(report_lines(capsys, "retry-failed", "--dry-run", "--json", code=3))
     assert (shown["pending"], shown["permanent"], path.exists()) == (1, 0, True)
-    told(capsys, "retry-failed")
+    report_lines(capsys, "retry-failed")
     assert not path.exists()
 
 
@@ -80,9 +80,9 @@ def test_a_journal_that_is_turned_off_writes_nothing(
     log: ClaudeLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["--set", "journal.enabled=false", "journal", "flush"]) == 8
-    told(capsys, "today", code=1)
+    report_lines(capsys, "today", code=1)
     assert log.session_id
 
 
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "Examples:" in told(capsys, "--help")
+    assert "Examples:" in report_lines(capsys, "--help")

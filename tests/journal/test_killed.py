@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.journal.bench import MINUTE, Bench
+from tests.journal.flush_journal import MINUTE, Bench
 
 from session_memory.testing.faults import OPERATIONS, Counter, CountingOs
 
@@ -35,13 +35,13 @@ def kills(program: str, *words: str) -> int:
 @pytest.mark.skipif(os.name == "nt", reason="forks and SIGKILL are POSIX")
 @pytest.mark.parametrize("kind", ["own", "other"])
 def test_a_flush_killed_at_any_step_ends_as_if_it_had_not_been(tmp_path: Path, kind: str) -> None:
-    assert kills("tests.journal.cut_off", str(tmp_path / "."), kind) > 15
+    assert kills("tests.journal.killed_flush", str(tmp_path / "."), kind) > 15
 
 
 @pytest.mark.rows("KB-08")
 @pytest.mark.skipif(os.name == "nt", reason="forks and SIGKILL are POSIX")
 def test_a_compile_killed_at_any_step_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
-    assert kills("tests.journal.cut_compile", str(tmp_path / ".")) > 60
+    assert kills("tests.journal.killed_compile", str(tmp_path / ".")) > 60
 
 
 @pytest.mark.rows("FLU-23")
@@ -54,7 +54,7 @@ def test_a_disk_that_fails_at_any_operation_loses_and_doubles_nothing(
         nth += 1
         (tmp_path / str(nth)).mkdir()
         bench = Bench(tmp_path / str(nth) / "data")
-        context = bench.context("what was said")
+        context = bench.excerpt("what was said")
         counter = Counter(nth, OPERATIONS)
         with monkeypatch.context() as patch:
             for module in ("journal.files", "paths", "store.lock"):

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.journal.library import ENTRY, OTHER, Library
+from tests.journal.compile_journal import ENTRY, OTHER, Library
 
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
-from session_memory.journal.context import write_context
-from session_memory.journal.paths import place_of
+from session_memory.journal.excerpt import write_excerpt
+from session_memory.journal.paths import journal_paths
 from session_memory.testing.workspace import Workspace
 
 
@@ -24,7 +24,7 @@ def shop(home: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
     (root / ".git").mkdir(parents=True)
     monkeypatch.chdir(root)
     library = Library(Path(os.environ["SESSION_MEMORY_HOME"]) / "data")
-    library.place = place_of(library.data, os.path.realpath(root))
+    library.journal = journal_paths(library.data, os.path.realpath(root))
     library.add()
     return library
 
@@ -76,8 +76,8 @@ def test_lint_fails_only_on_errors(shop: Library, capsys: pytest.CaptureFixture[
     told(capsys, "compile")
     shop.add(OTHER, "s2", day=1)
     assert "0 errors, 1 warnings" in told(capsys, "lint", "--structural-only")
-    assert list(shop.place.reports.glob("lint-*.md")) and shop.state["last_lint"]
-    (file,) = (shop.place.knowledge / "concepts").glob("*.md")
+    assert list(shop.journal.reports.glob("lint-*.md")) and shop.state["last_lint"]
+    (file,) = (shop.journal.knowledge / "concepts").glob("*.md")
     file.write_text(file.read_text() + "\n[[concepts/none]]\n")
     told(capsys, "lint", code=1)
     rows = data(capsys, "lint", "--fix", code=1)["issues"]
@@ -92,9 +92,9 @@ def test_health_exits_by_what_it_finds(shop: Library, capsys: pytest.CaptureFixt
     told(capsys, "health", "--strict", code=3)
     told(capsys, "compile")
     assert "pending logs       none" in told(capsys, "health", "--strict")
-    write_context(shop.place, "s9", 1, "said")
+    write_excerpt(shop.journal, "s9", 1, "said")
     assert data(capsys, "health", "--strict", code=3)["failed_contexts"]["pending"] == 1
-    (file,) = (shop.place.knowledge / "concepts").glob("*.md")
+    (file,) = (shop.journal.knowledge / "concepts").glob("*.md")
     file.write_text(file.read_text() + "\n[[concepts/none]]\n")
     told(capsys, "health", code=1)
 
@@ -104,7 +104,7 @@ def test_health_and_structural_lint_open_no_model(
     shop: Library, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told(capsys, "compile")
-    monkeypatch.setattr("session_memory.journal.model_call.Asker.ask", _never)
+    monkeypatch.setattr("session_memory.journal.model_call.JournalModel.ask", _never)
     told(capsys, "health")
     told(capsys, "lint", "--structural-only")
     assert len(shop.articles) == 1
@@ -145,19 +145,19 @@ def test_flush_all_writes_each_session_on_its_own_day_once(
     with swept.store() as store:
         jobs = [job.kind for job in store.jobs.all()]
     assert jobs == ["journal.compile"]
-    place = place_of(swept.store_directory, os.path.realpath(os.getcwd()))
-    assert {path.name for path in place.daily.iterdir()} == {"2026-03-02.md"}
+    journal = journal_paths(swept.store_directory, os.path.realpath(os.getcwd()))
+    assert {path.name for path in journal.daily.iterdir()} == {"2026-03-02.md"}
 
 
 def test_retry_failed_compiles_what_it_wrote(
     swept: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    place = place_of(swept.store_directory, os.path.realpath(os.getcwd()))
-    write_context(place, "elsewhere", 1, f"**User:** x\n\n**Assistant:** {ENTRY}")
+    journal = journal_paths(swept.store_directory, os.path.realpath(os.getcwd()))
+    write_excerpt(journal, "elsewhere", 1, f"**User:** x\n\n**Assistant:** {ENTRY}")
     told(capsys, "flush", "--all")
-    assert not place.state.exists()
+    assert not journal.state.exists()
     assert "created" in told(capsys, "retry-failed")
-    assert place.state.exists()
+    assert journal.state.exists()
 
 
 @pytest.mark.parametrize("verb", ["compile", "query", "lint", "health"])

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests.journal.library import OTHER, Library, answer, article, written
+from tests.journal.compile_journal import OTHER, Library, answer, article, written
 
 from session_memory.errors import BudgetSpent
 from session_memory.journal.articles import Article
 from session_memory.journal.knowledge import index
-from session_memory.journal.lint import Check, Issue, Severity, lint, read_base, structural
+from session_memory.journal.lint import (
+    Check,
+    Issue,
+    Severity,
+    lint,
+    read_lint_input,
+    structural_issues,
+)
 from session_memory.model.port import Answer, Usage
 
 LONG = "word " * 200
@@ -28,11 +35,11 @@ def sound(library: Library, *more: Article) -> None:
 
 
 def reindex(library: Library) -> None:
-    (library.place.root / "knowledge/index.md").write_text(index(library.articles))
+    (library.journal.root / "knowledge/index.md").write_text(index(library.articles))
 
 
 def found(library: Library) -> list[Issue]:
-    return structural(read_base(library.place, library.now, library.warnings.append))
+    return structural_issues(read_lint_input(library.journal, library.now, library.warnings.append))
 
 
 def broken(library: Library) -> None:
@@ -93,11 +100,11 @@ def test_contradictions_are_what_the_model_names(library: Library) -> None:
         f"- CONTRADICTION: [[{A}]] vs [[{B}]] - tabs or spaces\nwell",
         "INCONSISTENCY: x",
     )
-    assert lint(library.tools()).issues == ()
-    (issue,) = lint(library.tools()).issues
+    assert lint(library.context()).issues == ()
+    (issue,) = lint(library.context()).issues
     assert (issue.check, issue.severity, issue.where) == ("contradiction", "warning", A)
     assert "tabs or spaces" in issue.what
-    assert len(lint(library.tools()).issues) == 1
+    assert len(lint(library.context()).issues) == 1
     assert f"File {A}.md:" in model.requests[0].user and "NO_ISSUES" in model.requests[0].user
 
 
@@ -106,7 +113,7 @@ def test_a_structural_lint_asks_nobody_and_writes_its_report(library: Library) -
     sound(library)
     model = library.says()
     one_way(library)
-    done = lint(library.tools(), structural_only=True)
+    done = lint(library.context(), structural_only=True)
     assert model.requests == []
     assert done.report.endswith("reports/lint-2026-03-02.md")
     report = library.text("reports/lint-2026-03-02.md")
@@ -129,7 +136,7 @@ def test_the_index_and_double_names_are_checked_too(library: Library) -> None:
     library.put([article(A, f"# a\n\n{LONG}[[{B}]]", aliases=("B",))])
     assert [one.check for one in found(library)] == ["double_name"]
     sound(library)
-    index_file = library.place.root / "knowledge/index.md"
+    index_file = library.journal.root / "knowledge/index.md"
     index_file.write_text(index_file.read_text() + "| [[concepts/gone]] | x | y | z |\n")
     (issue,) = found(library)
     assert (issue.check, issue.severity) == ("index", "error")
@@ -139,24 +146,24 @@ def test_the_index_and_double_names_are_checked_too(library: Library) -> None:
 
 def test_a_file_that_is_no_article_is_an_error(library: Library) -> None:
     sound(library)
-    (library.place.knowledge / "concepts" / "notes.md").write_text("notes")
+    (library.journal.knowledge / "concepts" / "notes.md").write_text("notes")
     assert [(one.check, one.severity) for one in found(library)] == [("bad_article", "error")]
 
 
 def test_fixing_adds_backlinks_and_rows_and_no_more(library: Library) -> None:
     sound(library)
     one_way(library)
-    (library.place.root / "knowledge/index.md").write_text("# Knowledge Index\n")
-    done = lint(library.tools(), structural_only=True, fix=True)
+    (library.journal.root / "knowledge/index.md").write_text("# Knowledge Index\n")
+    done = lint(library.context(), structural_only=True, fix=True)
     assert (done.issues, done.fixed) == ((), 4)
     assert "[[concepts/c]]" in library.articles[B].body
-    assert lint(library.tools(), structural_only=True, fix=True).fixed == 0
+    assert lint(library.context(), structural_only=True, fix=True).fixed == 0
 
 
 def test_notes_of_a_vault_can_be_linked_to(library: Library) -> None:
     sound(library)
-    (library.place.root / "People").mkdir()
-    (library.place.root / "People" / "Ada.md").write_text("x")
+    (library.journal.root / "People").mkdir()
+    (library.journal.root / "People" / "Ada.md").write_text("x")
     library.put([article(A, f"# a\n\n{LONG}[[{B}]] [[Ada]] [[People/Ada]]")])
     assert found(library) == []
     library.put([article(A, f"# a\n\n{LONG}[[{B}]] [[Bob]]")])
@@ -166,7 +173,7 @@ def test_notes_of_a_vault_can_be_linked_to(library: Library) -> None:
 def test_a_model_that_cannot_be_asked_is_told_and_no_error(library: Library) -> None:
     sound(library)
     library.says(BudgetSpent("the cap of the day is reached"))
-    (issue,) = lint(library.tools()).issues
+    (issue,) = lint(library.context()).issues
     assert (issue.check, issue.severity) == ("not_checked", "suggestion")
     assert "cap of the day" in issue.what
 
@@ -174,7 +181,7 @@ def test_a_model_that_cannot_be_asked_is_told_and_no_error(library: Library) -> 
 def test_what_a_lint_costs_is_counted(library: Library) -> None:
     sound(library)
     library.says(Answer("NO_ISSUES", "m", Usage(usd=0.125)))
-    lint(library.tools())
+    lint(library.context())
     assert library.state["total_cost"] == 0.125
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from tests.journal.library import ENTRY, OTHER, Library
+from tests.journal.compile_journal import ENTRY, OTHER, Library
 
 from session_memory.journal.daily import MAINTENANCE, NOTHING, Entry
-from session_memory.journal.lint import read_base, structural
-from session_memory.journal.rule_compile import MAX_CONCEPTS, proposals
+from session_memory.journal.lint import read_lint_input, structural_issues
+from session_memory.journal.rule_compile import MAX_CONCEPTS, propose_articles
 from session_memory.journal.statements import (
-    Item,
+    Statement,
     Topic,
-    items_of,
     short_path,
+    statements_of,
     subject_of,
     topics_of,
 )
@@ -20,8 +20,8 @@ from session_memory.journal.statements import (
 DAY = "2026-03-02.md"
 
 
-def items(content: str, session: str = "s1", day: str = DAY) -> list[Item]:
-    return items_of(day, [Entry(session, f"{session}-key", content)])
+def items(content: str, session: str = "s1", day: str = DAY) -> list[Statement]:
+    return statements_of(day, [Entry(session, f"{session}-key", content)])
 
 
 def test_statements_are_read_under_their_headings() -> None:
@@ -37,7 +37,7 @@ def test_statements_are_read_under_their_headings() -> None:
         ("lesson", "three"),
         ("action", "x"),
     ]
-    assert items_of(DAY, [Entry("s", "k", NOTHING, MAINTENANCE)]) == []
+    assert statements_of(DAY, [Entry("s", "k", NOTHING, MAINTENANCE)]) == []
 
 
 def test_what_an_entry_was_about_is_told_without_its_wrapping() -> None:
@@ -71,18 +71,18 @@ def test_a_path_is_short_wherever_the_project_lies() -> None:
 
 def test_a_thing_of_one_session_is_no_concept_and_one_of_two_is() -> None:
     first, second = items(ENTRY), items(OTHER, "s2", "2026-03-03.md")
-    assert "src/lexer.py" not in {one.title for one in proposals(first, first)}
-    (topic, *_) = proposals(second, [*first, *second])
+    assert "src/lexer.py" not in {one.title for one in propose_articles(first, first)}
+    (topic, *_) = propose_articles(second, [*first, *second])
     assert (topic.title, topic.tags) == ("src/lexer.py", ("file",))
     assert {point.day for point in topic.points} == {DAY, "2026-03-03.md"}
     again = items(ENTRY, "s1", "2026-03-03.md")
-    assert "src/lexer.py" not in {one.title for one in proposals(again, [*first, *again])}
+    assert "src/lexer.py" not in {one.title for one in propose_articles(again, [*first, *again])}
 
 
 def test_things_that_come_together_are_connected() -> None:
     one = items(ENTRY)
     two = items(ENTRY.replace("twice", "again and again").replace("hides", "may hide"), "s2")
-    found = proposals(two, [*one, *two])
+    found = propose_articles(two, [*one, *two])
     (connection,) = [each for each in found if each.kind == "connections"]
     assert set(connection.connects) == {"src/lexer.py", "pytest -q tests/lexer"}
     assert len({point.entry for point in connection.points}) == 2
@@ -119,8 +119,8 @@ def test_a_log_gives_a_handful_of_concepts_and_the_result_is_clean(library: Libr
     found = library.articles
     concepts = [path for path in found if path.startswith("concepts/")]
     assert 3 <= len(concepts) <= MAX_CONCEPTS
-    base = read_base(library.place, library.now, library.warnings.append)
-    assert {one.check for one in structural(base)} <= {"sparse_article"}
+    base = read_lint_input(library.journal, library.now, library.warnings.append)
+    assert {one.check for one in structural_issues(base)} <= {"sparse_article"}
 
 
 def test_hostile_statements_cannot_link_hide_or_end_anything(library: Library) -> None:
@@ -128,6 +128,6 @@ def test_hostile_statements_cannot_link_hide_or_end_anything(library: Library) -
     evil = f"[[concepts/x]] <!-- entry=00 --> | cell | [[../../etc/passwd]] {many}"
     library.add(f"**Context:** [[{'a' * 9}]] | x\n\n**Decisions Made:**\n- {evil}")
     library.compile()
-    base = read_base(library.place, library.now, library.warnings.append)
-    assert [one for one in structural(base) if one.severity == "error"] == []
+    base = read_lint_input(library.journal, library.now, library.warnings.append)
+    assert [one for one in structural_issues(base) if one.severity == "error"] == []
     assert len(library.articles) == 1

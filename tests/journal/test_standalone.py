@@ -15,8 +15,8 @@ from tests.memory.shell import calls, stand_in
 from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
 from session_memory.journal import daily, standalone
 from session_memory.journal.flush import GUARD, guard
-from session_memory.journal.paths import Place, place_of
-from session_memory.journal.spawn import spawn
+from session_memory.journal.paths import JournalPaths, journal_paths
+from session_memory.journal.standalone import spawn
 from session_memory.model.marks import MARKS
 from session_memory.store import open_store
 from session_memory.testing.model_server import ModelServer, Play
@@ -57,13 +57,15 @@ def flush(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def place(root: Path) -> Place:
+def journal(root: Path) -> JournalPaths:
     data = Path(os.environ["SESSION_MEMORY_HOME"]) / "data"
-    return place_of(data, os.path.realpath(root))
+    return journal_paths(data, os.path.realpath(root))
 
 
 def said(root: Path) -> list[daily.Entry]:
-    return [entry for path in daily.days(place(root)) for entry in daily.entries(path.read_text())]
+    return [
+        entry for path in daily.days(journal(root)) for entry in daily.entries(path.read_text())
+    ]
 
 
 @pytest.mark.rows("FLU-01")
@@ -104,7 +106,7 @@ def test_too_few_arguments_are_an_error_in_the_log(home: Path, arguments: tuple[
     root = project(home)
     done = flush(root, *arguments)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
-    assert "ERROR Usage: " in place(root).flush_log.read_text()
+    assert "ERROR Usage: " in journal(root).flush_log.read_text()
 
 
 @pytest.mark.rows("FLU-03")
@@ -112,7 +114,7 @@ def test_a_missing_context_ends_well(home: Path) -> None:
     root = project(home)
     done = flush(root, "gone.md", "s1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert not place(root).flushed.exists()
+    assert not journal(root).flushed.exists()
 
 
 @pytest.mark.rows("FLU-25")
@@ -122,7 +124,7 @@ def test_only_the_log_speaks(home: Path, tmp_path: Path) -> None:
     context.write_text(CONTEXT)
     done = flush(root, str(context), "s1")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    lines = [line[20:] for line in place(root).flush_log.read_text().splitlines()]
+    lines = [line[20:] for line in journal(root).flush_log.read_text().splitlines()]
     assert lines[0] == f"INFO flush started for session s1, context: {context}"
     assert lines[1] == f"INFO Flushing session s1: {len(CONTEXT)} chars"
     assert lines[2].startswith("INFO Result: saved to daily log (")
@@ -159,7 +161,7 @@ def test_a_transcript_is_read_and_left_as_it_is(home: Path, tmp_path: Path) -> N
     assert transcript.read_bytes() == before
     (entry,) = said(root)
     assert "indent with tabs" in entry.content and "hidden" not in entry.content
-    assert list(place(root).contexts.iterdir()) == []
+    assert list(journal(root).excerpts.iterdir()) == []
 
 
 def test_with_a_store_the_entry_tells_what_it_knows(home: Path, tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ def test_a_flush_starts_a_compile_that_makes_its_articles(
     monkeypatch.chdir(root)
     started: list[subprocess.Popen[bytes]] = []
 
-    def starting(command: list[str], where: Place) -> subprocess.Popen[bytes]:
+    def starting(command: list[str], where: JournalPaths) -> subprocess.Popen[bytes]:
         started.append(spawn(command, where))
         return started[-1]
 
@@ -200,9 +202,9 @@ def test_a_flush_starts_a_compile_that_makes_its_articles(
     assert standalone.run([str(context), "s1"]) == 0
     (compile_process,) = started
     assert compile_process.wait(120) == 0
-    assert place(root).state.exists()
-    assert "1 created" in place(root).compile_log.read_text()
-    assert len(list((place(root).knowledge / "concepts").iterdir())) == 1
+    assert journal(root).state.exists()
+    assert "1 created" in journal(root).compile_log.read_text()
+    assert len(list((journal(root).knowledge / "concepts").iterdir())) == 1
 
 
 def with_model(
@@ -234,7 +236,7 @@ def test_a_failed_flush_ends_with_0_keeps_the_context_and_touches_nothing(
         with_model(root, server, monkeypatch)
         done = flush(root, str(context), "s1")
         assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-        there = place(root)
+        there = journal(root)
         assert context.read_text() == CONTEXT and not there.flushed.exists()
         assert said(root) == [] and not there.compile_log.exists()
         (line,) = [line for line in there.flush_log.read_text().splitlines() if "kept" in line]
@@ -258,7 +260,7 @@ def test_text_before_an_error_is_not_in_the_entry_of_the_next_attempt(
         flush(root, str(context), "s1")
     assert len(server.requests) == 3
     assert [entry.content for entry in said(root)] == ["whole"]
-    assert all("LEAKED" not in path.read_text() for path in daily.days(place(root)))
+    assert all("LEAKED" not in path.read_text() for path in daily.days(journal(root)))
 
 
 @pytest.mark.rows("FLU-15")
@@ -276,6 +278,6 @@ def test_a_command_that_is_asked_gets_no_tools_two_turns_and_the_root(
         flush(root, str(context), "s1")
         assert server.requests == []
     ((_, cwd, arguments),) = calls(log)
-    assert cwd == os.path.realpath(place(root).root)
+    assert cwd == os.path.realpath(journal(root).root)
     given = dict(pairwise(arguments))
     assert (given["--tools"], given["--max-turns"], given["--model"]) == ("", "2", model)

@@ -1,4 +1,4 @@
-"""`session-memory journal`: the daily log of a project, and what waits to get into it."""
+"""`session-memory journal`: the daily logs of a project, and sessions not yet written into them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.journal_context import (
-    desk_of,
-    latest,
-    place_here,
+    find_journal,
+    latest_session,
     project_option,
     sessions_to_flush,
+    store_context,
 )
 from session_memory.cli.journal_knowledge import VERBS
 from session_memory.cli.output import emit_json, one_line, safe
@@ -22,14 +22,14 @@ from session_memory.cli.session_argument import named, names
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound
 from session_memory.journal import daily
-from session_memory.journal.compile import chosen, compile_logs, told
-from session_memory.journal.context import make_context, turns_of_session
-from session_memory.journal.entry_writer import Desk, around, tools_of
+from session_memory.journal.compile import compile_logs, report_lines, select_logs
+from session_memory.journal.context import JournalContext, compile_context, flush_context
+from session_memory.journal.excerpt import make_excerpt, turns_of_session
 from session_memory.journal.files import read_text
 from session_memory.journal.flush import Outcome, retry_failed
+from session_memory.journal.flush_records import count_pending, read_pending
 from session_memory.journal.jobs import flush_session
-from session_memory.journal.paths import Place, all_places
-from session_memory.journal.pending import counts, read_waiting
+from session_memory.journal.paths import JournalPaths, all_journals
 
 OUTCOMES: dict[Outcome | None, str] = {
     "saved": "written into the log of its day",
@@ -96,15 +96,15 @@ def show(app: App, date: str, project: str | None) -> None:
 
 
 def _show(app: App, project: str | None, date: str) -> None:
-    place = place_here(app, project)
-    text = read_text(place.day(date))
+    journal = find_journal(app, project)
+    text = read_text(journal.day(date))
     if text is None:
-        known = ", ".join(path.stem for path in daily.days(place)[:5])
-        hint = f"latest days: {known}" if known else "`session-memory journal flush` writes one"
+        latest = ", ".join(path.stem for path in daily.days(journal)[:5])
+        hint = f"latest days: {latest}" if latest else "`session-memory journal flush` writes one"
         raise NotFound(f"no log of {date}", hint=hint)
     if app.json:
         entries = [msgspec.to_builtins(entry) for entry in daily.entries(text)]
-        emit_json({"date": date, "path": str(place.day(date)), "entries": entries, "text": text})
+        emit_json({"date": date, "path": str(journal.day(date)), "entries": entries, "text": text})
     else:
         click.echo(safe(text.encode("utf-8", "replace").decode()), nl=False)
 
@@ -112,55 +112,55 @@ def _show(app: App, project: str | None, date: str) -> None:
 @command.command()
 @click.argument("session", required=False)
 @click.option("--all", "everything", is_flag=True, help="Every session that has no entry yet.")
-@click.option("--dry-run", is_flag=True, help="Show what would be read; write nothing.")
+@click.option("--dry-run", is_flag=True, help="Show the text an entry would be made of.")
 @json_option
 @pass_app
 def flush(app: App, session: str | None, everything: bool, dry_run: bool) -> int:
-    """Write the end of a session into the log of the day it ended: of SESSION, or of the latest
-    one here.
+    """Write the end of SESSION into the log of the day it ended; default: the latest session here.
 
     \b
     Examples:
       session-memory journal flush 42
       session-memory journal flush --all --dry-run
     """
-    with desk_of(app) as (desk, store):
+    with store_context(app) as (context, store):
         if everything:
-            found = sessions_to_flush(desk, store)
+            sessions = sessions_to_flush(context, store)
+        elif session is None:
+            sessions = [latest_session(app, store)]
         else:
-            found = [latest(app, store) if session is None else store.find_session(session)]
+            sessions = [store.find_session(session)]
         if dry_run:
-            _show_contexts(app, desk, found)
+            for one in sessions:
+                text = make_excerpt(turns_of_session(store, one.id), context.clean)
+                _show_excerpt(app, one, text)
             return EXIT_OK
-        done: list[tuple[Session, Outcome | None]] = [
-            (one, flush_session(desk, one, "end", one.ended_at or 0)) for one in found
+        outcomes: list[tuple[Session, Outcome | None]] = [
+            (one, flush_session(context, one, "end", one.ended_at or 0)) for one in sessions
         ]
-    rows = [{**names(one), "outcome": outcome or "empty"} for one, outcome in done]
     if app.json:
+        rows = [{**names(one), "outcome": outcome or "empty"} for one, outcome in outcomes]
         emit_json({"sessions": rows} if everything else rows[0])
     else:
-        for one, outcome in done:
+        for one, outcome in outcomes:
             click.echo(f"{named(one)}: {OUTCOMES[outcome]}")
-    return EXIT_WARNINGS if any(outcome == "failed" for _, outcome in done) else EXIT_OK
+    return EXIT_WARNINGS if any(outcome == "failed" for _, outcome in outcomes) else EXIT_OK
 
 
-def _show_contexts(app: App, desk: Desk, found: list[Session]) -> None:
-    assert desk.store is not None  # `desk_of` opened it
-    for one in found:
-        text = make_context(turns_of_session(desk.store, one.id), desk.clean)
-        if app.json:
-            emit_json({**names(one), "dry_run": True, "context": text})
-        else:
-            click.echo(safe(text))
+def _show_excerpt(app: App, session: Session, text: str) -> None:
+    if app.json:
+        emit_json({**names(session), "dry_run": True, "context": text})
+    else:
+        click.echo(safe(text))
 
 
 @command.command("retry-failed")
 @click.option("--all", "permanent", is_flag=True, help="Also those that were given up.")
-@click.option("--dry-run", is_flag=True, help="Show what waits; try nothing.")
+@click.option("--dry-run", is_flag=True, help="Only count the pending sessions.")
 @json_option
 @pass_app
 def retry(app: App, permanent: bool, dry_run: bool) -> int:
-    """Try sessions again that could not be written down. Exit 3 when some still wait.
+    """Retry sessions whose flush failed. Exit 3 if some are still pending.
 
     \b
     Examples:
@@ -171,19 +171,19 @@ def retry(app: App, permanent: bool, dry_run: bool) -> int:
     outcomes: dict[str, Outcome] = {}
     lines: list[str] = []
     if not dry_run:
-        with desk_of(app) as (desk, _store):
-            for place in all_places(app.paths.data, vault):
+        with store_context(app) as (context, _store):
+            for journal in all_journals(app.paths.data, vault):
                 due: list[tuple[str, ...]] = []
-                wishes = around(desk, place, due.append)
-                outcomes |= retry_failed(wishes, permanent=permanent)
-                # Only now: a compile takes long, and nobody could flush meanwhile.
-                lines += _compiled(app, desk, place) if due else []
-    left = [
-        waiting
-        for place in all_places(app.paths.data, vault)
-        for waiting in read_waiting(place, app.clock(), app.warn)
+                flushing = flush_context(context, journal, due.append)
+                outcomes |= retry_failed(flushing, permanent=permanent)
+                # After the retry, which locks the journal: a compile may take long.
+                lines += _compile(app, context, journal) if due else []
+    pending = [
+        excerpt
+        for journal in all_journals(app.paths.data, vault)
+        for excerpt in read_pending(journal, app.clock(), app.warn)
     ]
-    count = counts(left)
+    count = count_pending(pending)
     if app.json:
         emit_json({"dry_run": dry_run, "outcomes": outcomes, **msgspec.to_builtins(count)})
     else:
@@ -192,10 +192,10 @@ def retry(app: App, permanent: bool, dry_run: bool) -> int:
         for line in lines:
             click.echo(safe(line))
         click.echo(f"{count.pending} waiting, {count.permanent} given up")
-    return EXIT_WARNINGS if left else EXIT_OK
+    return EXIT_WARNINGS if pending else EXIT_OK
 
 
-def _compiled(app: App, desk: Desk, place: Place) -> list[str]:
-    """Compile a journal after late entries; a log that fails is still pending, and said."""
-    tools = tools_of(desk, place, app.warn)
-    return told(compile_logs(tools, chosen(tools)))
+def _compile(app: App, context: JournalContext, journal: JournalPaths) -> list[str]:
+    """Compile a journal after late entries; a log that fails stays pending and is reported."""
+    compiling = compile_context(context, journal, app.warn)
+    return report_lines(compile_logs(compiling, select_logs(compiling)))

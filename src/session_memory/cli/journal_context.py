@@ -13,26 +13,26 @@ from session_memory.cli.app import App
 from session_memory.cli.store import reading
 from session_memory.core.project.disk_tree import DiskTree
 from session_memory.core.project.repository import resolve_repo
-from session_memory.core.schema import Session
+from session_memory.core.schema import Project, Session
 from session_memory.errors import NotFound, Refused, StoreMissing
 from session_memory.file_names import name_to_text
 from session_memory.journal import daily
-from session_memory.journal.entry_writer import Desk, project_root
+from session_memory.journal.context import JournalContext, open_context, project_root
 from session_memory.journal.files import read_text
 from session_memory.journal.flush import guard
-from session_memory.journal.paths import Place, place_of
-from session_memory.journal.redaction import cleaner, make_redactor
+from session_memory.journal.jobs import has_conversation
+from session_memory.journal.paths import JournalPaths, journal_paths
 from session_memory.store import store_exists
 from session_memory.store.port import SessionQuery, Store
 
 project_option = click.option(
-    "--project", metavar="KEY", help="Of this project; else of the one you are in."
+    "--project", metavar="KEY", help="This project; default: the one of the current directory."
 )
 
 
 @contextmanager
-def desk_of(app: App) -> Generator[tuple[Desk, Store]]:
-    """The desk of the store there is; raises StoreMissing where there is none."""
+def store_context(app: App) -> Generator[tuple[JournalContext, Store]]:
+    """The context with the store; raises StoreMissing if there is none."""
     if not app.config.journal.enabled:
         raise Refused("the journal is turned off", hint="set journal.enabled = true")
     guard()
@@ -41,50 +41,50 @@ def desk_of(app: App) -> Generator[tuple[Desk, Store]]:
     with reading(app) as store:
         run = f"journal-{secrets.token_hex(4)}"
         model = open_model(app.config.model, app.environ, store.spend, app.clock, run)
-        clean = cleaner(make_redactor(store.tag_key, app.config.redact))
-        yield Desk(app.paths.data, app.config, app.clock, store, model, clean), store
+        yield open_context(app.paths.data, app.config, app.clock, store, model), store
 
 
 @contextmanager
-def desk_anyway(app: App) -> Generator[Desk]:
-    """The same for what needs no store: without one there is no ledger, and so no model."""
+def any_context(app: App) -> Generator[JournalContext]:
+    """The same for verbs that need no store; without one there is no ledger, and so no model."""
     if store_exists(app.paths.data):
-        with desk_of(app) as (desk, _store):
-            yield desk
+        with store_context(app) as (context, _store):
+            yield context
         return
-    clean = cleaner(make_redactor(secrets.token_bytes(32), app.config.redact))
-    yield Desk(app.paths.data, app.config, app.clock, None, None, clean)
+    yield open_context(app.paths.data, app.config, app.clock)
 
 
-def here(app: App) -> str:
-    """The root of the repository we are in, or the directory itself."""
+def current_root(app: App) -> str:
+    """The root of the current repository, or the current directory."""
     directory = name_to_text(os.path.realpath(os.getcwd()))
     return resolve_repo(directory, DiskTree(), app.environ.get("HOME")) or directory
 
 
-def place_here(app: App, project: str | None) -> Place:
-    """The journal of a project by its key, or of the directory we are in."""
-    root = here(app)
+def find_journal(app: App, project_key: str | None) -> JournalPaths:
+    """The journal of a project by its key, or of the current directory."""
+    root = current_root(app)
     try:
         with reading(app) as store:
-            known = store.projects()
+            projects = store.projects()
     except StoreMissing:
-        known = []
-    if project is not None:
-        found = next((one for one in known if one.key == project), None)
-        if found is None:
-            raise NotFound(f"no project `{project}`", hint="see `session-memory sessions`")
+        projects = []
+    if project_key is not None:
+        project = next((one for one in projects if one.key == project_key), None)
+        if project is None:
+            raise NotFound(f"no project `{project_key}`", hint="see `session-memory sessions`")
     else:
-        found = next((one for one in known if root in (one.root, *one.aliases)), None)
-    return place_of(
-        app.paths.data, (found.root if found else None) or root, app.config.journal.vault
-    )
+        project = _project_at(root, projects)
+    project_root = (project.root if project else None) or root
+    return journal_paths(app.paths.data, project_root, app.config.journal.vault)
 
 
-def latest(app: App, store: Store) -> Session:
-    """The latest session of the directory we are in."""
-    root = here(app)
-    project = next((one for one in store.projects() if root in (one.root, *one.aliases)), None)
+def _project_at(root: str, projects: list[Project]) -> Project | None:
+    return next((one for one in projects if root in (one.root, *one.aliases)), None)
+
+
+def latest_session(app: App, store: Store) -> Session:
+    """The latest session of the current directory."""
+    project = _project_at(current_root(app), store.projects())
     if project is not None:
         query = SessionQuery(project=project.key, include_subagents=False, limit=1)
         for session in store.sessions(query):
@@ -92,20 +92,20 @@ def latest(app: App, store: Store) -> Session:
     raise NotFound("no session of this directory", hint="name one: session-memory journal flush ID")
 
 
-def sessions_to_flush(desk: Desk, store: Store) -> list[Session]:
-    """Sessions of people that no journal has an entry of, oldest first."""
+def sessions_to_flush(context: JournalContext, store: Store) -> list[Session]:
+    """Sessions of people that have no entry yet, oldest first."""
     query = SessionQuery(include_subagents=False)
-    spoken = [one for one in store.sessions(query) if one.source_kind in ("interactive", "exec")]
-    written: dict[Place, set[str]] = {}
-    found: list[Session] = []
-    for session in sorted(spoken, key=lambda one: (one.ended_at or 0, one.id)):
-        place = desk.place(project_root(store, session))
-        if place not in written:
-            written[place] = {
+    candidates = [session for session in store.sessions(query) if has_conversation(session)]
+    with_entry: dict[JournalPaths, set[str]] = {}
+    sessions: list[Session] = []
+    for session in sorted(candidates, key=lambda session: (session.ended_at or 0, session.id)):
+        journal = context.journal(project_root(store, session))
+        if journal not in with_entry:
+            with_entry[journal] = {
                 name
-                for path in daily.days(place)
+                for path in daily.days(journal)
                 for name in daily.sessions_in(read_text(path) or "")
             }
-        if session.external_id not in written[place]:
-            found.append(session)
-    return found
+        if session.external_id not in with_entry[journal]:
+            sessions.append(session)
+    return sessions

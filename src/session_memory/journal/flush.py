@@ -1,8 +1,8 @@
-"""A session's context becomes an entry of the day's log: once, and never lost on the way.
+"""Makes an entry of the day's log out of a session's excerpt: exactly once, and never losing it.
 
-`python -m session_memory.journal.flush CONTEXT_FILE SESSION_ID` and the worker share this path. The
-steps come in an order that a crash between any two of them can repeat: append, note the flush,
-delete the context, then perhaps compile.
+Both `python -m session_memory.journal.flush CONTEXT_FILE SESSION_ID` and the worker run this. The
+order of the steps allows a repeat after a crash between any two of them: append the entry, record
+the flush, delete the excerpt, then perhaps compile.
 """
 
 from __future__ import annotations
@@ -19,90 +19,99 @@ import msgspec
 
 from session_memory.clock import Clock
 from session_memory.errors import BudgetSpent
-from session_memory.journal import daily, gate, pending, recent_flushes
-from session_memory.journal.context import content_hash
+from session_memory.journal import daily, flush_records
+from session_memory.journal.excerpt import content_hash
 from session_memory.journal.files import held, load_json_with_recovery, remove_leftovers
 from session_memory.journal.log import FlushLog
-from session_memory.journal.model_entry import ERROR, OK, Patience, Write, respond
-from session_memory.journal.paths import Place
+from session_memory.journal.model_entry import (
+    ERROR,
+    OK,
+    RetryPolicy,
+    WriteEntry,
+    write_with_retries,
+)
+from session_memory.journal.paths import JournalPaths
+from session_memory.journal.state import compile_interval, due_logs, read_day_logs
 
 GUARD = {"CLAUDE_INVOKED_BY": "memory_flush", "SESSION_MEMORY_INTERNAL": "1"}
-"""Hooks of an agent that we run see these and do nothing: else its end would flush again."""
+"""Hooks of an agent that we start see these and do nothing; else its end would flush again."""
 
 Outcome = Literal["missing", "empty", "duplicate", "saved", "nothing", "failed"]
 Compile = Callable[[tuple[str, ...]], None]
 
 
-class Around(msgspec.Struct, frozen=True):
-    """What a flush needs from outside."""
+class FlushContext(msgspec.Struct, frozen=True):
+    """What a flush of one journal needs."""
 
-    place: Place
+    journal: JournalPaths
     clock: Clock
-    write: Write
+    write: WriteEntry
     clean: Callable[[str], str]
-    """Takes secrets out of what a model or a log line says."""
+    """Removes secrets from what a model or a log line says."""
     compile: Compile | None = None
-    """Has logs compiled; None where there is no program for it."""
-    upto: Callable[[str], int | None] = lambda _session: None
-    """Up to when the session was read; noted with the flush."""
-    spoken: Callable[[str], int | None] = lambda _session: None
-    """When the session last spoke: its entry stands under that time, however late it is flushed."""
+    """Starts a compile of logs; None if there is no program for it."""
+    read_until: Callable[[str], int | None] = lambda _session: None
+    """Up to what time a session was read; recorded with the flush."""
+    ended_at: Callable[[str], int | None] = lambda _session: None
+    """When a session last spoke; its entry gets that time, however late it is flushed."""
     sleep: Callable[[float], None] = time.sleep
-    patience: Patience = Patience()
+    retries: RetryPolicy = RetryPolicy()
     interval_min: int = 60
     environ: Mapping[str, str] = {}
 
     @property
     def log(self) -> FlushLog:
-        """Where it speaks."""
-        return FlushLog(self.place.flush_log, self.clock, self.clean)
+        """flush.log of this journal."""
+        return FlushLog(self.journal.flush_log, self.clock, self.clean)
 
 
 def guard() -> None:
-    """Mark this process and all it starts as ours; before anything that can start an agent."""
+    """Mark this process and its children as ours; call it before anything can start an agent."""
     os.environ.update(GUARD)
 
 
-def flush(context: Path, session: str, around: Around) -> Outcome:
-    """Flush one context, then a few that wait, then compile if that is due."""
-    log = around.log
-    log.info(f"flush started for session {session}, context: {context}")
-    with held(around.place.lock("flush"), "a flush"):
-        remove_leftovers(around.place.daily, around.place.work)
-        outcome = _flush_one(context, session, around)
+def flush(path: Path, session: str, context: FlushContext) -> Outcome:
+    """Flush one excerpt, then retry a few that failed before, then compile if that is due."""
+    log = context.log
+    log.info(f"flush started for session {session}, context: {path}")
+    with held(context.journal.lock("flush"), "a flush"):
+        remove_leftovers(context.journal.daily, context.journal.work)
+        outcome = _flush_excerpt(path, session, context)
         if outcome in ("saved", "nothing"):
-            _drain(pending.due(_waiting(around), around.clock()), around)
-            _maybe_compile(around)
+            _retry(flush_records.due_for_retry(_pending(context), context.clock()), context)
+            _compile_if_due(context)
             log.info(f"Flush complete for session {session}")
     return outcome
 
 
-def retry_failed(around: Around, *, permanent: bool = False) -> dict[str, Outcome]:
-    """Try every waiting context now, given-up ones only when asked; path to outcome."""
-    with held(around.place.lock("flush"), "a flush"):
-        chosen = [one for one in _waiting(around) if permanent or not one.permanent]
-        outcomes = _drain(chosen, around)
+def retry_failed(context: FlushContext, *, permanent: bool = False) -> dict[str, Outcome]:
+    """Retry every pending excerpt now, given-up ones only with `permanent`; outcomes by path."""
+    with held(context.journal.lock("flush"), "a flush"):
+        excerpts = [excerpt for excerpt in _pending(context) if permanent or not excerpt.permanent]
+        outcomes = _retry(excerpts, context)
         if any(outcome in ("saved", "nothing") for outcome in outcomes.values()):
-            _maybe_compile(around)
+            _compile_if_due(context)
     return outcomes
 
 
-def _waiting(around: Around) -> list[pending.Waiting]:
-    return pending.read_waiting(around.place, around.clock(), around.log.warning)
+def _pending(context: FlushContext) -> list[flush_records.PendingExcerpt]:
+    return flush_records.read_pending(context.journal, context.clock(), context.log.warning)
 
 
-def _drain(chosen: list[pending.Waiting], around: Around) -> dict[str, Outcome]:
+def _retry(
+    excerpts: list[flush_records.PendingExcerpt], context: FlushContext
+) -> dict[str, Outcome]:
     outcomes: dict[str, Outcome] = {}
-    for waiting in chosen:
-        path = Path(waiting.path)
-        if path.is_file():  # an earlier one of the same session may have replaced it
-            around.log.info(f"Trying again: session {waiting.session}, context: {path}")
-            outcomes[waiting.path] = _flush_one(path, waiting.session, around, drained=True)
+    for excerpt in excerpts:
+        path = Path(excerpt.path)
+        if path.is_file():  # another excerpt of the same session may have replaced it
+            context.log.info(f"Trying again: session {excerpt.session}, context: {path}")
+            outcomes[excerpt.path] = _flush_excerpt(path, excerpt.session, context, retry=True)
     return outcomes
 
 
-class _Context(msgspec.Struct, frozen=True):
-    """A context as it was read."""
+class _Excerpt(msgspec.Struct, frozen=True):
+    """An excerpt as it was read."""
 
     path: Path
     session: str
@@ -111,8 +120,17 @@ class _Context(msgspec.Struct, frozen=True):
     """Hash of the text."""
 
 
-def _flush_one(path: Path, session: str, around: Around, *, drained: bool = False) -> Outcome:
-    log, now = around.log, around.clock()
+class _Failure(msgspec.Struct, frozen=True):
+    """No entry could be made."""
+
+    deferred: bool
+    """The budget does not allow it now; that does not count against the excerpt."""
+
+
+def _flush_excerpt(
+    path: Path, session: str, context: FlushContext, *, retry: bool = False
+) -> Outcome:
+    log, now = context.log, context.clock()
     try:
         text = path.read_bytes().decode("utf-8", "replace")
     except FileNotFoundError:
@@ -120,61 +138,54 @@ def _flush_one(path: Path, session: str, around: Around, *, drained: bool = Fals
         return "missing"
     if not text.strip():
         log.info("Context file is empty, skipping")
-        _discard(path, around)
+        _discard(path, context)
         return "empty"
-    context = _Context(path, session, text, content_hash(text))
-    if recent_flushes.is_repeat(_recent(around), session, context.content, now):
+    excerpt = _Excerpt(path, session, text, content_hash(text))
+    if flush_records.is_repeat(_flush_records(context), session, excerpt.content, now):
         log.info(f"Skipping duplicate flush for session {session}")
-        _discard(path, around)
+        _discard(path, context)
         return "duplicate"
     log.info(f"Flushing session {session}: {len(text)} chars")
-    entry = _save(context, around)
-    if isinstance(entry, _Failed):
-        failed = pending.Waiting(str(path.absolute()), session, around.clock())
-        counts = drained and not entry.put_off
-        pending.note_failure(around.place, failed, _waiting(around), drained=counts)
+    entry = _save_entry(excerpt, context)
+    if isinstance(entry, _Failure):
+        failed = flush_records.PendingExcerpt(str(path.absolute()), session, context.clock())
+        counts = retry and not entry.deferred
+        flush_records.save_failure(context.journal, failed, _pending(context), retry=counts)
         return "failed"
-    flushed = recent_flushes.Flushed(
-        session, context.content, around.clock() / 1000, around.upto(session)
+    record = flush_records.FlushRecord(
+        session, excerpt.content, context.clock() / 1000, context.read_until(session)
     )
-    recent_flushes.remember(around.place, flushed, _recent(around))
-    _discard(path, around)
+    flush_records.save_flush_record(context.journal, record, _flush_records(context))
+    _discard(path, context)
     return "nothing" if entry.section == daily.MAINTENANCE else "saved"
 
 
-class _Failed(msgspec.Struct, frozen=True):
-    """No entry could be made."""
-
-    put_off: bool
-    """The budget does not allow it now: that says nothing about the context."""
-
-
-def _save(context: _Context, around: Around) -> daily.Entry | _Failed:
-    """Have an entry made and append it.
-
-    A run that was cut off after its append has left the entry: it is not made again.
-    """
-    key = _key(context, around.place)
-    saved = daily.find_entry(around.place, key)
+def _save_entry(excerpt: _Excerpt, context: FlushContext) -> daily.Entry | _Failure:
+    """Make an entry and append it, unless an interrupted run has appended it already."""
+    key = _entry_key(excerpt, context.journal)
+    saved = daily.find_entry(context.journal, key)
     if saved is not None:
-        around.log.info("Result: saved by an earlier run that was cut off")
+        context.log.info("Result: saved by an earlier run that was cut off")
         return saved
-    made = _entry(context, key, around)
-    if isinstance(made, daily.Entry):
-        now = around.clock()
-        daily.append_entry(around.place, made, min(now, around.spoken(context.session) or now))
-    return made
+    entry = _make_entry(excerpt, key, context)
+    if isinstance(entry, daily.Entry):
+        now = context.clock()
+        spoken_at = min(now, context.ended_at(excerpt.session) or now)
+        daily.append_entry(context.journal, entry, spoken_at)
+    return entry
 
 
-def _entry(context: _Context, key: str, around: Around) -> daily.Entry | _Failed:
-    """What goes into the log; a failure is tested for before all else."""
-    log, session = around.log, context.session
-    answer = around.clean(
-        respond(lambda: around.write(context.text, session), around.patience, around.sleep, log)
+def _make_entry(excerpt: _Excerpt, key: str, context: FlushContext) -> daily.Entry | _Failure:
+    """What goes into the log; checks for a failure before anything else."""
+    log, session = context.log, excerpt.session
+    answer = context.clean(
+        write_with_retries(
+            lambda: context.write(excerpt.text, session), context.retries, context.sleep, log
+        )
     )
     if answer.startswith(ERROR):
-        log.error(f"Flush failed for session {session}, context kept: {context.path}: {answer}")
-        return _Failed(answer.startswith(f"{ERROR}: {BudgetSpent.__name__}:"))
+        log.error(f"Flush failed for session {session}, context kept: {excerpt.path}: {answer}")
+        return _Failure(answer.startswith(f"{ERROR}: {BudgetSpent.__name__}:"))
     if answer.strip() == OK:
         log.info(f"Result: {OK}")
         return daily.Entry(session, key, daily.NOTHING, daily.MAINTENANCE)
@@ -182,54 +193,54 @@ def _entry(context: _Context, key: str, around: Around) -> daily.Entry | _Failed
     return daily.Entry(session, key, answer)
 
 
-def _key(context: _Context, place: Place) -> str:
-    """What the entry of this very context is known by, in whatever run it is written.
+def _entry_key(excerpt: _Excerpt, journal: JournalPaths) -> str:
+    """The key of this excerpt's entry, the same in every run.
 
-    Contexts of ours have a name of their own. Of any other file the name may be used again, so its
-    time counts.
+    Our own excerpts have unique names. The name of any other file may be used again, so its time
+    is part of the key instead.
     """
-    ours = context.path.parent == place.contexts
-    instance = context.path.name if ours else str(context.path.stat().st_mtime_ns)
-    parts = "\0".join((context.session, context.content, instance))
+    ours = excerpt.path.parent == journal.excerpts
+    instance = excerpt.path.name if ours else str(excerpt.path.stat().st_mtime_ns)
+    parts = "\0".join((excerpt.session, excerpt.content, instance))
     return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:24]
 
 
-def _recent(around: Around) -> list[recent_flushes.Flushed]:
-    return recent_flushes.read_recent(around.place, around.clock(), around.log.warning)
+def _flush_records(context: FlushContext) -> list[flush_records.FlushRecord]:
+    return flush_records.read_flush_records(context.journal, context.clock(), context.log.warning)
 
 
-def _discard(context: Path, around: Around) -> None:
-    waiting = _waiting(around)
-    context.unlink(missing_ok=True)
-    pending.settle(around.place, str(context.absolute()), waiting)
+def _discard(path: Path, context: FlushContext) -> None:
+    pending = _pending(context)
+    path.unlink(missing_ok=True)
+    flush_records.remove_pending(context.journal, str(path.absolute()), pending)
 
 
-def _maybe_compile(around: Around) -> None:
-    """Ask for a compile where the gate says so; whatever happens to it, the flush is done."""
-    log, now = around.log, around.clock()
-    logs = [gate.DayLog(path.name, path.read_bytes()) for path in daily.days(around.place)]
-    if not logs or around.compile is None:
+def _compile_if_due(context: FlushContext) -> None:
+    """Start a compile if logs are due; whatever happens to it, the flush is done."""
+    log, now = context.log, context.clock()
+    logs = read_day_logs(context.journal)
+    if not logs or context.compile is None:
         return
-    interval, odd = gate.compile_interval(around.environ, around.interval_min)
-    state = load_json_with_recovery(around.place.state, {}, now, log.warning)
-    verdict = gate.decide(logs, state, daily.local_date(now), now, interval)
-    for text in (*((odd,) if odd else ()), *verdict.warnings):
+    interval, warning = compile_interval(context.environ, context.interval_min)
+    state = load_json_with_recovery(context.journal.state, {}, now, log.warning)
+    due = due_logs(logs, state, daily.local_date(now), now, interval)
+    for text in (*((warning,) if warning else ()), *due.warnings):
         log.warning(text)
-    for text in verdict.infos:
+    for text in due.infos:
         log.info(text)
-    if not verdict.files:
+    if not due.files:
         return
-    log.info(f"Compilation triggered (staleness gate): {', '.join(verdict.files)}")
+    log.info(f"Compilation triggered (staleness gate): {', '.join(due.files)}")
     try:
-        around.compile(verdict.files)
+        context.compile(due.files)
     except OSError as error:
         log.error("Compilation could not be started", cause=error)
 
 
 def main(arguments: list[str]) -> int:
-    """The command by itself: silent, as its output goes nowhere; flush.log tells."""
+    """The command itself; it prints nothing, since its output is discarded."""
     guard()
-    # Only now: what is imported here can start agents.
+    # Imported only now: these modules can start agents.
     from session_memory.journal.standalone import run
 
     return run(arguments)

@@ -1,4 +1,4 @@
-"""What a forgotten session said leaves the journal too, and so does a secret found later."""
+"""Removes forgotten sessions and texts, and secrets found later, from every journal."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import msgspec
 
 from session_memory.core.forget import FORGOTTEN, Remains
 from session_memory.journal.articles import KINDS
-from session_memory.journal.context import file_name
 from session_memory.journal.daily import content_spans, days, entries, without_sessions
+from session_memory.journal.excerpt import file_name
 from session_memory.journal.files import (
     atomic_write_text,
     held,
@@ -21,169 +21,230 @@ from session_memory.journal.files import (
     remove_leftovers,
     save_json,
 )
-from session_memory.journal.knowledge import read_shelf, tending
-from session_memory.journal.knowledge_forget import drop, unlearn
-from session_memory.journal.paths import Place, all_places, place_of
-from session_memory.journal.pending import read_waiting
-from session_memory.journal.recent_flushes import read_recent
+from session_memory.journal.flush_records import read_flush_records, read_pending, save_pending
+from session_memory.journal.knowledge import (
+    INDEX,
+    LOG,
+    Articles,
+    changed_files,
+    index,
+    knowledge_lock,
+    read_knowledge,
+    save,
+)
+from session_memory.journal.links import normal_target
+from session_memory.journal.merge import forget_entries, without_empty
+from session_memory.journal.paths import JournalPaths, all_journals, journal_paths
+from session_memory.journal.state import read_state, without_days
 
 Edit = Callable[[str], str]
+_LOG_ENTRY = re.compile(r"^## \[.*?(?=^## \[|\Z)", re.DOTALL | re.MULTILINE)
+_FILED_ANSWER = re.compile(r"^## \[[^\]]*\] query \(filed\) \| (?P<path>\S+)")
 
 
 def forget_sessions(data: Path, vault: str, sessions: Collection[str], now: int) -> int:
-    """Take entries, contexts and notes of sessions out of every journal; how many files changed.
+    """Remove entries, excerpts and records of sessions; returns how many files changed.
 
-    Sessions are named as their agents name them. Logs of flushes name sessions too: they can be
-    missed, so they go.
+    Sessions are given by the ids of their agents. The logs of flushes name sessions too and are
+    dispensable, so they are deleted.
     """
-    gone = {*sessions, *(file_name(name) for name in sessions)}
-    return sum(_forget_in(place, gone, now) for place in all_places(data, vault)) if gone else 0
+    names = {*sessions, *(file_name(session) for session in sessions)}
+    if not names:
+        return 0
+    return sum(_forget_in(journal, names, now) for journal in all_journals(data, vault))
 
 
 def forget_places(data: Path, roots: Collection[str]) -> tuple[Remains, ...]:
-    """Remove the journals of places that no session is left of, except what the user wrote there.
+    """Remove journals of projects without sessions, except for what the user wrote in them.
 
-    A vault is one journal of all places, and the user's own folder: it stays.
+    A vault stays: it is the journal of all projects, in the user's own folder.
     """
     remains: list[Remains] = []
-    for place in (place_of(data, root) for root in sorted(roots)):
-        if not (place.root.is_dir() or place.work.is_dir()):
+    for journal in (journal_paths(data, root) for root in sorted(roots)):
+        if not (journal.root.is_dir() or journal.work.is_dir()):
             continue
-        yours = [path for path in days(place) if _is_written_in(path)]
-        yours += [place.root / path for path in read_shelf(place).articles]
-        if yours:
+        written = [path for path in days(journal) if _has_text(path)]
+        written += [journal.root / path for path in read_knowledge(journal).articles]
+        if written:
             why = "it holds what you wrote, or what other sessions said; delete it if it must go"
-            remains += [Remains(str(path), why) for path in yours]
+            remains += [Remains(str(path), why) for path in written]
         else:
-            for folder in (place.root, place.work):
+            for folder in (journal.root, journal.work):
                 shutil.rmtree(folder, ignore_errors=True)
     return tuple(remains)
 
 
-def _is_written_in(day: Path) -> bool:
-    """Whether a day's log says anything beyond its headings."""
+def _has_text(day: Path) -> bool:
+    """Whether a daily log has anything besides headings."""
     lines = (read_text(day) or "").splitlines()
     return any(line.strip() and not line.startswith("#") for line in lines)
 
 
-def forget_text(data: Path, vault: str, text: str, *, ignore_case: bool = False) -> int:
-    """Replace a text wherever a journal of ours holds it; returns how many files changed."""
-    pattern = re.compile(re.escape(text), re.IGNORECASE if ignore_case else 0)
-    return rewrite(data, vault, lambda found: pattern.sub(FORGOTTEN, found))
-
-
-def rewrite(data: Path, vault: str, edit: Edit, now: int = 0) -> int:
+def rewrite(data: Path, vault: str, edit: Edit) -> int:
     """Pass every text of every journal through `edit`, such as today's redaction rules."""
     changed = 0
-    for place in all_places(data, vault):
-        with _alone(place):
-            titles = {path: one.title for path, one in read_shelf(place).articles.items()}
-            for path, after in _edits(place, edit):
-                atomic_write_text(path, after)
+    for journal in all_journals(data, vault):
+        with _exclusive(journal):
+            articles = read_knowledge(journal).articles
+            for path, text in _edited_files(journal, edit):
+                atomic_write_text(path, text)
                 changed += 1
-            # The names of files cannot be edited like their text: such an article is made anew.
-            renamed = {path for path, title in titles.items() if edit(title) != title}
+            # A file name is made from its title and cannot be edited: such articles are removed.
+            renamed = {
+                path for path, article in articles.items() if edit(article.title) != article.title
+            }
             if renamed:
-                drop(place, renamed, now)
+                _remove_articles(journal, renamed)
     return changed
 
 
+def count_edits(data: Path, vault: str, edit: Edit) -> int:
+    """How many files `rewrite` would change."""
+    return sum(1 for journal in all_journals(data, vault) for _ in _edited_files(journal, edit))
+
+
 @contextmanager
-def _alone(place: Place) -> Generator[None]:
-    """No flush, no compile and no question at work in a journal; leftovers of killed ones gone."""
+def _exclusive(journal: JournalPaths) -> Generator[None]:
+    """Keep out flushes, compiles and queries, and remove leftovers of killed ones."""
     with (
-        held(place.lock("flush"), "a flush"),
-        held(place.lock("daily"), "a writer"),
-        tending(place),
+        held(journal.lock("flush"), "a flush"),
+        held(journal.lock("daily"), "a writer"),
+        knowledge_lock(journal),
     ):
-        folders = (place.knowledge, *(place.knowledge / kind for kind in KINDS), place.reports)
-        remove_leftovers(place.root, place.daily, place.work, place.contexts, *folders)
+        kinds = [journal.knowledge / kind for kind in KINDS]
+        work = (journal.work, journal.excerpts)
+        remove_leftovers(
+            journal.root, journal.daily, *work, journal.knowledge, *kinds, journal.reports
+        )
         yield
 
 
-def count_edits(data: Path, vault: str, edit: Edit) -> int:
-    """How many files `rewrite` would change; nothing is changed."""
-    return sum(1 for place in all_places(data, vault) for _ in _edits(place, edit))
-
-
-def _forget_in(place: Place, gone: Collection[str], now: int) -> int:
+def _forget_in(journal: JournalPaths, sessions: Collection[str], now: int) -> int:
     changed = 0
-    with _alone(place):
-        # Articles first: while the entries are there, so is the way to what they left.
-        changed += _forget_learnt(place, gone, now)
-        for path in days(place):
+    with _exclusive(journal):
+        # Articles first: they are found by the entries, which must still be there.
+        changed += _forget_knowledge(journal, sessions, now)
+        for path in days(journal):
             text = read_text(path) or ""
-            left = without_sessions(text, gone)
+            left = without_sessions(text, sessions)
             if left != text:
                 atomic_write_text(path, left)
                 changed += 1
-        changed += _forget_waiting(place, gone, now)
-        changed += _forget_recent(place, gone, now)
+        changed += _forget_pending(journal, sessions, now)
+        changed += _forget_records(journal, sessions, now)
         if changed:
-            for path in (*place.work.glob("*.log*"), *place.work.glob("*.corrupt-*")):
+            for path in (*journal.work.glob("*.log*"), *journal.work.glob("*.corrupt-*")):
                 path.unlink(missing_ok=True)
     return changed
 
 
-def _forget_learnt(place: Place, gone: Collection[str], now: int) -> int:
-    """Take out of the knowledge base what the entries of sessions left there."""
+def _forget_knowledge(journal: JournalPaths, sessions: Collection[str], now: int) -> int:
+    """Remove what entries of the sessions left in articles; returns how many files changed."""
     keys: set[str] = set()
-    touched: set[str] = set()
-    for path in days(place):
-        found = {one.key for one in entries(read_text(path) or "") if one.session in gone}
-        keys |= found
-        touched |= {path.name} if found else set()
-    return unlearn(place, keys, touched, now) if keys else 0
+    logs: set[str] = set()
+    for path in days(journal):
+        in_log = {e.key for e in entries(read_text(path) or "") if e.session in sessions}
+        keys |= in_log
+        logs |= {path.name} if in_log else set()
+    if not keys:
+        return 0
+    before = read_knowledge(journal).articles
+    after = forget_entries(before, keys, {f"daily/{normal_target(log)}" for log in logs})
+    return _replace_articles(journal, before, after, logs, now)
 
 
-def _forget_waiting(place: Place, gone: Collection[str], now: int) -> int:
-    waiting = read_waiting(place, now, _unheard)
-    lost = [one for one in waiting if one.session in gone]
-    for one in lost:
-        Path(one.path).unlink(missing_ok=True)
-    if place.pending.exists():
-        left = [one for one in waiting if one not in lost]
-        save_json(place.pending, {"contexts": msgspec.to_builtins(left)})
-    return len(lost)
+def _remove_articles(journal: JournalPaths, paths: Collection[str]) -> None:
+    before = read_knowledge(journal).articles
+    left = {path: article for path, article in before.items() if path not in paths}
+    # The time only names the copy of a damaged state, which is removed in the same step.
+    _replace_articles(journal, before, without_empty(left, before), (), now=0)
 
 
-def _forget_recent(place: Place, gone: Collection[str], now: int) -> int:
-    recent = read_recent(place, now, _unheard)
-    left = [one for one in recent if one.session_id not in gone]
-    if len(left) != len(recent):
-        save_json(place.flushed, {"recent": msgspec.to_builtins(left)})
-    return len(recent) - len(left)
+def _replace_articles(
+    journal: JournalPaths, before: Articles, after: Articles, logs: Collection[str], now: int
+) -> int:
+    """Write the articles, index and build log; returns how many files changed.
+
+    `logs`, and the logs that changed articles came from, are to be compiled again in full.
+    """
+    files = changed_files(before, after)
+    touched = {path for path, article in before.items() if after.get(path) != article}
+    sources = {day.removeprefix("daily/") for path in touched for day in before[path].sources}
+    state = read_state(journal, now, _ignore)
+    new_state = without_days(state, {*logs, *sources})
+    if new_state != state:
+        files["state.json"] = new_state.text()
+    if not files:
+        return 0
+    log = read_text(journal.root / LOG)
+    if log is not None:
+        files[LOG] = _build_log_without(log, set(before) - set(after))
+        files[INDEX] = index(after)
+    for path in (*journal.reports.glob("lint-*.md"), *journal.root.glob("state.json.corrupt-*")):
+        files[path.relative_to(journal.root).as_posix()] = None
+    save(journal, files)
+    return len(files)
 
 
-def _edits(place: Place, edit: Edit) -> Iterator[tuple[Path, str]]:
-    """Every file that would change, with its text afterwards."""
-    for path in _texts(place):
+def _build_log_without(text: str, removed: Collection[str]) -> str:
+    """The build log without the names of removed articles, and without removed answers."""
+
+    def without_answer(match: re.Match[str]) -> str:
+        filed = _FILED_ANSWER.match(match[0])
+        return "" if filed and filed["path"] in removed else match[0]
+
+    links = "|".join(re.escape(f"[[{path}]]") for path in sorted(removed))
+    left = _LOG_ENTRY.sub(without_answer, text)
+    return re.sub(links, FORGOTTEN, left) if links else left
+
+
+def _forget_pending(journal: JournalPaths, sessions: Collection[str], now: int) -> int:
+    pending = read_pending(journal, now, _ignore)
+    removed = [excerpt for excerpt in pending if excerpt.session in sessions]
+    for excerpt in removed:
+        Path(excerpt.path).unlink(missing_ok=True)
+    if journal.pending.exists():
+        save_pending(journal, [excerpt for excerpt in pending if excerpt not in removed])
+    return len(removed)
+
+
+def _forget_records(journal: JournalPaths, sessions: Collection[str], now: int) -> int:
+    records = read_flush_records(journal, now, _ignore)
+    left = [record for record in records if record.session_id not in sessions]
+    if len(left) != len(records):
+        save_json(journal.flushed, {"recent": msgspec.to_builtins(left)})
+    return len(records) - len(left)
+
+
+def _edited_files(journal: JournalPaths, edit: Edit) -> Iterator[tuple[Path, str]]:
+    """Every file that `edit` would change, with its new text."""
+    for path in _text_files(journal):
         before = read_text(path)
         if before is None:
             continue
-        # In a vault the user keeps notes beside our entries: those are not ours to change.
-        shared = place.is_vault and path.parent == place.daily
-        after = _inside_entries(before, edit) if shared else edit(before)
+        # In a vault the user keeps notes beside our entries; those are not ours to change.
+        shared = journal.is_vault and path.parent == journal.daily
+        after = _edit_entries(before, edit) if shared else edit(before)
         if after != before:
             yield path, after
 
 
-def _inside_entries(text: str, edit: Edit) -> str:
+def _edit_entries(text: str, edit: Edit) -> str:
     parts: list[str] = []
-    here = 0
+    position = 0
     for start, end in content_spans(text):
-        parts += (text[here:start], edit(text[start:end]))
-        here = end
-    return "".join((*parts, text[here:]))
+        parts += (text[position:start], edit(text[start:end]))
+        position = end
+    return "".join((*parts, text[position:]))
 
 
-def _texts(place: Place) -> Iterable[Path]:
-    """Everything of ours that can hold words of a session; locks cannot."""
-    yield from days(place)
-    for folder in (place.knowledge, place.reports, place.work):
+def _text_files(journal: JournalPaths) -> Iterable[Path]:
+    """All our files that can contain words of a session."""
+    yield from days(journal)
+    for folder in (journal.knowledge, journal.reports, journal.work):
         yield from sorted(p for p in folder.rglob("*") if p.is_file() and p.suffix != ".lock")
-    yield from sorted(place.root.glob(f"{place.state.name}*"))
+    yield from sorted(journal.root.glob(f"{journal.state.name}*"))
 
 
-def _unheard(_text: str) -> None:
-    """Nobody needs to hear of a damaged list while it is being emptied."""
+def _ignore(_text: str) -> None:
+    """A damaged list needs no warning while it is being emptied."""

@@ -1,4 +1,4 @@
-"""How a journal is doing, from local files alone: nothing is asked, nothing is changed."""
+"""The health of a journal, read from local files; changes nothing and asks no model."""
 
 from __future__ import annotations
 
@@ -7,26 +7,18 @@ import msgspec
 from session_memory.core.text.masks import excerpt
 from session_memory.journal import daily
 from session_memory.journal.articles import KINDS
-from session_memory.journal.compile import pending_logs
 from session_memory.journal.files import Warn, read_text
-from session_memory.journal.lint import read_base, structural
-from session_memory.journal.paths import Place
-from session_memory.journal.pending import counts, read_waiting
-from session_memory.journal.state import read_state
-from session_memory.journal.undo import NOTE
+from session_memory.journal.flush_records import PendingCounts, count_pending, read_pending
+from session_memory.journal.lint import read_lint_input, structural_issues
+from session_memory.journal.paths import JournalPaths
+from session_memory.journal.state import pending_logs, read_state
+from session_memory.journal.transaction import UNDO_FILE
 
 LINE_CHARS = 200
 
 
-class FailedContexts(msgspec.Struct, frozen=True):
-    """Sessions that could not be written down yet, and those nobody tries again unasked."""
-
-    pending: int
-    permanent: int
-
-
 class LastRun(msgspec.Struct, frozen=True):
-    """When logs were last compiled and linted, and the last lines of flush.log and compile.log."""
+    """When the last compile and lint ran, and the last lines of flush.log and compile.log."""
 
     compiled_at: str | None
     last_lint: str | None
@@ -41,7 +33,7 @@ class Health(msgspec.Struct, frozen=True):
     counts: dict[str, int]
     pending: tuple[str, ...]
     """Logs with something that is not compiled."""
-    failed_contexts: FailedContexts
+    failed_contexts: PendingCounts
     last_run: LastRun
     query_count: int
     total_cost_usd: float
@@ -51,49 +43,54 @@ class Health(msgspec.Struct, frozen=True):
     """What somebody should look at."""
 
 
-def health(place: Place, now_ms: int, warn: Warn) -> Health:
-    """Read everything a user may want to know."""
-    base = read_base(place, now_ms, warn)
-    state = read_state(place, now_ms, warn)
-    waiting = counts(read_waiting(place, now_ms, warn))
-    issues = structural(base)
-    errors = tuple(f"{one.where}: {one.what}" for one in issues if one.severity == "error")
-    pending = tuple(pending_logs(place, now_ms, warn))
+def health(journal: JournalPaths, now_ms: int, warn: Warn) -> Health:
+    """Read the state of a journal."""
+    knowledge = read_lint_input(journal, now_ms, warn)
+    state = read_state(journal, now_ms, warn)
+    failed = count_pending(read_pending(journal, now_ms, warn))
+    issues = structural_issues(knowledge)
+    pending = tuple(pending_logs(journal, now_ms, warn))
     times = [str(row["compiled_at"]) for row in state.ingested.values() if "compiled_at" in row]
-    per_kind = {kind: sum(one.kind == kind for one in base.articles.values()) for kind in KINDS}
+    articles = knowledge.articles.values()
+    per_kind = {kind: sum(article.kind == kind for article in articles) for kind in KINDS}
     run = LastRun(
         max(times, default=None),
         state.last_lint,
-        _last_line(read_text(place.flush_log)),
-        _last_line(read_text(place.compile_log)),
+        _last_line(read_text(journal.flush_log)),
+        _last_line(read_text(journal.compile_log)),
     )
     return Health(
-        str(place.root),
-        {"daily": len(daily.days(place)), **per_kind, "articles": len(base.articles)},
-        pending,
-        FailedContexts(waiting.pending, waiting.permanent),
-        run,
-        state.query_count,
-        state.total_cost,
-        errors,
-        _attention(place, pending, waiting.pending, waiting.permanent, run),
+        root=str(journal.root),
+        counts={"daily": len(daily.days(journal)), **per_kind, "articles": len(articles)},
+        pending=pending,
+        failed_contexts=failed,
+        last_run=run,
+        query_count=state.query_count,
+        total_cost_usd=state.total_cost,
+        errors=tuple(
+            f"{issue.where}: {issue.what}" for issue in issues if issue.severity == "error"
+        ),
+        attention=_attention(journal, len(pending), failed, run),
     )
 
 
 def _attention(
-    place: Place, pending: tuple[str, ...], waiting: int, permanent: int, run: LastRun
+    journal: JournalPaths, pending: int, failed: PendingCounts, run: LastRun
 ) -> tuple[str, ...]:
-    found = [
-        (len(pending), f"{len(pending)} logs wait to be compiled"),
-        (waiting, f"{waiting} sessions could not be written down yet"),
-        (permanent, f"{permanent} sessions were given up (journal retry-failed --all)"),
-        ((place.work / NOTE).exists(), "a change was cut off; the next compile undoes it"),
+    checks = [
+        (pending, f"{pending} logs wait to be compiled"),
+        (failed.pending, f"{failed.pending} sessions could not be written down yet"),
+        (
+            failed.permanent,
+            f"{failed.permanent} sessions were given up (journal retry-failed --all)",
+        ),
+        ((journal.work / UNDO_FILE).exists(), "a change was cut off; the next compile undoes it"),
         (
             ": failed: " in run.compile or run.compile.startswith("Compile failed"),
             "the last compile failed",
         ),
     ]
-    return tuple(text for is_so, text in found if is_so)
+    return tuple(text for applies, text in checks if applies)
 
 
 def _last_line(text: str | None) -> str:

@@ -1,37 +1,37 @@
-"""The worker's part of the journal: from what hooks noted to a flush, as a job of the store.
+"""The journal's background jobs: hooks ask for a flush, and a flush asks for a compile.
 
-A session that ended, or is about to be compacted, becomes a job `journal.flush`; a log that should
-be compiled becomes a job `journal.compile`. Each job can be done again after a crash: its context
-file and its entry have names that follow from the job.
+A session that ended, or is about to be compacted, becomes a job `journal.flush`; logs that are due
+become a job `journal.compile`. A job can be repeated after a crash: the names of its excerpt file
+and its entry follow from the job.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 from pathlib import Path
-
-import msgspec
 
 from session_memory.clock import Clock
 from session_memory.core.jobs import Job
 from session_memory.core.schema import Session
 from session_memory.core.spool import SpoolRecord
 from session_memory.errors import BudgetSpent, Refused, StoreError
-from session_memory.journal.compile import CompileFailedError, chosen, compile_logs, told
-from session_memory.journal.context import make_context, turns_of_session, write_context
-from session_memory.journal.entry_writer import (
-    Desk,
-    Opening,
-    around,
-    project_root,
-    session_named,
-    tools_of,
+from session_memory.journal.compile import (
+    CompileFailedError,
+    compile_logs,
+    report_lines,
+    select_logs,
 )
+from session_memory.journal.context import (
+    JournalContext,
+    OpenModel,
+    compile_context,
+    flush_context,
+    open_context,
+    project_root,
+)
+from session_memory.journal.excerpt import make_excerpt, turns_of_session, write_excerpt
 from session_memory.journal.flush import Outcome, flush, guard
 from session_memory.journal.log import FlushLog
-from session_memory.journal.redaction import cleaner, make_redactor
-from session_memory.journal.spawn import compile_command
 from session_memory.paths import Paths
 from session_memory.settings import Config
 from session_memory.settings import Journal as JournalSettings
@@ -48,113 +48,95 @@ def enqueue(
 ) -> int:
     """Ask for a flush of every session that ended or is being compacted; returns how many.
 
-    To be called after the sweep that took the sessions in: what it left out (paused, excluded,
-    forgotten) is not there, and so gets no entry.
+    Call it after the sweep that imported the sessions: one that the sweep left out (paused,
+    excluded, forgotten) is not in the store, and so gets no entry.
     """
     if not settings.enabled:
         return 0
-    asked = 0
+    count = 0
     for record in records:
         trigger = TRIGGERS.get(record.kind)
         name = record.session or (Path(record.transcript).stem if record.transcript else None)
         if trigger is None or name is None or record.agent is not None:
             continue
-        session = session_named(store, name, record.flavor)
-        if session is not None and _speaks(session):
+        session = store.own_session(name, record.flavor)
+        if session is not None and has_conversation(session):
             key = f"{trigger} {session.flavor}:{session.external_id}"
-            asked += store.jobs.enqueue(FLUSH, key, record.at, now, session.id)
-    return asked
+            count += store.jobs.enqueue(FLUSH, key, record.at, now, session.id)
+    return count
 
 
-def handlers(paths: Paths, config: Config, clock: Clock, open_model: Opening) -> dict[str, Handler]:
-    """What the worker does for the journal; nothing while it is turned off."""
+def has_conversation(session: Session) -> bool:
+    """Whether a person ran the session, and not a program or another agent."""
+    return session.source_kind in ("interactive", "exec")
+
+
+def handlers(
+    paths: Paths, config: Config, clock: Clock, open_model: OpenModel
+) -> dict[str, Handler]:
+    """What the worker calls for the jobs of the journal; nothing if the journal is disabled."""
     if not config.journal.enabled:
         return {}
     guard()
-    duty = _Duty(paths.data, config, clock, open_model)
-    return {FLUSH: partial(_flush_job, duty), COMPILE: partial(_compile_job, duty)}
+
+    def context_of(store: Store) -> JournalContext:
+        return open_context(paths.data, config, clock, store, open_model(store))
+
+    def flush_job(store: Store, job: Job, token: str) -> None:
+        """Flush, then end the job: a failed flush keeps its excerpt and is retried later."""
+        if job.session_id is not None:
+            session, trigger = store.session(job.session_id), job.key.partition(" ")[0]
+            try:
+                flush_session(context_of(store), session, trigger, job.input)
+            except OSError as error:
+                raise Refused(f"the journal cannot be written: {error}") from error
+        with store.jobs.completing(job, token):
+            pass
+
+    def compile_job(store: Store, job: Job, token: str) -> None:
+        _compile(context_of(store), job.key, lambda: store.jobs.heartbeat(job, token, clock()))
+        with store.jobs.completing(job, token):
+            pass
+
+    return {FLUSH: flush_job, COMPILE: compile_job}
 
 
-class _Duty(msgspec.Struct, frozen=True):
-    data: Path
-    config: Config
-    clock: Clock
-    open_model: Opening
-
-    def desk(self, store: Store) -> Desk:
-        """What a job needs, with the store's own rules."""
-        clean = cleaner(make_redactor(store.tag_key, self.config.redact))
-        return Desk(self.data, self.config, self.clock, store, self.open_model(store), clean)
-
-
-def _flush_job(duty: _Duty, store: Store, job: Job, token: str) -> None:
-    """Flush, then end the job: a failed flush has kept its context, which is tried again later."""
-    if job.session_id is not None:
-        try:
-            flush_session(
-                duty.desk(store),
-                store.session(job.session_id),
-                job.key.partition(" ")[0],
-                job.input,
-            )
-        except OSError as error:
-            raise Refused(f"the journal cannot be written: {error}") from error
-    with store.jobs.completing(job, token):
-        pass
-
-
-def _compile_job(duty: _Duty, store: Store, job: Job, token: str) -> None:
-    """Compile what the gate let through, or grew since; a log that fails makes the job fail."""
-    desk = duty.desk(store)
-    place = desk.place(job.key)
-
-    def alive() -> None:
-        store.jobs.heartbeat(job, token, duty.clock())
-
-    log = FlushLog(place.compile_log, duty.clock, desk.clean)
-    tools = tools_of(desk, place, log.warning, alive)
+def _compile(context: JournalContext, root: str, heartbeat: Callable[[], object]) -> None:
+    """Compile every log that changed; raises if one fails or is deferred, to fail the job."""
+    journal = context.journal(root)
+    log = FlushLog(journal.compile_log, context.clock, context.clean)
+    compiling = compile_context(context, journal, log.warning, heartbeat)
     try:
-        report = compile_logs(tools, chosen(tools))
+        report = compile_logs(compiling, select_logs(compiling))
     except OSError as error:
         raise CompileFailedError(f"the journal cannot be compiled: {error}") from error
-    for line in told(report):
+    for line in report_lines(report):
         log.info(line)
     if report.failed:
         raise CompileFailedError("; ".join(f"{k}: {v}" for k, v in report.failed.items()))
     if report.deferred:
         raise BudgetSpent("; ".join(report.deferred.values()))
-    with store.jobs.completing(job, token):
-        pass
 
 
-def flush_session(desk: Desk, session: Session, trigger: str, watermark: int) -> Outcome | None:
-    """Flush the end of a session; None where it said too little for this trigger."""
-    store = desk.store
+def flush_session(
+    context: JournalContext, session: Session, trigger: str, watermark: int
+) -> Outcome | None:
+    """Flush the end of a session; None if it has too few turns for this trigger."""
+    store = context.store
     if store is None:
         raise StoreError("a session can only be flushed from a store")
-    settings = desk.config.journal
+    settings = context.config.journal
     least = settings.min_turns_compaction if trigger == "compaction" else settings.min_turns_end
     turns = turns_of_session(store, session.id)
     if len(turns) < least:
         return None
     root = project_root(store, session)
-    place = desk.place(root)
-    context = write_context(place, session.external_id, watermark, make_context(turns, desk.clean))
-    return flush(context, session.external_id, around(desk, place, _compile_later(desk, root)))
+    journal = context.journal(root)
+    text = make_excerpt(turns, context.clean)
+    path = write_excerpt(journal, session.external_id, watermark, text)
 
-
-def _compile_later(desk: Desk, root: str) -> Callable[[tuple[str, ...]], None] | None:
-    store = desk.store
-    if store is None or compile_command(root) is None:
-        return None
-
-    def ask(_files: tuple[str, ...]) -> None:
-        now = desk.clock()
+    def enqueue_compile(_files: tuple[str, ...]) -> None:
+        now = context.clock()
         store.jobs.enqueue(COMPILE, root, now, now)
 
-    return ask
-
-
-def _speaks(session: Session) -> bool:
-    """Sessions of people; sub-agents report to theirs, and internal ones are of programs."""
-    return session.source_kind in ("interactive", "exec")
+    return flush(path, session.external_id, flush_context(context, journal, enqueue_compile))

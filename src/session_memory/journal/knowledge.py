@@ -1,4 +1,4 @@
-"""knowledge/ on the disk: articles, index and log, read and changed by one at a time."""
+"""The knowledge base on disk: articles, index and build log, changed by one process at a time."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from session_memory.journal.articles import (
     render,
 )
 from session_memory.journal.files import held, read_text
-from session_memory.journal.links import targets, without_links
-from session_memory.journal.paths import Place
-from session_memory.journal.undo import apply, recover
+from session_memory.journal.links import link_targets, without_links
+from session_memory.journal.paths import JournalPaths
+from session_memory.journal.transaction import recover, write_files
 from session_memory.paths import private_dir
 
 INDEX = "knowledge/index.md"
@@ -32,45 +32,37 @@ SUMMARY_CHARS = 160
 Articles = dict[str, Article]
 
 
-class Shelf(msgspec.Struct, frozen=True):
-    """Every article, and the files that should be one and are not."""
+class Knowledge(msgspec.Struct, frozen=True):
+    """Every article, and what is wrong with files that are not valid articles."""
 
     articles: Articles
     bad: tuple[str, ...] = ()
 
 
 @contextmanager
-def tending(place: Place) -> Generator[None]:
-    """Nobody else changes the knowledge meanwhile; what a killed run began is undone first."""
-    with held(place.lock("knowledge"), "work on the knowledge"):
-        recover(place)
+def knowledge_lock(journal: JournalPaths) -> Generator[None]:
+    """Keep others from changing the knowledge base; first undo what a killed run left half done."""
+    with held(journal.lock("knowledge"), "work on the knowledge"):
+        recover(journal)
         yield
 
 
-def read_shelf(place: Place) -> Shelf:
-    """The articles there are, by path."""
+def read_knowledge(journal: JournalPaths) -> Knowledge:
+    """All articles by path."""
     articles: Articles = {}
     bad: list[str] = []
     for kind in KINDS:
-        for file in sorted((place.knowledge / kind).glob("*.md")):
+        for file in sorted((journal.knowledge / kind).glob("*.md")):
             path = f"{kind}/{file.stem}"
             try:
                 articles[path] = parse(path, read_text(file) or "")
             except BadArticleError as error:
                 bad.append(error.message)
-    return Shelf(articles, tuple(bad))
-
-
-def make_folders(place: Place) -> None:
-    """The folders of a journal, all of them from the first compile on."""
-    folders = [place.knowledge / kind for kind in KINDS]
-    for folder in (place.root, place.daily, place.knowledge, *folders, place.reports):
-        if not folder.is_dir():
-            private_dir(folder)
+    return Knowledge(articles, tuple(bad))
 
 
 def summary(article: Article) -> str:
-    """One line on what an article says: its first plain paragraph, or its first point."""
+    """An article in one line: its first plain paragraph, or its first point."""
     for line in article.body.splitlines():
         if line.strip() and not line.startswith(("#", "-", "|", "<!--")):
             return _cell(line)
@@ -79,13 +71,13 @@ def summary(article: Article) -> str:
 
 
 def index(articles: Mapping[str, Article]) -> str:
-    """The index: one row for each article, the longest unchanged first."""
-    rows = sorted(articles.values(), key=lambda one: (one.updated[:10], one.path))
-    return HEAD + "".join(index_row(article) + "\n" for article in rows)
+    """The index: one row for each article, least recently updated first."""
+    ordered = sorted(articles.values(), key=lambda article: (article.updated[:10], article.path))
+    return HEAD + "".join(index_row(article) + "\n" for article in ordered)
 
 
 def index_row(article: Article) -> str:
-    """An article's row."""
+    """The row of an article."""
     sources = ", ".join(article.sources) or "query"
     return f"| [[{article.path}]] | {summary(article)} | {sources} | {article.updated[:10]} |"
 
@@ -93,21 +85,22 @@ def index_row(article: Article) -> str:
 def index_faults(text: str, articles: Iterable[str]) -> list[str]:
     """Articles without exactly one row, and rows without an article."""
     rows = [line for line in text.splitlines() if line.startswith("| [[")]
-    named = [next(iter(targets(row)), "") for row in rows]
-    known = set(articles)
-    found = [
-        f"{path} has {named.count(path)} rows" for path in sorted(known) if named.count(path) != 1
-    ]
+    listed = [next(iter(link_targets(row)), "") for row in rows]
+    paths = set(articles)
     return [
-        *found,
-        *(f"a row for {path or '?'}, which is not there" for path in named if path not in known),
+        *(
+            f"{path} has {listed.count(path)} rows"
+            for path in sorted(paths)
+            if listed.count(path) != 1
+        ),
+        *(f"a row for {path or '?'}, which is not there" for path in listed if path not in paths),
     ]
 
 
 def changed_files(
     before: Mapping[str, Article], after: Mapping[str, Article]
 ) -> dict[str, str | None]:
-    """What to write and remove below the journal's root to get from one set to the other."""
+    """The files to write, and with None to remove, to get from one set of articles to another."""
     files: dict[str, str | None] = {
         f"knowledge/{path}.md": None for path in before if path not in after
     }
@@ -117,26 +110,32 @@ def changed_files(
     return files
 
 
-def log_text(place: Place, entry: str) -> str:
-    """log.md with one more entry; what it says already stays as it is."""
-    text = read_text(place.root / LOG) or LOG_HEAD
+def log_text(journal: JournalPaths, entry: str) -> str:
+    """log.md with one more entry at its end."""
+    text = read_text(journal.root / LOG) or LOG_HEAD
     return text + ("" if text.endswith("\n") else "\n") + "\n" + entry
 
 
 def log_entry(when: str, what: str, rows: Mapping[str, Iterable[str]]) -> str:
-    """An entry of log.md: a heading, then a line for each kind of thing."""
+    """An entry of log.md: a heading, then one line for each name."""
     lines = [f"- {name}: {', '.join(values) or 'none'}" for name, values in rows.items()]
     return "\n".join((f"## [{when}] {what}", *lines)) + "\n"
 
 
-def save(place: Place, files: Mapping[str, str | None]) -> None:
-    """Change files of the journal, all or none; only inside `tending`."""
+def save(journal: JournalPaths, files: Mapping[str, str | None]) -> None:
+    """Change all these files or none; call it inside `knowledge_lock`.
+
+    The first compile also creates all folders of the journal.
+    """
     if any(name.startswith("knowledge/") for name in files):
-        make_folders(place)
-    apply(place, files)
+        kinds = [journal.knowledge / kind for kind in KINDS]
+        for folder in (journal.root, journal.daily, journal.knowledge, *kinds, journal.reports):
+            if not folder.is_dir():
+                private_dir(folder)
+    write_files(journal, files)
 
 
 def _cell(text: str) -> str:
-    """Words for a cell of a table: no links, no comments, no bars."""
+    """Text for a table cell: no links, no comments, no bars."""
     bare = text.partition(" ([[daily/")[0].partition("<!-- entry=")[0]
     return excerpt(one_line(without_links(bare)), SUMMARY_CHARS).replace("|", "/")

@@ -1,6 +1,6 @@
-"""What is wrong with a knowledge base: seven checks, and an index that fits its articles.
+"""Checks a knowledge base: links, sources, sizes, names, its index and, by a model, contradictions.
 
-Pure but for the last check, which asks a model for contradictions.
+All checks but the last are pure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from session_memory.core.text.safe_text import fence, one_line, stripped
 from session_memory.errors import ModelUnavailable
 from session_memory.journal import daily
 from session_memory.journal.articles import Article, render
-from session_memory.journal.compile import Tools, pending_logs
+from session_memory.journal.compile import CompileContext
 from session_memory.journal.files import read_text
 from session_memory.journal.knowledge import (
     INDEX,
@@ -25,15 +25,15 @@ from session_memory.journal.knowledge import (
     changed_files,
     index,
     index_faults,
-    read_shelf,
+    knowledge_lock,
+    read_knowledge,
     save,
-    tending,
 )
-from session_memory.journal.links import targets
-from session_memory.journal.merge import clashes, link_both
-from session_memory.journal.model_call import cost_of, template
-from session_memory.journal.paths import Place
-from session_memory.journal.state import State, iso_local, read_state
+from session_memory.journal.links import link_targets
+from session_memory.journal.merge import link_both, shared_names
+from session_memory.journal.model_call import cost_of, read_prompt
+from session_memory.journal.paths import JournalPaths
+from session_memory.journal.state import iso_local, pending_logs, read_state
 from session_memory.model.port import Request
 
 Severity = Literal["error", "warning", "suggestion"]
@@ -66,13 +66,13 @@ SEVERITY: dict[Check, Severity] = {
 PURPOSE = "journal.lint"
 SPARSE_WORDS = 200
 ARTICLES_CHARS = 60_000
-_OURS = ("concepts/", "connections/", "qa/")
+_OUR_FOLDERS = ("concepts/", "connections/", "qa/")
 _FINDING = re.compile(r"^\W*(?:CONTRADICTION|INCONSISTENCY):\s*(?P<what>.+)$", re.MULTILINE)
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 class Issue(msgspec.Struct, frozen=True):
-    """One thing that is wrong, where, and how badly."""
+    """One thing that is wrong, and where."""
 
     check: Check
     where: str
@@ -80,158 +80,166 @@ class Issue(msgspec.Struct, frozen=True):
 
     @property
     def severity(self) -> Severity:
-        """Errors make a knowledge base wrong, warnings old; suggestions would make it better."""
+        """Errors make the knowledge base wrong, warnings outdated; suggestions would improve it."""
         return SEVERITY[self.check]
 
 
-class Base(msgspec.Struct, frozen=True):
-    """Everything lint looks at, as read at one moment."""
+class LintInput(msgspec.Struct, frozen=True):
+    """Everything the checks look at, as read at one time."""
 
     articles: Articles
     bad: tuple[str, ...]
     index: str
-    logs: frozenset[str]
     pending: frozenset[str]
     """Logs with something that is not compiled."""
     compiled: frozenset[str]
-    """Logs that were compiled once."""
-    notes: Callable[[str], bool] = lambda _name: False
-    """Whether a link finds a note of the user's."""
+    """Logs that have been compiled."""
+    is_note: Callable[[str], bool] = lambda _name: False
+    """Whether a link target is a note of the user."""
 
 
-def read_base(place: Place, now_ms: int, warn: Callable[[str], None]) -> Base:
-    """The knowledge base as it lies on the disk."""
-    shelf = read_shelf(place)
-    state: State = read_state(place, now_ms, warn)
-    return Base(
-        shelf.articles,
-        shelf.bad,
-        read_text(place.root / INDEX) or "",
-        frozenset(path.name for path in daily.days(place)),
-        frozenset(pending_logs(place, now_ms, warn)),
-        frozenset(state.ingested),
-        _notes(place),
+def read_lint_input(journal: JournalPaths, now_ms: int, warn: Callable[[str], None]) -> LintInput:
+    """The knowledge base as it is on disk."""
+    knowledge = read_knowledge(journal)
+    state = read_state(journal, now_ms, warn)
+    return LintInput(
+        articles=knowledge.articles,
+        bad=knowledge.bad,
+        index=read_text(journal.root / INDEX) or "",
+        pending=frozenset(pending_logs(journal, now_ms, warn)),
+        compiled=frozenset(state.ingested),
+        is_note=_note_lookup(journal),
     )
 
 
-def structural(base: Base) -> list[Issue]:
-    """Every check that needs no model."""
+def structural_issues(knowledge: LintInput) -> list[Issue]:
+    """The results of every check that needs no model."""
     return [
-        *(Issue("bad_article", text.partition(":")[0], text) for text in base.bad),
-        *_broken_links(base),
-        *_orphan_pages(base.articles),
-        *_orphan_sources(base),
-        *_stale(base),
-        *_missing_backlinks(base.articles),
-        *_sparse(base.articles),
-        *(Issue("index", "index", text) for text in _index(base)),
+        *(Issue("bad_article", text.partition(":")[0], text) for text in knowledge.bad),
+        *_broken_links(knowledge),
+        *_orphan_pages(knowledge.articles),
+        *_orphan_sources(knowledge),
+        *_stale_articles(knowledge),
+        *_missing_backlinks(knowledge.articles),
+        *_sparse_articles(knowledge.articles),
+        *(Issue("index", "index", text) for text in _index_faults(knowledge)),
         *(
             Issue("double_name", name, "two articles have this name")
-            for name in clashes(base.articles)
+            for name in shared_names(knowledge.articles)
         ),
     ]
 
 
-def contradictions(tools: Tools, articles: Mapping[str, Article]) -> tuple[list[Issue], float]:
-    """What a model finds, and its cost; where it cannot be asked, that is said."""
-    if tools.asker is None or len(articles) == 0:
+def find_contradictions(
+    context: CompileContext, articles: Mapping[str, Article]
+) -> tuple[list[Issue], float]:
+    """What a model finds, and its cost; an issue of its own if the model is unavailable."""
+    if context.model is None or len(articles) == 0:
         return [], 0.0
-    texts = "\n".join(f"File {path}.md:\n{render(one)}" for path, one in sorted(articles.items()))
+    texts = "\n".join(
+        f"File {path}.md:\n{render(article)}" for path, article in sorted(articles.items())
+    )
     shown = fence(texts[:ARTICLES_CHARS], secrets.token_hex(8), "articles")
     system = "You check a knowledge base. Answer in plain lines."
-    asked = Request(PURPOSE, system, template("lint") + shown, max_output_tokens=4_000)
+    request = Request(PURPOSE, system, read_prompt("lint") + shown, max_output_tokens=4_000)
     try:
-        answer = tools.asker.ask(asked)
+        answer = context.model.ask(request)
     except ModelUnavailable as error:
-        why = one_line(tools.clean(error.message))
+        why = one_line(context.clean(error.message))
         return [Issue("not_checked", "contradictions", f"not checked: {why}")], 0.0
-    found = [
-        Issue("contradiction", next(iter(targets(line)), "knowledge"), line)
-        for line in (
-            one_line(stripped(tools.clean(match["what"])))
-            for match in _FINDING.finditer(answer.text)
-        )
+    lines = (
+        one_line(stripped(context.clean(match["what"]))) for match in _FINDING.finditer(answer.text)
+    )
+    issues = [
+        Issue("contradiction", next(iter(link_targets(line)), "knowledge"), line) for line in lines
     ]
-    return found, cost_of(answer)
+    return issues, cost_of(answer)
 
 
-class Linted(msgspec.Struct, frozen=True):
-    """What a lint found, what it mended, and where its report lies."""
+class LintResult(msgspec.Struct, frozen=True):
+    """The issues, how many were fixed, and the path of the report."""
 
     issues: tuple[Issue, ...]
     fixed: int
     report: str
 
     def count(self, severity: Severity) -> int:
-        """How many issues are that bad."""
+        """How many issues have this severity."""
         return sum(issue.severity == severity for issue in self.issues)
 
 
-def lint(tools: Tools, *, structural_only: bool = False, fix: bool = False) -> Linted:
-    """Check, mend what can be mended without judgement, and write the report."""
-    place, now = tools.place, tools.clock()
-    with tending(place):
-        fixed = _fix(place, read_base(place, now, tools.warn)) if fix else 0
-        base = read_base(place, now, tools.warn)
-    found, cost = ([], 0.0) if structural_only else contradictions(tools, base.articles)
-    issues = (*structural(base), *found)
+def lint(
+    context: CompileContext, *, structural_only: bool = False, fix: bool = False
+) -> LintResult:
+    """Check, fix what needs no judgement, and write the report."""
+    journal, now = context.journal, context.clock()
+    with knowledge_lock(journal):
+        fixed = _fix(journal, read_lint_input(journal, now, context.warn)) if fix else 0
+        knowledge = read_lint_input(journal, now, context.warn)
+    contradictions, cost = (
+        ([], 0.0) if structural_only else find_contradictions(context, knowledge.articles)
+    )
+    issues = (*structural_issues(knowledge), *contradictions)
     name = f"lint-{daily.local_date(now)}.md"
-    with tending(place):
-        state = read_state(place, now, tools.warn)
+    with knowledge_lock(journal):
+        state = read_state(journal, now, context.warn)
         state = msgspec.structs.replace(
             state, last_lint=iso_local(now), total_cost=round(state.total_cost + cost, 6)
         )
-        save(place, {f"reports/{name}": report(issues, now), "state.json": state.text()})
-    return Linted(issues, fixed, str(place.reports / name))
+        save(journal, {f"reports/{name}": report(issues, now), "state.json": state.text()})
+    return LintResult(issues, fixed, str(journal.reports / name))
 
 
 def report(issues: Iterable[Issue], now_ms: int) -> str:
-    """The report, worst first."""
-    rows = list(issues)
+    """The report, errors first."""
+    all_issues = list(issues)
     lines = [f"# Lint of {iso_local(now_ms)}", ""]
     for severity in ("error", "warning", "suggestion"):
-        some = [issue for issue in rows if issue.severity == severity]
+        some = [issue for issue in all_issues if issue.severity == severity]
         lines += [f"## {severity.capitalize()}s: {len(some)}", ""]
-        lines += [f"- {one.check}: {one.where}: {one.what}" for one in some]
+        lines += [f"- {issue.check}: {issue.where}: {issue.what}" for issue in some]
         lines += [""] if some else []
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _fix(place: Place, base: Base) -> int:
-    """Add backlinks that are missing and write the index anew where it does not fit."""
-    after = dict(base.articles)
-    missing = _missing_backlinks(base.articles)
-    for path, one in base.articles.items():
-        for target in targets(one.body):
+def _fix(journal: JournalPaths, knowledge: LintInput) -> int:
+    """Add missing backlinks and rewrite a wrong index; returns how many issues were fixed."""
+    after = dict(knowledge.articles)
+    missing = _missing_backlinks(knowledge.articles)
+    for path, article in knowledge.articles.items():
+        for target in link_targets(article.body):
             if target in after and target != path:
                 link_both(after, path, target)
-    files = changed_files(base.articles, after)
-    wrong = _index(base)
-    if wrong or files:
-        save(place, {**files, INDEX: index(after)})
-    return len(missing) + len(wrong)
+    files = changed_files(knowledge.articles, after)
+    faults = _index_faults(knowledge)
+    if faults or files:
+        save(journal, {**files, INDEX: index(after)})
+    return len(missing) + len(faults)
 
 
-def _broken_links(base: Base) -> list[Issue]:
+def _broken_links(knowledge: LintInput) -> list[Issue]:
     return [
         Issue("broken_link", path, f"links to {target}, which is not there")
-        for path, one in sorted(base.articles.items())
-        for target in targets(one.body)
-        if not _resolves(base, target)
+        for path, article in sorted(knowledge.articles.items())
+        for target in link_targets(article.body)
+        if not _resolves(knowledge, target)
     ]
 
 
-def _resolves(base: Base, target: str) -> bool:
-    """Days are sources whether or not their log is still kept."""
-    if target in base.articles or target.startswith("daily/"):
+def _resolves(knowledge: LintInput, target: str) -> bool:
+    """Whether a link leads somewhere; a day is a valid source even if its log is gone."""
+    if target in knowledge.articles or target.startswith("daily/"):
         return True
-    return not target.startswith(_OURS) and base.notes(target)
+    return not target.startswith(_OUR_FOLDERS) and knowledge.is_note(target)
 
 
 def _orphan_pages(articles: Articles) -> list[Issue]:
-    """Articles that no other links to; a single one has nobody who could."""
+    """Articles that no other article links to, unless there is no other."""
     linked = {
-        target for path, one in articles.items() for target in targets(one.body) if target != path
+        target
+        for path, article in articles.items()
+        for target in link_targets(article.body)
+        if target != path
     }
     return [
         Issue("orphan_page", path, "no other article links to it")
@@ -240,20 +248,20 @@ def _orphan_pages(articles: Articles) -> list[Issue]:
     ]
 
 
-def _orphan_sources(base: Base) -> list[Issue]:
+def _orphan_sources(knowledge: LintInput) -> list[Issue]:
     return [
         Issue("orphan_source", f"daily/{name}", "was never compiled")
-        for name in sorted(base.pending - base.compiled)
+        for name in sorted(knowledge.pending - knowledge.compiled)
     ]
 
 
-def _stale(base: Base) -> list[Issue]:
+def _stale_articles(knowledge: LintInput) -> list[Issue]:
     """Articles of a day whose log changed after its compile."""
-    changed = {f"daily/{name}" for name in base.pending & base.compiled}
+    changed = {f"daily/{name}" for name in knowledge.pending & knowledge.compiled}
     return [
         Issue("stale_article", path, f"{day} changed since it was compiled")
-        for path, one in sorted(base.articles.items())
-        for day in one.sources
+        for path, article in sorted(knowledge.articles.items())
+        for day in article.sources
         if day in changed
     ]
 
@@ -261,35 +269,40 @@ def _stale(base: Base) -> list[Issue]:
 def _missing_backlinks(articles: Articles) -> list[Issue]:
     return [
         Issue("missing_backlink", target, f"does not link back to {path}")
-        for path, one in sorted(articles.items())
-        for target in targets(one.body)
-        if target in articles and target != path and path not in targets(articles[target].body)
+        for path, article in sorted(articles.items())
+        for target in link_targets(article.body)
+        if target in articles and target != path and path not in link_targets(articles[target].body)
     ]
 
 
-def _sparse(articles: Articles) -> list[Issue]:
-    found: list[Issue] = []
-    for path, one in sorted(articles.items()):
-        words = len(_COMMENT.sub(" ", one.body).split())
-        if words < SPARSE_WORDS:
-            found.append(Issue("sparse_article", path, f"{words} words, fewer than {SPARSE_WORDS}"))
-    return found
+def _sparse_articles(articles: Articles) -> list[Issue]:
+    counts = (
+        (path, len(_COMMENT.sub(" ", article.body).split()))
+        for path, article in sorted(articles.items())
+    )
+    return [
+        Issue("sparse_article", path, f"{words} words, fewer than {SPARSE_WORDS}")
+        for path, words in counts
+        if words < SPARSE_WORDS
+    ]
 
 
-def _index(base: Base) -> list[str]:
-    return index_faults(base.index, base.articles) if base.index or base.articles else []
+def _index_faults(knowledge: LintInput) -> list[str]:
+    if not knowledge.index and not knowledge.articles:
+        return []
+    return index_faults(knowledge.index, knowledge.articles)
 
 
-def _notes(place: Place) -> Callable[[str], bool]:
-    """The other notes a link can mean, looked up once and only when a link asks."""
-    known: set[str] = set()
+def _note_lookup(journal: JournalPaths) -> Callable[[str], bool]:
+    """Whether a link target is another note; the notes are listed once, at the first call."""
+    notes: set[str] = set()
 
     def is_note(target: str) -> bool:
-        if not known:
-            known.add("")
-            for path in (*place.root.rglob("*.md"), *place.root.rglob("*.canvas")):
-                short = path.relative_to(place.root).with_suffix("")
-                known.update((short.as_posix(), short.name))
-        return target in known or (Path(target).name in known and "/" not in target)
+        if not notes:
+            notes.add("")
+            for path in (*journal.root.rglob("*.md"), *journal.root.rglob("*.canvas")):
+                name = path.relative_to(journal.root).with_suffix("")
+                notes.update((name.as_posix(), name.name))
+        return target in notes or (Path(target).name in notes and "/" not in target)
 
     return is_note

@@ -1,4 +1,4 @@
-"""What a compile proposes becomes part of the articles: an update where one is about it already.
+"""Merges proposals into the articles: an article that is already about the subject is updated.
 
 Pure: articles and proposals in, articles out.
 """
@@ -6,7 +6,7 @@ Pure: articles and proposals in, articles out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 import msgspec
 
@@ -16,35 +16,35 @@ from session_memory.journal.articles import (
     RELATED,
     Article,
     Kind,
-    entry_marks,
+    entry_keys,
+    entry_keys_in,
     list_of,
-    marks,
-    point,
+    point_line,
     points_of,
     slug,
     with_lines,
 )
 from session_memory.journal.knowledge import Articles
-from session_memory.journal.links import keeping, link, normal, targets
+from session_memory.journal.links import drop_dead_links, link, link_targets, normal_target
 
-PARTNERS = 3
-_OURS = ("concepts/", "connections/", "qa/")
+MAX_RELATED = 3
+_OUR_FOLDERS = ("concepts/", "connections/", "qa/")
 
 
 class Point(msgspec.Struct, frozen=True):
-    """One statement, with the log it stands in (`2026-03-02.md`) and the key of its entry."""
+    """One statement, with its log (`2026-03-02.md`) and the key of its entry."""
 
     text: str
     day: str
     entry: str = ""
 
     def line(self) -> str:
-        """As an article shows it."""
-        return point(self.text, self.day, self.entry)
+        """The point as a line of an article."""
+        return point_line(self.text, self.day, self.entry)
 
 
 class Proposal(msgspec.Struct, frozen=True):
-    """An article, or more for an article that is there."""
+    """A new article, or additions to an existing one."""
 
     title: str
     points: tuple[Point, ...]
@@ -52,297 +52,309 @@ class Proposal(msgspec.Struct, frozen=True):
     aliases: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     connects: tuple[str, ...] = ()
-    """Titles, aliases or paths of the concepts of a connection."""
+    """Titles, aliases or paths of the concepts that a connection connects."""
     summary: str = ""
     related: tuple[str, ...] = ()
     updates: str = ""
-    """Path of the article meant, where the author named it."""
+    """Path of the article to update, if the author named one."""
     exact: bool = False
-    """The title is a name, such as a file's: only the same name is the same thing."""
+    """The title is a name, such as a file name: only an article of the same name matches."""
     worded: bool = False
-    """Title and summary are somebody's words, drawn from all entries of the points."""
+    """Title and summary were phrased freely, from all entries of the points."""
 
 
-class Merged(msgspec.Struct, frozen=True):
-    """The articles afterwards, and which of them are new or changed."""
-
-    articles: Articles
-    created: tuple[str, ...]
-    updated: tuple[str, ...]
-
-
-def merge(articles: Mapping[str, Article], proposals: Iterable[Proposal], date: str) -> Merged:
-    """Take proposals in, concepts before what connects them."""
-    found = dict(articles)
+def merge(articles: Mapping[str, Article], proposals: Iterable[Proposal], date: str) -> Articles:
+    """The articles with the proposals merged in; concepts first, then their connections."""
+    merged = dict(articles)
     touched: list[str] = []
-    for proposal in sorted(proposals, key=lambda one: one.kind != "concepts"):
-        path = _take_in(found, proposal, date)
+    for proposal in sorted(proposals, key=lambda proposal: proposal.kind != "concepts"):
+        path = _merge_proposal(merged, proposal, date)
         if path is not None:
             touched.append(path)
     for path in dict.fromkeys(touched):
-        _relate(found, path)
-    found = pruned(found)
-    changed = [path for path in found if articles.get(path) != found[path]]
-    return Merged(
-        found,
-        tuple(path for path in changed if path not in articles),
-        tuple(path for path in changed if path in articles and path in touched),
+        _add_related(merged, path)
+    return without_dead_links(merged)
+
+
+def find_concept(articles: Mapping[str, Article], name: str) -> str | None:
+    """The path of the concept with this title, alias or path."""
+    path = normal_target(name)
+    if path in articles:
+        return path
+    name_slug = slug(path.removeprefix("concepts/"))
+    concepts = (article for article in articles.values() if article.kind == "concepts")
+    return next(
+        (concept.path for concept in concepts if name_slug and name_slug in concept.names), None
     )
 
 
-def find(articles: Mapping[str, Article], name: str) -> str | None:
-    """The path of the concept that a title, alias or path names."""
-    path = normal(name)
-    if path in articles:
-        return path
-    wanted = slug(path.removeprefix("concepts/"))
-    concepts = (one for one in articles.values() if one.kind == "concepts")
-    return next((one.path for one in concepts if wanted and wanted in one.names), None)
-
-
-def clashes(articles: Mapping[str, Article]) -> list[str]:
+def shared_names(articles: Mapping[str, Article]) -> list[str]:
     """Names that two concepts share; there must be none."""
     counts = Counter(
-        name for one in articles.values() if one.kind == "concepts" for name in one.names
+        name
+        for article in articles.values()
+        if article.kind == "concepts"
+        for name in article.names
     )
     return sorted(name for name, count in counts.items() if count > 1)
 
 
 def still_says(now: Mapping[str, Article], shown: Iterable[Article]) -> bool:
-    """Whether no point of articles that a model was shown was taken back meanwhile."""
+    """Whether the articles a model was shown still make all their points."""
     return all(
-        one.path in now and set(points_of(one.body)) <= set(points_of(now[one.path].body))
-        for one in shown
+        article.path in now
+        and set(points_of(article.body)) <= set(points_of(now[article.path].body))
+        for article in shown
     )
 
 
 def without_day(articles: Mapping[str, Article], day: str) -> Articles:
-    """The articles without what came from a day; those left empty wait for what comes anew."""
+    """The articles without what came from a day; emptied ones stay, to be filled again."""
     return {
-        path: msgspec.structs.replace(one, body="\n".join(_not_of(one.body, day)))
-        if one.kind != "qa"
-        else one
-        for path, one in articles.items()
+        path: msgspec.structs.replace(article, body="\n".join(_lines_not_of(article.body, day)))
+        if article.kind != "qa"
+        else article
+        for path, article in articles.items()
     }
 
 
 def without_empty(articles: Mapping[str, Article], before: Mapping[str, Article]) -> Articles:
-    """The articles without those that lost all they said, and without links to them.
+    """The articles without those that lost all their points, and without links to them.
 
-    One that a person wrote has no points to lose, or words beside them: it stays.
+    An article that a person wrote stays: it has no points to lose, or other text beside them.
     """
 
-    def is_empty(one: Article) -> bool:
-        old = before.get(one.path)
-        had = old is not None and points_of(old.body)
-        return bool(had) and not points_of(one.body) and not _own_words(one.body)
+    def is_empty(article: Article) -> bool:
+        old = before.get(article.path)
+        had_points = old is not None and bool(points_of(old.body))
+        return had_points and not points_of(article.body) and not _has_own_text(article.body)
 
-    kept = {path: _resourced(one) for path, one in articles.items() if not is_empty(one)}
-    gone = set(before) - set(kept)
-    whole = {
-        path: one
-        for path, one in kept.items()
-        if one.kind != "connections"
-        or not gone & set(map(normal, list_of(one.front.get("connects", ()))))
+    left = {
+        path: _with_sources(article) for path, article in articles.items() if not is_empty(article)
     }
-    return pruned(whole)
+    removed = set(before) - set(left)
+    connected = {
+        path: article
+        for path, article in left.items()
+        if article.kind != "connections"
+        or not removed & set(map(normal_target, list_of(article.front.get("connects", ()))))
+    }
+    return without_dead_links(connected)
 
 
-def pruned(articles: Mapping[str, Article]) -> Articles:
-    """The articles without links to articles that are not there."""
+def without_dead_links(articles: Mapping[str, Article]) -> Articles:
+    """The articles without links to articles that do not exist."""
 
-    def is_there(target: str) -> bool:
-        return not target.startswith(_OURS) or target in articles
+    def exists(target: str) -> bool:
+        return not target.startswith(_OUR_FOLDERS) or target in articles
 
-    def body(text: str) -> str:
-        lines = [line for line in text.splitlines() if not _is_dead(line, is_there)]
-        return keeping("\n".join(lines), is_there)
+    def live_links(text: str) -> str:
+        lines = [line for line in text.splitlines() if not _is_dead_link(line, exists)]
+        return drop_dead_links("\n".join(lines), exists)
 
     return {
-        path: one
-        if all(map(is_there, targets(one.body)))
-        else msgspec.structs.replace(one, body=body(one.body))
-        for path, one in articles.items()
+        path: article
+        if all(map(exists, link_targets(article.body)))
+        else msgspec.structs.replace(article, body=live_links(article.body))
+        for path, article in articles.items()
     }
 
 
-def _is_dead(line: str, is_there: object) -> bool:
+def _is_dead_link(line: str, exists: Callable[[str], bool]) -> bool:
+    """Whether a line is nothing but one link to something that does not exist."""
     only = line.removeprefix("- ")
-    bare = only.startswith("[[") and only.endswith("]]") and only.count("[[") == 1
-    return bare and callable(is_there) and not is_there(normal(only.strip("[]").partition("|")[0]))
+    is_link = only.startswith("[[") and only.endswith("]]") and only.count("[[") == 1
+    return is_link and not exists(normal_target(only.strip("[]").partition("|")[0]))
 
 
 def forget_entries(
-    articles: Mapping[str, Article], gone: Collection[str], days: Collection[str] = ()
+    articles: Mapping[str, Article], entries: Collection[str], days: Collection[str] = ()
 ) -> Articles:
-    """The articles without what came from those entries, which stood in those `daily/DATE`.
+    """The articles without what came from entries, which were in logs `daily/DATE`.
 
-    Lines that cite such a day and no entry go too, as they may be of one. A title that was drawn
-    from such an entry may repeat it, so the whole article goes; likewise answers to questions that
+    Lines that cite such a day but no entry go too, as they may come from one. A title drawn from
+    such an entry may repeat it, so its whole article goes; so do answers to questions that
     consulted the day, or an article which lost something.
     """
-    lost = {path for path, one in articles.items() if _without(one, gone, days).body != one.body}
-    named = {path for path in lost if _name_marks(articles[path].body) & set(gone)}
-    touched = lost | set(days)
-    answered = {
+    lost = {
         path
-        for path, one in articles.items()
-        if one.kind == "qa"
-        and (path in lost or touched & set(map(normal, list_of(one.front.get("consulted", ())))))
+        for path, article in articles.items()
+        if _without_entries(article, entries, days).body != article.body
+    }
+    titled = {path for path in lost if _title_keys(articles[path].body) & set(entries)}
+    touched = lost | set(days)
+    answers = {
+        path
+        for path, article in articles.items()
+        if article.kind == "qa"
+        and (
+            path in lost
+            or touched & set(map(normal_target, list_of(article.front.get("consulted", ()))))
+        )
     }
     left = {
-        path: _without(one, gone, days) if path in lost else one
-        for path, one in articles.items()
-        if path not in named | answered
+        path: _without_entries(article, entries, days) if path in lost else article
+        for path, article in articles.items()
+        if path not in titled | answers
     }
     return without_empty(left, articles)
 
 
-def _without(article: Article, gone: Collection[str], days: Collection[str]) -> Article:
-    """Other names may have come from what goes; the next compile finds those that are left."""
+def _without_entries(article: Article, entries: Collection[str], days: Collection[str]) -> Article:
+    """Aliases and tags go too, as they may come from an entry; a compile finds the others again."""
     lines = [
         line
         for line in article.body.splitlines()
-        if not marks(line) & set(gone) and (marks(line) or not set(days) & set(targets(line)))
+        if not entry_keys(line) & set(entries)
+        and (entry_keys(line) or not set(days) & set(link_targets(line)))
     ]
-    bare = {key: () for key in ("aliases", "tags") if key in article.front}
-    front = {**article.front, **bare}
+    emptied = {key: () for key in ("aliases", "tags") if key in article.front}
+    front = {**article.front, **emptied}
     return msgspec.structs.replace(article, front=front, body="\n".join(lines))
 
 
-def link_both(articles: Articles, one: str, other: str) -> None:
-    """Two articles that name each other."""
-    for here, there in ((one, other), (other, one)):
-        article = articles[here]
-        if there not in targets(article.body):
-            body = with_lines(article.body, RELATED, [f"- {link(there)}"])
-            articles[here] = msgspec.structs.replace(article, body=body)
+def link_both(articles: Articles, first: str, second: str) -> None:
+    """Make two articles link to each other."""
+    for source, target in ((first, second), (second, first)):
+        article = articles[source]
+        if target not in link_targets(article.body):
+            body = with_lines(article.body, RELATED, [f"- {link(target)}"])
+            articles[source] = msgspec.structs.replace(article, body=body)
 
 
-def _take_in(articles: Articles, proposal: Proposal, date: str) -> str | None:
-    """Create or update one article; None where a connection has nothing to connect."""
-    paths = tuple(dict.fromkeys(filter(None, (find(articles, name) for name in proposal.connects))))
-    if not slug(proposal.title) or (proposal.kind == "connections" and len(paths) < 2):
+def _merge_proposal(articles: Articles, proposal: Proposal, date: str) -> str | None:
+    """Create or update one article; None if a connection has nothing to connect."""
+    connected = (find_concept(articles, name) for name in proposal.connects)
+    connects = tuple(dict.fromkeys(filter(None, connected)))
+    if not slug(proposal.title) or (proposal.kind == "connections" and len(connects) < 2):
         return None
-    path = _existing(articles, proposal, paths)
+    path = _find_existing(articles, proposal, connects)
     if path is None:
         path = f"{proposal.kind}/{slug(proposal.title)}"
-    before = articles.get(path) or _fresh(path, proposal, paths, date)
+    before = articles.get(path) or _new_article(path, proposal, connects, date)
     body = with_lines(before.body, POINTS, _new_lines(before.body, proposal.points))
-    article = _resourced(msgspec.structs.replace(before, body=body))
+    article = _with_sources(msgspec.structs.replace(before, body=body))
     if article != articles.get(path):
         front = {**article.front, "updated": date}
         if article.kind == "concepts":
-            front |= _more_names(articles, article, proposal)
+            front |= _aliases_and_tags(articles, article, proposal)
         articles[path] = msgspec.structs.replace(article, front=front)
-    for other in (*paths, *filter(None, (find(articles, name) for name in proposal.related))):
+    related = filter(None, (find_concept(articles, name) for name in proposal.related))
+    for other in (*connects, *related):
         if other != path:
             link_both(articles, path, other)
     return path
 
 
-def _existing(
+def _find_existing(
     articles: Mapping[str, Article], proposal: Proposal, connects: tuple[str, ...]
 ) -> str | None:
-    same_kind = [one for one in articles.values() if one.kind == proposal.kind]
+    same_kind = [article for article in articles.values() if article.kind == proposal.kind]
     if proposal.kind == "connections":
         return next(
-            (one.path for one in same_kind if set(list_of(one.front["connects"])) == set(connects)),
+            (
+                article.path
+                for article in same_kind
+                if set(list_of(article.front["connects"])) == set(connects)
+            ),
             None,
         )
-    if normal(proposal.updates) in articles and proposal.updates.startswith("concepts/"):
-        return normal(proposal.updates)
+    if normal_target(proposal.updates) in articles and proposal.updates.startswith("concepts/"):
+        return normal_target(proposal.updates)
     for name in (proposal.title, *proposal.aliases):
-        found = find(articles, name)
-        if found is not None and found.startswith("concepts/"):
-            return found
+        path = find_concept(articles, name)
+        if path is not None and path.startswith("concepts/"):
+            return path
     if proposal.exact:
         return None
-    wanted = phrase(proposal.title)
-    return next((one.path for one in same_kind if same_thing(wanted, phrase(one.title))), None)
+    title = phrase(proposal.title)
+    return next(
+        (article.path for article in same_kind if same_thing(title, phrase(article.title))), None
+    )
 
 
-def _fresh(path: str, proposal: Proposal, connects: tuple[str, ...], date: str) -> Article:
+def _new_article(path: str, proposal: Proposal, connects: tuple[str, ...], date: str) -> Article:
     own = (
         {"aliases": (), "tags": proposal.tags}
         if proposal.kind == "concepts"
         else {"connects": connects}
     )
     front = {"title": proposal.title, **own, "sources": (), "created": date, "updated": date}
-    keys = sorted({one.entry for one in proposal.points if one.entry}) if proposal.worded else []
-    mark = f"<!-- entry={','.join(keys)} -->" if keys else ""
-    said = f"{proposal.summary} {mark}".strip() if proposal.summary else ""
-    head = [f"# {proposal.title}", *([mark] if mark else []), *(["", said] if said else [])]
+    entries = {point.entry for point in proposal.points if point.entry} if proposal.worded else ()
+    mark = f"<!-- entry={','.join(sorted(entries))} -->" if entries else ""
+    summary = f"{proposal.summary} {mark}".strip() if proposal.summary else ""
+    head = [f"# {proposal.title}", *([mark] if mark else []), *(["", summary] if summary else [])]
     return Article(path, front, "\n".join(head))
 
 
-def _more_names(
+def _aliases_and_tags(
     articles: Mapping[str, Article], article: Article, proposal: Proposal
 ) -> dict[str, tuple[str, ...]]:
-    """Aliases and tags with those of the proposal, but for names that another article has."""
+    """Aliases and tags with those of the proposal, except for names of other articles."""
     taken = {
         name
-        for path, one in articles.items()
-        if path != article.path and one.kind == "concepts"
-        for name in one.names
+        for path, other in articles.items()
+        if path != article.path and other.kind == "concepts"
+        for name in other.names
     }
-    have = list_of(article.front.get("aliases", ()))
+    present = list_of(article.front.get("aliases", ()))
     offered = [
         name for name in (proposal.title, *proposal.aliases) if slug(name) not in article.names
     ]
-    aliases = [name for name in offered if slug(name) and slug(name) not in taken]
-    distinct = {slug(name): name for name in reversed((*have, *aliases))}
-    names = tuple(name for name in (*have, *aliases) if distinct.get(slug(name)) == name)
+    added = [name for name in offered if slug(name) and slug(name) not in taken]
+    by_slug = {slug(name): name for name in reversed((*present, *added))}
+    aliases = tuple(name for name in (*present, *added) if by_slug.get(slug(name)) == name)
     tags = (*list_of(article.front.get("tags", ())), *proposal.tags)
-    return {"aliases": tuple(dict.fromkeys(names)), "tags": tuple(dict.fromkeys(tags))}
+    return {"aliases": tuple(dict.fromkeys(aliases)), "tags": tuple(dict.fromkeys(tags))}
 
 
 def _new_lines(body: str, points: Iterable[Point]) -> list[str]:
     """Lines for the points that the article does not make yet."""
-    said = {_words(line) for line in points_of(body)}
+    present = {_words(line) for line in points_of(body)}
     lines: list[str] = []
-    for one in points:
-        line = one.line()
-        if _words(line) not in said:
-            said.add(_words(line))
+    for point in points:
+        line = point.line()
+        if _words(line) not in present:
+            present.add(_words(line))
             lines.append(line)
     return lines
 
 
 def _words(line: str) -> str:
-    return slug_words(line.removeprefix("- ").partition(" ([[daily/")[0])
+    """The words of a point, without punctuation and source."""
+    return phrase(line.removeprefix("- ").partition(" ([[daily/")[0]).words
 
 
-def slug_words(text: str) -> str:
-    """A text as compared: its words, whatever stands between them."""
-    return phrase(text).words
-
-
-def _relate(articles: Articles, path: str) -> None:
-    """Link an article with those that come from the same entries; nobody is left alone."""
+def _add_related(articles: Articles, path: str) -> None:
+    """Link an article with those from the same entries; every article gets at least one link."""
     article = articles[path]
-    mine = entry_marks(article.body)
-    others = [one for one in articles.values() if one.path != path and one.kind != "qa"]
-    shared = Counter({one.path: len(mine & entry_marks(one.body)) for one in others})
-    near = [name for name, count in shared.most_common(PARTNERS) if count]
-    linked = any(path in targets(one.body) for one in others)
-    others = [one for one in others if one.kind == "concepts"] or others
-    if not near and not linked and others:
+    keys = entry_keys_in(article.body)
+    others = [other for other in articles.values() if other.path != path and other.kind != "qa"]
+    shared = Counter({other.path: len(keys & entry_keys_in(other.body)) for other in others})
+    related = [other for other, count in shared.most_common(MAX_RELATED) if count]
+    is_linked = any(path in link_targets(other.body) for other in others)
+    candidates = [other for other in others if other.kind == "concepts"] or others
+    if not related and not is_linked and candidates:
         words = phrase(article.title).terms
-        near = [
+        related = [
             max(
-                others,
-                key=lambda one: (len(words & phrase(one.title).terms), one.updated, one.path),
+                candidates,
+                key=lambda other: (
+                    len(words & phrase(other.title).terms),
+                    other.updated,
+                    other.path,
+                ),
             ).path
         ]
-    for other in near:
+    for other in related:
         link_both(articles, path, other)
 
 
-def _resourced(article: Article) -> Article:
+def _with_sources(article: Article) -> Article:
+    """The article with the days of its points as its sources."""
     days = sorted(
         target
-        for target in targets("\n".join(points_of(article.body)))
+        for target in link_targets("\n".join(points_of(article.body)))
         if target.startswith("daily/")
     )
     if not days or article.kind == "qa":
@@ -351,24 +363,24 @@ def _resourced(article: Article) -> Article:
     return msgspec.structs.replace(article, front={**article.front, "sources": sources})
 
 
-def _not_of(body: str, day: str) -> list[str]:
-    target = f"daily/{normal(day)}"
+def _lines_not_of(body: str, day: str) -> list[str]:
+    target = f"daily/{normal_target(day)}"
     return [
         line
         for line in body.splitlines()
-        if not (line.startswith("- ") and target in targets(line))
+        if not (line.startswith("- ") and target in link_targets(line))
     ]
 
 
-def _name_marks(body: str) -> frozenset[str]:
-    """Entries that the title was drawn from: they stand on a line of their own."""
+def _title_keys(body: str) -> frozenset[str]:
+    """Keys of the entries the title was drawn from, which are on a line of their own."""
     lines = (line for line in body.splitlines() if line.startswith("<!-- entry="))
-    return frozenset(key for line in lines for key in marks(line))
+    return frozenset(key for line in lines for key in entry_keys(line))
 
 
-def _own_words(body: str) -> bool:
+def _has_own_text(body: str) -> bool:
     """Whether there is a line that no compile wrote."""
     return any(
-        line.strip() and not line.startswith(("#", "- [[", "<!-- entry=")) and not marks(line)
+        line.strip() and not line.startswith(("#", "- [[", "<!-- entry=")) and not entry_keys(line)
         for line in body.splitlines()
     )

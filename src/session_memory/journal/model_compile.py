@@ -1,4 +1,4 @@
-"""A compile with a model: what it is shown, and its answer as proposals, checked before use."""
+"""Compiles with a model: the request, and its answer as checked proposals."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from session_memory.core.text.safe_text import fence, one_line, stripped
 from session_memory.errors import ModelFailed
 from session_memory.journal.articles import KINDS, Article, Kind, render, slug
 from session_memory.journal.knowledge import index
-from session_memory.journal.links import keeping, normal
-from session_memory.journal.merge import Point, Proposal, find
-from session_memory.journal.model_call import template
+from session_memory.journal.links import drop_dead_links, normal_target
+from session_memory.journal.merge import Point, Proposal, find_concept
+from session_memory.journal.model_call import read_prompt
 from session_memory.journal.ranking import ranked
 from session_memory.model.parse import parse_answer
 from session_memory.model.port import Request
@@ -36,7 +36,7 @@ SCHEMA: dict[str, Any] = {
     "properties": {"articles": {"type": "array", "items": {"type": "object"}}},
     "required": ["articles"],
 }
-_MARKS = re.compile(
+_ENTRY_MARKS = re.compile(
     re.escape(BEGIN)
     + r" flush session=[^\s>]* entry=(?P<key>[0-9a-f]+) -->\n?|"
     + re.escape(END)
@@ -44,24 +44,24 @@ _MARKS = re.compile(
 )
 
 
-class Excerpt(msgspec.Struct, frozen=True):
-    """The part of a log to compile, with labels in place of the marks of entries."""
+class LogExcerpt(msgspec.Struct, frozen=True):
+    """The part of a log to compile; its entries are marked by short labels."""
 
     day: str
     text: str
     labels: dict[str, str]
-    """Label to key."""
+    """The key of each label's entry."""
     incremental: bool
 
 
-class _Said(msgspec.Struct):
+class _AnswerPoint(msgspec.Struct):
     text: str
     entry: str = ""
 
 
-class _Written(msgspec.Struct):
+class _AnswerArticle(msgspec.Struct):
     title: str
-    points: list[_Said]
+    points: list[_AnswerPoint]
     kind: str = "concepts"
     updates: str = ""
     aliases: list[str] = []
@@ -71,25 +71,26 @@ class _Written(msgspec.Struct):
     related: list[str] = []
 
 
-def excerpt_of(day: str, text: str, *, incremental: bool) -> Excerpt:
-    """A log as a model is shown it."""
+def log_excerpt(day: str, text: str, *, incremental: bool) -> LogExcerpt:
+    """A log as it is shown to a model."""
     labels: dict[str, str] = {}
 
-    def label(found: re.Match[str]) -> str:
-        if not found["key"]:
+    def label(match: re.Match[str]) -> str:
+        if not match["key"]:
             return ""
-        labels[f"E{len(labels) + 1}"] = found["key"]
+        labels[f"E{len(labels) + 1}"] = match["key"]
         return f"[entry E{len(labels)}]\n"
 
-    return Excerpt(day, _MARKS.sub(label, text), labels, incremental)
+    return LogExcerpt(day, _ENTRY_MARKS.sub(label, text), labels, incremental)
 
 
-def request(log: Excerpt, articles: Mapping[str, Article], build_log: str) -> Request:
-    """The question: schema, index, near articles, build log, and the daily log last."""
-    near = ranked(log.text, list(articles.values()))[:RELATED_ARTICLES]
-    shown = _within([f"File {one.path}.md:\n{render(one)}" for one in near], RELATED_CHARS)
+def request(log: LogExcerpt, articles: Mapping[str, Article], build_log: str) -> Request:
+    """The request: schema, index, related articles, build log, and the daily log last."""
+    related = ranked(log.text, list(articles.values()))[:RELATED_ARTICLES]
+    files = [f"File {article.path}.md:\n{render(article)}" for article in related]
+    shown = _first_that_fit(files, RELATED_CHARS)
     parts = (
-        template("compile"),
+        read_prompt("compile"),
         "The index:\n\n" + _fenced(index(articles)[-INDEX_CHARS:], "index"),
         "Existing articles:\n\n" + _fenced("\n".join(shown) or "(none)", "articles"),
         "The end of the build log:\n\n" + _fenced(build_log[-LOG_CHARS:] or "(empty)", "build-log"),
@@ -106,84 +107,81 @@ def request(log: Excerpt, articles: Mapping[str, Article], build_log: str) -> Re
     )
 
 
-def proposals_in(
-    answer: str, log: Excerpt, articles: Mapping[str, Article], clean: Callable[[str], str]
+def parse_proposals(
+    answer: str, log: LogExcerpt, articles: Mapping[str, Article], clean: Callable[[str], str]
 ) -> list[Proposal]:
-    """The answer as proposals; raises ModelFailed where it does not fit, and nothing is written."""
+    """The answer as proposals; raises ModelFailed if it is not usable as a whole."""
     rows = parse_answer(answer, SCHEMA)["articles"]
     if len(rows) > MAX_ARTICLES:
         raise ModelFailed(f"the answer has {len(rows)} articles, more than {MAX_ARTICLES}")
     try:
-        written = msgspec.convert(rows, list[_Written])
+        written = msgspec.convert(rows, list[_AnswerArticle])
     except msgspec.ValidationError as error:
         raise ModelFailed(f"the answer's articles do not fit: {one_line(str(error))}") from None
-    return _checked(written, log, articles, clean)
+    return _to_proposals(written, log, articles, clean)
 
 
-def _checked(
-    written: Sequence[_Written],
-    log: Excerpt,
+def _to_proposals(
+    written: Sequence[_AnswerArticle],
+    log: LogExcerpt,
     articles: Mapping[str, Article],
     clean: Callable[[str], str],
 ) -> list[Proposal]:
-    coming = {f"{one.kind}/{slug(one.title)}" for one in written}
+    new_paths = {f"{article.kind}/{slug(article.title)}" for article in written}
 
     def tidy(text: str, limit: int = TEXT_CHARS) -> str:
-        shown = one_line(stripped(clean(text))).replace("<!--", "&lt;!--").replace("-->", "--&gt;")
-        linked = keeping(shown, lambda target: target in articles or target in coming)
+        line = one_line(stripped(clean(text))).replace("<!--", "&lt;!--").replace("-->", "--&gt;")
+        linked = drop_dead_links(line, lambda target: target in articles or target in new_paths)
         return linked[:limit]
 
-    found: list[Proposal] = []
-    for one in written:
-        _complain(one, log, articles, coming)
+    proposals: list[Proposal] = []
+    for article in written:
+        _check(article, log, articles, new_paths)
         points = (
-            Point(tidy(said.text), log.day, log.labels.get(said.entry, "")) for said in one.points
+            Point(tidy(point.text), log.day, log.labels.get(point.entry, ""))
+            for point in article.points
         )
-        found.append(
+        proposals.append(
             Proposal(
-                title=tidy(one.title, TITLE_CHARS),
+                title=tidy(article.title, TITLE_CHARS),
                 points=tuple(point for point in points if point.text),
-                kind=cast(Kind, one.kind),
-                aliases=tuple(tidy(name, TITLE_CHARS) for name in one.aliases),
-                tags=tuple(filter(None, (slug(tidy(tag)) for tag in one.tags))),
-                connects=tuple(one.connects),
-                summary=tidy(one.summary),
-                related=tuple(one.related),
-                updates=normal(one.updates),
+                kind=cast(Kind, article.kind),
+                aliases=tuple(tidy(name, TITLE_CHARS) for name in article.aliases),
+                tags=tuple(filter(None, (slug(tidy(tag)) for tag in article.tags))),
+                connects=tuple(article.connects),
+                summary=tidy(article.summary),
+                related=tuple(article.related),
+                updates=normal_target(article.updates),
                 worded=True,
             )
         )
-    return found
+    return proposals
 
 
-def _complain(
-    one: _Written, log: Excerpt, articles: Mapping[str, Article], coming: set[str]
+def _check(
+    article: _AnswerArticle,
+    log: LogExcerpt,
+    articles: Mapping[str, Article],
+    new_paths: set[str],
 ) -> None:
-    """Raise for an article that cannot be filed."""
-    name = one_line(one.title)[:80]
-    if one.kind not in KINDS[:2]:
+    """Raise ModelFailed for an article that cannot be filed."""
+    name = one_line(article.title)[:80]
+    if article.kind not in KINDS[:2]:
         raise ModelFailed(f"the article `{name}` is of no kind that a compile writes")
-    if not slug(one.title):
+    if not slug(article.title):
         raise ModelFailed("an article has no title")
-    if not any(said.text.strip() for said in one.points):
+    if not any(point.text.strip() for point in article.points):
         raise ModelFailed(f"the article `{name}` makes no point")
-    unknown = next(
-        (said.entry for said in one.points if said.entry and said.entry not in log.labels), None
-    )
-    if unknown is not None:
+    if any(point.entry and point.entry not in log.labels for point in article.points):
         raise ModelFailed(f"the article `{name}` cites an entry that the log does not have")
-    if one.updates and normal(one.updates) not in articles:
+    if article.updates and normal_target(article.updates) not in articles:
         raise ModelFailed(f"the article `{name}` updates one that is not there")
-    if one.kind == "connections":
-        known = {
-            path
-            for path in (
-                find(articles, each) or f"concepts/{slug(each.removeprefix('concepts/'))}"
-                for each in one.connects
-            )
-            if path in articles or path in coming
+    if article.kind == "connections":
+        concepts = {
+            find_concept(articles, concept) or f"concepts/{slug(concept.removeprefix('concepts/'))}"
+            for concept in article.connects
         }
-        if len(known) < 2:
+        if len([path for path in concepts if path in articles or path in new_paths]) < 2:
             raise ModelFailed(f"the connection `{name}` connects fewer than two concepts")
 
 
@@ -191,11 +189,11 @@ def _fenced(text: str, what: str) -> str:
     return fence(text, secrets.token_hex(8), what)
 
 
-def _within(texts: Sequence[str], limit: int) -> list[str]:
-    kept: list[str] = []
+def _first_that_fit(texts: Sequence[str], limit: int) -> list[str]:
+    fitting: list[str] = []
     for text in texts:
         limit -= len(text)
         if limit < 0:
             break
-        kept.append(text)
-    return kept
+        fitting.append(text)
+    return fitting

@@ -1,4 +1,4 @@
-"""Where a journal lies: what people read in one folder, what only the program needs beside it."""
+"""Where a journal is kept: what people read in one folder, the program's own files in another."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ WORK = "work"
 VAULT = "vault"
 
 
-class Place(msgspec.Struct, frozen=True):
-    """The journal of one project, or the vault of all.
+class JournalPaths(msgspec.Struct, frozen=True):
+    """The files of one project's journal, or of the vault shared by all projects.
 
-    `root` holds daily/, knowledge/, reports/ and state.json and nothing else, so that it can be
-    opened as it is in an editor for notes; contexts, locks and logs lie in `work`.
+    `root` contains daily/, knowledge/, reports/ and state.json and nothing else, so that it can be
+    opened as it is in a note-taking editor. Excerpts, locks and logs are in `work`.
     """
 
     root: Path
@@ -26,17 +26,17 @@ class Place(msgspec.Struct, frozen=True):
 
     @property
     def daily(self) -> Path:
-        """One file for each day."""
+        """One log file per day."""
         return self.root / "daily"
 
     @property
     def knowledge(self) -> Path:
-        """What was compiled from the days."""
+        """Articles compiled from the daily logs."""
         return self.root / "knowledge"
 
     @property
     def reports(self) -> Path:
-        """What lint found."""
+        """Reports of lint."""
         return self.root / "reports"
 
     @property
@@ -45,28 +45,28 @@ class Place(msgspec.Struct, frozen=True):
         return self.root / "state.json"
 
     @property
-    def contexts(self) -> Path:
-        """Extracts of sessions on their way into a daily log."""
+    def excerpts(self) -> Path:
+        """Excerpts of sessions that are on their way into a daily log."""
         return self.work / "contexts"
 
     @property
     def flushed(self) -> Path:
-        """Which content was flushed last."""
+        """Records of the latest flushes."""
         return self.work / "last-flush.json"
 
     @property
     def pending(self) -> Path:
-        """Contexts that could not be flushed yet."""
+        """Excerpts that could not be flushed yet."""
         return self.work / "pending.json"
 
     @property
     def flush_log(self) -> Path:
-        """What flushes did."""
+        """Messages of flushes."""
         return self.work / "flush.log"
 
     @property
     def compile_log(self) -> Path:
-        """What a spawned compile printed."""
+        """Messages of compiles in the background."""
         return self.work / "compile.log"
 
     def day(self, date: str) -> Path:
@@ -74,39 +74,35 @@ class Place(msgspec.Struct, frozen=True):
         return self.daily / f"{date}.md"
 
     def lock(self, name: str) -> Path:
-        """A lock file; never the file it protects, as a rename would swap that away."""
+        """A lock file; separate from the file it protects, which a rename would replace."""
         return self.work / f"{name}.lock"
 
 
-def root_name(project_root: str) -> str:
-    """The folder name of a project's journal."""
-    return hashlib.sha256(project_root.encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def place_of(data: Path, project_root: str, vault: str = "") -> Place:
+def journal_paths(data: Path, project_root: str, vault: str = "") -> JournalPaths:
     """The journal of a project root; with a vault, the vault for every project."""
     base = data / FOLDER
     if vault:
-        return Place(Path(vault), base / WORK / VAULT, is_vault=True)
-    name = root_name(project_root)
-    return Place(base / name, base / WORK / name)
+        return JournalPaths(Path(vault), base / WORK / VAULT, is_vault=True)
+    # A hash, so that no path of the user's becomes part of ours.
+    name = hashlib.sha256(project_root.encode("utf-8", "surrogateescape")).hexdigest()
+    return JournalPaths(base / name, base / WORK / name)
 
 
-def all_places(data: Path, vault: str = "") -> Iterator[Place]:
-    """Every journal there is, for what has to go through all of them."""
+def all_journals(data: Path, vault: str = "") -> Iterator[JournalPaths]:
+    """Every journal there is."""
     base = data / FOLDER
     names = {
         path.name for folder in (base, base / WORK) if folder.is_dir() for path in folder.iterdir()
     }
     for name in sorted(names - {WORK, VAULT}):
         if (base / name).is_dir() or (base / WORK / name).is_dir():
-            yield Place(base / name, base / WORK / name)
+            yield JournalPaths(base / name, base / WORK / name)
     if vault:
-        yield place_of(data, "", vault)
-    elif VAULT in names:  # it was one once: its contexts are here still
-        yield Place(base / WORK / VAULT / "gone", base / WORK / VAULT, is_vault=True)
+        yield journal_paths(data, "", vault)
+    elif VAULT in names:  # a vault was used once: its excerpts are still here
+        yield JournalPaths(base / WORK / VAULT / "gone", base / WORK / VAULT, is_vault=True)
 
 
 def model_lock(data: Path) -> Path:
-    """Held during every model call of the journal: one at a time, over flush, compile and lint."""
+    """Held during every model call of any journal, so that only one runs at a time."""
     return data / FOLDER / WORK / "model.lock"

@@ -1,4 +1,4 @@
-"""Questions to the knowledge base: the index, a few articles, and an answer that cites them."""
+"""Answers questions from the knowledge base: index, a few articles, and citations of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import fence, one_line, stripped
 from session_memory.journal import daily
 from session_memory.journal.articles import Article, points_of, render, slug
-from session_memory.journal.compile import Tools
+from session_memory.journal.compile import CompileContext
 from session_memory.journal.files import read_text
 from session_memory.journal.knowledge import (
     INDEX,
@@ -19,24 +19,30 @@ from session_memory.journal.knowledge import (
     Articles,
     changed_files,
     index,
+    knowledge_lock,
     log_entry,
     log_text,
-    read_shelf,
+    read_knowledge,
     save,
-    tending,
 )
-from session_memory.journal.links import day_link, keeping, link, targets, without_links
+from session_memory.journal.links import (
+    day_link,
+    drop_dead_links,
+    link,
+    link_targets,
+    without_links,
+)
 from session_memory.journal.merge import link_both, still_says
-from session_memory.journal.model_call import cost_of, template
-from session_memory.journal.ranking import ranked, scored, words
+from session_memory.journal.model_call import cost_of, read_prompt
+from session_memory.journal.ranking import ranked, score_texts, words
 from session_memory.journal.state import iso_local, read_state
-from session_memory.journal.statements import Item, items_of
-from session_memory.model.port import Request
+from session_memory.journal.statements import Statement, statements_of
+from session_memory.model.port import Answer, Request
 
 PURPOSE = "journal.query"
 MOST_ARTICLES = 10
 LEAST_ARTICLES = 3
-MOST_ENTRIES = 5
+MOST_STATEMENTS = 5
 ARTICLES_CHARS = 40_000
 INDEX_CHARS = 20_000
 LINES = 3
@@ -45,8 +51,8 @@ NOTHING = "Nothing found"
 TITLE_CHARS = 72
 
 
-class Found(msgspec.Struct, frozen=True):
-    """An answer, what it was drawn from, and where it was filed."""
+class QueryResult(msgspec.Struct, frozen=True):
+    """An answer, its sources, and the article it was filed as."""
 
     text: str
     consulted: tuple[str, ...]
@@ -56,82 +62,89 @@ class Found(msgspec.Struct, frozen=True):
     filed: str | None = None
 
 
-def query(tools: Tools, question: str, *, file_back: bool = False) -> Found:
-    """Answer a question; counted in state.json, and filed as an article only when asked to."""
-    with tending(tools.place):
-        articles = read_shelf(tools.place).articles
-    chosen = pick(question, articles)
-    entries = _entries(tools, question)
-    found = _asked(tools, question, articles, chosen, entries) if tools.asker else None
-    found = found or _looked_up(question, chosen, entries)
+def query(context: CompileContext, question: str, *, file_back: bool = False) -> QueryResult:
+    """Answer a question and count it in state.json; `file_back` also files it as an article."""
+    with knowledge_lock(context.journal):
+        articles = read_knowledge(context.journal).articles
+    chosen = select_articles(question, articles)
+    statements = _select_statements(context, question)
+    result = None
+    if context.model is not None and (chosen or statements):
+        prompt = request(question, articles, chosen, statements)
+        result = _read_answer(context, context.model.ask(prompt), articles, chosen, statements)
+    result = result or _look_up(question, chosen, statements)
 
     def still_true(now: Articles) -> bool:
-        kept = {item.entry for item in _all_items(tools)}
-        return still_says(now, chosen) and all(item.entry in kept for item in entries)
+        entries = {statement.entry for statement in _all_statements(context)}
+        return still_says(now, chosen) and all(one.entry in entries for one in statements)
 
-    return _noted(tools, question, found, still_true if file_back and not found.nothing else None)
+    may_file = still_true if file_back and not result.nothing else None
+    return _save(context, question, result, may_file)
 
 
-def pick(question: str, articles: Articles) -> list[Article]:
-    """The articles to read: the best, and from the newest as many more as it takes to be three."""
+def select_articles(question: str, articles: Articles) -> list[Article]:
+    """The best articles, filled up with the newest ones to at least three."""
     best = ranked(question, list(articles.values()))[:MOST_ARTICLES]
     if not best:
         return []
-    newest = sorted(articles.values(), key=lambda one: one.updated, reverse=True)
-    more = [one for one in newest if one not in best]
-    return [*best, *more[: max(0, LEAST_ARTICLES - len(best))]]
+    newest = sorted(articles.values(), key=lambda article: article.updated, reverse=True)
+    others = [article for article in newest if article not in best]
+    return [*best, *others[: max(0, LEAST_ARTICLES - len(best))]]
 
 
-def _entries(tools: Tools, question: str) -> list[Item]:
-    """Statements of daily logs that share most with the question."""
-    items = _all_items(tools)
-    scores = _scores(question, [item.text for item in items])
-    order = sorted(range(len(items)), key=lambda at: -scores[at])
-    return [items[at] for at in order[:MOST_ENTRIES] if scores[at] > 0]
+def _select_statements(context: CompileContext, question: str) -> list[Statement]:
+    """The statements of daily logs that share most words with the question."""
+    statements = _all_statements(context)
+    scores = _scores(question, [statement.text for statement in statements])
+    pairs = sorted(zip(scores, statements, strict=True), key=lambda pair: -pair[0])
+    return [statement for score, statement in pairs[:MOST_STATEMENTS] if score > 0]
 
 
-def _all_items(tools: Tools) -> list[Item]:
+def _all_statements(context: CompileContext) -> list[Statement]:
     return [
-        item
-        for path in daily.days(tools.place)
-        for item in items_of(path.name, daily.entries(read_text(path) or ""))
+        statement
+        for path in daily.days(context.journal)
+        for statement in statements_of(path.name, daily.entries(read_text(path) or ""))
     ]
 
 
-def _asked(
-    tools: Tools, question: str, articles: Articles, chosen: list[Article], entries: list[Item]
-) -> Found | None:
-    """What the model says; None where there is nothing it could read."""
-    if tools.asker is None or not (chosen or entries):
-        return None
-    answer = tools.asker.ask(request(question, articles, chosen, entries))
-    text = tools.clean(stripped(answer.text).strip()).replace("<!--", "&lt;!--")
-    known = {one.path for one in chosen} | {f"daily/{item.day[:-3]}" for item in entries}
-    text = keeping(text, lambda target: target in known or target in articles)
-    cites = tuple(targets(text))
-    consulted = (*(one.path for one in chosen), *_days(entries))
-    return Found(text, consulted, cites, text.startswith(NOTHING), cost_of(answer))
+def _read_answer(
+    context: CompileContext,
+    answer: Answer,
+    articles: Articles,
+    chosen: list[Article],
+    statements: list[Statement],
+) -> QueryResult:
+    """A model's answer, with links only to what exists."""
+    text = context.clean(stripped(answer.text).strip()).replace("<!--", "&lt;!--")
+    days = {f"daily/{statement.day[:-3]}" for statement in statements}
+    text = drop_dead_links(text, lambda target: target in articles or target in days)
+    consulted = (*(article.path for article in chosen), *_days(statements))
+    cites = tuple(link_targets(text))
+    return QueryResult(text, consulted, cites, text.startswith(NOTHING), cost_of(answer))
 
 
 def request(
-    question: str, articles: Articles, chosen: Sequence[Article], entries: Sequence[Item]
+    question: str, articles: Articles, chosen: Sequence[Article], statements: Sequence[Statement]
 ) -> Request:
-    """The question: index, articles, statements of logs, and what is asked last."""
-    files = "\n".join(f"File {one.path}.md:\n{render(one)}" for one in chosen)[:ARTICLES_CHARS]
-    said = "\n".join(f"- {item.text} ({day_link(item.day)})" for item in entries)
+    """The request: index, articles, statements of logs, and the question last."""
+    files = "\n".join(f"File {article.path}.md:\n{render(article)}" for article in chosen)
+    lines = "\n".join(f"- {statement.text} ({day_link(statement.day)})" for statement in statements)
     parts = (
-        template("query"),
+        read_prompt("query"),
         "The index:\n\n" + _fenced(index(articles)[-INDEX_CHARS:], "index"),
-        "Articles:\n\n" + _fenced(files or "(none)", "articles"),
-        "From daily logs:\n\n" + _fenced(said or "(none)", "daily-logs"),
+        "Articles:\n\n" + _fenced(files[:ARTICLES_CHARS] or "(none)", "articles"),
+        "From daily logs:\n\n" + _fenced(lines or "(none)", "daily-logs"),
         f"The question: {one_line(question)}",
     )
     system = "You answer questions from a programmer's knowledge base, with citations."
     return Request(PURPOSE, system, "\n\n".join(parts), max_output_tokens=4_000)
 
 
-def _looked_up(question: str, chosen: Sequence[Article], entries: Sequence[Item]) -> Found:
-    """Without a model: the lines that share most with the question, each with its source."""
+def _look_up(
+    question: str, chosen: Sequence[Article], statements: Sequence[Statement]
+) -> QueryResult:
+    """Without a model: the lines that share most words with the question, with their sources."""
     lines: list[str] = []
     consulted: list[str] = []
     for article in chosen:
@@ -140,70 +153,75 @@ def _looked_up(question: str, chosen: Sequence[Article], entries: Sequence[Item]
             consulted.append(article.path)
             lines += ["", f"{one_line(article.title)} ({link(article.path)})", *best]
     shown = "\n".join(lines)
-    more = [item for item in entries if without_links(item.text) not in shown]
-    if more:
+    others = [one for one in statements if without_links(one.text) not in shown]
+    if others:
         lines += ["", "From daily logs"]
-        lines += [_statement(item) for item in more]
+        lines += [_statement_line(statement) for statement in others]
     if not lines:
-        return Found(f"{NOTHING} about this in articles or logs.", (), (), nothing=True)
+        return QueryResult(f"{NOTHING} about this in articles or logs.", (), (), nothing=True)
     text = "\n".join(lines).strip()
-    return Found(text, (*consulted, *_days(more)), tuple(targets(text)), nothing=False)
+    sources = (*consulted, *_days(others))
+    return QueryResult(text, sources, tuple(link_targets(text)), nothing=False)
 
 
-def _days(items: Sequence[Item]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(f"daily/{item.day}" for item in items))
+def _days(statements: Sequence[Statement]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(f"daily/{statement.day}" for statement in statements))
 
 
 def _best_lines(question: str, lines: Sequence[str]) -> list[str]:
-    scores = _scores(question, lines)
-    order = sorted(range(len(lines)), key=lambda at: (-scores[at], at))
-    return [lines[at] for at in order[:LINES] if scores[at] > 0]
+    pairs = sorted(zip(_scores(question, lines), lines, strict=True), key=lambda pair: -pair[0])
+    return [line for score, line in pairs[:LINES] if score > 0]
 
 
-def _statement(item: Item) -> str:
-    text = excerpt(without_links(item.text), LINE_CHARS)
-    return f"- {text} ({day_link(item.day)}) <!-- entry={item.entry} -->"
+def _statement_line(statement: Statement) -> str:
+    text = excerpt(without_links(statement.text), LINE_CHARS)
+    return f"- {text} ({day_link(statement.day)}) <!-- entry={statement.entry} -->"
 
 
 def _scores(question: str, texts: Sequence[str]) -> list[float]:
-    return scored(question, [words(text) for text in texts], [frozenset() for _ in texts])
+    return score_texts(question, [words(text) for text in texts], [frozenset() for _ in texts])
 
 
-def _noted(
-    tools: Tools, question: str, found: Found, may_file: Callable[[Articles], bool] | None
-) -> Found:
-    """Count the question; file its answer where that was asked for and it still holds."""
-    place, now = tools.place, tools.clock()
-    with tending(place):
-        state = read_state(place, now, tools.warn)
+def _save(
+    context: CompileContext,
+    question: str,
+    result: QueryResult,
+    may_file: Callable[[Articles], bool] | None,
+) -> QueryResult:
+    """Count the question, and file its answer if `may_file` says that it still holds."""
+    journal, now = context.journal, context.clock()
+    with knowledge_lock(journal):
+        state = read_state(journal, now, context.warn)
         state = msgspec.structs.replace(
             state,
             query_count=state.query_count + 1,
-            total_cost=round(state.total_cost + found.cost_usd, 6),
+            total_cost=round(state.total_cost + result.cost_usd, 6),
         )
         files: dict[str, str | None] = {"state.json": state.text()}
-        articles = read_shelf(place).articles
+        articles = read_knowledge(journal).articles
         if may_file is not None and may_file(articles):
-            path, after = _filed(articles, tools.clean(question), found, iso_local(now))
+            path, after = _with_answer(articles, context.clean(question), result, iso_local(now))
             rows = {"question": [excerpt(one_line(without_links(question)), LINE_CHARS)]}
-            rows |= {"consulted": map(link, found.consulted), "filed": [link(path)]}
+            rows |= {"consulted": map(link, result.consulted), "filed": [link(path)]}
             entry = log_entry(iso_local(now), f"query (filed) | {path}", rows)
             files |= changed_files(articles, after)
-            files |= {INDEX: index(after), LOG: log_text(place, tools.clean(entry))}
-            found = msgspec.structs.replace(found, filed=path)
-        save(place, files)
-    return found
+            files |= {INDEX: index(after), LOG: log_text(journal, context.clean(entry))}
+            result = msgspec.structs.replace(result, filed=path)
+        save(journal, files)
+    return result
 
 
-def _filed(articles: Articles, question: str, found: Found, when: str) -> tuple[str, Articles]:
-    """The articles with one more; the same question again replaces its answer."""
-    asked = one_line(without_links(question))
-    title = excerpt(asked, TITLE_CHARS)
+def _with_answer(
+    articles: Articles, question: str, result: QueryResult, when: str
+) -> tuple[str, Articles]:
+    """The path of the answer, and the articles with it; it replaces one to the same question."""
+    question = one_line(without_links(question))
+    title = excerpt(question, TITLE_CHARS)
     path = f"qa/{slug(title) or 'question'}"
-    read = [one for one in found.consulted if one in articles]
-    consulted = (*read, *(one for one in found.consulted if one.startswith("daily/")))
-    front = {"title": title, "question": asked, "consulted": consulted, "filed": when}
-    body = f"# {title}\n\n## Answer\n\n{found.text}"
+    read = [source for source in result.consulted if source in articles]
+    days = [source for source in result.consulted if source.startswith("daily/")]
+    front = {"title": title, "question": question, "consulted": (*read, *days), "filed": when}
+    body = f"# {title}\n\n## Answer\n\n{result.text}"
     after = {**articles, path: Article(path, front, body)}
     for other in read:
         link_both(after, path, other)

@@ -1,4 +1,4 @@
-"""Which articles a text is about: words in common, rare ones first, names before plain text."""
+"""Ranks articles for a text by common words: rare words and words of names count more."""
 
 from __future__ import annotations
 
@@ -13,36 +13,37 @@ TITLE_WEIGHT = 4.0
 
 
 def ranked(question: str, articles: Sequence[Article]) -> list[Article]:
-    """Articles with something in common with a text, best first."""
-    named = [
-        words(" ".join((one.title, *list_of(one.front.get("aliases", ()))))) for one in articles
+    """Articles that share words with a text, best first."""
+    names = [
+        words(" ".join((article.title, *list_of(article.front.get("aliases", ())))))
+        for article in articles
     ]
-    scores = scored(question, [words(one.body) for one in articles], named)
-    order = sorted(range(len(articles)), key=lambda at: (-scores[at], articles[at].path))
-    return [articles[at] for at in order if scores[at] > 0]
+    scores = score_texts(question, [words(article.body) for article in articles], names)
+    pairs = sorted(zip(scores, articles, strict=True), key=lambda pair: (-pair[0], pair[1].path))
+    return [article for score, article in pairs if score > 0]
 
 
-def scored(
+def score_texts(
     question: str, texts: Sequence[frozenset[str]], names: Sequence[frozenset[str]]
 ) -> list[float]:
     """A score for each text: the rarity of the words it shares with the question."""
-    asked = words(question)
-    spread = Counter(word for text, name in zip(texts, names, strict=True) for word in text | name)
-    rarity = {word: math.log(1 + len(texts) / count) for word, count in spread.items()}
+    question_words = words(question)
+    counts = Counter(word for text, name in zip(texts, names, strict=True) for word in text | name)
+    rarity = {word: math.log(1 + len(texts) / count) for word, count in counts.items()}
     return [
-        sum(rarity[word] for word in asked & text)
-        + TITLE_WEIGHT * sum(rarity[word] for word in asked & name)
+        sum(rarity[word] for word in question_words & text)
+        + TITLE_WEIGHT * sum(rarity[word] for word in question_words & name)
         for text, name in zip(texts, names, strict=True)
     ]
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a text that carry meaning, and the parts that names are made of."""
-    whole = phrase(text).terms
-    parts = (part for word in whole for part in word.replace("/", ".").replace("-", ".").split("."))
-    return frozenset((*whole, *(stem(part) for part in parts if len(part) > 2)))
+    """The meaningful words of a text, and the parts of names such as `src/lexer.py`."""
+    terms = phrase(text).terms
+    parts = (part for term in terms for part in term.replace("/", ".").replace("-", ".").split("."))
+    return frozenset((*terms, *(_singular(part) for part in parts if len(part) > 2)))
 
 
-def stem(word: str) -> str:
-    """A plural as its singular; enough for words that are looked up, not a theory of English."""
+def _singular(word: str) -> str:
+    """A plural as its singular: a rough rule that is good enough for lookups."""
     return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word

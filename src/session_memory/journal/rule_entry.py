@@ -1,4 +1,4 @@
-"""An entry without a model: what digest and observations say, under the headings a model uses."""
+"""Entries without a model: what digest and observations say, under the headings a model uses."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.work_state import notes
 from session_memory.distil.observe import observe
-from session_memory.journal.context import Turn
+from session_memory.journal.excerpt import Turn
 from session_memory.journal.model_entry import OK
 
 MAX_ITEMS = 8
 LINE_CHARS = 300
 
 
-class Known(msgspec.Struct, frozen=True):
-    """What there is to tell of a session."""
+class SessionFacts(msgspec.Struct, frozen=True):
+    """What is known of a session."""
 
     observations: tuple[Observation, ...] = ()
     digest: Digest | None = None
 
     @property
-    def upto(self) -> int | None:
-        """When the last of it was said."""
-        return max((one.at for one in self.observations if one.at is not None), default=None)
+    def last_at(self) -> int | None:
+        """The time of the last observation."""
+        times = (observation.at for observation in self.observations if observation.at is not None)
+        return max(times, default=None)
 
 
-def known_from_turns(session: str, turns: Sequence[Turn]) -> Known:
-    """The same kind of knowledge from a bare context, where no store knows the session."""
+def facts_from_turns(session: str, turns: Sequence[Turn]) -> SessionFacts:
+    """The same from the turns of an excerpt, for a session that is in no store."""
     events = [
         SessionEvent(
             session_id=0,
@@ -43,59 +44,65 @@ def known_from_turns(session: str, turns: Sequence[Turn]) -> Known:
         )
         for seq, turn in enumerate(turns, 1)
     ]
-    return Known(tuple(observe(Session(0, "unknown", session), events)))
+    return SessionFacts(tuple(observe(Session(0, "unknown", session), events)))
 
 
-def entry_text(known: Known, since: int | None = None) -> str:
-    """The entry, or FLUSH_OK where nothing is worth saving.
+def entry_text(facts: SessionFacts, since: int | None = None) -> str:
+    """The entry, or FLUSH_OK if nothing is worth saving.
 
-    With `since`, only what was said after it: the rest was flushed before.
+    With `since`, only what was said after that time; the rest was flushed before.
     """
-    said = [
-        one
-        for one in notes(known.observations)
-        if since is None or one.at is None or one.at > since
+    observations = [
+        observation
+        for observation in notes(facts.observations)
+        if since is None or observation.at is None or observation.at > since
     ]
-    # A digest tells of the whole session, so it adds nothing to a part of one.
-    digest = known.digest if since is None else None
+    # The digest covers the whole session, so it does not belong to a part of it.
+    digest = facts.digest if since is None else None
     sections = {
-        "Key Exchanges": _texts(said, "session_summary"),
-        "Decisions Made": [*_texts(said, "decision"), *(digest.decisions if digest else ())],
-        "Lessons Learned": [*_texts(said, "constraint"), *_lessons(digest)],
+        "Key Exchanges": _texts(observations, "session_summary"),
+        "Decisions Made": [
+            *_texts(observations, "decision"),
+            *(digest.decisions if digest else ()),
+        ],
+        "Lessons Learned": [*_texts(observations, "constraint"), *_lessons(digest)],
         "Action Items": [
-            *_texts(said, "pending_item", "blocker"),
+            *_texts(observations, "pending_item", "blocker"),
             *(digest.open_items if digest else ()),
         ],
     }
     lists = {name: _bullets(items) for name, items in sections.items()}
     if not any(lists.values()):
         return OK
-    context = _context(said, digest)
-    parts = [f"**Context:** {context}"] if context else []
+    subject = _subject(observations, digest)
+    parts = [f"**Context:** {subject}"] if subject else []
     parts += [f"**{name}:**\n" + "\n".join(lines) for name, lines in lists.items() if lines]
     return "\n\n".join(parts)
 
 
-def _texts(said: Iterable[Observation], *types: ObservationType) -> list[str]:
-    return [one.text for one in said if one.type in types]
+def _texts(observations: Iterable[Observation], *types: ObservationType) -> list[str]:
+    return [observation.text for observation in observations if observation.type in types]
 
 
 def _lessons(digest: Digest | None) -> list[str]:
     if digest is None:
         return []
-    again = (f"Seen {one.count} times: {one.sample}" for one in digest.errors if one.count > 1)
-    return [*(f"Corrected by the user: {one}" for one in digest.corrections), *again]
+    corrections = (f"Corrected by the user: {correction}" for correction in digest.corrections)
+    repeated = (
+        f"Seen {error.count} times: {error.sample}" for error in digest.errors if error.count > 1
+    )
+    return [*corrections, *repeated]
 
 
-def _context(said: Sequence[Observation], digest: Digest | None) -> str:
-    asked = _texts(said, "objective") or _texts(said, "user_request")
-    words = (digest.objective if digest else None) or (asked[0] if asked else "")
-    outcome = f" (outcome: {digest.outcome})" if digest and words else ""
-    return excerpt(one_line(words), LINE_CHARS) + outcome
+def _subject(observations: Sequence[Observation], digest: Digest | None) -> str:
+    requests = _texts(observations, "objective") or _texts(observations, "user_request")
+    subject = (digest.objective if digest else None) or (requests[0] if requests else "")
+    outcome = f" (outcome: {digest.outcome})" if digest and subject else ""
+    return excerpt(one_line(subject), LINE_CHARS) + outcome
 
 
 def _bullets(items: Iterable[str]) -> list[str]:
-    """The latest items, each once, each on one line; how many were left out is said."""
+    """The latest items, each once on one line, and how many were left out."""
     lines = list(dict.fromkeys(excerpt(one_line(item), LINE_CHARS) for item in items))
     lines = [line for line in lines if line]
     more = [f"- ({len(lines) - MAX_ITEMS} more)"] if len(lines) > MAX_ITEMS else []

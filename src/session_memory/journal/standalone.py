@@ -1,9 +1,11 @@
-"""`python -m session_memory.journal.flush`: one flush by hand or by another's hook."""
+"""`python -m session_memory.journal.flush` and `.compile`: run by hand or by another program."""
 
 from __future__ import annotations
 
 import os
 import secrets
+import subprocess
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,18 +15,19 @@ from session_memory.config import load
 from session_memory.core.project.disk_tree import DiskTree
 from session_memory.core.project.repository import resolve_repo
 from session_memory.errors import SessionMemoryError, StoreError
-from session_memory.journal.compile import Report, Wish, chosen, compile_logs, told
-from session_memory.journal.context import make_context, turns_of_transcript, write_context
-from session_memory.journal.entry_writer import Desk, tools_of
-from session_memory.journal.entry_writer import around as around_of
-from session_memory.journal.flush import Around, flush
+from session_memory.journal.compile import CompileReport, compile_logs, report_lines, select_logs
+from session_memory.journal.context import (
+    JournalContext,
+    compile_context,
+    flush_context,
+    open_context,
+)
+from session_memory.journal.excerpt import make_excerpt, turns_of_transcript, write_excerpt
+from session_memory.journal.flush import FlushContext, flush
 from session_memory.journal.log import FlushLog
-from session_memory.journal.paths import place_of
-from session_memory.journal.redaction import cleaner, make_redactor
-from session_memory.journal.spawn import compile_command, spawn
+from session_memory.journal.paths import JournalPaths, journal_paths
 from session_memory.model.open import open_model
-from session_memory.paths import Paths, find_paths
-from session_memory.settings import Config
+from session_memory.paths import Paths, find_paths, open_private, private_dir
 from session_memory.store import open_store, store_exists
 from session_memory.store.port import Store
 
@@ -32,96 +35,121 @@ USAGE = "Usage: python -m session_memory.journal.flush <context_file> <session_i
 
 
 def run(arguments: list[str]) -> int:
-    """Flush the named context into the journal of the project we are in; returns the exit code."""
+    """Flush the named excerpt into the journal of the current project; returns the exit code."""
     os.umask(0o077)
-    root = project_here(os.environ)
-    paths = find_paths(os.environ)
-    bare = FlushLog(place_of(paths.data, root).flush_log, now_ms, lambda text: text)
+    root = current_project(os.environ)
+    data = find_paths(os.environ).data
+    # The configured context may fail to open; its log is redacted, this one need not be.
+    log = FlushLog(journal_paths(data, root).flush_log, now_ms, lambda text: text)
     if len(arguments) < 2:
-        bare.error(USAGE)
+        log.error(USAGE)
         return 1
+    path, session = Path(arguments[0]), arguments[1]
     try:
-        loaded = load(None, os.environ, None, str(Path.home()))
-        store_path = loaded.config.store.path
-        paths = paths.with_store(Path(store_path)) if store_path else paths
-        with desk(paths, loaded.config) as found:
-            around = surroundings(found, root)
-            context = context_of(Path(arguments[0]), arguments[1], around)
-            flush(context, arguments[1], around)
+        with configured_context() as context:
+            flushing = spawning_flush_context(context, root)
+            flush(_excerpt_of(path, session, flushing), session, flushing)
     except (OSError, SessionMemoryError) as error:
-        bare.error(f"Flush failed: {type(error).__name__}", cause=error)
+        log.error(f"Flush failed: {type(error).__name__}", cause=error)
         return 1
     return 0
 
 
-def run_compile(root: str, wish: Wish) -> int:
-    """Compile the journal of a project and say what came of it; returns the exit code."""
+def run_compile(root: str, *, everything: bool, file: str | None, dry_run: bool) -> int:
+    """Compile the journal of a project and print what was done; returns the exit code."""
     os.umask(0o077)
     try:
-        loaded = load(None, os.environ, None, str(Path.home()))
-        paths = find_paths(os.environ)
-        store_path = loaded.config.store.path
-        paths = paths.with_store(Path(store_path)) if store_path else paths
-        with desk(paths, loaded.config) as found:
-            tools = tools_of(found, found.place(root), print)
-            names = chosen(tools, everything=wish.everything, file=wish.file)
-            whole = wish.everything
-            report = Report() if wish.dry_run else compile_logs(tools, names, whole=whole)
+        with configured_context() as context:
+            compiling = compile_context(context, context.journal(root), print)
+            names = select_logs(compiling, everything=everything, file=file)
+            report = CompileReport()
+            if not dry_run:
+                report = compile_logs(compiling, names, whole=everything)
     except (OSError, SessionMemoryError) as error:
         print(f"Compile failed: {type(error).__name__}: {error}")
         return 1
     planned = [f"{name}: would be compiled" for name in names] or ["nothing to compile"]
-    print("\n".join(planned if wish.dry_run else told(report)))
+    print("\n".join(planned if dry_run else report_lines(report)))
     return 1 if report.failed else 0
 
 
-def context_of(path: Path, session: str, around: Around) -> Path:
-    """The context to flush. A transcript is an agent's own file: it is read, never taken away."""
+def _excerpt_of(path: Path, session: str, context: FlushContext) -> Path:
+    """The excerpt to flush; of a transcript, which is the agent's own file, one is made."""
     if path.suffix != ".jsonl" or not path.is_file():
         return path
     with path.open(encoding="utf-8", errors="replace") as lines:
-        text = make_context(turns_of_transcript(lines), around.clean)
-    return write_context(around.place, session, path.stat().st_mtime_ns, text)
+        text = make_excerpt(turns_of_transcript(lines), context.clean)
+    return write_excerpt(context.journal, session, path.stat().st_mtime_ns, text)
 
 
-def project_here(environ: Mapping[str, str]) -> str:
-    """The root of the repository we are in, or the directory itself."""
-    here = os.path.realpath(os.getcwd())
-    return resolve_repo(here, DiskTree(), environ.get("HOME")) or here
+def current_project(environ: Mapping[str, str]) -> str:
+    """The root of the current repository, or the current directory."""
+    directory = os.path.realpath(os.getcwd())
+    return resolve_repo(directory, DiskTree(), environ.get("HOME")) or directory
 
 
 @contextmanager
-def desk(paths: Paths, config: Config) -> Generator[Desk]:
-    """Store and model as far as they are there; a flush needs neither."""
-    store = _store(paths)
+def configured_context() -> Generator[JournalContext]:
+    """The configured store and model, as far as they are there; a flush needs neither."""
+    config = load(None, os.environ, None, str(Path.home())).config
+    paths = find_paths(os.environ)
+    paths = paths.with_store(Path(config.store.path)) if config.store.path else paths
+    store = _open_store(paths)
     try:
         model = None
         if store is not None:
             run_name = f"flush-{secrets.token_hex(4)}"
             model = open_model(config.model, os.environ, store.spend, now_ms, run_name)
-        key = store.tag_key if store is not None else secrets.token_bytes(32)
-        clean = cleaner(make_redactor(key, config.redact))
-        yield Desk(paths.data, config, now_ms, store, model, clean)
+        yield open_context(paths.data, config, now_ms, store, model)
     finally:
         if store is not None:
             store.close()
 
 
-def surroundings(desk: Desk, root: str) -> Around:
-    """What a flush by hand needs: its compile is a process of its own."""
-    place = desk.place(root)
-    command = compile_command(root)
+def spawning_flush_context(context: JournalContext, root: str) -> FlushContext:
+    """What a flush needs; its compile is started as a process of its own."""
+    journal = context.journal(root)
+    command = [sys.executable, "-m", "session_memory.journal.compile", "--root", root]
 
-    def compile_logs(_files: tuple[str, ...]) -> None:
-        spawn(command or [], place)
+    def spawn_compile(_files: tuple[str, ...]) -> None:
+        spawn(command, journal)
 
-    return around_of(desk, place, compile_logs if command else None)
+    return flush_context(context, journal, spawn_compile)
 
 
-def _store(paths: Paths) -> Store | None:
+def spawn(command: list[str], journal: JournalPaths) -> subprocess.Popen[bytes]:
+    """Start a command detached, at the journal's root; raises OSError.
+
+    Its output goes to compile.log, which is closed here in any case: the child has its own handle,
+    and a process that flushes often must not collect open files.
+    """
+    private_dir(journal.root)
+    private_dir(journal.work)
+    with open_private(journal.compile_log, "ab") as log:
+        if sys.platform == "win32":
+            flags = subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.DETACHED_PROCESS
+            return subprocess.Popen(
+                command,
+                cwd=journal.root,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                creationflags=flags,
+            )
+        return subprocess.Popen(
+            command,
+            cwd=journal.root,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def _open_store(paths: Paths) -> Store | None:
     if not store_exists(paths.data):
         return None
     try:
         return open_store(str(paths.data), now_ms())
-    except StoreError:  # a newer or damaged store: the context itself is enough for an entry
+    except StoreError:  # a newer or damaged store: the excerpt alone is enough for an entry
         return None

@@ -15,8 +15,9 @@ from session_memory.core.loop.injection import Section
 from session_memory.core.pauses import is_paused
 from session_memory.core.spool import SpoolRecord
 from session_memory.ingest.pauses import read_pauses
-from session_memory.journal import inject
 from session_memory.journal import jobs as journal
+from session_memory.journal.sections import open_items
+from session_memory.journal.sections import sections_for as journal_sections
 from session_memory.memory import jobs as memory
 from session_memory.memory.sections import sections_for as memory_sections
 from session_memory.model.open import open_model
@@ -74,8 +75,8 @@ class Duties(msgspec.Struct, frozen=True):
             if self.config.memory.enabled:
                 sections += memory_sections(self.paths.data, project.root)
             if self.config.journal.enabled and not self.config.journal.vault:
-                work = inject.open_items(store, project.key)
-                sections += inject.sections_for(self.paths.data, project.root, now_ms, work)
+                work = open_items(store, project.key)
+                sections += journal_sections(self.paths.data, project.root, now_ms, work)
             for place in (project.root, *project.aliases):
                 pages[place] = sections
         return pages

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from session_memory.journal import daily
-from session_memory.journal.flush import Around, Outcome, flush
-from session_memory.journal.model_entry import Write, model_writer
-from session_memory.journal.paths import Place, model_lock, place_of
-from session_memory.journal.redaction import cleaner
+from session_memory.journal.context import cleaner
+from session_memory.journal.flush import FlushContext, Outcome, flush
+from session_memory.journal.model_entry import WriteEntry, model_writer
+from session_memory.journal.paths import JournalPaths, journal_paths, model_lock
 from session_memory.redact import Redactor
 from session_memory.testing.scripted_model import ScriptedModel
 
@@ -23,7 +23,7 @@ class Bench:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        self.place: Place = place_of(data, "/work/shop")
+        self.journal: JournalPaths = journal_paths(data, "/work/shop")
         self.now = NOON
         self.sleeps: list[float] = []
         self.compiled: list[tuple[str, ...]] = []
@@ -35,37 +35,37 @@ class Bench:
         self.model = ScriptedModel(answers)
         return self.model
 
-    def around(self, write: Write | None = None, **more: Any) -> Around:
+    def flush_context(self, write: WriteEntry | None = None, **more: Any) -> FlushContext:
         """What a flush needs."""
-        return Around(
-            place=self.place,
+        return FlushContext(
+            journal=self.journal,
             clock=lambda: self.now,
-            write=write or model_writer(self.model, model_lock(self.data), 60.0, self.place.root),
+            write=write or model_writer(self.model, model_lock(self.data), 60.0, self.journal.root),
             clean=CLEAN,
             compile=self.compiled.append,
             sleep=self.sleeps.append,
             **more,
         )
 
-    def context(self, text: str = "**User:** fix the parser\n", name: str = "") -> Path:
-        """A context as another program would leave it, at a place of its own."""
+    def excerpt(self, text: str = "**User:** fix the parser\n", name: str = "") -> Path:
+        """An excerpt as another program would leave it, outside of the journal."""
         self._names += 1
         path = self.data.parent / (name or f"context-{self._names}.md")
         path.write_text(text, encoding="utf-8")
         return path
 
-    def flush(self, path: Path, session: str = "s1", write: Write | None = None) -> Outcome:
+    def flush(self, path: Path, session: str = "s1", write: WriteEntry | None = None) -> Outcome:
         """One flush."""
-        return flush(path, session, self.around(write))
+        return flush(path, session, self.flush_context(write))
 
     def log(self) -> list[str]:
         """The lines of flush.log."""
-        path = self.place.flush_log
+        path = self.journal.flush_log
         return path.read_text(encoding="utf-8").splitlines() if path.exists() else []
 
     def today(self) -> str:
         """Today's daily log."""
-        path = self.place.day(daily.local_date(self.now))
+        path = self.journal.day(daily.local_date(self.now))
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def entries(self) -> list[daily.Entry]:

@@ -6,36 +6,36 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.journal.bench import HOUR, MINUTE, Bench
+from tests.journal.flush_journal import HOUR, MINUTE, Bench
 
 from session_memory.errors import BudgetSpent, ModelFailed
 from session_memory.journal.flush import retry_failed
-from session_memory.journal.pending import (
+from session_memory.journal.flush_records import (
     COOLDOWN_MS,
-    MAX_DRAINS,
-    Counts,
-    Waiting,
-    counts,
-    read_waiting,
+    MAX_RETRIES,
+    PendingCounts,
+    PendingExcerpt,
+    count_pending,
+    read_pending,
 )
 
 DOWN = [ModelFailed("down")] * 3
 
 
-def waiting(bench: Bench) -> list[Waiting]:
-    return read_waiting(bench.place, bench.now, print)
+def waiting(bench: Bench) -> list[PendingExcerpt]:
+    return read_pending(bench.journal, bench.now, print)
 
 
 def fail(bench: Bench, session: str, text: str) -> Path:
     bench.says(*DOWN)
-    path = bench.context(text)
+    path = bench.excerpt(text)
     assert bench.flush(path, session) == "failed"
     return path
 
 
 def succeed(bench: Bench, text: str, *answers: object) -> None:
     bench.says("fresh", *answers)
-    assert bench.flush(bench.context(text), f"session of {text}") == "saved"
+    assert bench.flush(bench.excerpt(text), f"session of {text}") == "saved"
 
 
 @pytest.mark.rows("FLU-14")
@@ -43,7 +43,7 @@ def test_after_the_cooldown_a_success_drains_two(bench: Bench) -> None:
     paths = [fail(bench, f"s{n}", f"context {n}") for n in range(3)]
     bench.now += 6 * HOUR - MINUTE
     succeed(bench, "too early")
-    assert counts(waiting(bench)) == Counts(3, 0)
+    assert count_pending(waiting(bench)) == PendingCounts(3, 0)
     bench.now += MINUTE
     succeed(bench, "in time", "drained 0", "drained 1", "never asked for")
     assert [path.exists() for path in paths] == [False, False, True]
@@ -58,22 +58,22 @@ def test_three_drains_in_vain_put_a_context_out_of_the_way(bench: Bench) -> None
         bench.now += 6 * HOUR
         succeed(bench, f"other {drain}", *DOWN)
         assert [one.drains for one in waiting(bench)] == [drain]
-    assert counts(waiting(bench)) == Counts(0, 1)
+    assert count_pending(waiting(bench)) == PendingCounts(0, 1)
     bench.now += 100 * HOUR
     succeed(bench, "later")  # a drain would run out of script
     assert path.read_text() == "hopeless", "given up is not thrown away"
     bench.says()
-    assert retry_failed(bench.around()) == {}
+    assert retry_failed(bench.flush_context()) == {}
     bench.says("at last")
-    assert retry_failed(bench.around(), permanent=True) == {str(path): "saved"}
-    assert counts(waiting(bench)) == Counts(0, 0) and not path.exists()
+    assert retry_failed(bench.flush_context(), permanent=True) == {str(path): "saved"}
+    assert count_pending(waiting(bench)) == PendingCounts(0, 0) and not path.exists()
 
 
 @pytest.mark.rows("FLU-14")
 def test_asked_for_everything_is_tried_at_once(bench: Bench) -> None:
     paths = [fail(bench, f"s{n}", f"context {n}") for n in range(3)]
     bench.says("a", "b", "FLUSH_OK")
-    outcomes = retry_failed(bench.around())
+    outcomes = retry_failed(bench.flush_context())
     assert sorted(outcomes.values()) == ["nothing", "saved", "saved"]
     assert not any(path.exists() for path in paths)
 
@@ -89,8 +89,8 @@ def test_of_each_session_only_the_newest_copy_is_kept(bench: Bench) -> None:
 
 
 def test_the_context_of_a_killed_flush_is_found(bench: Bench) -> None:
-    bench.place.contexts.mkdir(parents=True)
-    left = bench.place.contexts / "a%2Fb--17.md"
+    bench.journal.excerpts.mkdir(parents=True)
+    left = bench.journal.excerpts / "a%2Fb--17.md"
     left.write_text("left behind")
     bench.now = int(left.stat().st_mtime * 1000) + 7 * HOUR
     succeed(bench, "other", "of the killed one")
@@ -105,12 +105,12 @@ def test_a_note_whose_context_has_gone_is_dropped(bench: Bench) -> None:
 
 @pytest.mark.rows("EXT-62", "FLU-14")
 def test_a_context_that_the_budget_puts_off_is_never_given_up(bench: Bench) -> None:
-    path = bench.context("worth keeping")
+    path = bench.excerpt("worth keeping")
     bench.says(BudgetSpent("day cap"))
     assert bench.flush(path) == "failed"
-    for number in range(MAX_DRAINS + 2):
+    for number in range(MAX_RETRIES + 2):
         bench.now += COOLDOWN_MS
         bench.says(f"of another {number}", BudgetSpent("day cap"))
-        bench.flush(bench.context(f"other {number}"), "s2")
+        bench.flush(bench.excerpt(f"other {number}"), "s2")
     (left,) = waiting(bench)
     assert (left.drains, left.permanent, path.exists()) == (0, False, True)

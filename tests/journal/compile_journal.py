@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from tests.journal.bench import CLEAN, NOON
+from tests.journal.flush_journal import CLEAN, NOON
 
 from session_memory.journal import daily
 from session_memory.journal.articles import Article, render
-from session_memory.journal.compile import Report, Tools, chosen, compile_logs
+from session_memory.journal.compile import CompileContext, CompileReport, compile_logs, select_logs
 from session_memory.journal.files import atomic_write_text
-from session_memory.journal.knowledge import read_shelf
-from session_memory.journal.model_call import Asker
-from session_memory.journal.paths import Place, model_lock, place_of
+from session_memory.journal.knowledge import read_knowledge
+from session_memory.journal.model_call import JournalModel
+from session_memory.journal.paths import JournalPaths, journal_paths, model_lock
 from session_memory.testing.scripted_model import ScriptedModel
 
 DAY_MS = 86_400_000
@@ -41,7 +41,7 @@ class Library:
 
     def __init__(self, data: Path) -> None:
         self.data = data
-        self.place: Place = place_of(data, "/work/shop")
+        self.journal: JournalPaths = journal_paths(data, "/work/shop")
         self.now = NOON
         self.model: ScriptedModel | None = None
         self.warnings: list[str] = []
@@ -55,51 +55,51 @@ class Library:
         """An entry on a day; returns the name of its log."""
         at = NOON + day * DAY_MS
         key = hashlib.sha256(f"{content} {session} {day}".encode()).hexdigest()[:24]
-        daily.append_entry(self.place, daily.Entry(session, key, content), at)
+        daily.append_entry(self.journal, daily.Entry(session, key, content), at)
         return f"{daily.local_date(at)}.md"
 
     def log(self, name: str = "2026-03-02.md") -> Path:
         """The file of a log."""
-        return self.place.daily / name
+        return self.journal.daily / name
 
-    def tools(self, timeout_s: float = 60.0) -> Tools:
+    def context(self, timeout_s: float = 60.0) -> CompileContext:
         """What a compile needs."""
         lock = model_lock(self.data)
-        asker = Asker(self.model, lock, timeout_s) if self.model else None
-        return Tools(self.place, lambda: self.now, CLEAN, asker, self.warnings.append)
+        model = JournalModel(self.model, lock, timeout_s) if self.model else None
+        return CompileContext(self.journal, lambda: self.now, CLEAN, model, self.warnings.append)
 
-    def compile(self, *, whole: bool = False, file: str | None = None) -> Report:
+    def compile(self, *, whole: bool = False, file: str | None = None) -> CompileReport:
         """Compile what is due, or all, or one."""
-        tools = self.tools()
-        return compile_logs(tools, chosen(tools, everything=whole, file=file), whole=whole)
+        context = self.context()
+        return compile_logs(context, select_logs(context, everything=whole, file=file), whole=whole)
 
     @property
     def articles(self) -> dict[str, Article]:
         """The articles there are."""
-        shelf = read_shelf(self.place)
-        assert shelf.bad == ()
-        return shelf.articles
+        knowledge = read_knowledge(self.journal)
+        assert knowledge.bad == ()
+        return knowledge.articles
 
     @property
     def state(self) -> dict[str, Any]:
         """state.json."""
-        return json.loads(self.place.state.read_bytes()) if self.place.state.exists() else {}
+        return json.loads(self.journal.state.read_bytes()) if self.journal.state.exists() else {}
 
     def text(self, name: str) -> str:
         """A file of the journal."""
-        path = self.place.root / name
+        path = self.journal.root / name
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def put(self, articles: Iterable[Article]) -> None:
         """Articles as somebody wrote them."""
         for article in articles:
-            atomic_write_text(self.place.knowledge / f"{article.path}.md", render(article))
+            atomic_write_text(self.journal.knowledge / f"{article.path}.md", render(article))
 
     def tree(self) -> dict[str, bytes]:
         """Every file of the journal's root."""
         return {
-            path.relative_to(self.place.root).as_posix(): path.read_bytes()
-            for path in sorted(self.place.root.rglob("*"))
+            path.relative_to(self.journal.root).as_posix(): path.read_bytes()
+            for path in sorted(self.journal.root.rglob("*"))
             if path.is_file()
         }
 

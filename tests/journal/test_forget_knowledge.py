@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
-from tests.journal.bench import CLEAN
-from tests.journal.library import ENTRY, OTHER, Library, answer, written
+from tests.journal.compile_journal import ENTRY, OTHER, Library, answer, written
+from tests.journal.flush_journal import CLEAN
 from tests.journal.test_forget import holding
 
+from session_memory.core.forget import FORGOTTEN
 from session_memory.journal.compile import pending_logs
-from session_memory.journal.forget import count_edits, forget_sessions, forget_text, rewrite
-from session_memory.journal.lint import lint, read_base, structural
-from session_memory.journal.paths import place_of
+from session_memory.journal.forget import count_edits, forget_sessions, rewrite
+from session_memory.journal.lint import lint, read_lint_input, structural_issues
+from session_memory.journal.paths import journal_paths
 from session_memory.journal.query import query
 from session_memory.model.port import Request
 
@@ -20,8 +22,8 @@ SECRET_PLAN = ENTRY.replace("tokens", "zebras").replace("parser", "zebra reader"
 
 
 def clean(library: Library) -> bool:
-    base = read_base(library.place, library.now, library.warnings.append)
-    return not [one for one in structural(base) if one.severity == "error"]
+    base = read_lint_input(library.journal, library.now, library.warnings.append)
+    return not [one for one in structural_issues(base) if one.severity == "error"]
 
 
 def used(library: Library) -> Library:
@@ -29,9 +31,9 @@ def used(library: Library) -> Library:
     library.add(SECRET_PLAN, "gone-id")
     library.add(OTHER, "kept-id", day=1)
     library.compile()
-    query(library.tools(), "what about zebras in the lexer?", file_back=True)
-    query(library.tools(), "what halves the memory of a file?", file_back=True)
-    lint(library.tools(), structural_only=True)
+    query(library.context(), "what about zebras in the lexer?", file_back=True)
+    query(library.context(), "what halves the memory of a file?", file_back=True)
+    lint(library.context(), structural_only=True)
     return library
 
 
@@ -51,7 +53,7 @@ def test_the_day_of_a_forgotten_session_is_compiled_whole_again(library: Library
     library.add(ENTRY, "third-id")
     library.compile()
     forget_sessions(library.data, "", {"gone-id"}, library.now)
-    assert "2026-03-02.md" in pending_logs(library.place, library.now, library.warnings.append)
+    assert "2026-03-02.md" in pending_logs(library.journal, library.now, library.warnings.append)
     (done, *_) = library.compile().done
     assert not done.incremental
     assert "Cache the tokens" in "".join(one.body for one in library.articles.values())
@@ -100,7 +102,7 @@ def test_other_names_that_a_forgotten_session_brought_go_too(library: Library) -
 def test_a_forgotten_text_in_a_title_takes_the_file_name_along(library: Library) -> None:
     used(library)
     assert any("zebra" in path for path in library.articles)
-    assert forget_text(library.data, "", "zebra", ignore_case=True) > 0
+    assert rewrite(library.data, "", lambda text: re.sub("zebra", FORGOTTEN, text, flags=re.I)) > 0
     assert holding(library.data, "zebra", "Zebra") == []
     assert clean(library)
     library.compile()
@@ -110,7 +112,7 @@ def test_a_forgotten_text_in_a_title_takes_the_file_name_along(library: Library)
 def test_a_secret_found_later_leaves_articles_too(library: Library) -> None:
     used(library)
     token = "ghp_" + "a1B2" * 9
-    file = library.place.knowledge / "concepts" / "src-lexer-py.md"
+    file = library.journal.knowledge / "concepts" / "src-lexer-py.md"
     file.write_text(file.read_text() + f"\n{token}\n")
     assert count_edits(library.data, "", CLEAN) == 1
     assert rewrite(library.data, "", CLEAN) == 1
@@ -122,17 +124,17 @@ def test_a_change_that_was_cut_off_hides_nothing(library: Library, left: str) ->
     used(library)
     if left == "undo":
         text = '{"knowledge/concepts/old.md": "zebra"}'
-        (library.place.work / "undo.json").write_text(text)
+        (library.journal.work / "undo.json").write_text(text)
     else:
-        (library.place.knowledge / "qa" / "x.md.17.new").write_text("zebra")
-    forget_text(library.data, "", "zebra", ignore_case=True)
+        (library.journal.knowledge / "qa" / "x.md.17.new").write_text("zebra")
+    rewrite(library.data, "", lambda text: re.sub("zebra", FORGOTTEN, text, flags=re.I))
     assert holding(library.data, "zebra") == []
 
 
 def test_notes_beside_articles_in_a_vault_stay(tmp_path: Path) -> None:
     vault = str(tmp_path / "vault")
     library = Library(tmp_path / "data")
-    library.place = place_of(library.data, "/work/shop", vault)
+    library.journal = journal_paths(library.data, "/work/shop", vault)
     note = tmp_path / "vault" / "Zebra notes.md"
     note.parent.mkdir()
     note.write_text("my zebra")
@@ -168,5 +170,5 @@ def test_an_answer_about_what_was_forgotten_meanwhile_is_not_filed(library: Libr
         return "Zebras are cached [[daily/2026-03-02.md]]."
 
     library.says(forgetting)
-    assert query(library.tools(), "what of zebras?", file_back=True).filed is None
+    assert query(library.context(), "what of zebras?", file_back=True).filed is None
     assert holding(library.data, "ebra") == []

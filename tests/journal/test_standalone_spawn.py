@@ -10,23 +10,22 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.journal.bench import CLEAN, Bench
+from tests.journal.flush_journal import CLEAN, Bench
 
-from session_memory.journal import spawn as spawning
-from session_memory.journal.entry_writer import Desk
+from session_memory.journal import standalone
+from session_memory.journal.context import JournalContext
 from session_memory.journal.flush import flush
-from session_memory.journal.spawn import spawn
-from session_memory.journal.standalone import surroundings
+from session_memory.journal.standalone import spawn, spawning_flush_context
 from session_memory.settings import Config
 
 STARTER = """
 import sys
 from pathlib import Path
-from session_memory.journal.paths import place_of
-from session_memory.journal.spawn import spawn
-place = place_of(Path(sys.argv[1]), "/work/shop")
+from session_memory.journal.paths import journal_paths
+from session_memory.journal.standalone import spawn
+journal = journal_paths(Path(sys.argv[1]), "/work/shop")
 child = [sys.executable, "-c", sys.argv[2], sys.argv[3]]
-print(spawn(child, place).pid)
+print(spawn(child, journal).pid)
 """
 CHILD = """
 import os, sys
@@ -57,10 +56,10 @@ def test_the_compile_lives_on_in_a_session_of_its_own(bench: Bench, tmp_path: Pa
     with open(pipe, "w") as end:
         end.write("go on")
     done_pipe.read_text()  # returns when the child has written its last line
-    assert bench.place.compile_log.read_text().splitlines() == [
+    assert bench.journal.compile_log.read_text().splitlines() == [
         "out",
         "err",
-        f"{os.path.realpath(bench.place.root)} True",
+        f"{os.path.realpath(bench.journal.root)} True",
     ]
 
 
@@ -72,19 +71,19 @@ def test_no_file_stays_open_whether_it_starts_or_not(bench: Bench) -> None:
 
     before = count()
     for _ in range(5):
-        assert spawn([sys.executable, "-c", "pass"], bench.place).wait(60) == 0
+        assert spawn([sys.executable, "-c", "pass"], bench.journal).wait(60) == 0
         with pytest.raises(OSError, match="absent"):
-            spawn(["/absent/program"], bench.place)
+            spawn(["/absent/program"], bench.journal)
         assert count() == before
 
 
 @pytest.mark.rows("FLU-31")
 def test_a_compile_that_cannot_start_is_told_and_the_flush_is_done(bench: Bench) -> None:
     def broken(_files: tuple[str, ...]) -> None:
-        spawn(["/absent/program"], bench.place)
+        spawn(["/absent/program"], bench.journal)
 
     bench.says("text")
-    assert flush(bench.context(), "s1", replace(bench.around(), compile=broken)) == "saved"
+    assert flush(bench.excerpt(), "s1", replace(bench.flush_context(), compile=broken)) == "saved"
     assert any("ERROR Compilation could not be started" in line for line in bench.log())
     assert bench.log()[-1].endswith("INFO Flush complete for session s1")
 
@@ -92,8 +91,8 @@ def test_a_compile_that_cannot_start_is_told_and_the_flush_is_done(bench: Bench)
 @pytest.mark.rows("FLU-31")
 def test_what_it_prints_is_added_to_the_log(bench: Bench) -> None:
     for word in ("first", "second"):
-        assert spawn([sys.executable, "-c", f"print({word!r})"], bench.place).wait(60) == 0
-    assert bench.place.compile_log.read_text() == "first\nsecond\n"
+        assert spawn([sys.executable, "-c", f"print({word!r})"], bench.journal).wait(60) == 0
+    assert bench.journal.compile_log.read_text() == "first\nsecond\n"
 
 
 @pytest.mark.rows("FLU-31")
@@ -106,21 +105,21 @@ def test_a_flush_starts_our_own_module_apart_and_at_the_root(
     def popen(command: list[str], **options: Any) -> None:
         started.append((command, options))
 
-    monkeypatch.setattr(spawning.sys, "platform", platform)
-    monkeypatch.setattr(spawning.subprocess, "Popen", popen)
+    monkeypatch.setattr(standalone.sys, "platform", platform)
+    monkeypatch.setattr(standalone.subprocess, "Popen", popen)
     for name, flag in (("CREATE_NEW_PROCESS_GROUP", 0x200), ("DETACHED_PROCESS", 0x8)):
-        monkeypatch.setattr(spawning.subprocess, name, flag, raising=False)
-    desk = Desk(bench.data, Config(), lambda: bench.now, None, None, CLEAN)
-    around = surroundings(desk, "/work/shop")
-    flush(bench.context("**User:** how?\n\n**Assistant:** Decision: use tabs.\n"), "s1", around)
+        monkeypatch.setattr(standalone.subprocess, name, flag, raising=False)
+    context = JournalContext(bench.data, Config(), lambda: bench.now, None, None, CLEAN)
+    flushing = spawning_flush_context(context, "/work/shop")
+    flush(bench.excerpt("**User:** how?\n\n**Assistant:** Decision: use tabs.\n"), "s1", flushing)
     ((command, options),) = started
     module = "session_memory.journal.compile"
     assert command == [sys.executable, "-m", module, "--root", "/work/shop"]
     log = options.pop("stdout")
-    assert log.name == str(bench.place.compile_log) and log.closed
+    assert log.name == str(bench.journal.compile_log) and log.closed
     apart = {"creationflags": 0x208} if platform == "win32" else {"start_new_session": True}
     assert options == {
-        "cwd": bench.place.root,
+        "cwd": bench.journal.root,
         "stdin": subprocess.DEVNULL,
         "stderr": subprocess.STDOUT,
         **apart,

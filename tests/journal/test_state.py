@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.journal.bench import MINUTE, NOON, Bench
+from tests.journal.flush_journal import MINUTE, NOON, Bench
 
 from session_memory.clock import iso
 from session_memory.journal import daily
 from session_memory.journal import flush as flushing
 from session_memory.journal.flush import flush
-from session_memory.journal.gate import DayLog, compile_interval, decide, log_hash
+from session_memory.journal.state import DayLog, compile_interval, due_logs, log_hash
 
 TODAY, YESTERDAY = "2026-03-02", "2026-03-01"
 LOG = b"# Daily Log\n\nwe chose tabs\n"
@@ -28,7 +28,7 @@ def state(name: str = TODAY, data: bytes = b"older", minutes: int = 0) -> dict[s
 
 def due(logs: dict[str, bytes], known: dict[str, Any], interval: int = 60) -> tuple[str, ...]:
     given = [DayLog(f"{name}.md", data) for name, data in logs.items()]
-    return decide(given, known, TODAY, NOON, interval).files
+    return due_logs(given, known, TODAY, NOON, interval).files
 
 
 @pytest.mark.rows("FLU-26")
@@ -38,7 +38,7 @@ def test_changed_and_not_too_recent() -> None:
     assert due({TODAY: LOG}, state(data=LOG, minutes=600)) == ()
     assert due({TODAY: LOG}, state(minutes=60)) == ("2026-03-02.md",)
     assert due({TODAY: LOG}, {"ingested": {"2026-03-02.md": {"hash": "0"}}}) == ("2026-03-02.md",)
-    verdict = decide([DayLog("2026-03-02.md", LOG)], state(minutes=59), TODAY, NOON, 60)
+    verdict = due_logs([DayLog("2026-03-02.md", LOG)], state(minutes=59), TODAY, NOON, 60)
     assert verdict.files == ()
     assert verdict.infos == (
         "Compile skipped: 2026-03-02.md was compiled 59 min ago (threshold 60 min)",
@@ -58,11 +58,11 @@ def test_the_interval_comes_from_the_variable_if_it_makes_sense() -> None:
 def test_a_flush_honours_the_variable_and_survives_a_wrong_one(bench: Bench) -> None:
     for value, compiles in (("20", 1), ("nonsense", 0)):
         bench.says("text")
-        bench.place.root.mkdir(parents=True, exist_ok=True)
-        bench.place.state.write_text(json.dumps(state(minutes=30)))
+        bench.journal.root.mkdir(parents=True, exist_ok=True)
+        bench.journal.state.write_text(json.dumps(state(minutes=30)))
         bench.compiled.clear()
-        around = bench.around(environ={"MEMORIA_COMPILE_INTERVAL_MIN": value})
-        assert flush(bench.context(f"context for {value}"), "s", around) == "saved"
+        context = bench.flush_context(environ={"MEMORIA_COMPILE_INTERVAL_MIN": value})
+        assert flush(bench.excerpt(f"context for {value}"), "s", context) == "saved"
         assert len(bench.compiled) == compiles
     assert any("WARNING MEMORIA_COMPILE_INTERVAL_MIN" in line for line in bench.log())
 
@@ -89,7 +89,7 @@ def test_times_without_a_zone_are_local_and_garbage_compiles() -> None:
         (None, True),
     ):
         known = {"ingested": {"2026-03-02.md": {"hash": "0", "compiled_at": compiled_at}}}
-        verdict = decide([DayLog("2026-03-02.md", LOG)], known, TODAY, NOON, 60)
+        verdict = due_logs([DayLog("2026-03-02.md", LOG)], known, TODAY, NOON, 60)
         assert bool(verdict.files) is compiles, compiled_at
         assert bool(verdict.warnings) is (compiled_at in ("garbage", 17, None))
     assert datetime.fromtimestamp(NOON / 1000, UTC).hour == 12
@@ -98,16 +98,16 @@ def test_times_without_a_zone_are_local_and_garbage_compiles() -> None:
 @pytest.mark.rows("FLU-30")
 def test_without_log_program_or_change_nothing_is_started(bench: Bench) -> None:
     bench.says(*["text"] * 3)
-    flush(bench.context("1"), "s", replace(bench.around(), compile=None))
+    flush(bench.excerpt("1"), "s", replace(bench.flush_context(), compile=None))
     assert bench.compiled == [] and bench.today() != ""
-    around = bench.around()
-    bench.place.root.mkdir(exist_ok=True)
-    bench.place.state.write_text(json.dumps(state(data=bench.today().encode(), minutes=600)))
-    flushing._maybe_compile(around)  # pyright: ignore[reportPrivateUsage]
+    context = bench.flush_context()
+    bench.journal.root.mkdir(exist_ok=True)
+    bench.journal.state.write_text(json.dumps(state(data=bench.today().encode(), minutes=600)))
+    flushing._compile_if_due(context)  # pyright: ignore[reportPrivateUsage]
     assert bench.compiled == []
-    bench.place.day(TODAY).unlink()
-    bench.place.state.unlink()
-    flushing._maybe_compile(around)  # pyright: ignore[reportPrivateUsage]
+    bench.journal.day(TODAY).unlink()
+    bench.journal.state.unlink()
+    flushing._compile_if_due(context)  # pyright: ignore[reportPrivateUsage]
     assert bench.compiled == []
 
 
@@ -116,13 +116,13 @@ def test_without_log_program_or_change_nothing_is_started(bench: Bench) -> None:
 def test_a_state_that_cannot_be_used_counts_as_never_compiled(
     bench: Bench, content: str | None
 ) -> None:
-    bench.place.root.mkdir(parents=True)
+    bench.journal.root.mkdir(parents=True)
     if content is not None:
-        bench.place.state.write_text(content)
+        bench.journal.state.write_text(content)
     bench.says("text")
-    bench.flush(bench.context())
+    bench.flush(bench.excerpt())
     assert bench.compiled == [("2026-03-02.md",)]
-    backups = list(bench.place.root.glob("state.json.corrupt-*"))
+    backups = list(bench.journal.root.glob("state.json.corrupt-*"))
     assert [path.read_text() for path in backups] == ([] if content is None else [content])
 
 
@@ -136,32 +136,32 @@ def test_a_strange_record_counts_as_never_compiled(known: object) -> None:
 @pytest.mark.rows("FLU-32")
 def test_late_entries_of_yesterday_are_compiled_with_the_next_flush(bench: Bench) -> None:
     late = NOON - 24 * 60 * MINUTE
-    daily.append_entry(bench.place, daily.Entry("s0", "a0", "before"), late)
-    compiled = bench.place.day(YESTERDAY).read_bytes()
-    daily.append_entry(bench.place, daily.Entry("s1", "a1", "after its compile"), late)
-    bench.place.state.write_text(json.dumps(state(YESTERDAY, compiled, minutes=5)))
+    daily.append_entry(bench.journal, daily.Entry("s0", "a0", "before"), late)
+    compiled = bench.journal.day(YESTERDAY).read_bytes()
+    daily.append_entry(bench.journal, daily.Entry("s1", "a1", "after its compile"), late)
+    bench.journal.state.write_text(json.dumps(state(YESTERDAY, compiled, minutes=5)))
     bench.says("text")
-    bench.flush(bench.context())
+    bench.flush(bench.excerpt())
     assert bench.compiled == [("2026-03-01.md", "2026-03-02.md")]
 
 
 @pytest.mark.rows("FLU-33")
 def test_a_day_that_only_says_nothing_costs_nothing(bench: Bench) -> None:
     bench.says("FLUSH_OK", "FLUSH_OK")
-    bench.flush(bench.context("1"))
-    bench.flush(bench.context("2"))
+    bench.flush(bench.excerpt("1"))
+    bench.flush(bench.excerpt("2"))
     assert len(bench.entries()) == 2 and bench.compiled == []
 
 
 @pytest.mark.rows("FLU-33")
 def test_nothing_added_to_a_compiled_log_costs_nothing(bench: Bench) -> None:
     bench.says("worth it", "FLUSH_OK", "FLUSH_OK", "worth it again")
-    bench.flush(bench.context("1"))
+    bench.flush(bench.excerpt("1"))
     assert len(bench.compiled) == 1
     known = state(data=bench.today().encode(), minutes=600)
-    bench.place.state.write_text(json.dumps(known))
-    bench.flush(bench.context("2"))
-    bench.flush(bench.context("3"))
+    bench.journal.state.write_text(json.dumps(known))
+    bench.flush(bench.excerpt("2"))
+    bench.flush(bench.excerpt("3"))
     assert len(bench.compiled) == 1
-    bench.flush(bench.context("4"))
+    bench.flush(bench.excerpt("4"))
     assert len(bench.compiled) == 2

@@ -1,6 +1,6 @@
 """Flushes in child processes, each killed before the n-th thing it does to the disk; prints faults.
 
-    python -m tests.journal.cut_off DIRECTORY own|other
+    python -m tests.journal.killed_flush DIRECTORY own|other
 
 A program of its own: it forks, which a test runner with threads must not. An audit hook in the
 child sees what is opened, renamed and removed.
@@ -16,9 +16,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.journal.bench import MINUTE, Bench
+from tests.journal.flush_journal import MINUTE, Bench
 
-from session_memory.journal.context import write_context
+from session_memory.journal.excerpt import write_excerpt
 from session_memory.journal.flush import flush
 
 WATCHED = ("open", "os.rename", "os.remove", "os.mkdir", "os.chmod")
@@ -36,7 +36,7 @@ def prepare(root: Path, kind: str) -> tuple[Bench, Path]:
     root.mkdir()
     bench = Bench(root / "data")
     ours = kind == "own"
-    return bench, write_context(bench.place, "s1", 7, SAID) if ours else bench.context(SAID)
+    return bench, write_excerpt(bench.journal, "s1", 7, SAID) if ours else bench.excerpt(SAID)
 
 
 def is_killed(bench: Bench, context: Path, nth: int) -> bool:
@@ -44,7 +44,7 @@ def is_killed(bench: Bench, context: Path, nth: int) -> bool:
     pid = os.fork()
     if pid == 0:
         die_at(nth, str(bench.data.parent))
-        flush(context, "s1", bench.around(write))
+        flush(context, "s1", bench.flush_context(write))
         os._exit(0)
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
@@ -74,14 +74,14 @@ def faults(bench: Bench, context: Path) -> list[str]:
     saved = [entry.content for entry in bench.entries()]
     if saved != [ENTRY] and not (context.exists() and context.read_text() == SAID):
         found.append("lost")
-    for path in bench.place.work.glob("*.json"):
+    for path in bench.journal.work.glob("*.json"):
         try:
             json.loads(path.read_bytes())
         except ValueError:
             found.append(f"torn: {path.name}")
     if context.exists():
         bench.now += 2 * MINUTE  # later than the minute in which repeats are dropped
-        flush(context, "s1", bench.around(write))
+        flush(context, "s1", bench.flush_context(write))
         found += [f"left behind: {path.name}" for path in bench.data.rglob("*.new")]
     if [entry.content for entry in bench.entries()] != [ENTRY] or context.exists():
         found.append(f"not one entry in the end: {bench.today()}")

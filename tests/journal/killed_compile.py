@@ -1,6 +1,6 @@
 """Compiles in child processes, each killed before the n-th thing it does to the disk.
 
-    python -m tests.journal.cut_compile DIRECTORY
+    python -m tests.journal.killed_compile DIRECTORY
 
 Prints how many were killed and what was lost, torn or half done afterwards. A program of its own,
 as it forks.
@@ -17,11 +17,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.journal.cut_off import die_at
-from tests.journal.library import ENTRY, OTHER, Library
+from tests.journal.compile_journal import ENTRY, OTHER, Library
+from tests.journal.killed_flush import die_at
 
-from session_memory.journal import undo
-from session_memory.journal.lint import read_base, structural
+from session_memory.journal import transaction
+from session_memory.journal.lint import read_lint_input, structural_issues
 
 
 def prepare(root: Path) -> Library:
@@ -55,14 +55,14 @@ def faults(library: Library, before: dict[str, bytes], after: dict[str, bytes]) 
         name: data for name, data in before.items() if name.startswith("daily/")
     }:
         found.append("a daily log changed")
-    undo.recover(library.place)
+    transaction.recover(library.journal)
     if _settled(library.tree()) not in (_settled(before), _settled(after)):
         found.append("neither before nor after")
     library.compile()
     if _settled(library.tree()) != _settled(after):
         found.append("another end than without the kill")
-    base = read_base(library.place, library.now, library.warnings.append)
-    found += [str(one) for one in structural(base) if one.severity == "error"]
+    base = read_lint_input(library.journal, library.now, library.warnings.append)
+    found += [str(one) for one in structural_issues(base) if one.severity == "error"]
     return found + library.warnings
 
 

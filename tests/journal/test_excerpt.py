@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.journal.bench import CLEAN
+from tests.journal.flush_journal import CLEAN
 
 from session_memory.adapters.claude.log_builder import ClaudeLog, call_block, text_block
 from session_memory.adapters.codex.log_builder import CodexLog
-from session_memory.journal.context import (
+from session_memory.journal.excerpt import (
     MAX_CHARS,
     MAX_TURNS,
     Turn,
     file_name,
-    make_context,
+    make_excerpt,
     session_of,
     turns_in,
     turns_of_session,
@@ -33,7 +33,7 @@ def spoken(count: int, size: int = 10) -> list[Turn]:
 
 @pytest.mark.rows("HOK-03")
 def test_a_long_session_gives_its_last_thirty_turns() -> None:
-    context = make_context(spoken(100), CLEAN)
+    context = make_excerpt(spoken(100), CLEAN)
     turns = turns_in(context)
     assert len(turns) == MAX_TURNS == 30
     assert turns[0].text.startswith("turn 70 ") and turns[-1].text.startswith("turn 99 ")
@@ -41,7 +41,7 @@ def test_a_long_session_gives_its_last_thirty_turns() -> None:
 
 @pytest.mark.rows("HOK-03")
 def test_a_large_tail_is_cut_between_turns() -> None:
-    context = make_context(spoken(20, 2_000), CLEAN)
+    context = make_excerpt(spoken(20, 2_000), CLEAN)
     assert 10_000 < len(context) <= MAX_CHARS == 15_000
     assert context.startswith(("**User:** turn ", "**Assistant:** turn "))
     assert turns_in(context)[-1].text.startswith("turn 19 ")
@@ -49,7 +49,7 @@ def test_a_large_tail_is_cut_between_turns() -> None:
 
 @pytest.mark.rows("HOK-03")
 def test_of_one_turn_that_is_too_long_the_end_is_kept_under_its_label() -> None:
-    context = make_context([Turn("User", "a" * 40_000 + "the end")], CLEAN)
+    context = make_excerpt([Turn("User", "a" * 40_000 + "the end")], CLEAN)
     assert len(context) <= MAX_CHARS
     assert context.startswith("**User:** [...] a") and context.endswith("the end\n")
 
@@ -60,7 +60,7 @@ def test_of_one_turn_that_is_too_long_the_end_is_kept_under_its_label() -> None:
 )
 def test_a_context_is_bounded_and_begins_with_a_label(said: list[tuple[bool, str, int]]) -> None:
     turns = [Turn("User" if who else "Assistant", text + "y" * n) for who, text, n in said]
-    context = make_context(turns, lambda text: text)
+    context = make_excerpt(turns, lambda text: text)
     assert len(context) <= MAX_CHARS
     assert not turns or context.startswith(("**User:** ", "**Assistant:** "))
 
@@ -125,7 +125,7 @@ def test_what_we_put_before_the_agent_does_not_come_back() -> None:
 def test_no_secret_reaches_a_context(rule: object) -> None:
     for sample in rule.must_match:  # type: ignore[attr-defined]
         text = sample if isinstance(sample, str) else sample.decode()
-        context = make_context([Turn("User", f"look:\n{text}\n")], CLEAN)
+        context = make_excerpt([Turn("User", f"look:\n{text}\n")], CLEAN)
         assert text not in context, "the sample stands there as it was"
         assert "[REDACTED_SECRET]" in context
 
@@ -136,7 +136,7 @@ def test_a_secret_is_found_before_the_cut_goes_through_it() -> None:
     room = MAX_CHARS - len("**User:** [...] \n") - 1
     for visible in (8, 20, len(token) - 1):
         text = "z" * 30_000 + " " + token + " " + "w" * (room - visible - 1)
-        context = make_context([Turn("User", text)], CLEAN)
+        context = make_excerpt([Turn("User", text)], CLEAN)
         assert token[-8:] not in context
 
 
