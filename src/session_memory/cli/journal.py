@@ -116,7 +116,9 @@ def _show(app: App, project: str | None, date: str) -> None:
 @json_option
 @pass_app
 def flush(app: App, session: str | None, everything: bool, dry_run: bool) -> int:
-    """Write the end of SESSION into the log of the day it ended; default: the latest session here.
+    """Write the end of a session into the log of the day it ended.
+
+    Without SESSION, of the latest session of this directory.
 
     \b
     Examples:
