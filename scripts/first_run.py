@@ -11,15 +11,15 @@ from pathlib import Path
 from session_memory.adapters.registry import adapters
 from session_memory.cli.app import App
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
-from session_memory.ingest.discover import discover, places
+from session_memory.ingest.discover import discover, log_folders
 from session_memory.testing.samples import write_samples
 
 
 def find_logs(app: App) -> tuple[bool, list[str]]:
     """Whether any agent left logs here, and where was looked."""
     sources = app.config.sources
-    looked = places(adapters(), sources, app.environ, str(Path.home()))
-    found = any(True for place in looked for _ in discover(place, sources.exclude_paths))
+    looked = log_folders(adapters(), sources, app.environ, str(Path.home()))
+    found = any(True for folders in looked for _ in discover(folders, sources.exclude_paths))
     return found, [path for place in looked for path in place.looked_in]
 
 

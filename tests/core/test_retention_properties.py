@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from session_memory.core.retention import (
     DAY_MS,
     EvictionPlan,
-    Policy,
     RawSession,
     StoreUsage,
     plan_eviction,
 )
+from session_memory.settings import Retention
 
 NOW = 1_000 * DAY_MS
 caps = st.none() | st.integers(1, 1_500)
@@ -34,19 +34,19 @@ stores = st.lists(
     max_size=12,
 ).map(lambda drawn: [msgspec.structs.replace(s, session_id=i) for i, s in enumerate(drawn)])
 limits = st.none() | st.integers(1, 1_000)
-policies = st.builds(Policy, caps, caps, limits, caps).map(
+policies = st.builds(Retention, caps, caps, limits, caps).map(
     lambda p: msgspec.structs.replace(p, raw_soft_cap_bytes=_lower(p))
 )
 quick = settings(max_examples=150, deadline=None)
 
 
-def _lower(policy: Policy) -> int | None:
+def _lower(policy: Retention) -> int | None:
     """The soft cap, brought under the hard cap, so that the policy is a valid one."""
     soft, hard = policy.raw_soft_cap_bytes, policy.raw_hard_cap_bytes
     return soft if soft is None or hard is None else min(soft, hard)
 
 
-def plan(sessions: list[RawSession], policy: Policy, extra: int = 0) -> EvictionPlan:
+def plan(sessions: list[RawSession], policy: Retention, extra: int = 0) -> EvictionPlan:
     used = sum(each.raw_bytes for each in sessions) + extra
     return plan_eviction(StoreUsage(used), sessions, policy, NOW)
 
@@ -59,7 +59,7 @@ def ids(of: EvictionPlan) -> set[int]:
 @given(stores, policies)
 @quick
 def test_what_leaves_has_a_digest_or_is_listed_as_data_loss_of_the_hard_cap(
-    sessions: list[RawSession], policy: Policy
+    sessions: list[RawSession], policy: Retention
 ) -> None:
     result = plan(sessions, policy)
     by_id = {each.session_id: each for each in sessions}
@@ -79,7 +79,7 @@ def test_what_leaves_has_a_digest_or_is_listed_as_data_loss_of_the_hard_cap(
 @given(stores, policies, st.integers(0, 200))
 @quick
 def test_usage_after_is_usage_before_without_what_leaves(
-    sessions: list[RawSession], policy: Policy, extra: int
+    sessions: list[RawSession], policy: Retention, extra: int
 ) -> None:
     result = plan(sessions, policy, extra)
     assert len(ids(result)) == len(result.evictions) == sum(result.counts.values())
@@ -91,7 +91,7 @@ def test_usage_after_is_usage_before_without_what_leaves(
 @given(stores, policies)
 @quick
 def test_each_pass_stops_at_the_first_session_that_brings_usage_within_its_cap(
-    sessions: list[RawSession], policy: Policy
+    sessions: list[RawSession], policy: Retention
 ) -> None:
     result = plan(sessions, policy)
     wanted = {"soft": policy.raw_soft_cap_bytes, "hard": policy.raw_hard_cap_bytes}
@@ -105,7 +105,7 @@ def test_each_pass_stops_at_the_first_session_that_brings_usage_within_its_cap(
 @given(stores, policies)
 @quick
 def test_the_caps_are_met_as_far_as_anything_may_leave(
-    sessions: list[RawSession], policy: Policy
+    sessions: list[RawSession], policy: Retention
 ) -> None:
     result = plan(sessions, policy)
     stays = [s for s in sessions if s.session_id not in ids(result) and s.raw_bytes]
@@ -123,7 +123,7 @@ def test_the_caps_are_met_as_far_as_anything_may_leave(
 @given(stores, policies)
 @quick
 def test_under_a_cap_an_older_session_never_outlives_a_newer_one_of_its_kind(
-    sessions: list[RawSession], policy: Policy
+    sessions: list[RawSession], policy: Retention
 ) -> None:
     result = plan(sessions, policy)
     aged = {e.session_id for e in result.evictions if e.reason == "age"}
@@ -140,7 +140,7 @@ def test_under_a_cap_an_older_session_never_outlives_a_newer_one_of_its_kind(
 @given(stores, policies, st.randoms(use_true_random=False))
 @quick
 def test_the_plan_does_not_depend_on_the_order_sessions_come_in(
-    sessions: list[RawSession], policy: Policy, chance: random.Random
+    sessions: list[RawSession], policy: Retention, chance: random.Random
 ) -> None:
     shuffled = sessions[:]
     chance.shuffle(shuffled)
@@ -150,9 +150,9 @@ def test_the_plan_does_not_depend_on_the_order_sessions_come_in(
 @given(stores, policies, st.integers(0, 500), st.integers(0, 500))
 @quick
 def test_more_room_never_costs_a_further_session(
-    sessions: list[RawSession], policy: Policy, soft: int, hard: int
+    sessions: list[RawSession], policy: Retention, soft: int, hard: int
 ) -> None:
-    wider = Policy(
+    wider = Retention(
         _plus(policy.raw_soft_cap_bytes, soft),
         _plus(policy.raw_hard_cap_bytes, hard),
         policy.raw_max_age_days,
@@ -165,14 +165,14 @@ def test_more_room_never_costs_a_further_session(
 def test_more_time_never_costs_a_further_session(
     sessions: list[RawSession], limit: int | None, days: int
 ) -> None:
-    shorter, longer = Policy(None, None, limit), Policy(None, None, _plus(limit, days))
+    shorter, longer = Retention(None, None, limit), Retention(None, None, _plus(limit, days))
     assert ids(plan(sessions, longer)) <= ids(plan(sessions, shorter))
 
 
 @given(stores, policies)
 @quick
 def test_a_plan_carried_out_leaves_nothing_more_to_do(
-    sessions: list[RawSession], policy: Policy
+    sessions: list[RawSession], policy: Retention
 ) -> None:
     gone = ids(plan(sessions, policy))
     rest = [each for each in sessions if each.session_id not in gone]

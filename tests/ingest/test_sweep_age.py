@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from session_memory.adapters.claude.log_builder import START, ClaudeLog
-from session_memory.ingest.retention import make_plan, policy_of
+from session_memory.ingest.retention import make_plan
 from session_memory.testing.old_stores import back_to_version_10
 from session_memory.testing.workspace import DAY_MS, NOW, Workspace
 
@@ -98,7 +98,7 @@ def test_an_undistilled_session_stays_however_old(space: Workspace) -> None:
         assert store.oldest_analyzed() is None
     with space.store() as store:
         far_away = NOW + 9999 * DAY_MS
-        assert make_plan(store, policy_of(space.retention), far_away).evictions == ()
+        assert make_plan(store, space.retention, far_away).evictions == ()
 
 
 @pytest.mark.rows("RET-04")

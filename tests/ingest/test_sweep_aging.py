@@ -9,10 +9,11 @@ import apsw
 import pytest
 
 from session_memory.adapters.claude.log_builder import START, ClaudeLog, tokens
-from session_memory.core.retention import EVENT_ROW_BYTES, Policy, estimate_raw_bytes
+from session_memory.core.retention import EVENT_ROW_BYTES, estimate_raw_bytes
 from session_memory.core.schema import Digest
 from session_memory.ingest.report import SweepReport
-from session_memory.ingest.retention import apply_plan, make_plan, policy_of
+from session_memory.ingest.retention import apply_plan, make_plan
+from session_memory.settings import Retention
 from session_memory.testing.faults import Stopped, StoppingStore
 from session_memory.testing.workspace import DAY_MS, Workspace
 
@@ -216,8 +217,8 @@ def test_sessions_without_a_digest_stay_above_the_soft_cap_and_past_the_age(
     assert states(space)[logs[0].session_id] == "captured"
     with space.store() as store:
         late = space.now + 4000 * DAY_MS
-        soft = make_plan(store, Policy(raw_soft_cap_bytes=1, raw_hard_cap_bytes=None), space.now)
-        aged = make_plan(store, Policy(None, None, raw_max_age_days=30), late)
+        soft = make_plan(store, Retention(raw_soft_cap_bytes=1, raw_hard_cap_bytes=None), space.now)
+        aged = make_plan(store, Retention(None, None, raw_max_age_days=30), late)
     others = [log.session_id for log in logs[1:]]
     assert [eviction.external_id for eviction in soft.evictions] == others
     assert [eviction.external_id for eviction in aged.evictions] == others
@@ -231,7 +232,7 @@ def test_the_hard_cap_takes_sessions_without_digest_last_and_says_so(space: Work
     assert set(states(space).values()) == {"captured"}
     space.set_retention(raw_soft_cap_bytes=1, raw_hard_cap_bytes=1)
     with space.store() as store:
-        plan = make_plan(store, policy_of(space.retention), space.now)
+        plan = make_plan(store, space.retention, space.now)
         line = apply_plan(store, plan, space.now)
     assert line.data_loss == [log.session_id for log in logs]
     assert (line.hard, line.soft) == (2, 0)

@@ -15,7 +15,7 @@ import apsw
 import msgspec
 
 from session_memory.errors import SessionMemoryError
-from session_memory.ingest.discover import discover, places, stamp_of
+from session_memory.ingest.discover import discover, log_folders, stamp_of
 from session_memory.store.port import SessionQuery
 from session_memory.store.segments import DirectorySegments, manifest_bytes, unpack
 from session_memory.testing.workspace import Workspace
@@ -136,9 +136,9 @@ def unreported(space: Workspace) -> Iterator[str]:
     if report.discovered != report.ingested + report.skipped_unchanged + len(failed):
         yield f"{report.discovered} files do not add up"
     with space.store() as store:
-        for place in places(space.adapters, space.config().sources, {}, str(space.home)):
-            stamps = store.stamps(place.adapter.name)
-            for file in discover(place, space.exclude):
+        for folders in log_folders(space.adapters, space.config().sources, {}, str(space.home)):
+            stamps = store.stamps(folders.adapter.name)
+            for file in discover(folders, space.exclude):
                 stamp, _ = stamps.get(file.path, (None, 0))
                 taken = stamp == stamp_of(file) or file.path in failed
                 if not taken and not store.is_forgotten_source(file.path, stamp_of(file)):

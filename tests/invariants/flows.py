@@ -14,11 +14,11 @@ from tests.invariants.sizes import IS_LARGE
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.forget.rescan import rescan
 from session_memory.ingest import capture
-from session_memory.ingest.unfinished import marked
 from session_memory.redact.engine import Redactor
 from session_memory.store import open_store
 from session_memory.store.port import SessionQuery
 from session_memory.store.sqlite import connection
+from session_memory.store.unfinished import marked
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 

@@ -11,9 +11,9 @@ from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.forget.plan import Wanted, apply_forget, plan_forget
 from session_memory.forget.rescan import rescan
 from session_memory.ingest import capture
-from session_memory.ingest.unfinished import mark, marked
 from session_memory.redact.engine import Redactor
 from session_memory.store.port import Store
+from session_memory.store.unfinished import mark, marked
 from session_memory.testing.faults import Stopped, StoppingStore
 from session_memory.testing.workspace import Workspace
 

@@ -196,7 +196,7 @@ def test_the_worker_does_the_job_beside_its_others(tmp_path: Path) -> None:
     paths = Paths(directory / "c", directory, tmp_path / "state", directory / "cache")
     paths.state.mkdir()
     handlers = jobs.handlers(paths, shop.config, lambda: shop.space.now, lambda _store: None)
-    report = Worker(shop.space.surroundings(), paths.state, "token", handlers).run()
+    report = Worker(shop.space.sweep_context(), paths.state, "token", handlers).run()
     assert (report.jobs_done, report.jobs_failed) == (2, 0)  # the flush, then its compile
     assert len(shop.entries()) == 1
     assert shop.journal.state.exists()
@@ -219,7 +219,7 @@ def test_a_journal_that_cannot_be_written_fails_the_job_and_not_the_worker(tmp_p
         store.jobs.drop(job.id)
 
     handlers = jobs.handlers(paths, shop.config, lambda: shop.space.now, lambda _store: None)
-    worker = Worker(shop.space.surroundings(), paths.state, "t", {**handlers, "other": note})
+    worker = Worker(shop.space.sweep_context(), paths.state, "t", {**handlers, "other": note})
     report = worker.run()
     assert (report.jobs_failed, report.jobs_done, done) == (1, 1, ["x"])
     with shop.space.store() as store:

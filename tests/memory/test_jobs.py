@@ -62,7 +62,7 @@ def work(bench: Bench, open_model: OpenModel, config: Config | None = None) -> W
     state = bench.space.root / "state"
     state.mkdir(exist_ok=True)
     duty = handlers(paths_of(bench), config or Config(), lambda: bench.space.now, open_model)
-    return Worker(bench.space.surroundings(), state, "token", duty).run()
+    return Worker(bench.space.sweep_context(), state, "token", duty).run()
 
 
 def start(bench: Bench, log: ClaudeLog, event: str = "session_start") -> None:
@@ -236,7 +236,7 @@ def test_the_places_that_changed_are_handed_on(bench: Bench) -> None:
     state = bench.space.root / "state"
     state.mkdir()
     duty = handlers(paths_of(bench), Config(), lambda: bench.space.now, no_model, touched)
-    Worker(bench.space.surroundings(), state, "token", duty).run()
+    Worker(bench.space.sweep_context(), state, "token", duty).run()
     assert handed == ["/work/shop"]
 
 

@@ -114,7 +114,7 @@ def test_the_worker_waits_for_a_sweep_that_runs(
 
     monkeypatch.setattr(worker_run.time, "sleep", wait)
     running.__enter__()
-    report = Worker(space.surroundings(), home.state, "token").run()
+    report = Worker(space.sweep_context(), home.state, "token").run()
     assert (len(waited), report.sweeps, report.imports) == (3, 1, 1)
     assert set(space.sessions()) == {log.session_id}
 

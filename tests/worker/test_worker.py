@@ -21,8 +21,8 @@ from session_memory.core.spool import REPEAT_WINDOW_MS, TURN_WINDOW_MS
 from session_memory.errors import ModelUnavailable, Refused
 from session_memory.forget.hook_files import forget_live
 from session_memory.hooks import entry
+from session_memory.ingest.context import SweepContext
 from session_memory.ingest.last_sweep import read_last_sweep
-from session_memory.ingest.sweep import Surroundings
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.testing.workspace import Workspace
@@ -63,8 +63,8 @@ class Bench:
         (self.spool / f"{name}.json").write_text(json.dumps(record), encoding="utf-8")
         return name
 
-    def around(self) -> Surroundings:
-        return self.space.surroundings()
+    def around(self) -> SweepContext:
+        return self.space.sweep_context()
 
     def work(self, handlers: dict[str, Handler] | None = None) -> WorkerReport:
         return Worker(self.around(), self.state, "token", handlers).run()
@@ -295,7 +295,7 @@ from session_memory.testing.workspace import Workspace
 from session_memory.worker.run import Worker
 space = Workspace(Path(sys.argv[1]))
 threading.Timer(float(sys.argv[3]), lambda: os.kill(os.getpid(), 9)).start()
-Worker(space.surroundings(), Path(sys.argv[2]), "token").run()
+Worker(space.sweep_context(), Path(sys.argv[2]), "token").run()
 os._exit(0)
 """
 

@@ -9,10 +9,10 @@ from session_memory.adapters.common import LogDeletion
 from session_memory.adapters.registry import plugin_warnings
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line, table
-from session_memory.cli.store import surroundings
+from session_memory.cli.store import sweep_context
 from session_memory.cli.wiring import wirings
 from session_memory.core.schema import Session
-from session_memory.ingest.discover import Places, discover, places
+from session_memory.ingest.discover import LogFolders, discover, log_folders
 from session_memory.ingest.last_sweep import read_last_sweep
 from session_memory.ingest.missing import MissingPart, missing_parts
 from session_memory.store.port import SessionQuery
@@ -93,14 +93,14 @@ def told_agents(found: list[Agent], now: int) -> str:
 
 def find_agents(app: App) -> list[Agent]:
     """Every flavour that is not switched off, in the order of the registry."""
-    around = surroundings(app)
+    context = sweep_context(app)
     sources = app.config.sources
     found = [
-        _on_disk(place, sources.exclude_paths)
-        for place in places(around.adapters, sources, around.environ, around.home)
+        _on_disk(folders, sources.exclude_paths)
+        for folders in log_folders(context.adapters, sources, context.environ, context.home)
     ]
     unread, wired = _unread(app), wirings(app)
-    store = around.peek_store()
+    store = context.peek_store()
     try:
         missing = missing_parts(store) if store is not None else []
         for agent in found:
@@ -121,15 +121,15 @@ def find_agents(app: App) -> list[Agent]:
     return found
 
 
-def _on_disk(place: Places, exclude: tuple[str, ...]) -> Agent:
+def _on_disk(folders: LogFolders, exclude: tuple[str, ...]) -> Agent:
     """What its own files say, without reading them."""
-    agent = Agent(place.adapter.name, place.adapter.title, place.roots, place.looked_in)
-    for file in discover(place, exclude):
+    agent = Agent(folders.adapter.name, folders.adapter.title, folders.roots, folders.looked_in)
+    for file in discover(folders, exclude):
         agent.files += 1
         agent.bytes += max(file.size, 0)
         if file.mtime_ns:
             agent.last_activity = max(agent.last_activity or 0, file.mtime_ns // 1_000_000)
-    habits = (place.adapter.log_deletion(root) for root in place.roots)
+    habits = (folders.adapter.log_deletion(root) for root in folders.roots)
     agent.deletion = min(filter(None, habits), key=lambda habit: habit.days, default=None)
     return agent
 

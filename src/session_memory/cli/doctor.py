@@ -17,13 +17,13 @@ from session_memory.cli.store import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import missing_parts
-from session_memory.ingest.unfinished import is_marked
 from session_memory.install.check import Check
 from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.directory import check_place, file_system
 from session_memory.store.marks import read_marks
 from session_memory.store.port import Store
 from session_memory.store.swap import ASIDE
+from session_memory.store.unfinished import is_marked
 
 LOW_SPACE = 1024**3
 STALE_DAYS = 7

@@ -21,8 +21,8 @@ from session_memory.forget import everywhere
 from session_memory.forget.names import gone_of
 from session_memory.forget.patterns import without_text
 from session_memory.forget.plan import ForgetPlan, Wanted, apply_forget, plan_forget
-from session_memory.ingest.unfinished import marked
 from session_memory.store.port import Store
+from session_memory.store.unfinished import marked
 
 SHOWN = 20
 

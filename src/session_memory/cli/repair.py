@@ -10,9 +10,8 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, one_line
-from session_memory.cli.store import changing, surroundings
+from session_memory.cli.store import changing, sweep_context
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
-from session_memory.ingest.sweep import sweep
 from session_memory.store.damage import BESIDE, absent, kept_files, known_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.maintenance import (
@@ -24,6 +23,7 @@ from session_memory.store.maintenance import (
 )
 from session_memory.store.port import SessionQuery
 from session_memory.store.values import Repaired
+from session_memory.worker.sweep import sweep_and_mine
 
 LAYERS = ("database", "orphans", "segments", "counts", "usage", "index")
 
@@ -106,9 +106,9 @@ def _database(app: App, *, apply_: bool, unmarked: bool) -> tuple[str | None, li
         built = rebuild(directory, app.clock(), unmarked=True, step=app.note)
     done += built.done
     app.note("reading the logs again")
-    around = surroundings(app)
     with byte_progress(shown=app.shows_progress) as bar:
-        report = sweep(msgspec.structs.replace(around, progress=bar))
+        context = msgspec.structs.replace(sweep_context(app), progress=bar)
+        report = sweep_and_mine(context, app.paths.last_sweep)
     for text in report.warnings:
         app.warn(one_line(text))
     with exclusive(os.path.join(directory, "sweep.lock"), "a sweep"):

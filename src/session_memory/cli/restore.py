@@ -19,7 +19,6 @@ from session_memory.errors import Refused, SessionMemoryError
 from session_memory.forget import everywhere
 from session_memory.forget.names import gone_by_name
 from session_memory.ingest.pauses import read_pauses, write_pauses
-from session_memory.ingest.unfinished import marked
 from session_memory.paths import Paths, private_dir
 from session_memory.store import marks, open_store
 from session_memory.store.lock import exclusive
@@ -33,6 +32,7 @@ from session_memory.store.maintenance import (
 )
 from session_memory.store.port import MarksApplied, Store
 from session_memory.store.swap import Plan, plan_swap, staging, swap
+from session_memory.store.unfinished import marked
 from session_memory.worker.injection_pages import drop_pages
 
 

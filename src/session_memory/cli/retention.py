@@ -9,10 +9,10 @@ import click
 from session_memory.cli.app import App, json_option, pass_app, yes_option
 from session_memory.cli.output import emit_json, human_bytes, one_line
 from session_memory.cli.store import changing, reading
-from session_memory.core.retention import EvictionPlan, Policy, explain
+from session_memory.core.retention import EvictionPlan, explain
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.ingest.report import RetentionLine
-from session_memory.ingest.retention import apply_plan, expected_plan, make_plan, policy_of
+from session_memory.ingest.retention import apply_plan, expected_plan, make_plan
 
 
 @click.group(name="retention")
@@ -38,7 +38,7 @@ def plan(app: App) -> None:
       session-memory retention plan --json
     """
     with reading(app) as store:
-        found = expected_plan(store, _policy(app), app.clock())
+        found = expected_plan(store, app.config.retention, app.clock())
         waiting = len(store.unanalyzed())
     if app.json:
         emit_json(found)
@@ -66,7 +66,7 @@ def apply(app: App, yes: bool) -> int:
 
     with changing(app, "a sweep") as store:
         undistilled = distil_waiting(store)
-        found = make_plan(store, _policy(app), app.clock())
+        found = make_plan(store, app.config.retention, app.clock())
         if found.evictions and not yes:
             _ask(found)
         orphans = store.sweep_orphans()
@@ -105,10 +105,6 @@ def _ask(found: EvictionPlan) -> None:
     if not sys.stdin.isatty():
         raise Refused("raw text would be evicted", hint="add --yes to do it without being asked")
     click.confirm("Evict?", abort=True, err=True)
-
-
-def _policy(app: App) -> Policy:
-    return policy_of(app.config.retention)
 
 
 def _lines(found: EvictionPlan) -> list[str]:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from session_memory.cli.app import App
 from session_memory.errors import StoreMissing
-from session_memory.ingest.sweep import Surroundings
-from session_memory.ingest.unfinished import marked
+from session_memory.ingest.context import SweepContext
 from session_memory.paths import private_dir
 from session_memory.store import open_store, store_exists
 from session_memory.store.damage import absent
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
+from session_memory.store.unfinished import marked
 
 
 @contextmanager
@@ -40,7 +40,7 @@ def changing(app: App, what: str) -> Generator[Store]:
         yield store
 
 
-def surroundings(app: App) -> Surroundings:
+def sweep_context(app: App) -> SweepContext:
     """Everything a sweep needs, from the command line's context."""
     from session_memory.adapters.registry import adapters_here
     from session_memory.core.project.disk_tree import DiskTree
@@ -58,7 +58,7 @@ def surroundings(app: App) -> Surroundings:
         except StoreMissing:
             return None
 
-    return Surroundings(
+    return SweepContext(
         config=app.config,
         adapters=adapters_here(app.environ, home, configured),
         environ=app.environ,

@@ -8,11 +8,10 @@ import msgspec
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, one_line
 from session_memory.cli.retention import done_lines
-from session_memory.cli.store import surroundings
+from session_memory.cli.store import sweep_context
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
-from session_memory.ingest.last_sweep import note_error, note_report
 from session_memory.ingest.report import SweepReport
-from session_memory.ingest.sweep import sweep
+from session_memory.worker.sweep import sweep_and_mine
 
 SHOWN = 10
 
@@ -34,25 +33,12 @@ def command(app: App, dry_run: bool) -> int:
     database is kept untouched under another name, and new sessions go into a fresh one until
     `session-memory repair` merges both.
     """
-    around = surroundings(app)
     with byte_progress(shown=app.shows_progress) as bar:
-        digested: list[int] = []
-        around = msgspec.structs.replace(around, progress=bar, digested=digested.extend)
+        context = msgspec.structs.replace(sweep_context(app), progress=bar)
         try:
-            report = sweep(around, dry_run=dry_run)
+            report = sweep_and_mine(context, app.paths.last_sweep, dry_run=dry_run)
         except StoreLocked as error:
             return _already_running(app, error)
-        except Exception as error:
-            if not dry_run:
-                note_error(app.paths.last_sweep, app.clock(), error)
-            raise
-    if not dry_run:
-        note_report(app.paths.last_sweep, app.clock(), report)
-    if digested:
-        from session_memory.worker.mining import mine_after  # 20 ms that an idle sweep saves
-
-        if not mine_after(around, digested, report):
-            note_report(app.paths.last_sweep, app.clock(), report)
     if app.json:
         emit_json(report)
     else:

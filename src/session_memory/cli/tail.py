@@ -9,14 +9,14 @@ import click
 
 from session_memory.cli.app import App, pass_app
 from session_memory.cli.output import one_line
-from session_memory.cli.store import reading, surroundings
+from session_memory.cli.store import reading, sweep_context
 from session_memory.clock import iso
 from session_memory.core.schema import SessionEvent
 from session_memory.errors import StoreLocked
-from session_memory.ingest.sweep import sweep
 from session_memory.recall.scope import check_agent
 from session_memory.redact import render
 from session_memory.store.port import Store
+from session_memory.worker.sweep import sweep_and_mine
 
 _SHOWN = {
     "user_prompt": "USER ",
@@ -40,11 +40,11 @@ def command(app: App, flavor: str | None, every: float, once: bool) -> None:
       session-memory tail
       session-memory tail --flavor codex
     """
-    around = surroundings(app)
+    context = sweep_context(app)
     seen: dict[int, int] | None = None
     while True:
         try:
-            sweep(around)
+            sweep_and_mine(context, app.paths.last_sweep)
         except StoreLocked:
             app.note("another sweep is running; its results follow")
         with reading(app) as store:

@@ -10,7 +10,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json
-from session_memory.cli.store import surroundings
+from session_memory.cli.store import sweep_context
 from session_memory.errors import StoreLocked
 from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
@@ -51,7 +51,7 @@ def run(app: App) -> None:
     os.environ["SESSION_MEMORY_INTERNAL"] = "1"  # hooks of agents that we run stay silent
     token = secrets.token_hex(8)
     duties = Duties(app.paths, app.config, app.environ, app.clock, token)
-    report = Worker(surroundings(app), app.paths.state, token, duties=duties).run()
+    report = Worker(sweep_context(app), app.paths.state, token, duties=duties).run()
     watchdog.cancel()
     if app.json:
         emit_json(report)

@@ -17,7 +17,8 @@ from typing import Literal, assert_never
 
 import msgspec
 
-GIB = 1024**3
+from session_memory.settings import Retention
+
 DAY_MS = 86_400_000
 
 EVENT_ROW_BYTES = 165
@@ -27,15 +28,6 @@ INDEX_SHARE = (3, 5)
 were measured with SQLite's dbstat: 141 to 164 bytes a row, 0.58 to 0.61 of the indexed text."""
 
 Reason = Literal["age", "soft", "hard"]
-
-
-class Policy(msgspec.Struct, frozen=True):
-    """The budget of the store; None in any place is an explicit "unlimited"."""
-
-    raw_soft_cap_bytes: int | None = 4 * GIB
-    raw_hard_cap_bytes: int | None = 8 * GIB
-    raw_max_age_days: int | None = 365
-    distilled_cap_bytes: int | None = 1 * GIB
 
 
 class RawSession(msgspec.Struct, frozen=True):
@@ -80,7 +72,7 @@ class EvictionPlan(msgspec.Struct, frozen=True):
     evictions: tuple[Eviction, ...]
     usage_before: StoreUsage
     usage_after: StoreUsage
-    policy: Policy = Policy()
+    policy: Retention = Retention()
     """The limits it was made for."""
     alerts: tuple[str, ...] = ()
 
@@ -121,23 +113,8 @@ def estimate_raw_bytes(segment_bytes: int, events: int, index_bytes: int) -> int
     return segment_bytes + events * EVENT_ROW_BYTES + index_bytes
 
 
-def validate(policy: Policy) -> list[str]:
-    """Everything wrong with a policy, one sentence each; empty when it can be used."""
-    problems = [
-        f"{name} is {value}; it must be above 0, or unlimited"
-        for name, value in msgspec.structs.asdict(policy).items()
-        if value is not None and value <= 0
-    ]
-    soft, hard = policy.raw_soft_cap_bytes, policy.raw_hard_cap_bytes
-    if soft is not None and hard is not None and soft > hard:
-        problems.append(
-            f"raw_soft_cap_bytes ({soft}) is above raw_hard_cap_bytes ({hard}); it must not be"
-        )
-    return problems
-
-
 def plan_eviction(
-    usage: StoreUsage, sessions: Iterable[RawSession], policy: Policy, now_ms: int
+    usage: StoreUsage, sessions: Iterable[RawSession], policy: Retention, now_ms: int
 ) -> EvictionPlan:
     """Decide what leaves. Same values in, same plan out, in whatever order sessions come."""
     # A session without raw bytes has nothing to give, so dropping it would only cost.
@@ -172,7 +149,7 @@ def plan_eviction(
     )
 
 
-def explain(eviction: Eviction, policy: Policy) -> str:
+def explain(eviction: Eviction, policy: Retention) -> str:
     """One sentence for a person: which session, how much, and why this one."""
     name = f"session {eviction.session_id} ({eviction.external_id})"
     head = f"{name} gives up {_size(eviction.bytes)} of raw text: "
@@ -182,7 +159,7 @@ def explain(eviction: Eviction, policy: Policy) -> str:
     return f"{head}{why}" + ("" if eviction.reason == "age" else "; it is the oldest one left")
 
 
-def explain_pass(reason: Reason, policy: Policy) -> str:
+def explain_pass(reason: Reason, policy: Retention) -> str:
     """Why a pass takes anything at all, with the limit that asks for it."""
     match reason:
         case "age":
@@ -234,7 +211,7 @@ def _eviction(session: RawSession, reason: Reason) -> Eviction:
     )
 
 
-def _alerts(after: StoreUsage, policy: Policy) -> Iterable[str]:
+def _alerts(after: StoreUsage, policy: Retention) -> Iterable[str]:
     cap = policy.distilled_cap_bytes
     if cap is not None and after.distilled_bytes > cap:
         yield (

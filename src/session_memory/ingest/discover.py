@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import msgspec
 
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.adapters.registry import homes, usual_places
 from session_memory.core.cursor import Stamp
+from session_memory.file_names import name_to_text
+from session_memory.ingest.context import SweepContext
+from session_memory.ingest.report import Steps, SweepReport
 from session_memory.settings import Sources
+from session_memory.store.port import Store
 
 
-class Places(msgspec.Struct):
-    """Where a flavour's logs were looked for."""
+class LogFolders(msgspec.Struct):
+    """Where a flavour's logs are looked for."""
 
     adapter: Adapter
     roots: list[str]
@@ -22,45 +27,102 @@ class Places(msgspec.Struct):
     looked_in: list[str]
 
 
-def places(
+class ChangedFiles(msgspec.Struct):
+    """Files of one flavour that have something new."""
+
+    folders: LogFolders
+    files: list[SourceFile]
+    first_time: bool = False
+    """Whether nothing of this flavour was ever read before."""
+
+    @property
+    def adapter(self) -> Adapter:
+        """The flavour's record."""
+        return self.folders.adapter
+
+
+def log_folders(
     adapters: Mapping[str, Adapter], sources: Sources, environ: Mapping[str, str], home: str
-) -> list[Places]:
+) -> list[LogFolders]:
     """The homes of every enabled flavour; what the user configured replaces the defaults."""
-    found: list[Places] = []
+    folders: list[LogFolders] = []
     for adapter in adapters.values():
         source = sources.of(adapter.name)
         if not source.enabled:
             continue
-        named = homes(adapter, environ, home, list(source.paths) or None)
+        configured = homes(adapter, environ, home, list(source.paths) or None)
         usual = usual_places(adapter.default_dirs, environ, home)
-        roots = [path for path in named if os.path.isdir(path)]
-        found.append(Places(adapter, roots, named or usual))
-    return found
+        roots = [path for path in configured if os.path.isdir(path)]
+        folders.append(LogFolders(adapter, roots, configured or usual))
+    return folders
 
 
 def discover(
-    place: Places, exclude: tuple[str, ...], named: Sequence[str] = ()
+    folders: LogFolders, exclude: tuple[str, ...], named: Sequence[str] = ()
 ) -> Iterator[SourceFile]:
     """Every log file of a flavour, excluded ones left out; `named` ones may lie anywhere."""
-    if not (exclude or named):  # nearly always: ten thousand files pass through here unlooked at
-        for root in place.roots:
-            yield from place.adapter.discover(root)
+    adapter = folders.adapter
+    if not (exclude or named):  # the usual case: do no work per file, there may be ten thousand
+        for root in folders.roots:
+            yield from adapter.discover(root)
         return
     from session_memory.narrowing import is_excluded  # 3 ms that most sweeps do not need
 
-    wanted = {os.path.realpath(path) for path in named if "\0" not in path}
-    for root in place.roots:
-        for file in place.adapter.discover(root):
+    remaining = {os.path.realpath(path) for path in named if "\0" not in path}
+    for root in folders.roots:
+        for file in adapter.discover(root):
             if not (exclude and is_excluded(file.path, exclude)):
-                if wanted:
-                    wanted.discard(os.path.realpath(file.path))
+                if remaining:
+                    remaining.discard(os.path.realpath(file.path))
                 yield file
-    for path in sorted(wanted):  # one look at each: what surrounds a named path may be the disk
-        file = place.adapter.named(path)
+    for path in sorted(remaining):  # only the file itself: its folder may be the whole disk
+        file = adapter.named(path)
         if file is not None and not is_excluded(file.path, exclude):
             yield file
 
 
 def stamp_of(file: SourceFile) -> Stamp:
-    """The values that are equal as long as nobody touched the file."""
+    """Values that stay equal as long as nobody touches the file."""
     return (file.device, file.inode, file.size, file.mtime_ns, file.ctime_ns)
+
+
+def find_changed(
+    context: SweepContext, report: SweepReport, store: Store | None
+) -> list[ChangedFiles]:
+    """Discover every flavour's files and select those whose stamp or parser is new."""
+    steps = Steps(store, report, context.clock)
+    changed: list[ChangedFiles] = []
+    sources = context.config.sources
+    for folders in log_folders(context.adapters, sources, context.environ, context.home):
+        report.looked_in.extend(map(name_to_text, folders.looked_in))
+        group = ChangedFiles(folders, [])
+        select = partial(_select_changed, context, report, store, group)
+        steps.attempt("discover", folders.adapter.name, select)
+        changed.append(group)
+    return changed
+
+
+def _select_changed(
+    context: SweepContext, report: SweepReport, store: Store | None, group: ChangedFiles
+) -> None:
+    """Fill a group; files selected before something fails are kept."""
+    adapter, files = group.adapter, group.files
+    stamps = store.stamps(adapter.name) if store else {}
+    first_time, version, discovered = not stamps, adapter.parser_version, 0
+    named = context.named.get(adapter.name, [])
+    try:
+        for file in discover(group.folders, context.config.sources.exclude_paths, named):
+            discovered += 1
+            path = name_to_text(file.path)
+            last_read = stamps.pop(path, None)
+            if last_read == (stamp_of(file), version):
+                continue
+            if last_read is None and store and store.is_forgotten_source(path, stamp_of(file)):
+                continue
+            files.append(file)
+        report.vanished += len(stamps)
+    finally:
+        report.discovered += discovered
+        report.skipped_unchanged += discovered - len(files)
+        report.flavors[adapter.name] = discovered
+        group.first_time = first_time and bool(files)

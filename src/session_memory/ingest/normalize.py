@@ -30,9 +30,11 @@ Overflow = Callable[[str, str], str | None]
 class Drafter:
     """Turns what adapters give into what the store takes; holds keys and rules, no session."""
 
-    def __init__(self, key: bytes, redactor: Redactor, prices: PriceTable) -> None:
+    def __init__(
+        self, key: bytes, redactor: Redactor, prices: PriceTable, elsewhere: Elsewhere = ()
+    ) -> None:
         self.key = key
-        self.elsewhere: Elsewhere = ()
+        self._elsewhere = elsewhere
         self._redactor = redactor
         self._prices = prices
         self._words: dict[str, str] = {}
@@ -54,24 +56,26 @@ class Drafter:
         return drafts
 
     def _redact_call_ids(self, drafts: list[EventDraft]) -> None:
-        """Names of calls are many, and as good as never a secret: one look at all of a part."""
+        """Call ids are many and almost never secrets, so redact them in one batch per part."""
         changed = self._redactor.redact_words({d.call_id for d in drafts if d.call_id})
         for draft in drafts if changed else ():
             if draft.call_id:
                 draft.call_id = changed.get(draft.call_id, draft.call_id)
 
     def _redact_across(self, events: list[RawEvent], drafts: list[EventDraft]) -> None:
-        """A message that came in pieces may hold a secret across the seam of two of them."""
+        """A message that came in pieces may hold a secret that spans two of them."""
         start = 0
         for end in range(1, len(events) + 1):
             if end < len(events) and _continues(events[start], events[end]):
                 continue
             if end - start > 1:
-                pieces = [drafts[place].body for place in range(start, end)]
-                for place, piece in enumerate(self._redactor.redact_joined(pieces), start):
-                    if piece != drafts[place].body:
-                        drafts[place].body = piece
-                        drafts[place].index_text = piece.decode("utf-8", "replace")
+                pieces = [draft.body for draft in drafts[start:end]]
+                for draft, piece in zip(
+                    drafts[start:end], self._redactor.redact_joined(pieces), strict=True
+                ):
+                    if piece != draft.body:
+                        draft.body = piece
+                        draft.index_text = piece.decode("utf-8", "replace")
             start = end
 
     def _draft(
@@ -83,7 +87,7 @@ class Drafter:
         fingerprint = event_fingerprint(
             self.key, kind=raw.kind, at=raw.at, body=body, call_id=raw.call_id, place=place
         )
-        forgotten = bool(self.elsewhere) and was_forgotten(self.elsewhere, raw, body, place)
+        forgotten = bool(self._elsewhere) and was_forgotten(self._elsewhere, raw, body, place)
         if private:
             body = shown.encode("utf-8", "replace")
         if raw.overflow is not None and (rest := overflow(external_id, raw.overflow)) is not None:

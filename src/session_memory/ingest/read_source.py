@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -24,57 +24,49 @@ from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.merge import Reading, place
 from session_memory.ingest.normalize import Drafter, overflow_beside
 from session_memory.ingest.report import SweepReport
+from session_memory.settings import Ingest
 from session_memory.store.port import EventDraft, SessionHandle, Store, Writer
 
 
 class UnreadError(Exception):
-    """A source could not be read, for a reason that lies in it; nothing has to be taken back."""
+    """A source could not be read, and the fault is its own; nothing has to be rolled back."""
 
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
         self.cause = cause
 
 
-class SourceReader:
+class SourceReader(msgspec.Struct):
     """Reads sources one after the other into one writer."""
 
-    def __init__(
-        self,
-        store: Store,
-        writer: Writer,
-        drafter: Drafter,
-        finder: ProjectFinder,
-        report: SweepReport,
-    ) -> None:
-        self._store = store
-        self._writer = writer
-        self._drafter = drafter
-        self._finder = finder
-        self._report = report
-        self._touched: set[int] = set()
-        self._new_sessions: set[int] = set()
-        self._pending_bytes = 0
-        self._line_cap = 64 * 1024 * 1024
-        self._commit_bytes = 16 * 1024 * 1024
-        self.pauses: Pauses = ()
-        self.commits_blocks = False
-        """Whether every block is committed by itself, so that a later one can fail alone."""
-        self.on_full: Callable[[set[int]], None] = lambda _open: None
+    store: Store
+    writer: Writer
+    drafter: Drafter
+    finder: ProjectFinder
+    pauses: Pauses
+    limits: Ingest
+    report: SweepReport
+    touched: set[int] = set()
+    """Sessions changed in this transaction."""
+    new_sessions: set[int] = set()
+    """Sessions that this transaction created."""
+    pending_bytes: int = 0
+    """Bytes read in this transaction."""
 
-    def limits(self, line_cap: int, commit_bytes: int) -> None:
-        """Set the longest line taken in, and after how many bytes read to commit."""
-        self._line_cap, self._commit_bytes = line_cap, commit_bytes
-
-    def read(self, adapter: Adapter, file: SourceFile) -> None:
+    def read(
+        self, adapter: Adapter, file: SourceFile, *, every_block: bool = False
+    ) -> Iterator[set[int]]:
         """Read what is new in one file and move its cursor.
 
-        Raises UnreadError where the file is to blame and all that was written may stay. After any
-        other error the transaction has to be taken back.
+        Where enough was read for a commit, in the middle of the file, yields the sessions that may
+        go on in the rest of it; with `every_block` that is after each block, so that a later one
+        can fail alone. Raises UnreadError where the file is to blame and all that was written may
+        stay. After any other error the transaction has to be rolled back.
         """
         try:
             plan = self._plan(adapter, file)
         except Exception as error:
-            if self._store.is_unusable_after(error):
+            if self.store.is_unusable_after(error):
                 raise
             raise UnreadError(error) from error
         if plan.kind == "unchanged":
@@ -82,7 +74,7 @@ class SourceReader:
         pass_ = _Pass(
             adapter,
             file,
-            Reading(0, self._drafter.key, plan.offset),
+            Reading(0, self.drafter.key, plan.offset),
             plan.state,
             plan.offset,
             plan.kind in ("rewritten", "reparse"),
@@ -91,23 +83,21 @@ class SourceReader:
         for block, normalized in self._blocks(pass_):
             self._begin(pass_)
             self._take_block(pass_, block, normalized)
-            # A whole re-read starts over when it is cut off: only its end may move the cursor.
-            if self._pending_bytes >= self._commit_bytes or (
-                self.commits_blocks and not pass_.again
-            ):
+            if self.pending_bytes >= self.limits.commit_bytes or (every_block and not pass_.again):
+                # A whole re-read that is cut off starts over: only its end may move the cursor.
                 if not pass_.again:
                     self._save_cursor(pass_, finished=False)
-                self.on_full(pass_.sessions)
+                yield pass_.sessions
                 pass_.handles.clear()
         self._begin(pass_)
         source_id = pass_.reading.source_id
         if pass_.again:
-            self._report.superseded += self._writer.retire(
+            self.report.superseded += self.writer.retire(
                 source_id, pass_.reading.seen, delete=pass_.reparse
             )
-            self._touched |= pass_.sessions  # settle once more, now without what was retired
+            self.touched |= pass_.sessions  # settle once more, now without what was retired
         if pass_.forgotten and not pass_.sessions:
-            self._writer.leave_source(source_id, pass_.name, stamp_of(file))
+            self.writer.leave_source(source_id, pass_.name, stamp_of(file))
         else:
             self._save_cursor(pass_, finished=True)
 
@@ -115,37 +105,37 @@ class SourceReader:
         """Write that a source is being read, once its first block turned out to be readable."""
         if pass_.reading.source_id:
             return
-        pass_.reading.source_id = self._writer.source(pass_.adapter.name, pass_.name)
+        pass_.reading.source_id = self.writer.source(pass_.adapter.name, pass_.name)
         if pass_.again:
-            self._writer.restart_source(pass_.reading.source_id)
+            self.writer.restart_source(pass_.reading.source_id)
 
     def _blocks(self, pass_: _Pass) -> Iterator[tuple[Block, Normalized]]:
         """Read and parse block by block; whatever an agent's file can cause is raised in here."""
         adapter, file = pass_.adapter, pass_.file
         try:
-            for block in adapter.read(file, pass_.reading.offset, self._line_cap):
+            for block in adapter.read(file, pass_.reading.offset, self.limits.line_cap_bytes):
                 normalized = adapter.parse(file, block, pass_.state)
                 for part in normalized.sessions:
-                    self._look_at(pass_, part)
+                    self._check_wanted(pass_, part)
                 yield block, normalized
         except Exception as error:
             if pass_.again and pass_.reading.source_id:
-                raise  # what the file said before is deleted already
+                raise  # its earlier content is deleted already
             raise UnreadError(error) from error
 
-    def _look_at(self, pass_: _Pass, part: SessionPart) -> None:
-        """Where a part's session ran, and whether it may be captured."""
+    def _check_wanted(self, pass_: _Pass, part: SessionPart) -> None:
+        """Note where a part's session ran and whether it may be captured."""
         part.external_id = name_to_text(part.external_id)
         if part.parent_external_id is not None:
             part.parent_external_id = name_to_text(part.parent_external_id)
         cwd = next((f.value for f in part.facts if f.name == "cwd"), None)
         if isinstance(cwd, str):
             pass_.cwds.setdefault(part.external_id, name_to_text(cwd))
-        if self._finder.unwanted(pass_.cwds.get(part.external_id)):
+        if self.finder.unwanted(pass_.cwds.get(part.external_id)):
             pass_.unwanted.add(part.external_id)
 
     def _plan(self, adapter: Adapter, file: SourceFile) -> ReadPlan:
-        cursor = self._store.cursor(name_to_text(file.path))
+        cursor = self.store.cursor(name_to_text(file.path))
         if cursor is None:
             return ReadPlan("new")
         with adapter.open(file) as stream:
@@ -158,31 +148,31 @@ class SourceReader:
         if plan.kind != "tail":
             return plan
         # Equal events of several files are numbered per file, from its start.
-        if not adapter.incremental or self._store.sharing(cursor.source_id):
+        if not adapter.incremental or self.store.sharing(cursor.source_id):
             return ReadPlan("rewritten")
         return plan
 
     def _take_block(self, pass_: _Pass, block: Block, normalized: Normalized) -> None:
         pass_.state = normalized.state
         pass_.end = block.end
-        add_counts(self._report, pass_.adapter.name, normalized)
+        add_counts(self.report, pass_.adapter.name, normalized)
         if normalized.damaged:
-            self._writer.quarantine(pass_.reading.source_id, normalized.damaged)
+            self.writer.quarantine(pass_.reading.source_id, normalized.damaged)
         for part in normalized.sessions:
             self._take_part(pass_, part)
         size = block.end - block.start + (len(block.tail[1]) if block.tail else 0)
-        self._report.bytes_read += size
-        self._pending_bytes += size
+        self.report.bytes_read += size
+        self.pending_bytes += size
 
     def _take_part(self, pass_: _Pass, part: SessionPart) -> None:
         if part.external_id in pass_.unwanted:
-            self._report.excluded += len(part.events)
+            self.report.excluded += len(part.events)
             return
         if self.pauses:
             self._leave_out_pauses(part)
-        writer, flavor = self._writer, pass_.adapter.name
+        writer, flavor = self.writer, pass_.adapter.name
         if self._is_forgotten(flavor, part):
-            self._report.forgotten += len(part.events)
+            self.report.forgotten += len(part.events)
             pass_.forgotten = True
             return
         session = pass_.handles.get(part.external_id)
@@ -191,31 +181,31 @@ class SourceReader:
             pass_.handles[part.external_id] = session
             writer.link(session, pass_.reading.source_id)
         pass_.sessions.add(session.id)
-        self._touched.add(session.id)
+        self.touched.add(session.id)
         self._take_events(pass_, part, session)
         writer.add_facts(session, pass_.reading.source_id, self._facts(flavor, part))
         if part.usages:
-            writer.add_usage(session, [self._drafter.usage(flavor, u) for u in part.usages])
+            writer.add_usage(session, [self.drafter.usage(flavor, u) for u in part.usages])
 
     def _leave_out_pauses(self, part: SessionPart) -> None:
-        kept = [event for event in part.events if not is_paused(self.pauses, event.at)]
-        self._report.excluded += len(part.events) - len(kept)
-        part.events = kept
+        captured = [event for event in part.events if not is_paused(self.pauses, event.at)]
+        self.report.excluded += len(part.events) - len(captured)
+        part.events = captured
         part.usages = [u for u in part.usages if not is_paused(self.pauses, u.at)]
 
     def _facts(self, flavor: str, part: SessionPart) -> list[Fact]:
         """What a part says of its session, save the name of a parent that was forgotten."""
         return [
             fact
-            for fact in self._drafter.facts(part)
-            if fact.name != "forked_from" or not self._writer.is_forgotten(flavor, str(fact.value))
+            for fact in self.drafter.facts(part)
+            if fact.name != "forked_from" or not self.writer.is_forgotten(flavor, str(fact.value))
         ]
 
     def _is_forgotten(self, flavor: str, part: SessionPart) -> bool:
-        """A forgotten session takes its sub-agents along."""
+        """Whether the user forgot the session, or the one it is a sub-agent of."""
         parent = part.parent_external_id
-        return self._writer.is_forgotten(flavor, part.external_id) or (
-            parent is not None and self._writer.is_forgotten(flavor, parent)
+        return self.writer.is_forgotten(flavor, part.external_id) or (
+            parent is not None and self.writer.is_forgotten(flavor, parent)
         )
 
     def _take_events(self, pass_: _Pass, part: SessionPart, session: SessionHandle) -> None:
@@ -225,29 +215,29 @@ class SourceReader:
             turns = self._last_turns(session) if old else []
             pass_.turns[session.id] = turns
         overflow = overflow_beside(pass_.file.path)
-        drafts = self._drafter.events(pass_.adapter.name, part, turns, overflow)
+        drafts = self.drafter.events(pass_.adapter.name, part, turns, overflow)
         self._note_mentions(pass_, session, drafts)
         placement = place(
             session.id,
             drafts,
             pass_.reading,
-            self._writer.holders,
+            self.writer.holders,
             # A new parser gives old records new fingerprints; a rewritten log is news instead.
             session.evicted_to.get(pass_.reading.source_id, 0) if pass_.reparse else 0,
         )
-        self._report.forgotten += placement.forgotten
+        self.report.forgotten += placement.forgotten
         if placement.shared:
-            self._writer.note_shared(placement.shared)
+            self.writer.note_shared(placement.shared)
         if placement.found:
-            self._writer.confirm(pass_.reading.source_id, placement.found)
+            self.writer.confirm(pass_.reading.source_id, placement.found)
         if placement.new:
-            self._writer.append(session, pass_.reading.source_id, placement.new)
-            self._report.events += len(placement.new)
-            if session.created and session.id not in self._new_sessions:
-                self._new_sessions.add(session.id)
-                self._report.sessions += 1
+            self.writer.append(session, pass_.reading.source_id, placement.new)
+            self.report.events += len(placement.new)
+            if session.created and session.id not in self.new_sessions:
+                self.new_sessions.add(session.id)
+                self.report.sessions += 1
             if pass_.again:  # what this very pass brought in must not be retired at its end
-                held = self._writer.holders([draft.fingerprint for draft in placement.new])
+                held = self.writer.holders([draft.fingerprint for draft in placement.new])
                 pass_.reading.seen.update(
                     holder.event_id
                     for holder in (holder for group in held.values() for holder in group)
@@ -256,33 +246,36 @@ class SourceReader:
 
     def _last_turns(self, session: SessionHandle) -> list[str]:
         try:
-            return self._writer.last_turns(session, BEFORE)
-        except StoreDamaged:  # an old text that is lost must not keep new ones out
+            return self.writer.last_turns(session, BEFORE)
+        except StoreDamaged:  # old text that is lost must not keep new text out
             return []
 
     def _note_mentions(
         self, pass_: _Pass, session: SessionHandle, drafts: list[EventDraft]
     ) -> None:
-        """Paths in a session's first prompt may tell its project: a fact, as order must not."""
+        """Keep the paths in a session's first prompt: they may identify its project.
+
+        They are stored as a fact, so that the order of reading cannot change the result.
+        """
         prompt = next((d for d in drafts if d.kind == "user_prompt" and d.index_text), None)
         if prompt is None or session.id in pass_.prompted:
             return
         pass_.prompted.add(session.id)
-        paths = self._finder.mentions(pass_.cwds.get(session.external_id), prompt.index_text or "")
+        paths = self.finder.mentions(pass_.cwds.get(session.external_id), prompt.index_text or "")
         fact = Fact("mentions", "\n".join(paths), prompt.pos)
-        self._writer.add_facts(session, pass_.reading.source_id, [fact])
+        self.writer.add_facts(session, pass_.reading.source_id, [fact])
 
     def settle(self) -> set[int]:
-        """Derive what follows from the rows; returns the sessions that changed."""
-        touched = set(self._touched)
-        self._writer.settle(touched)
+        """Update what is derived from the rows; returns the sessions that changed."""
+        touched = set(self.touched)
+        self.writer.settle(touched)
         return touched
 
     def begin_transaction(self) -> None:
-        """What was read so far is stored, or was taken back: note anew what changes."""
-        self._touched.clear()
-        self._new_sessions.clear()  # only a session's first transaction calls it new
-        self._pending_bytes = 0
+        """Start counting again: what was read so far is stored, or was rolled back."""
+        self.touched.clear()
+        self.new_sessions.clear()  # only a session's first transaction calls it new
+        self.pending_bytes = 0
 
     def _save_cursor(self, pass_: _Pass, *, finished: bool) -> None:
         file, end = pass_.file, pass_.end
@@ -296,7 +289,7 @@ class SourceReader:
         stamp = stamp_of(file)
         if not finished:  # an unfinished file must look changed to the next sweep
             stamp = (stamp[0], stamp[1], end, 0, 0)
-        self._writer.save_cursor(
+        self.writer.save_cursor(
             pass_.name,
             Cursor(
                 pass_.reading.source_id,
@@ -304,7 +297,7 @@ class SourceReader:
                 head,
                 tail,
                 end,
-                self._drafter.state(pass_.state),
+                self.drafter.state(pass_.state),
                 pass_.adapter.parser_version,
             ),
         )

@@ -1,15 +1,21 @@
-"""What a sweep did, in numbers that add up."""
+"""What a sweep did, in numbers that add up, and which of its steps failed."""
 
 from __future__ import annotations
 
 import copy
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from session_memory.clock import Clock
 from session_memory.core.retention import Reason
+from session_memory.core.text.reason import reason_of
+from session_memory.file_names import name_to_text
+from session_memory.store.port import Store
+
+T = TypeVar("T")
 
 NAME_SHOWN = 80
 """How much of the name of an unknown record is reported."""
@@ -69,6 +75,9 @@ class SweepReport(msgspec.Struct):
     ingested: int = 0
     skipped_unchanged: int = 0
     analyzed: int = 0
+    """Digests made: `len(digested)`."""
+    digested: list[int] = []
+    """The sessions they were made for."""
     failed: list[Failure] = []
     failed_steps: list[StepFailure] = []
     records: int = 0
@@ -126,3 +135,46 @@ def clean_unknown(report: SweepReport, clean: Callable[[str], str]) -> None:
     for name, count in report.unknown.items():
         unknown[clean(name)[:NAME_SHOWN]] += count
     report.unknown = unknown
+
+
+class Steps(msgspec.Struct, frozen=True):
+    """Runs steps of a sweep that may fail for one session or agent: noted, and the rest goes on."""
+
+    store: Store | None
+    report: SweepReport
+    clock: Clock
+    clean: Callable[[str], str] = str
+    """Takes secrets out of reasons: an error may quote what it choked on."""
+
+    def attempt(self, step: str, what: str | int, action: Callable[[], T]) -> T | None:
+        """Do something for a session (by our id) or something else; None where it failed.
+
+        A store that is broken ends the sweep.
+        """
+        try:
+            return action()
+        except Exception as error:  # noqa: BLE001 - whatever it is, other sessions go on
+            self.check(error)
+            name = self._name(what) if isinstance(what, int) else name_to_text(what)
+            failure = StepFailure(step, name, self.clean(reason_of(error)), self.clock())
+            self.report.failed_steps.append(failure)
+            return None
+
+    def unread(self, path: str, error: Exception, *, deferred: bool = False) -> None:
+        """Note a file that could not be read."""
+        reason = self.clean(reason_of(error))
+        self.report.failed.append(Failure(name_to_text(path), reason, self.clock(), deferred))
+
+    def check(self, error: Exception) -> None:
+        """Raise an error again that means the store is unusable, so that no session can go on."""
+        if self.store is not None and self.store.is_unusable_after(error):
+            raise error
+
+    def _name(self, session_id: int) -> str:
+        """A session as a person knows it."""
+        try:
+            session = self.store.session(session_id) if self.store else None
+        except Exception as error:  # noqa: BLE001 - it is only a name
+            self.check(error)
+            session = None
+        return f"{session.flavor} {session.external_id}" if session else f"session {session_id}"

@@ -7,7 +7,6 @@ import msgspec
 from session_memory.core.retention import (
     DAY_MS,
     EvictionPlan,
-    Policy,
     explain_pass,
     plan_eviction,
 )
@@ -16,18 +15,8 @@ from session_memory.settings import Retention
 from session_memory.store.port import Store
 
 
-def policy_of(limits: Retention) -> Policy:
-    """The configured budget."""
-    return Policy(
-        limits.raw_soft_cap_bytes,
-        limits.raw_hard_cap_bytes,
-        limits.raw_max_age_days,
-        limits.distilled_cap_bytes,
-    )
-
-
-def make_plan(store: Store, policy: Policy, now_ms: int) -> EvictionPlan:
-    """What would be evicted now. Sessions are only listed when a cap or the age asks for it."""
+def make_plan(store: Store, policy: Retention, now_ms: int) -> EvictionPlan:
+    """What would be evicted now. Sessions are only listed when a limit is exceeded."""
     usage = store.raw_usage()
     caps = (policy.raw_soft_cap_bytes, policy.raw_hard_cap_bytes)
     over = any(cap is not None and usage.raw_bytes > cap for cap in caps)
@@ -37,9 +26,9 @@ def make_plan(store: Store, policy: Policy, now_ms: int) -> EvictionPlan:
     return plan_eviction(usage, store.raw_sessions() if over else [], policy, now_ms)
 
 
-def expected_plan(store: Store, policy: Policy, now_ms: int) -> EvictionPlan:
+def expected_plan(store: Store, policy: Retention, now_ms: int) -> EvictionPlan:
     """What would be evicted once the digests that are missing now have been made."""
-    sessions = [msgspec.structs.replace(one, analyzed=True) for one in store.raw_sessions()]
+    sessions = [msgspec.structs.replace(session, analyzed=True) for session in store.raw_sessions()]
     return plan_eviction(store.raw_usage(), sessions, policy, now_ms)
 
 

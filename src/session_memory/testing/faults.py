@@ -15,8 +15,7 @@ from typing import Any
 import apsw
 import msgspec
 
-from session_memory.ingest import unfinished
-from session_memory.store import backups, durable, lock, segments, swap
+from session_memory.store import backups, durable, lock, segments, swap, unfinished
 from session_memory.store.sqlite import backup
 
 OPERATIONS = ("open", "write", "fsync", "replace", "unlink")

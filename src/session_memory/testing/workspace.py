@@ -21,14 +21,15 @@ from session_memory.adapters.registry import adapters
 from session_memory.core.project.disk_tree import DiskTree
 from session_memory.core.schema import Digest, Session, SessionEvent
 from session_memory.forget.plan import Wanted, apply_forget, plan_forget
+from session_memory.ingest.context import SweepContext
 from session_memory.ingest.report import SweepReport
-from session_memory.ingest.sweep import Surroundings, sweep
-from session_memory.ingest.unfinished import marked
+from session_memory.ingest.sweep import sweep
 from session_memory.paths import private_dir
 from session_memory.settings import Config, Ingest, Retention, Source, Sources
 from session_memory.store import open_store
 from session_memory.store.lock import exclusive
 from session_memory.store.port import SessionQuery, Store
+from session_memory.store.unfinished import marked
 
 DAY_MS = 86_400_000
 NOW = START + 30 * DAY_MS
@@ -127,10 +128,10 @@ class Workspace:
     ) -> SweepReport:
         """One sweep in this process; `open_as` may put something in front of the store."""
         self.report = None
-        self.report = sweep(self.surroundings(open_as), dry_run=dry_run)
+        self.report = sweep(self.sweep_context(open_as), dry_run=dry_run)
         return self.report
 
-    def surroundings(self, open_as: Callable[[Store], Any] | None = None) -> Surroundings:
+    def sweep_context(self, open_as: Callable[[Store], Any] | None = None) -> SweepContext:
         """What a sweep, or a worker, of this workspace needs."""
         directory = str(self.store_directory)
 
@@ -143,7 +144,7 @@ class Workspace:
                 return None
             return open_store(directory, self.now, read_only=True)
 
-        return Surroundings(
+        return SweepContext(
             config=self.config(),
             adapters=self.adapters,
             environ={},

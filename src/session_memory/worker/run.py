@@ -18,14 +18,14 @@ from session_memory.core.jobs import Job
 from session_memory.core.spool import ImportRequest, SpoolPlan, SpoolRecord, plan_imports
 from session_memory.core.text.reason import reason_of
 from session_memory.errors import BudgetSpent, Refused, SessionMemoryError, StoreLocked
-from session_memory.ingest.last_sweep import note_error, note_report
+from session_memory.ingest.context import SweepContext
 from session_memory.ingest.report import SweepReport
-from session_memory.ingest.sweep import Surroundings, sweep
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.worker.log import WorkerLog
 from session_memory.worker.rate_limits import read_served, write_served
 from session_memory.worker.spool_files import SpoolFiles
+from session_memory.worker.sweep import sweep_and_mine
 
 SOFT_LIMIT_S = 600.0
 """No new work is begun after this long."""
@@ -75,13 +75,13 @@ class Worker:
 
     def __init__(
         self,
-        around: Surroundings,
+        context: SweepContext,
         state: Path,
         token: str,
         handlers: Mapping[str, Handler] | None = None,
         duties: Duties | None = None,
     ) -> None:
-        self._around = around
+        self._context = context
         self._state = state
         self._token = token
         self._duties = duties
@@ -109,13 +109,13 @@ class Worker:
         return time.monotonic() - self._began < SOFT_LIMIT_S
 
     def _is_ready(self) -> bool:
-        now = self._around.clock()
+        now = self._context.clock()
         plan = plan_imports(self._spool.list(now).records, read_served(self._state), now)
         return any(not self._is_too_early(request, now) for request in plan.due)
 
     def _work(self, report: WorkerReport) -> None:
         while self._has_time():
-            now = self._around.clock()
+            now = self._context.clock()
             listing = self._spool.list(now)
             if listing.damaged:
                 report.damaged += len(listing.damaged)
@@ -132,15 +132,15 @@ class Worker:
 
     def _give(self, report: WorkerReport) -> None:
         """Refresh what sessions are given at their start."""
-        if self._duties is None or not os.path.exists(self._around.store_directory):
+        if self._duties is None or not os.path.exists(self._context.store_directory):
             return
-        store = self._around.open_store()
+        store = self._context.open_store()
         try:
-            report.pages = self._duties.refresh(store, self._around.clock())
+            report.pages = self._duties.refresh(store, self._context.clock())
         except Exception as error:
             if store.is_unusable_after(error):
                 raise
-            self._log.write(self._around.clock(), "pages_failed", reason=reason_of(error))
+            self._log.write(self._context.clock(), "pages_failed", reason=reason_of(error))
         finally:
             store.close()
 
@@ -153,16 +153,16 @@ class Worker:
     def _take(self, ready: list[ImportRequest], plan: SpoolPlan, report: WorkerReport) -> None:
         """Import, then note what the records told, then remove them: in this order."""
         wanted = {record_id for request in ready for record_id in request.record_ids}
-        records = [r for r in self._spool.list(self._around.clock()).records if r.id in wanted]
+        records = [r for r in self._spool.list(self._context.clock()).records if r.id in wanted]
         # A start also takes in what an earlier session left without saying that it ended.
         if ready or any(note.kind == "session_start" for note in plan.notes):
             self._sweep(ready, report)
-        store = self._around.open_store()
+        store = self._context.open_store()
         try:
             self._note(store, [*records, *plan.notes], report)
         finally:
             store.close()
-        now = self._around.clock()
+        now = self._context.clock()
         served = read_served(self._state)
         for request in ready:
             served.update(dict.fromkeys((request.key, *request.repeat_keys), now))
@@ -177,7 +177,7 @@ class Worker:
         try:
             report.new_turns += store.live.note(records)
             if self._duties is not None:
-                self._duties.enqueue(store, records, self._around.clock())
+                self._duties.enqueue(store, records, self._context.clock())
         except Exception as error:
             if store.is_unusable_after(error) or isinstance(error, Refused):
                 raise
@@ -187,40 +187,32 @@ class Worker:
                 return
             self._spool.set_aside([f"{record.id}.json" for record in records])
             report.damaged += 1
-            self._log.write(self._around.clock(), "damaged_record", reason=reason_of(error))
+            self._log.write(self._context.clock(), "damaged_record", reason=reason_of(error))
 
     def _sweep(self, ready: list[ImportRequest], report: WorkerReport) -> None:
         """Sweep with the named transcripts; while another sweep runs, wait for it and go after."""
         named: dict[str, list[str]] = {}
         for request in ready:
             named.setdefault(request.flavor, []).extend(request.files)
-        digested: list[int] = []
-        around = msgspec.structs.replace(self._around, named=named, digested=digested.extend)
-        last_sweep = self._state / "last_sweep.json"
+        context = msgspec.structs.replace(self._context, named=named)
         while True:
             try:
-                done = sweep(around)
+                done = sweep_and_mine(context, self._state / "last_sweep.json")
                 break
             except StoreLocked:
                 if not self._has_time():
                     raise
                 time.sleep(BUSY_WAIT_S)
             except Exception as error:
-                note_error(last_sweep, around.clock(), error)
-                self._log.write(around.clock(), "sweep_failed", reason=reason_of(error))
+                self._log.write(context.clock(), "sweep_failed", reason=reason_of(error))
                 raise
-        if digested:
-            from session_memory.worker.mining import mine_after  # 20 ms that most runs save
-
-            mine_after(around, digested, done)
-        note_report(last_sweep, around.clock(), done)
         report.sweeps += 1
         report.imports += len(ready)
         self._log_sweep(done)
 
     def _log_sweep(self, done: SweepReport) -> None:
         self._log.write(
-            self._around.clock(),
+            self._context.clock(),
             "sweep",
             ingested=done.ingested,
             events=done.events,
@@ -228,7 +220,7 @@ class Worker:
             failed=len(done.failed) + len(done.failed_steps),
         )
         for reason in done.warnings:
-            self._log.write(self._around.clock(), "warning", reason=reason)
+            self._log.write(self._context.clock(), "warning", reason=reason)
 
     def _tell_missing(self, request: ImportRequest, now: int, report: WorkerReport) -> None:
         if request.files and not any(os.path.exists(path) for path in request.files):
@@ -238,11 +230,11 @@ class Worker:
     def _do_jobs(self, report: WorkerReport) -> None:
         if not self._handlers:
             return
-        store = self._around.open_store()
+        store = self._context.open_store()
         try:
             kinds = tuple(self._handlers)
             while self._has_time():
-                job = store.jobs.claim(kinds, self._token, self._around.clock())
+                job = store.jobs.claim(kinds, self._token, self._context.clock())
                 if job is None:
                     return
                 self._do_job(store, job, report)
@@ -254,14 +246,14 @@ class Worker:
             self._handlers[job.kind](store, job, self._token)
             report.jobs_done += 1
         except BudgetSpent as error:
-            now = self._around.clock()
+            now = self._context.clock()
             store.jobs.put_off(job, self._token, error.message, now)
             report.jobs_put_off += 1
             self._log.write(now, "job_put_off", kind=job.kind, key=job.key, reason=error.code)
         except Exception as error:
             if store.is_unusable_after(error):
                 raise
-            now = self._around.clock()
+            now = self._context.clock()
             code = error.code if isinstance(error, SessionMemoryError) else reason_of(error)
             store.jobs.fail(job, self._token, reason_of(error), now)
             report.jobs_failed += 1

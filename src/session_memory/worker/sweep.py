@@ -1,0 +1,65 @@
+"""A whole sweep as the commands and the worker run it: capture, mine, keep the report.
+
+Mining right after digesting means that `detect` and `fix` only have to count. Capture and detection
+know nothing of each other; they are joined here, above both.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from session_memory.errors import StoreError, StoreLocked
+from session_memory.ingest.context import SweepContext
+from session_memory.ingest.last_sweep import note_error, note_report
+from session_memory.ingest.report import Steps, SweepReport
+from session_memory.ingest.sweep import sweep
+
+
+def sweep_and_mine(
+    context: SweepContext, last_sweep: Path, *, dry_run: bool = False
+) -> SweepReport:
+    """Sweep, take the signals of every session that was digested, write `last_sweep`.
+
+    Raises StoreLocked when another sweep is running; that one writes its own report.
+    """
+    if dry_run:
+        return sweep(context, dry_run=True)
+    try:
+        report = sweep(context)
+    except StoreLocked:
+        raise
+    except Exception as error:
+        note_error(last_sweep, context.clock(), error)
+        raise
+    note_report(last_sweep, context.clock(), report)
+    if report.digested and not mine_digested(context, report):
+        note_report(last_sweep, context.clock(), report)
+    return report
+
+
+def mine_digested(context: SweepContext, report: SweepReport) -> bool:
+    """Take the signals of what a sweep digested; False where that failed for some.
+
+    Nothing is lost then: `detect` catches up.
+    """
+    from session_memory.detect.mine import mine  # 20 ms that an idle sweep saves
+
+    failures = len(report.failed_steps)
+    try:
+        store = context.open_store()
+        try:
+            steps = Steps(store, report, context.clock)
+            try:
+                mine(store.patterns, report.digested)
+            except Exception as error:  # noqa: BLE001 - find out which session it is
+                steps.check(error)
+                for session_id in report.digested:
+                    one = partial(mine, store.patterns, [session_id])
+                    steps.attempt("signals", session_id, one)
+        finally:
+            store.close()
+    except StoreError as error:
+        report.warnings.append(f"signals will be mined by the next `detect`: {error.message}")
+        return False
+    return len(report.failed_steps) == failures
