@@ -13,10 +13,17 @@ from hypothesis import strategies as st
 
 from session_memory.adapters.claude.reader import discover, parse
 from session_memory.adapters.common import RawEvent, read_lines
+from session_memory.core.digest import (
+    MAX_COMMANDS,
+    MAX_CORRECTIONS,
+    MAX_ERRORS,
+    MAX_FILES,
+    is_poorer,
+    low_value_reason,
+    merge_digests,
+)
 from session_memory.core.schema import Cost, Digest, Session, SessionEvent
-from session_memory.core.worth import low_value_reason
-from session_memory.distil.digest import MAX_CORRECTIONS, build_digest, is_poorer, merge_digests
-from session_memory.distil.runs import MAX_COMMANDS, MAX_ERRORS, MAX_FILES
+from session_memory.distil.digest import build_digest
 
 SESSION = Session(1, "claude", "s-1", cost=Cost(input=10, output=5))
 OUTCOMES = ("success", "partial", "fail", "uncertain")

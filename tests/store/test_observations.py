@@ -9,9 +9,9 @@ from typing import Any
 import apsw
 import pytest
 
+from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.schema import (
     EXCLUDED_STATUSES,
-    OBSERVER_VERSION,
     Observation,
     ObservationStatus,
     ObservationType,
@@ -154,15 +154,15 @@ def test_the_dump_has_them_in_an_order_of_their_own_without_our_numbers(
     assert not {"session", "event", "id"} & set(dumped["observations"][0])
 
 
-def test_a_better_observer_reads_what_is_here_again(
+def test_a_session_of_an_older_version_is_outdated_while_its_raw_text_is_here(
     filled: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     observe(filled, noted("x"))
-    assert filled.unanalyzed() == []
-    monkeypatch.setattr(sources, "OBSERVER_VERSION", OBSERVER_VERSION + 1)
-    assert filled.unanalyzed() == [1]
+    assert filled.outdated(9) == []
+    monkeypatch.setattr(sources, "DIGEST_VERSION", DIGEST_VERSION + 1)
+    assert filled.outdated(9) == [1]
     evict(filled, 1)
-    assert filled.unanalyzed() == []
+    assert filled.outdated(9) == []
 
 
 def test_a_store_of_version_1_is_observed_at_its_next_sweep(directory: Path) -> None:
@@ -174,7 +174,7 @@ def test_a_store_of_version_1_is_observed_at_its_next_sweep(directory: Path) -> 
     raw.execute("INSERT INTO digest VALUES (1, 'success', '0', '{}')")
     raw.close()
     with open_store(str(directory), START) as store:
-        assert store.unanalyzed() == [1]
+        assert (store.unanalyzed(), store.outdated(9)) == ([], [1])
         assert store.fsck() == []
 
 

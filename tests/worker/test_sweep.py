@@ -52,15 +52,15 @@ def test_a_dry_run_mines_nothing(space: Workspace) -> None:
 
 
 def test_tail_mines_what_it_captures_and_writes_the_report_of_its_sweep(
-    space: Workspace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    space: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("SESSION_MEMORY_HOME", str(space.root / "memory"))
     assert main(["tail", "--once"]) == EXIT_OK
     assert "USER" in capsys.readouterr().out
     done, waiting = mined(space)
     assert done > 0
     assert waiting == 0
-    last = read_last_sweep(find_paths(os.environ).last_sweep)
+    paths = find_paths(os.environ).with_store(space.store_directory)
+    last = read_last_sweep(paths.last_sweep)
     assert last is not None
     assert last.report["analyzed"] == len(last.report["digested"]) > 0
 

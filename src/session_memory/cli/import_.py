@@ -97,9 +97,7 @@ def _take(app: App, store: Store, export: tuple[Manifest, Path], *, dry_run: boo
     redactor, warnings = make_redactor(store.tag_key, app.config.redact)
     for text in warnings:
         app.warn(text)
-    receiver = Receiver(
-        store, redactor, lambda writer: analyze(store, writer, set()), dry_run=dry_run
-    )
+    receiver = Receiver(store, redactor, lambda writer: analyze(store, writer), dry_run=dry_run)
     with byte_progress(shown=app.shows_progress) as advance:
         return take(receiver, manifest, read_lines(lines, advance))
 

@@ -149,7 +149,7 @@ def _clean(app: App, store: Store, prepared: str, applied: MarksApplied) -> None
         return
     if applied.shortened:
         with store.writing() as writer:
-            analyze(store, writer, set())
+            analyze(store, writer)
     here = Paths(app.paths.config_file, Path(prepared), app.paths.state, app.paths.cache)
     named, vault = gone_by_name(store, gone), app.config.journal.vault
     for line in told_lines(everywhere.forget_sessions(store, here, vault, named, app.clock())):

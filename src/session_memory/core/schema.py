@@ -211,6 +211,7 @@ class Digest(msgspec.Struct, frozen=True):
     dropped: dict[str, int] = {}
     """What did not fit the limits, by field: nothing is left out silently."""
     version: int = 1
+    """The DIGEST_VERSION it was made with; of a merged digest, the older one."""
 
 
 ObservationType = Literal[
@@ -234,9 +235,6 @@ ObservationSource = Literal["turn_extract", "manual_note"]
 
 EXCLUDED_STATUSES: frozenset[ObservationStatus] = frozenset(("low_value", "retired", "superseded"))
 """Kept as evidence, but never ranked as a note and never part of a state."""
-
-OBSERVER_VERSION = 3
-"""Raised when observing gets better: sessions whose raw text is here are then observed again."""
 
 
 class Observation(msgspec.Struct, frozen=True):

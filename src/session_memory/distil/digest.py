@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
-from session_memory.core.hashing import blake2b
-from session_memory.core.schema import Digest, ErrorSeen, Session, SessionEvent
-from session_memory.core.text.masks import excerpt
-from session_memory.core.text.own_text import without_own_text
-from session_memory.distil.outcome import Evidence, Mark, Verdict, judge
-from session_memory.distil.plans import MAX_ITEMS, PlanLog, decisions_in, is_whole_plan, todos_in
-from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
-from session_memory.distil.runs import (
-    MAX_LOOPS,
-    MAX_TOOLS,
-    RunLog,
-    fit_commands,
+from session_memory.core.digest import (
+    DIGEST_VERSION,
+    MAX_CORRECTIONS,
+    MAX_DECISIONS,
+    MAX_GROUNDS,
+    MAX_ITEMS,
+    distinct,
     fit_errors,
     fit_files,
+    seconds,
+    summed,
 )
+from session_memory.core.hashing import blake2b
+from session_memory.core.schema import Digest, Session, SessionEvent
+from session_memory.core.text.masks import excerpt
+from session_memory.core.text.own_text import without_own_text
+from session_memory.distil.outcome import Evidence, Mark, judge
+from session_memory.distil.plans import PlanLog, decisions_in, todos_in
+from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
+from session_memory.distil.runs import RunLog
 
-DIGEST_VERSION = 1
-MAX_CORRECTIONS = 20
-MAX_DECISIONS = 20
-MAX_GROUNDS = 6
 _CORRECTION_CHARS = 200
 _QUEUED_CHARS = 2400  # enough for the objective; a longer paste says no more
 _MAX_QUEUED = 1000
@@ -48,11 +49,6 @@ def build_digest(
     for event in events:
         builder.add(event)
     return builder.digest(session)
-
-
-def is_poorer(new: Digest, old: Digest) -> bool:
-    """True if `new` rests on fewer events than `old`, so that it must not replace it."""
-    return new.events < old.events
 
 
 class _Builder:
@@ -233,11 +229,11 @@ class _Builder:
             self._objective(_TITLE, session.title, 0)
         planned, done = self.plans.items()
         verdict = judge(self._evidence(len(planned), done))
-        open_items = _distinct(tuple(planned), tuple(self.todos))
+        open_items = distinct(tuple(planned), tuple(self.todos))
         if len(open_items) > MAX_ITEMS:
             self.runs.dropped["open_items"] = len(open_items) - MAX_ITEMS
         best = min(self.objectives, default=None)
-        told = Digest(
+        digest = Digest(
             flavor=session.flavor,
             objective=None if best is None else self.objectives[best][1],
             outcome=verdict.outcome,
@@ -247,7 +243,7 @@ class _Builder:
             events=self.events,
             first_at=self.first_at,
             last_at=self.last_at,
-            duration_s=_seconds(self.first_at, self.last_at),
+            duration_s=seconds(self.first_at, self.last_at),
             turns=self.turns,
             requests=self.requests,
             internal_prompts=self.internal,
@@ -259,16 +255,16 @@ class _Builder:
             cost=session.cost,
             version=DIGEST_VERSION,
         )
-        return _with_runs(told, self.runs)
+        return _with_runs(digest, self.runs)
 
 
-def _with_runs(told: Digest, runs: RunLog) -> Digest:
+def _with_runs(digest: Digest, runs: RunLog) -> Digest:
     """Add what the tool calls did, within the limits."""
     commands = runs.commands()
     errors, errors_dropped = fit_errors(list(runs.errors.values()))
     files, files_dropped = fit_files(runs.files)
     return msgspec.structs.replace(
-        told,
+        digest,
         tools=runs.tools,
         files=files,
         commands=commands,
@@ -279,110 +275,5 @@ def _with_runs(told: Digest, runs: RunLog) -> Digest:
         tests_failed=runs.tests_failed,
         denials=runs.denials,
         calls_before_edit=runs.calls_before_edit,
-        dropped=_summed(runs.dropped, {"errors": errors_dropped, "files": files_dropped}),
+        dropped=summed(runs.dropped, {"errors": errors_dropped, "files": files_dropped}),
     )
-
-
-_ADDED = (
-    "events",
-    "turns",
-    "requests",
-    "retries",
-    "tests_run",
-    "tests_failed",
-    "interruptions",
-    "internal_prompts",
-    "denials",
-    "compactions",
-)
-
-
-def merge_digests(old: Digest, new: Digest) -> Digest:
-    """Join the kept digest of an evicted part with that of the part that came after it."""
-    if not new.events:
-        return old
-    verdict = _merged_verdict(old, new)
-    commands, commands_dropped = fit_commands([*old.commands, *new.commands])
-    errors, errors_dropped = fit_errors(_joined_errors(old.errors, new.errors))
-    files, files_dropped = fit_files(_summed(old.files, new.files, zeros=True))
-    cuts = {"commands": commands_dropped, "errors": errors_dropped, "files": files_dropped}
-    first_at = _pick(min, old.first_at, new.first_at)
-    last_at = _pick(max, old.last_at, new.last_at)
-    return msgspec.structs.replace(
-        new,
-        **{name: getattr(old, name) + getattr(new, name) for name in _ADDED},
-        objective=old.objective or new.objective,
-        outcome=verdict.outcome,
-        confidence=verdict.confidence,
-        grounds=verdict.grounds[:MAX_GROUNDS],
-        source_fingerprint=_joined_fingerprint(old, new),
-        first_at=first_at,
-        last_at=last_at,
-        duration_s=_seconds(first_at, last_at),
-        tools=dict(list(_summed(old.tools, new.tools).items())[:MAX_TOOLS]),
-        files=files,
-        commands=commands,
-        errors=errors,
-        loops=_distinct(old.loops, new.loops)[:MAX_LOOPS],
-        corrections=(*old.corrections, *new.corrections)[-MAX_CORRECTIONS:],
-        decisions=_distinct(old.decisions, new.decisions)[:MAX_DECISIONS],
-        open_items=_merged_items(old, new)[:MAX_ITEMS],
-        calls_before_edit=_merged_search(old, new),
-        dropped=_summed(_summed(old.dropped, new.dropped), cuts),
-    )
-
-
-def _merged_items(old: Digest, new: Digest) -> tuple[str, ...]:
-    """A part that states the whole plan replaces the plan before it."""
-    restated = any(is_whole_plan(tool) for tool in new.tools)
-    return new.open_items if restated else _distinct(old.open_items, new.open_items)
-
-
-def _merged_search(old: Digest, new: Digest) -> int | None:
-    if old.calls_before_edit is not None or new.calls_before_edit is None:
-        return old.calls_before_edit
-    return sum(old.tools.values()) + new.calls_before_edit
-
-
-def _merged_verdict(old: Digest, new: Digest) -> Verdict:
-    """The newer evidence decides; where it has none, the older verdict stands."""
-    if not new.grounds:
-        return Verdict(old.outcome, old.confidence, old.grounds)
-    if new.outcome == "uncertain" and new.confidence == "low" and old.outcome == "success":
-        return Verdict("partial", "low", (*new.grounds, *old.grounds))
-    return Verdict(new.outcome, new.confidence, new.grounds)
-
-
-def _joined_errors(old: tuple[ErrorSeen, ...], new: tuple[ErrorSeen, ...]) -> list[ErrorSeen]:
-    joined = {seen.template: seen for seen in old}
-    for seen in new:
-        known = joined.get(seen.template)
-        joined[seen.template] = (
-            seen
-            if known is None
-            else msgspec.structs.replace(known, count=known.count + seen.count)
-        )
-    return list(joined.values())
-
-
-def _joined_fingerprint(old: Digest, new: Digest) -> str:
-    joined = f"{old.source_fingerprint}+{new.source_fingerprint}".encode()
-    return blake2b(joined, digest_size=16).hexdigest()
-
-
-def _summed(one: dict[str, int], other: dict[str, int], *, zeros: bool = False) -> dict[str, int]:
-    total = {key: one.get(key, 0) + other.get(key, 0) for key in (*one, *other)}
-    return total if zeros else {key: count for key, count in total.items() if count}
-
-
-def _distinct(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*one, *other)))
-
-
-def _pick(choose: Callable[[list[int]], int], one: int | None, other: int | None) -> int | None:
-    known = [at for at in (one, other) if at is not None]
-    return choose(known) if known else None
-
-
-def _seconds(first: int | None, last: int | None) -> float | None:
-    return None if first is None or last is None else (last - first) / 1000

@@ -7,7 +7,8 @@ import re
 import msgspec
 
 from session_memory.core.commands import normalized
-from session_memory.core.schema import Confidence, Outcome
+from session_memory.core.digest import Verdict
+from session_memory.core.schema import Confidence
 from session_memory.core.text.masks import excerpt, window, without_colour
 from session_memory.distil.checks import Check, CheckKind
 from session_memory.distil.prompts import Approval
@@ -85,14 +86,6 @@ class Evidence(msgspec.Struct, frozen=True):
     open_items: int = 0
     done_items: int = 0
     last_words: str = ""
-
-
-class Verdict(msgspec.Struct, frozen=True):
-    """An outcome with what it rests on; without grounds there was no evidence at all."""
-
-    outcome: Outcome
-    confidence: Confidence
-    grounds: tuple[str, ...] = ()
 
 
 def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool) -> bool | None:

@@ -6,14 +6,13 @@ import re
 
 import msgspec
 
+from session_memory.core.digest import is_whole_plan
 from session_memory.core.text.masks import excerpt, window
 
-MAX_ITEMS = 20
 ITEM_CHARS = 200
 _PLAN_CHARS = 64 * 1024
 _MAX_TASKS = 500
 
-_WHOLE_PLAN = frozenset(("todowrite", "updateplan", "writetodos", "updatetodo", "plan"))
 _DONE = frozenset(("completed", "complete", "done", "cancelled", "canceled", "deleted", "removed"))
 _CREATED = re.compile(r"Task #(\w{1,20}) created")
 
@@ -59,11 +58,6 @@ _PLAN_DECODER = msgspec.json.Decoder(_Plan)
 _TASK_DECODER = msgspec.json.Decoder(_Task)
 
 
-def is_whole_plan(tool: str) -> bool:
-    """True for tools whose every call states the whole plan anew."""
-    return _folded(tool) in _WHOLE_PLAN
-
-
 class PlanLog:
     """The plan as the calls so far leave it."""
 
@@ -80,7 +74,7 @@ class PlanLog:
         name = _folded(tool)
         if len(text) > _PLAN_CHARS:
             return
-        if name in _WHOLE_PLAN:
+        if is_whole_plan(tool):
             self._text = text
         elif name == "taskcreate" and len(self._tasks) < _MAX_TASKS:
             task = _task(text)

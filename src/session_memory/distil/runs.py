@@ -7,16 +7,20 @@ from collections import deque
 import msgspec
 
 from session_memory.core.commands import changes_files, normalized, words
+from session_memory.core.digest import (
+    MAX_COMMANDS,
+    MAX_ERRORS,
+    MAX_FILES,
+    MAX_LOOPS,
+    MAX_TOOLS,
+    fit_commands,
+    fit_files,
+)
 from session_memory.core.schema import CommandRun, ErrorSeen, SessionEvent
 from session_memory.core.text.masks import error_line, excerpt, mask
 from session_memory.distil.checks import Check, CheckKind, check_of
 from session_memory.distil.outcome import CheckRun, check_passed
 
-MAX_COMMANDS = 200
-MAX_ERRORS = 50
-MAX_FILES = 300
-MAX_LOOPS = 20
-MAX_TOOLS = 200
 LOOP_TIMES = 3
 LOOP_WINDOW = 12
 _COMMAND_CHARS = 300
@@ -218,52 +222,3 @@ class RunLog:
     def _drop(self, field: str, count: int) -> None:
         if count:
             self.dropped[field] = self.dropped.get(field, 0) + count
-
-
-def fit_commands(runs: list[CommandRun]) -> tuple[tuple[CommandRun, ...], int]:
-    """Join equal neighbours, then keep the latest; plain successes give way first."""
-    joined: list[CommandRun] = []
-    for run in runs:
-        last = joined[-1] if joined else None
-        if last is not None and _same_run(last, run):
-            joined[-1] = msgspec.structs.replace(last, count=last.count + run.count)
-        else:
-            joined.append(run)
-    excess = len(joined) - MAX_COMMANDS
-    if excess <= 0:
-        return tuple(joined), 0
-    by_worth = sorted(
-        range(len(joined)), key=lambda at: (joined[at].is_error or joined[at].verifies, at)
-    )
-    gone = frozenset(by_worth[:excess])
-    dropped = sum(joined[at].count for at in gone)
-    return tuple(run for at, run in enumerate(joined) if at not in gone), dropped
-
-
-def _same_run(one: CommandRun, other: CommandRun) -> bool:
-    return (one.command, one.exit, one.is_error, one.denied) == (
-        other.command,
-        other.exit,
-        other.is_error,
-        other.denied,
-    )
-
-
-def fit_files(files: dict[str, int]) -> tuple[dict[str, int], int]:
-    """Keep the most edited files; those only read give way first, the oldest before the latest."""
-    excess = len(files) - MAX_FILES
-    if excess <= 0:
-        return files, 0
-    order = {path: at for at, path in enumerate(files)}
-    gone = frozenset(sorted(files, key=lambda path: (files[path], order[path]))[:excess])
-    return {path: edits for path, edits in files.items() if path not in gone}, excess
-
-
-def fit_errors(errors: list[ErrorSeen]) -> tuple[tuple[ErrorSeen, ...], int]:
-    """Keep the most frequent errors, in the order they first occurred."""
-    excess = len(errors) - MAX_ERRORS
-    if excess <= 0:
-        return tuple(errors), 0
-    ranked = sorted(range(len(errors)), key=lambda at: (-errors[at].count, at))
-    kept = frozenset(ranked[:MAX_ERRORS])
-    return tuple(seen for at, seen in enumerate(errors) if at in kept), excess

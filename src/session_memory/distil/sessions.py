@@ -1,4 +1,4 @@
-"""Distilling: every session that changed gets a digest and observations from one reading.
+"""Distilling: every session that changed gets a digest and observations, read in one pass.
 
 The digest is what makes its raw text evictable.
 """
@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from session_memory.core.digest import is_poorer, low_value_reason, merge_digests
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text.reason import reason_of
-from session_memory.core.worth import low_value_reason
-from session_memory.distil.digest import build_digest, is_poorer, merge_digests
+from session_memory.distil.digest import build_digest
 from session_memory.distil.observe import Observer
 from session_memory.store.port import Store, Writer
 
 
-def analyze(store: Store, writer: Writer, skip: set[int]) -> list[int]:
-    """Digest what is captured but not analyzed, and name it; `skip` are still being read."""
-    waiting = [session_id for session_id in store.unanalyzed() if session_id not in skip]
+def analyze(store: Store, writer: Writer) -> list[int]:
+    """Digest what is captured but not analyzed; returns those sessions."""
+    waiting = store.unanalyzed()
     for session_id in waiting:
         analyze_one(store, writer, session_id)
     return waiting
@@ -41,7 +41,7 @@ def distil_waiting(store: Store) -> dict[str, str]:
 
 
 def analyze_one(store: Store, writer: Writer, session_id: int) -> bool:
-    """Digest one session; what is written of it when this fails is taken back."""
+    """Digest one session; if that fails, what was written of it is rolled back."""
     with writer.attempt():
         _analyze(store, writer, session_id)
     return True
@@ -51,15 +51,15 @@ def _analyze(store: Store, writer: Writer, session_id: int) -> None:
     session = store.session(session_id)
     evicted = store.evicted_digest(session_id)
     observer = Observer(session)
-    events = _shown(store.events(session_id, texts=True), observer)
+    events = _observed(store.events(session_id, texts=True), observer)
     digest = build_digest(session, events, continued=evicted is not None)
     if evicted is not None:  # what raw holds is only what came after (DIG-03), or nothing (DIG-05)
         digest = merge_digests(evicted, digest) if digest.events else evicted
     if store.lost_events(session_id):
         # Its log may be gone: a digest of what is left must not replace one that knows more.
-        kept = store.digest(session_id)
-        if kept is not None and is_poorer(digest, kept):
-            writer.save_digest(session_id, kept, low_value_reason(session, kept))
+        fuller = store.digest(session_id)
+        if fuller is not None and is_poorer(digest, fuller):
+            writer.save_digest(session_id, fuller, low_value_reason(session, fuller))
             return
         if not digest.events:
             writer.leave_undistilled(session_id)
@@ -68,8 +68,8 @@ def _analyze(store: Store, writer: Writer, session_id: int) -> None:
     writer.save_digest(session_id, digest, low_value_reason(session, digest))
 
 
-def _shown(events: Iterable[SessionEvent], observer: Observer) -> Iterator[SessionEvent]:
-    """Let the observer see what passes: texts are decompressed once, and only one is in memory."""
+def _observed(events: Iterable[SessionEvent], observer: Observer) -> Iterator[SessionEvent]:
+    """Pass events on to the digest by way of the observer: each text is decompressed only once."""
     for event in events:
         observer.add(event)
         yield event

@@ -112,7 +112,7 @@ def apply_forget(
         store.forget_facts(lambda data: _without(data, escaped))
         store.replace_words(lambda data: _without(data, escaped))
     with store.writing() as writer:
-        analyze(store, writer, set())
+        analyze(store, writer)
     then()
     store.erase_traces()
 

@@ -42,7 +42,7 @@ def rescan(store: Store, redactor: Redactor) -> RescanReport:
     report.redactions = redactor.take_counts()
     if report.events or report.fields:
         with store.writing() as writer:
-            analyze(store, writer, set())
+            analyze(store, writer)
         store.erase_traces()
     return report
 

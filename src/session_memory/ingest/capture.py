@@ -27,6 +27,9 @@ from session_memory.ingest.report import Steps, SweepReport, clean_unknown
 from session_memory.redact import Redactor
 from session_memory.store.port import Store, Writer
 
+RENEWED_PER_SWEEP = 500
+"""Digests of an older version that one sweep renews: a few seconds of work."""
+
 
 def capture(
     context: SweepContext, store: Store, changed: list[ChangedFiles], report: SweepReport
@@ -55,6 +58,7 @@ def capture(
         run = _Capture(context, store, writer, reader, redactor, steps)
         run.assign_projects(store.unplaced())
         run.read_all(changed)
+        run.renew_digests()
     clean_unknown(report, redactor.redact_text)
     report.warnings.extend(finder.warnings())
 
@@ -142,6 +146,12 @@ class _Capture(msgspec.Struct):
     def _distil_waiting(self, open_sessions: set[int]) -> None:
         for session_id in self.store.unanalyzed():
             if session_id not in open_sessions and session_id not in self.undistilled:
+                self._distil(session_id)
+
+    def renew_digests(self) -> None:
+        """Distil again what an older version of the program distilled, a part in each sweep."""
+        for session_id in self.store.outdated(RENEWED_PER_SWEEP):
+            if session_id not in self.undistilled:
                 self._distil(session_id)
 
     def _distil(self, session_id: int) -> None:

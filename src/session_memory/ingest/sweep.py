@@ -110,7 +110,12 @@ def _sweep(context: SweepContext) -> SweepReport:
         if is_marked(directory):
             steps.attempt("orphans", "clean-up", partial(_clean_up, store, directory, report))
         changed = find_changed(context, report, store)
-        if any(group.files for group in changed) or store.unanalyzed() or store.unplaced():
+        if (
+            any(group.files for group in changed)
+            or store.unanalyzed()
+            or store.outdated(1)
+            or store.unplaced()
+        ):
             mark(directory)
             from session_memory.ingest.capture import capture  # 50 ms that an idle sweep saves
 

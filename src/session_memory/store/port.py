@@ -218,7 +218,11 @@ class DistilStore(SessionReader, WritableStore, Protocol):
     """What making digests asks."""
 
     def unanalyzed(self) -> list[int]:
-        """Sessions that need a new digest, or that the current observer has not read yet."""
+        """Sessions without a digest of all their events."""
+        ...
+
+    def outdated(self, limit: int) -> list[int]:
+        """Some sessions distilled by an older DIGEST_VERSION whose raw text is still here."""
         ...
 
     def evicted_digest(self, session_id: int) -> Digest | None:

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from session_memory.core.cursor import Cursor, Stamp
+from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.fingerprint import path_name, session_name
-from session_memory.core.schema import OBSERVER_VERSION
 from session_memory.store.sqlite import lost_events
 from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.values import Undistilled
@@ -113,13 +113,18 @@ class SourceReads:
 
     def unanalyzed(self) -> list[int]:
         """See store.port.Store."""
-        found = rows(  # two indexes: an idle sweep asks this, whatever number of sessions there is
+        found = rows(self._db, "SELECT id FROM session WHERE state = 'captured'")
+        return sorted(row[0] for row in found)  # ORDER BY would make SQLite scan the table
+
+    def outdated(self, limit: int) -> list[int]:
+        """See store.port.Store."""
+        found = rows(  # by its index: an idle sweep asks this, however many sessions there are
             self._db,
-            "SELECT id FROM session WHERE state = 'captured' UNION ALL"
-            " SELECT id FROM session WHERE raw_events > 0 AND observer < ?",
-            (OBSERVER_VERSION,),
+            "SELECT id FROM session WHERE raw_events > 0 AND observer < ? AND state = 'analyzed'"
+            " LIMIT ?",
+            (DIGEST_VERSION, limit),
         )
-        return sorted({row[0] for row in found})  # asked to sort, SQLite would scan the table
+        return sorted(row[0] for row in found)
 
     def quarantined(self) -> list[tuple[str, int, int]]:
         """See store.port.Store."""

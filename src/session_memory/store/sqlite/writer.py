@@ -13,12 +13,12 @@ from typing import Any
 import msgspec
 
 from session_memory.core.cursor import Cursor, Stamp
+from session_memory.core.digest import DIGEST_VERSION, labels
 from session_memory.core.facts import Fact
 from session_memory.core.fingerprint import fact_name, path_name, session_name
 from session_memory.core.project.identity import Resolution
 from session_memory.core.retention import index_estimate
-from session_memory.core.schema import OBSERVER_VERSION, Digest, Observation, Usage
-from session_memory.core.worth import labels
+from session_memory.core.schema import Digest, Observation, Usage
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, pack
@@ -382,7 +382,7 @@ class SqliteWriter:
         self._db.execute(
             "UPDATE session SET low_value = ?, observer = ?, state = CASE WHEN raw_events + ? > 0"
             " OR event_count = 0 THEN 'analyzed' ELSE 'raw_evicted' END WHERE id = ?",
-            (low_value, OBSERVER_VERSION, added, session_id),
+            (low_value, DIGEST_VERSION, added, session_id),
         )
 
     def leave_undistilled(self, session_id: int) -> None:
