@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tests.bench.quality.labels import HALVES, Half
-from tests.bench.quality.scoring import Finding, Score, Share
+from tests.bench.quality.scoring import Finding, Score, Section, Share
 
 Scores = Mapping[str, Mapping[Half, Score]]
 _TITLES: dict[Half, str] = {"development": "development half", "report": "report half"}
@@ -16,11 +16,29 @@ def table(scores: Scores) -> str:
     """All figures, both halves beside each other, as Markdown."""
     rows: list[tuple[str, ...]] = [("output", "figure", *(_TITLES[half] for half in HALVES))]
     for output, halves in scores.items():
-        names = list(dict.fromkeys(name for half in HALVES for name in halves[half].figures))
-        for name in names:
+        for name in _names(*(halves[half].figures for half in HALVES)):
             shares = (halves[half].figures.get(name, Share(0, 0)) for half in HALVES)
             rows.append((output, name, *map(shown, shares)))
             output = ""
+    return _markdown(rows)
+
+
+def sections(scores: Scores) -> str:
+    """Wanted, unwanted and unjudged lines under each heading, both halves beside each other."""
+    rows: list[tuple[str, ...]] = [("output", "heading", *(_TITLES[half] for half in HALVES))]
+    for output, halves in scores.items():
+        for heading in _names(*(halves[half].sections for half in HALVES)):
+            counts = (halves[half].sections.get(heading, Section(0, 0, 0)) for half in HALVES)
+            rows.append((output, heading, *("/".join(map(str, count)) for count in counts)))
+            output = ""
+    return f"Lines wanted/unwanted/unjudged:\n\n{_markdown(rows)}"
+
+
+def _names(*tables: Mapping[str, object]) -> list[str]:
+    return list(dict.fromkeys(name for table in tables for name in table))
+
+
+def _markdown(rows: list[tuple[str, ...]]) -> str:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     rows.insert(1, tuple("-" * width for width in widths))
     return "\n".join(
@@ -72,6 +90,7 @@ def as_json(scores: Scores, halves: Sequence[Half]) -> dict[str, Any]:
         output: {
             half: {
                 "figures": {name: share._asdict() for name, share in score.figures.items()},
+                "sections": {name: count._asdict() for name, count in score.sections.items()},
                 **(_lists(score) if half in halves else {}),
             }
             for half, score in by_half.items()

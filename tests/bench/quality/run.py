@@ -44,6 +44,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
         metavar="DIR",
         help="score what --keep DIR left: digests, MEMORY.md and pages are as they were made then",
     )
+    parser.add_argument("--sections", action="store_true", help="count told lines by heading")
     parser.add_argument("--misses", action="store_true", help="list misses and wrong lines")
     parser.add_argument("--unjudged", action="store_true", help="list lines no label judges")
     parser.add_argument("--json", action="store_true", help="print all of it as JSON")
@@ -73,6 +74,8 @@ def main(arguments: Sequence[str]) -> int:
         print(json.dumps(report.as_json(scores, halves), indent=1))
         return 0
     print(report.table(scores))
+    if options.sections:
+        print(f"\n{report.sections(scores)}")
     for line in report.misses(scores, halves) if options.misses else ():
         print(line)
     for line in report.unjudged(scores, halves) if options.unjudged else ():

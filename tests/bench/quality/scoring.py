@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from tests.bench.quality.labels import (
@@ -55,6 +56,14 @@ class Finding(NamedTuple):
     printed: str
 
 
+class Section(NamedTuple):
+    """How many lines under one heading are wanted, unwanted and unjudged."""
+
+    wanted: int
+    unwanted: int
+    unjudged: int
+
+
 class Score(NamedTuple):
     """One output in one half."""
 
@@ -62,6 +71,8 @@ class Score(NamedTuple):
     missed: list[Finding]
     wrong: list[Finding]
     unjudged: list[str]
+    sections: Mapping[str, Section] = MappingProxyType({})
+    """By heading, of outputs that have any."""
 
 
 class Judged(NamedTuple):
@@ -103,13 +114,17 @@ def score_half(matcher: Matcher, outputs: Outputs, labels: Labels, half: Half) -
 
 def add_up(scores: Iterable[Score]) -> Score:
     """The sum of scores with the same figures."""
-    total = Score({}, [], [], [])
+    sections: dict[str, Section] = {}
+    total = Score({}, [], [], [], sections)
     for score in scores:
         for name, share in score.figures.items():
             total.figures[name] = total.figures.get(name, Share(0, 0)) + share
         total.missed.extend(score.missed)
         total.wrong.extend(score.wrong)
         total.unjudged.extend(score.unjudged)
+        for heading, section in score.sections.items():
+            known = sections.get(heading, Section(0, 0, 0))
+            sections[heading] = Section(*map(sum, zip(known, section, strict=True)))
     return total
 
 
@@ -225,8 +240,24 @@ def score_told(matcher: Matcher, lines: list[str], labels: list[Label]) -> Score
             **score.figures,
             "wrong or stale": Share(stale, len(decided)),
             f"order: rank 1-{FIRST_RANKS} in first {FIRST_LINES}": Share(early, len(top)),
-        }
+        },
+        sections=by_heading(judged),
     )
+
+
+def by_heading(judged: Sequence[Judged]) -> dict[str, Section]:
+    """Which headings hold what is wanted; a line begins with its heading and a colon."""
+    sections: dict[str, Section] = {}
+    for entry in judged:
+        heading = entry.line.partition(":")[0]
+        wanted, unwanted, unjudged = sections.get(heading, Section(0, 0, 0))
+        judgement = entry.label is not None
+        sections[heading] = Section(
+            wanted + entry.is_wanted,
+            unwanted + (judgement and not entry.is_wanted),
+            unjudged + (not judgement),
+        )
+    return sections
 
 
 def score_detected(matcher: Matcher, lines: list[str], labels: list[Label]) -> Score:

@@ -18,6 +18,7 @@ from tests.bench.quality.outputs import (
 )
 from tests.bench.quality.scoring import (
     Score,
+    Section,
     Share,
     add_up,
     is_request,
@@ -103,6 +104,18 @@ def test_what_is_told_is_scored_by_staleness_and_order() -> None:
     assert figures["wrong or stale"] == Share(1, 4)
     assert figures["order: rank 1-5 in first 12"] == Share(1, 2)
     assert figures["recall"] == Share(2, 3)
+
+
+def test_told_lines_are_counted_by_heading_over_projects() -> None:
+    labels = [wanted("w", "build"), unwanted("u", "pytest")]
+    lines = ["Commands: npm run build", "Commands: pytest", "Done: lunch"]
+    score = score_told(stand_in_match, lines, labels)
+    assert add_up([score, score]).sections == {
+        "Commands": Section(2, 2, 0),
+        "Done": Section(0, 0, 2),
+    }
+    both: report.Scores = {"pack": {"development": score, "report": score}}
+    assert "| pack   | Commands | 1/1/0            | 1/1/0       |" in report.sections(both)
 
 
 def test_a_rule_is_told_by_its_words_or_by_a_statement() -> None:
@@ -264,5 +277,8 @@ def test_lists_of_the_report_half_are_shown_only_when_asked_for() -> None:
     listed = "\n".join(report.unjudged(scores, ("development",)))
     assert "- seen" in listed and "held out" not in listed
     as_json = report.as_json(scores, ("development",))
-    assert as_json["pack"]["report"] == {"figures": {"recall": {"hits": 0, "of": 2}}}
+    assert as_json["pack"]["report"] == {
+        "figures": {"recall": {"hits": 0, "of": 2}},
+        "sections": {},
+    }
     assert as_json["pack"]["development"]["unjudged"] == ["seen"]
