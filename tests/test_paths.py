@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.errors import Refused
-from session_memory.paths import find_paths, open_private, private_dir, write_private
+from session_memory.paths import find_paths, open_private, private_dir
 
 posix = pytest.mark.skipif(os.name != "posix", reason="modes are a POSIX idea")
 
@@ -117,22 +117,3 @@ def test_a_link_is_not_written_through(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="link"):
         open_private(tmp_path / "link", "wb").close()
     assert (tmp_path / "target").read_text() == "kept"
-
-
-def test_a_replaced_file_is_on_disk_before_it_takes_the_old_one_s_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    target = tmp_path / "small.json"
-    target.write_bytes(b"old")
-    seen: list[list[bytes]] = []
-    real = os.fsync
-
-    def fsync(descriptor: int) -> None:
-        seen.append(sorted(path.read_bytes() for path in tmp_path.iterdir() if path.is_file()))
-        real(descriptor)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    write_private(target, b"new")
-    assert seen[0] == [b"new", b"old"]
-    assert target.read_bytes() == b"new"
-    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["small.json"]

@@ -13,8 +13,9 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.atomic_files import replace_file
 from session_memory.file_names import name_to_text
-from session_memory.paths import open_private, private_dir, write_private
+from session_memory.paths import open_private, private_dir
 
 FILE = "audit.jsonl"
 
@@ -72,7 +73,7 @@ def forget(data: Path, owns: Callable[[str], bool], instead: str) -> int:
     ]
     changed = sum(old != new for old, new in zip(before, after, strict=True))
     if changed:
-        write_private(data / FILE, b"".join(msgspec.json.encode(one) + b"\n" for one in after))
+        replace_file(data / FILE, b"".join(msgspec.json.encode(one) + b"\n" for one in after))
     return changed
 
 

@@ -120,16 +120,6 @@ def _opener(path: str, flags: int) -> int:
     return descriptor
 
 
-def write_private(path: Path, data: bytes) -> None:
-    """Replace a small file in one step: a reader sees the old content or the new, never half."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with open_private(fresh, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.replace(path)
-
-
 def append_log(path: Path, data: bytes, max_bytes: int = 512 * 1024) -> None:
     """Append to a log file; a file that grew too large is kept as `NAME.1` and a new one begun."""
     private_dir(path.parent)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.journal.flush_journal import NOON, Bench
 
+from session_memory import atomic_files
 from session_memory.journal import files, flush_records
 from session_memory.journal.files import atomic_write_text, load_json_with_recovery
 from session_memory.testing.faults import Counter, CountingOs
@@ -24,8 +25,7 @@ def test_a_write_that_fails_leaves_the_old_state_whole(
     flush_records.save_flush_record(bench.journal, old, [])
     before = bench.journal.flushed.read_bytes()
     counter = Counter(1, (operation,))
-    monkeypatch.setattr(files, "os", CountingOs(counter, errno.EIO))
-    monkeypatch.setattr("session_memory.paths.os", CountingOs(counter, errno.EIO))
+    monkeypatch.setattr(atomic_files, "os", CountingOs(counter, errno.EIO))
     with pytest.raises(OSError, match="error"):
         flush_records.save_flush_record(
             bench.journal, flush_records.FlushRecord("new", "1", 2.0), [old]

@@ -14,7 +14,7 @@ from session_memory.journal import daily
 from session_memory.journal.excerpt import write_excerpt
 from session_memory.journal.forget import count_edits, forget_sessions, rewrite
 from session_memory.journal.paths import journal_paths
-from session_memory.store.derived import FOLDERS
+from session_memory.store.derived import is_registered
 
 TOKEN = "ghp_" + "a1B2" * 9
 
@@ -43,7 +43,7 @@ def used(bench: Bench) -> Bench:
 
 
 def test_the_folder_is_registered() -> None:
-    assert FOLDERS["journal"].holds_text and FOLDERS["journal"].by_session
+    assert is_registered("data/journal")
 
 
 def test_a_forgotten_session_leaves_nothing_and_others_stay(bench: Bench) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from session_memory.store.derived import DERIVED
+import session_memory
+from session_memory.store.derived import DERIVED, FILES
 from session_memory.store.sqlite import SqliteStore
 from session_memory.testing.store_drafts import Said, analyze, capture, evict, lived, response, turn
 
@@ -78,3 +79,19 @@ def test_text_stands_only_where_the_list_says_so(store: SqliteStore, directory: 
     owners = {SHADOW.sub("", name) if name not in DERIVED else name for name in holding}
     assert {"event", "session", "source", "event_text", "turn_text"} <= owners
     assert {name for name in owners if not DERIVED[name].holds_text} == set()
+
+
+def test_the_page_on_architecture_lists_every_file_as_it_is_registered() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = [line for line in page.splitlines() if line.startswith(("| `data/", "| `state/"))]
+    registered = [
+        f"| `{name}` | {file.holds} | {file.writer} | {file.why_local} | {file.on_forget} |"
+        for name, file in FILES.items()
+    ]
+    assert listed == registered
+
+
+def test_every_file_is_written_by_a_part_of_the_program() -> None:
+    package = Path(session_memory.__file__).parent
+    parts = {path.stem for path in package.iterdir()}
+    assert {file.writer for file in FILES.values()} - parts == set()

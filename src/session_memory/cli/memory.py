@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from session_memory.atomic_files import replace_file
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.memory_output import (
     tell_consolidated,
@@ -37,7 +38,7 @@ from session_memory.memory.traces import remove_files, trace_file
 from session_memory.memory.user_part import keep_edits, page_of
 from session_memory.model.open import open_model
 from session_memory.model.port import Model
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 from session_memory.redact import render
 from session_memory.store import open_store, store_exists
 from session_memory.store.memories import Claim
@@ -346,10 +347,10 @@ def edit(app: App, project: str | None) -> None:
     file = private_dir(folder) / MEMORY
     before = file.read_text(encoding="utf-8") if file.exists() else page_of("")
     if not file.exists():
-        write_private(file, before.encode())
+        replace_file(file, before.encode())
     subprocess.run([*shlex.split(editor), str(file)], check=True)
     after = file.read_text(encoding="utf-8", errors="replace")
     kept = before if after == before else render(redactor.redact_text(keep_edits(before, after)))
     if kept != after:
-        write_private(file, kept.encode("utf-8", "replace"))
+        replace_file(file, kept.encode("utf-8", "replace"))
     app.note("kept" if kept != before else "nothing was changed")

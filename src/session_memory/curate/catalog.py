@@ -15,10 +15,11 @@ from typing import Any, cast
 
 import msgspec
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.loop.catalog import Catalog, Pattern, Proposal
 from session_memory.core.text.safe_text import HIDING
 from session_memory.errors import Refused
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
 
 FOLDER = "catalog"
@@ -90,14 +91,14 @@ def write_patterns(data: Path, catalog: Catalog, names: Iterable[str]) -> None:
     """Write the files of those patterns, then the index, which a crash between leaves old."""
     folder = private_dir(data / FOLDER)
     for name in names:
-        write_private(folder / f"{name}.toml", to_text(catalog.patterns[name]).encode())
-    write_private(folder / INDEX, index_text(catalog).encode())
+        replace_file(folder / f"{name}.toml", to_text(catalog.patterns[name]).encode())
+    replace_file(folder / INDEX, index_text(catalog).encode())
 
 
 def write_proposals(data: Path, proposals: Mapping[str, Proposal]) -> None:
     """Keep what detection proposed; it lies outside the catalog, which only decisions change."""
     rows = [proposal for _, proposal in sorted(proposals.items())]
-    write_private(private_dir(data) / PROPOSALS, msgspec.json.encode(rows))
+    replace_file(private_dir(data) / PROPOSALS, msgspec.json.encode(rows))
 
 
 def _files(data: Path) -> list[Path]:

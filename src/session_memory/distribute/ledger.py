@@ -15,9 +15,10 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.text.seal import Seal
 from session_memory.errors import Refused
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
 
 FILE = "distribution.json"
@@ -103,7 +104,7 @@ def read_ledger(data: Path) -> Ledger:
 
 def write_ledger(data: Path, ledger: Ledger) -> None:
     """Keep the ledger."""
-    write_private(private_dir(data) / FILE, msgspec.json.encode(ledger))
+    replace_file(private_dir(data) / FILE, msgspec.json.encode(ledger))
 
 
 @contextmanager

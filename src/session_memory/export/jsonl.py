@@ -12,6 +12,7 @@ from typing import IO, Any
 import msgspec
 
 from session_memory import __version__
+from session_memory.atomic_files import replace_file
 from session_memory.core.schema import Digest, Project, Session
 from session_memory.export.drafts import Numbering
 from session_memory.export.records import (
@@ -30,7 +31,7 @@ from session_memory.export.records import (
     to_hex,
     usage_line,
 )
-from session_memory.paths import open_private, write_private
+from session_memory.paths import open_private
 from session_memory.store.exchange import Origins
 from session_memory.store.port import Store
 from session_memory.store.values import ObservationQuery
@@ -85,7 +86,7 @@ def write_jsonl(store: Store, target: Target, wish: Wish, progress: Progress) ->
         counts=dict(written.counts),
         asked=wish.asked,
     )
-    write_private(target.manifest, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+    replace_file(target.manifest, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
     return manifest
 
 

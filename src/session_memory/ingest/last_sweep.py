@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.text.reason import reason_of
 from session_memory.ingest.report import SweepReport
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 
 
 class LastSweep(msgspec.Struct):
@@ -44,4 +45,4 @@ def note_error(path: Path, now_ms: int, error: Exception) -> None:
 
 def _write(path: Path, last: LastSweep) -> None:
     private_dir(path.parent)
-    write_private(path, msgspec.json.encode(last))
+    replace_file(path, msgspec.json.encode(last))

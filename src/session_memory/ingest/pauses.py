@@ -6,9 +6,10 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.pauses import Pause, Pauses, merge_pauses
 from session_memory.errors import Refused
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 from session_memory.store.marks import Marks, add_marks, read_marks
 
 NAME = "pauses.json"
@@ -34,7 +35,7 @@ def write_pauses(directory: str, pauses: Pauses) -> None:
     """Remember the pauses."""
     private_dir(directory)
     add_marks(directory, Marks(pauses=pauses))
-    write_private(Path(directory) / NAME, msgspec.json.encode(pauses))
+    replace_file(Path(directory) / NAME, msgspec.json.encode(pauses))
 
 
 def keep_pauses(directory: str) -> None:

@@ -13,8 +13,9 @@ import msgspec
 from session_memory.adapters.registry import agents
 from session_memory.adapters.wiring.json_text import as_object
 from session_memory.adapters.wiring.launchers import Ours
+from session_memory.atomic_files import replace_file
 from session_memory.install.hook_table import with_table
-from session_memory.paths import open_private, private_dir, write_private
+from session_memory.paths import private_dir
 
 EXECUTABLE = 0o700
 UNAVAILABLE = 69
@@ -111,10 +112,7 @@ def write(ours: Ours) -> list[Path]:
     for path, (data, mode) in wanted_files(ours).items():
         if path in stale:
             private_dir(path.parent)
-            if mode == EXECUTABLE:
-                _write_executable(path, data)
-            else:
-                write_private(path, data)
+            replace_file(path, data, mode)
     return stale
 
 
@@ -125,16 +123,6 @@ def remove(ours: Ours) -> list[Path]:
         path.unlink()
     shutil.rmtree(ours.folder, ignore_errors=True)
     return gone
-
-
-def _write_executable(path: Path, data: bytes) -> None:
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with open_private(fresh, "wb") as stream:
-        stream.write(data)
-        stream.flush()
-        os.fsync(stream.fileno())
-    fresh.chmod(EXECUTABLE)
-    fresh.replace(path)
 
 
 def _read(path: Path) -> bytes | None:

@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 
 from session_memory.adapters.wiring.containers import Traces
+from session_memory.atomic_files import replace_file
 from session_memory.errors import Refused
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
 
 FILE = "install.json"
@@ -73,7 +74,7 @@ def write_ledger(data: Path, ledger: Ledger) -> None:
         (data / FILE).unlink(missing_ok=True)
         return
     private_dir(data)
-    write_private(data / FILE, msgspec.json.format(msgspec.json.encode(ledger), indent=2))
+    replace_file(data / FILE, msgspec.json.format(msgspec.json.encode(ledger), indent=2))
 
 
 @contextmanager

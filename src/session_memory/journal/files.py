@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import stat
 import time
@@ -14,8 +13,9 @@ from typing import Any, cast
 
 import msgspec
 
+from session_memory.atomic_files import replace_file
 from session_memory.errors import StoreLocked
-from session_memory.paths import open_private, private_dir, write_private
+from session_memory.paths import PRIVATE_FILE, private_dir
 from session_memory.store.lock import exclusive
 
 Warn = Callable[[str], None]
@@ -24,21 +24,14 @@ _FRESH = re.compile(r"(?:\.md|\.json|\.corrupt-[0-9-]+)\.\d+\.new$")
 
 
 def atomic_write_text(path: Path, text: str) -> None:
-    """Replace a file in one step: temp file beside it, fsync, rename, fsync of the directory.
+    """Replace a text file in one step.
 
     What is new is private; a file or folder of the user's, as in a vault, keeps its mode.
     """
     if not path.parent.is_dir():
         private_dir(path.parent)
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    with open_private(fresh, "wb") as stream:
-        stream.write(text.encode("utf-8", "surrogateescape"))
-        stream.flush()
-        os.fsync(stream.fileno())
-    if path.exists():
-        fresh.chmod(stat.S_IMODE(path.stat().st_mode))
-    fresh.replace(path)
-    sync_directory(path.parent)
+    mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else PRIVATE_FILE
+    replace_file(path, text.encode("utf-8", "surrogateescape"), mode)
 
 
 def remove_leftovers(*folders: Path) -> None:
@@ -47,17 +40,6 @@ def remove_leftovers(*folders: Path) -> None:
         for path in folder.glob("*.new"):
             if _FRESH.search(path.name):  # a vault may hold files of the user's that end so
                 path.unlink(missing_ok=True)
-
-
-def sync_directory(directory: Path) -> None:
-    """Make a rename in a directory last through a power cut; Windows does so by itself."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -112,7 +94,7 @@ def load_json_with_recovery(
     if isinstance(found, dict):
         return cast("dict[str, Any]", found)
     backup = _free_name(path, now_ms)
-    write_private(backup, data)
+    replace_file(backup, data)
     warn(f"{path.name} is damaged; its bytes are kept as {backup.name}")
     with contextlib.suppress(FileNotFoundError):
         path.unlink()

@@ -13,7 +13,8 @@ from typing import cast
 
 import msgspec
 
-from session_memory.journal.files import atomic_write_text, remove_leftovers, sync_directory
+from session_memory.atomic_files import flush_directory
+from session_memory.journal.files import atomic_write_text, remove_leftovers
 from session_memory.journal.paths import JournalPaths
 from session_memory.paths import private_dir
 
@@ -38,7 +39,7 @@ def write_files(journal: JournalPaths, files: Mapping[str, str | None]) -> None:
         recover(journal)
         raise
     with contextlib.suppress(OSError):  # at worst a power cut undoes everything, which is fine
-        sync_directory(journal.work)
+        flush_directory(journal.work)
 
 
 def recover(journal: JournalPaths) -> None:
@@ -67,7 +68,7 @@ def _write_or_remove(path: Path, text: str | None) -> None:
         atomic_write_text(path, text)
     elif path.exists():
         path.unlink()
-        sync_directory(path.parent)
+        flush_directory(path.parent)
 
 
 def _bytes(path: Path) -> bytes | None:

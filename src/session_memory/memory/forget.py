@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.forget import Remains
 from session_memory.memory.layout import (
     MEMORIES,
@@ -19,7 +20,6 @@ from session_memory.memory.skills import SKILLS
 from session_memory.memory.staging import discard, leftovers
 from session_memory.memory.traces import remove_files, thread_named, thread_of
 from session_memory.memory.user_part import page_of, yours_in
-from session_memory.paths import write_private
 from session_memory.store.port import Store
 
 Words = Callable[[str], str]
@@ -121,7 +121,7 @@ def _reworded(path: Path, words: Words) -> bool:
     new = words(old.decode("utf-8", "replace")).encode("utf-8", "replace")
     if new == old:
         return False
-    write_private(path, new)
+    replace_file(path, new)
     return True
 
 
@@ -150,7 +150,7 @@ def drop_made(folder: Path) -> None:
         text = path.read_bytes().decode("utf-8", "surrogateescape") if _is_plain(path) else ""
         yours = yours_in(text)
         if yours:
-            write_private(path, page_of(yours).encode("utf-8", "surrogateescape"))
+            replace_file(path, page_of(yours).encode("utf-8", "surrogateescape"))
             continue
         with contextlib.suppress(FileNotFoundError):
             path.unlink()

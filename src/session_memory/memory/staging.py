@@ -7,10 +7,11 @@ import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+from session_memory.atomic_files import replace_file
 from session_memory.memory.layout import MEMORY, SUMMARY, TRACES
 from session_memory.memory.skills import SKILLS
 from session_memory.memory.traces import thread_of
-from session_memory.paths import open_private, private_dir, write_private
+from session_memory.paths import open_private, private_dir
 from session_memory.store.memories import Trace
 
 PREFIX = "staging-"
@@ -55,7 +56,7 @@ def write_summary(live: Path, traces: Collection[Trace]) -> None:
     data = summary_page(traces).encode("utf-8", "replace")
     path = live / SUMMARY
     if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
-        write_private(path, data)
+        replace_file(path, data)
 
 
 def staging_of(live: Path, token: str) -> Path:

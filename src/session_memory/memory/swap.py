@@ -13,11 +13,12 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
+from session_memory.atomic_files import replace_file
 from session_memory.memory.layout import MEMORY, REBUILD
 from session_memory.memory.outputs import Files, skills_in
 from session_memory.memory.skills import SKILLS
 from session_memory.memory.user_part import page_of, yours_in
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 from session_memory.store.memories import Trace
 
 READY = "ready"
@@ -54,7 +55,7 @@ def write_ready(staging: Path, made: Files) -> None:
         if name != MEMORY:
             path = staging / READY / name
             private_dir(path.parent)
-            write_private(path, text.encode("utf-8", "replace"))
+            replace_file(path, text.encode("utf-8", "replace"))
 
 
 def swap(live: Path, staging: Path, made: Files, traces: Sequence[Trace]) -> None:
@@ -93,7 +94,7 @@ def _put_page(live: Path, text: str | None, traces: Sequence[Trace]) -> None:
     names = " ".join(trace.thread_id for trace in traces)
     stamp = f"<!-- made of {stamp_of(traces)} from {names or 'no traces'} -->"
     body = f"{(text or '# Memory').rstrip()}\n\n{stamp}\n"
-    write_private(path, page_of(yours, body).encode("utf-8", "surrogateescape"))
+    replace_file(path, page_of(yours, body).encode("utf-8", "surrogateescape"))
 
 
 def _drop_others(live: Path, skill: str, made: Files) -> None:

@@ -8,11 +8,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.schema import Session
 from session_memory.errors import Refused, SessionMemoryError
 from session_memory.memory.layout import TRACES, ensure_layout, memory_root
 from session_memory.memory.trace_text import slug, trace_page
-from session_memory.paths import write_private
 from session_memory.store.memories import Memories, Trace
 
 Warn = Callable[[str, str], None]
@@ -94,7 +94,7 @@ def save_trace(
     trace, summary = texts
     remove_files(folder, thread, warn)
     page = trace_page(session, thread, draft.rollout, trace)
-    write_private(path, page.encode("utf-8", "replace"))
+    replace_file(path, page.encode("utf-8", "replace"))
     at = session.ended_at or session.started_at or 0
     try:
         memories.save(Trace(session.id, thread, draft.root, trace, summary, at))

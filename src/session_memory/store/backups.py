@@ -16,9 +16,9 @@ from collections.abc import Callable, Generator, Iterator
 import msgspec
 
 from session_memory import __version__
+from session_memory.atomic_files import flush_directory, write_file
 from session_memory.core.hashing import blake2b
 from session_memory.errors import NotFound, Refused, StoreDamaged, StoreError, StoreLocked
-from session_memory.store.durable import flush_directory, write_file
 from session_memory.store.lock import exclusive
 from session_memory.store.segments import DIGEST_SIZE
 

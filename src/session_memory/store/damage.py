@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.atomic_files import replace_file
 from session_memory.clock import iso
 from session_memory.errors import DatabaseDamaged, StoreError, StoreMissing
-from session_memory.paths import write_private
 from session_memory.store.marks import read_marks
 
 DATABASE = "store.db"
@@ -84,7 +84,7 @@ def clear_damage(directory: str) -> None:
 
 
 def _write(directory: str, damage: Damage) -> None:
-    write_private(Path(directory) / NOTE, msgspec.json.encode(damage))
+    replace_file(Path(directory) / NOTE, msgspec.json.encode(damage))
 
 
 def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MOST_KEPT) -> Damage:

@@ -1,6 +1,7 @@
-"""Everything a store holds, table by table: what `forget` and a rescan for secrets must go through.
+"""Every table and file of ours: what `forget` and a rescan for secrets must go through.
 
-A test compares this list with the schema, so that a new table cannot be left out by accident.
+Tests compare these lists with the schema and with the files that exist, so that a new table or file
+cannot be left out by accident.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ DERIVED: dict[str, Derived] = {
     "forgotten_session": Derived("keyed names of forgotten sessions", None, False),
     "forgotten_source": Derived("keyed paths of files that only tell of them", None, False),
     "quarantine": Derived("where damaged lines are in the logs", "through its source", False),
-    "turn": Derived("turns that ended, as hooks told", "by flavour and native id", False),
+    "turn": Derived("turns that ended, as hooks recorded", "by flavour and native id", False),
     "session_note": Derived("small facts from hooks", "by flavour and native id", True),
     "injection": Derived("what was given to a session", "by flavour and native id", False),
     "job": Derived("background work: what, for whom, how often it failed", "by session id", True),
@@ -73,63 +74,216 @@ DERIVED: dict[str, Derived] = {
 }
 """By name of the table; `segments` is a folder. The shadow tables of an index belong to it."""
 
-FOLDERS: dict[str, Derived] = {
-    "memories": Derived(
-        "traces, MEMORY.md, skills and copies that runs work in (memory/forget.py)",
-        "the session's name begins each trace's name and stands in what was made of it",
-        True,
+
+class LocalFile(msgspec.Struct, frozen=True):
+    """A file or folder of ours beside the tables."""
+
+    holds: str
+    writer: str
+    """The package that writes it."""
+    why_local: str
+    on_forget: str
+
+
+FILES: dict[str, LocalFile] = {
+    "data/store.db": LocalFile(
+        "the tables above",
+        "store",
+        "the SQLite store itself",
+        "rows go, then free pages are wiped",
     ),
-    "journal": Derived(
-        "daily logs, the knowledge made of them, contexts on their way (journal/forget.py)",
-        "the session's name stands in each entry's comment and each context's name",
-        True,
+    "data/store.db-wal": LocalFile(
+        "the database's log",
+        "store",
+        "the SQLite store itself",
+        "emptied when traces are erased",
+    ),
+    "data/store.db-shm": LocalFile(
+        "an index into that log",
+        "store",
+        "the SQLite store itself",
+        "nothing: it holds no text",
+    ),
+    "data/segments": LocalFile(
+        "compressed texts of events",
+        "store",
+        "the SQLite store itself",
+        "files of forgotten texts are deleted or rewritten",
+    ),
+    "data/forget-marks.json": LocalFile(
+        "keyed hashes of what was forgotten, and pauses",
+        "store",
+        "must outlive a lost or restored database",
+        "forgetting adds to it",
+    ),
+    "data/damaged.json": LocalFile(
+        "when the database was found damaged, and what was kept of it",
+        "store",
+        "is read when the database cannot be",
+        "nothing: it holds no text",
+    ),
+    "data/restore.json": LocalFile(
+        "names of files that a restore moves",
+        "store",
+        "is read before any store is opened",
+        "nothing: it holds no text",
+    ),
+    "data/restore.partial": LocalFile(
+        "a restore in the making",
+        "store",
+        "is about files of this machine",
+        "the next restore removes it",
+    ),
+    "data/unclaimed": LocalFile(
+        "texts that a repair could match with no session",
+        "store",
+        "is for a person to look at",
+        "forget names it",
+    ),
+    "data/sweep.unfinished": LocalFile(
+        "nothing: that it exists means that a sweep was cut off",
+        "store",
+        "is about a process of this machine",
+        "nothing: it is empty",
+    ),
+    "data/pauses.json": LocalFile(
+        "when capture was paused",
+        "ingest",
+        "is read before the store is opened",
+        "nothing: it holds times alone",
+    ),
+    "data/catalog": LocalFile(
+        "patterns that a person decided on, one file each",
+        "curate",
+        "is for people to read, edit and version",
+        "words go with the last session that says them",
+    ),
+    "data/proposals.json": LocalFile(
+        "rewordings that wait for a decision",
+        "curate",
+        "belongs to the catalog",
+        "words go with the last session that says them",
+    ),
+    "data/distribution.json": LocalFile(
+        "the ledger: files of repositories that hold lines of ours",
+        "distribute",
+        "is about files of this machine",
+        "lines leave those files, then their entries go",
+    ),
+    "data/given.json": LocalFile(
+        "which repository was given which pattern, and when",
+        "distribute",
+        "belongs to the ledger",
+        "projects without a session are dropped",
+    ),
+    "data/trials.json": LocalFile(
+        "trials: ids of patterns and times",
+        "measure",
+        "the worker reads it without opening a store",
+        "nothing: it holds no text",
+    ),
+    "data/audit.jsonl": LocalFile(
+        "one line for each write outside our own folders",
+        "audit",
+        "is about files of this machine",
+        "paths of forgotten projects are blanked",
+    ),
+    "data/install.json": LocalFile(
+        "how agents are wired",
+        "install",
+        "is about files of this machine",
+        "forget names it where it names a forgotten project",
+    ),
+    "data/hooks": LocalFile(
+        "copies of the hook program",
+        "install",
+        "agents of this machine run it",
+        "nothing: it holds no text",
+    ),
+    "data/memories": LocalFile(
+        "traces, MEMORY.md, skills and copies that runs work in",
+        "memory",
+        "agents and people read the files",
+        "traces go, and memories are made again without them",
+    ),
+    "data/journal": LocalFile(
+        "daily logs, the knowledge made of them, contexts on their way",
+        "journal",
+        "people read and edit the files",
+        "entries and what was made of them go",
+    ),
+    "state/last_sweep.json": LocalFile(
+        "the report of the last sweep",
+        "ingest",
+        "is about a run on this machine",
+        "removed whole",
+    ),
+    "state/served.json": LocalFile(
+        "when sessions were imported last",
+        "worker",
+        "is about runs on this machine",
+        "removed whole",
+    ),
+    "state/spool": LocalFile(
+        "events that hooks recorded and the worker has not taken in",
+        "hooks",
+        "a hook must not open a store",
+        "records of forgotten sessions and all damaged ones are removed",
+    ),
+    "state/told": LocalFile(
+        "marks, named by a hash of the session, that it was given its page",
+        "hooks",
+        "a hook must not open a store",
+        "removed with the session",
+    ),
+    "state/inject": LocalFile(
+        "pages for the start of a session",
+        "worker",
+        "a hook must not open a store",
+        "removed whole; the worker writes them again",
+    ),
+    "state/logs": LocalFile(
+        "worker.log and memory.log",
+        "worker",
+        "is about runs on this machine",
+        "removed whole",
+    ),
+    "state/hook.json": LocalFile(
+        "settings for the hook",
+        "install",
+        "a hook must not open a store",
+        "nothing: it holds no text",
+    ),
+    "state/hook-errors.log": LocalFile(
+        "messages of the hook",
+        "hooks",
+        "a hook must not open a store",
+        "nothing: it holds nothing of a payload",
+    ),
+    "state/servers": LocalFile(
+        "process ids of running servers",
+        "mcp",
+        "is about processes of this machine",
+        "nothing: it holds no text",
+    ),
+    "state/mcp-token": LocalFile(
+        "the token of the loopback server",
+        "mcp",
+        "is a secret of this machine",
+        "nothing: it holds no text",
     ),
 }
-"""Folders of features beside the tables, each with the functions that forget and redact in it."""
+"""Every file and folder of ours, as `data/name` or `state/name`.
 
-BESIDE: dict[str, str] = {
-    "data/store.db": "the tables above",
-    "data/store.db-wal": "emptied when traces are erased",
-    "data/store.db-shm": "an index into the file before it",
-    "data/segments": "see the tables",
-    "data/catalog": "words and names leave with the last session that says them (curate)",
-    "data/proposals.json": "likewise",
-    "data/distribution.json": "lines are taken out of files, then their entries go (distribute)",
-    "data/given.json": "keys of projects, dropped with the project (store/given_files.py)",
-    "data/trials.json": "ids of patterns and times alone",
-    "data/audit.jsonl": "paths of forgotten projects are blanked (audit.py)",
-    "data/install.json": "how agents are wired; named where it names a forgotten project",
-    "data/hooks": "copies of the hook program",
-    "data/pauses.json": "times alone",
-    "data/forget-marks.json": "keyed hashes of what was forgotten",
-    "data/sweep.unfinished": "empty",
-    "data/damaged.json": "when a database was found damaged, and where it is kept",
-    "data/restore.json": "names of files that a restore moves",
-    "data/restore.partial": "a restore in the making, removed by the next",
-    "data/unclaimed": "texts a repair could match with no session; forget names it",
-    "data/memories": "see FOLDERS",
-    "data/journal": "see FOLDERS",
-    "state/last_sweep.json": "removed whole",
-    "state/served.json": "removed whole",
-    "state/spool": "records of the sessions and of forgotten projects; damaged ones all",
-    "state/told": "marks named by a hash of the session, removed with it",
-    "state/inject": "pages, removed whole; the worker writes them anew",
-    "state/logs": "worker.log and memory.log, removed whole",
-    "state/hook.json": "settings for the hook",
-    "state/hook-errors.log": "our own messages, nothing of a payload",
-    "state/servers": "process ids",
-    "state/mcp-token": "a secret of our own",
-}
-"""Every file and folder of ours, and how `forget` deals with it; a test finds one that is missing.
-
-Locks hold nothing and need no entry.
+Tests find one that is missing, and keep the table in docs/architecture.md equal to this one. Locks
+hold nothing and need no entry.
 """
 
 
 KEPT_STORES = ("data/before-restore-", "data/store.db.damaged-")
-"""Whole stores of before, which `forget` names; they are the user's way back."""
+"""Earlier stores, which `forget` names: they are the user's way back."""
 
 
 def is_registered(name: str) -> bool:
-    """Whether forgetting knows a file, named by its place and name, such as `data/given.json`."""
-    return name in BESIDE or name.endswith(".lock") or name.startswith(KEPT_STORES)
+    """Whether forgetting knows a file such as `data/given.json`."""
+    return name in FILES or name.endswith(".lock") or name.startswith(KEPT_STORES)

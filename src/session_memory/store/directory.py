@@ -6,8 +6,8 @@ import contextlib
 import os
 import stat
 
+from session_memory.atomic_files import write_file
 from session_memory.errors import Refused
-from session_memory.store.durable import write_file
 
 NETWORK = frozenset(
     {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.loop.givings import (
     Given,
     Pair,
@@ -14,7 +15,7 @@ from session_memory.core.loop.givings import (
     standing,
 )
 from session_memory.errors import Refused
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 
 GIVEN = "given.json"
 
@@ -36,7 +37,7 @@ def note_given(data: Path, held: Iterable[Pair], written: Mapping[Pair, int], no
     known = read_given(data)
     after = renewed(known, standing(known, held, written), now_ms)
     if after != known:
-        write_private(private_dir(data) / GIVEN, encode_givings(after))
+        replace_file(private_dir(data) / GIVEN, encode_givings(after))
 
 
 def forget_given(data: Path, known: Collection[str]) -> int:
@@ -44,5 +45,5 @@ def forget_given(data: Path, known: Collection[str]) -> int:
     before = read_given(data)
     left = tuple(one for one in before if one.repo in known)
     if left != before:
-        write_private(private_dir(data) / GIVEN, encode_givings(left))
+        replace_file(private_dir(data) / GIVEN, encode_givings(left))
     return len(before) - len(left)

@@ -19,10 +19,10 @@ from collections.abc import Generator, Mapping
 
 import msgspec
 
+from session_memory.atomic_files import drop_unfinished, replace_file
 from session_memory.core.hashing import blake2b
 from session_memory.core.pauses import Pause, Pauses, merge_pauses
 from session_memory.errors import Refused, StoreDamaged
-from session_memory.store.durable import drop_unfinished, replace_file
 from session_memory.store.lock import exclusive
 
 NAME = "forget-marks.json"

@@ -22,6 +22,7 @@ from typing import Protocol
 
 import msgspec
 
+from session_memory.atomic_files import flush_directory, write_file
 from session_memory.core.hashing import blake2b
 from session_memory.errors import StoreDamaged
 
@@ -267,19 +268,10 @@ class DirectorySegments:
             path = self.path(segment.name)
             os.replace(path + ".tmp", path)
         for folder in folders:
-            _fsync_directory(folder)
+            flush_directory(folder)
 
     def _write_temp(self, segment: Packed) -> None:
-        path = self.path(segment.name) + ".tmp"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0)
-        descriptor = os.open(path, flags, 0o600)
-        try:
-            view = memoryview(segment.data)
-            while view:  # a short write is legal
-                view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        write_file(self.path(segment.name) + ".tmp", segment.data)
 
     def read(self, name: str) -> bytes:
         """See SegmentStore."""
@@ -336,13 +328,3 @@ class DirectorySegments:
             return
         for folder in folders:
             yield from os.scandir(folder)
-
-
-def _fsync_directory(path: str) -> None:
-    if os.name == "nt":  # Windows has no handle for a directory to flush
-        return
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

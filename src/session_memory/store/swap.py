@@ -16,11 +16,11 @@ from collections.abc import Generator
 
 import msgspec
 
+from session_memory.atomic_files import flush_directory, replace_file
 from session_memory.clock import iso
 from session_memory.errors import StoreError
 from session_memory.store.damage import DATABASE, NOTE, SEGMENTS
 from session_memory.store.directory import BESIDE
-from session_memory.store.durable import flush_directory, replace_file
 from session_memory.store.lock import exclusive
 
 STAGING = "restore.partial"

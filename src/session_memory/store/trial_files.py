@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.loop.trials import Trial, decode_trials, encode_trials
 from session_memory.errors import Refused
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 
 TRIALS = "trials.json"
 
@@ -29,4 +30,4 @@ def read_trials(data: Path) -> tuple[Trial, ...]:
 
 def write_trials(data: Path, trials: Iterable[Trial]) -> None:
     """Replace the list in one step."""
-    write_private(private_dir(data) / TRIALS, encode_trials(trials))
+    replace_file(private_dir(data) / TRIALS, encode_trials(trials))

@@ -15,7 +15,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from session_memory.store import backups, durable, lock, segments, swap, unfinished
+from session_memory import atomic_files
+from session_memory.store import backups, lock, segments, swap, unfinished
 from session_memory.store.sqlite import backup
 
 OPERATIONS = ("open", "write", "fsync", "replace", "unlink")
@@ -79,7 +80,7 @@ def failing_files(nth: int, code: int = errno.ENOSPC, *, stays: bool = False) ->
     `failed` of what this yields tells whether so many operations took place at all.
     """
     counter = Counter(nth, OPERATIONS, stays=stays)
-    with _instead_of_os(CountingOs(counter, code), segments):
+    with _instead_of_os(CountingOs(counter, code), atomic_files, segments):
         yield counter
 
 
@@ -173,7 +174,7 @@ def deadly_disk(nth: int) -> Generator[Counter]:
         disk.unregister()
 
 
-_FILE_LAYER = (durable, segments, unfinished, lock, backups, backup, swap)
+_FILE_LAYER = (atomic_files, segments, unfinished, lock, backups, backup, swap)
 
 
 class _FaultyDisk(apsw.VFS):

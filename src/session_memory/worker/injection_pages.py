@@ -14,9 +14,10 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.loop.injection import Section, fit
 from session_memory.file_names import text_to_name
-from session_memory.paths import private_dir, write_private
+from session_memory.paths import private_dir
 
 VERSION = 1
 TOLD_MS = 7 * 24 * 3_600_000
@@ -55,7 +56,7 @@ def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: i
             known = msgspec.json.decode(path.read_bytes(), type=Page)
             if known.sections == sections:
                 continue
-        write_private(path, msgspec.json.encode(page))
+        replace_file(path, msgspec.json.encode(page))
     _drop_marks(state, now_ms)
     return len(wanted)
 

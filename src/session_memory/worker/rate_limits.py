@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
+from session_memory.atomic_files import replace_file
 from session_memory.core.spool import REPEAT_WINDOW_MS
-from session_memory.paths import write_private
 
 NAME = "served.json"
 
@@ -23,4 +23,4 @@ def read_served(state: Path) -> dict[str, int]:
 def write_served(state: Path, served: dict[str, int], now_ms: int) -> None:
     """Keep what still limits something."""
     kept = {key: at for key, at in served.items() if now_ms - REPEAT_WINDOW_MS < at <= now_ms}
-    write_private(state / NAME, msgspec.json.encode(kept))
+    replace_file(state / NAME, msgspec.json.encode(kept))

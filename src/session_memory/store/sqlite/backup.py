@@ -10,12 +10,12 @@ from typing import cast
 import apsw
 import msgspec
 
+from session_memory.atomic_files import flush_directory, flush_file
 from session_memory.errors import StoreDamaged, StoreError
 from session_memory.store import backups
 from session_memory.store.backups import Manifest, Progress
 from session_memory.store.damage import DATABASE, SEGMENTS
 from session_memory.store.directory import beside_of, copy_beside
-from session_memory.store.durable import flush_directory
 from session_memory.store.segments import DirectorySegments, Packed, digest_of
 from session_memory.store.sqlite.connection import (
     DISK_ERRORS,
@@ -98,7 +98,7 @@ def copy_store(source: Database, directory: str, target: str, progress: Progress
             f"cannot copy the database: {error}",
             hint="no backup was made; check space and permissions of both places",
         ) from error
-    _flush(copied)
+    flush_file(copied)
     try:
         with reading(copied) as copy:
             listed = rows(copy, "SELECT name, bytes, hash FROM segment")
@@ -120,14 +120,6 @@ def copy_store(source: Database, directory: str, target: str, progress: Progress
     there.put(batch)
     progress(done, total, "other files")
     copy_beside(directory, target)
-
-
-def _flush(path: str) -> None:
-    descriptor = os.open(path, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 import apsw
 import msgspec
 
+from session_memory.atomic_files import flush_directory, flush_file
 from session_memory.errors import DatabaseDamaged, Refused, SessionMemoryError
 from session_memory.store.damage import (
     BESIDE,
@@ -27,7 +28,6 @@ from session_memory.store.damage import (
     keep_aside,
     known_damage,
 )
-from session_memory.store.durable import flush_directory
 from session_memory.store.marks import Keys, read_marks
 from session_memory.store.segments import DirectorySegments
 from session_memory.store.sqlite import (
@@ -195,7 +195,7 @@ def rebuild(directory: str, now_ms: int, *, unmarked: bool, step: Step) -> Rebui
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
         db.close()
-    _flush(path)
+    flush_file(path)
     os.rename(path, os.path.join(directory, DATABASE))
     flush_directory(directory)
     clear_damage(directory)
@@ -295,14 +295,6 @@ def _finish(db: Database, directory: str, step: Step) -> None:
         repair.repair(db, segments, layer, dry_run=False)
     step("making the index")
     repair.rebuild_index(db, segments)
-
-
-def _flush(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _remove(path: str) -> None:
