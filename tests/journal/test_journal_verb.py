@@ -86,3 +86,28 @@ def test_a_journal_that_is_turned_off_writes_nothing(
 
 def test_help_shows_examples(capsys: pytest.CaptureFixture[str]) -> None:
     assert "Examples:" in report_lines(capsys, "--help")
+
+
+def test_a_folder_below_the_root_belongs_to_the_project_as_in_every_other_command(
+    log: ClaudeLog, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    below = Path("src") / "parser"
+    below.mkdir(parents=True)
+    Path(".git").rmdir()  # only the store still knows where the project's root is
+    monkeypatch.chdir(below)
+    assert main(["pack"]) == 0
+    assert json.loads(report_lines(capsys, "flush", "--json"))["session"] == log.session_id
+
+
+def test_a_redaction_rule_that_cannot_be_used_is_warned_of(
+    log: ClaudeLog,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rules = tmp_path / "leaks.toml"
+    rules.write_text("[[rules]]\nid = 'bad'\nregex = '(?<=a)b'\n", encoding="utf-8")
+    monkeypatch.setenv("SESSION_MEMORY_REDACT_GITLEAKS", str(rules))
+    capsys.readouterr()
+    assert main(["journal", "flush", log.session_id]) == 0
+    assert "rule bad is not used" in capsys.readouterr().err

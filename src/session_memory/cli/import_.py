@@ -16,8 +16,8 @@ from session_memory.errors import Refused
 from session_memory.export.importer import Receiver, Taken, take
 from session_memory.export.reader import open_export, read_lines
 from session_memory.export.records import Manifest
-from session_memory.ingest.redaction import make_redactor
 from session_memory.paths import private_dir
+from session_memory.redact import make_redactor
 from session_memory.store import open_store, store_exists
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -11,17 +10,16 @@ import click
 
 from session_memory.cli.app import App
 from session_memory.cli.store import reading
-from session_memory.core.project.disk_tree import DiskTree
-from session_memory.core.project.repository import resolve_repo
-from session_memory.core.schema import Project, Session
+from session_memory.core.project.directory import current_root, project_at
+from session_memory.core.schema import Session
 from session_memory.errors import NotFound, Refused, StoreMissing
-from session_memory.file_names import name_to_text
 from session_memory.journal import daily
 from session_memory.journal.context import JournalContext, open_context, project_root
 from session_memory.journal.files import read_text
 from session_memory.journal.flush import guard
 from session_memory.journal.jobs import has_conversation
 from session_memory.journal.paths import JournalPaths, journal_paths
+from session_memory.model.port import Model
 from session_memory.store import store_exists
 from session_memory.store.port import SessionQuery, Store
 
@@ -41,7 +39,7 @@ def store_context(app: App) -> Generator[tuple[JournalContext, Store]]:
     with reading(app) as store:
         run = f"journal-{secrets.token_hex(4)}"
         model = open_model(app.config.model, app.environ, store.spend, app.clock, run)
-        yield open_context(app.paths.data, app.config, app.clock, store, model), store
+        yield _open_context(app, store, model), store
 
 
 @contextmanager
@@ -51,18 +49,21 @@ def any_context(app: App) -> Generator[JournalContext]:
         with store_context(app) as (context, _store):
             yield context
         return
-    yield open_context(app.paths.data, app.config, app.clock)
+    yield _open_context(app)
 
 
-def current_root(app: App) -> str:
-    """The root of the current repository, or the current directory."""
-    directory = name_to_text(os.path.realpath(os.getcwd()))
-    return resolve_repo(directory, DiskTree(), app.environ.get("HOME")) or directory
+def _open_context(
+    app: App, store: Store | None = None, model: Model | None = None
+) -> JournalContext:
+    context = open_context(app.paths.data, app.config, app.clock, store, model)
+    for text in context.warnings:
+        app.warn(text)
+    return context
 
 
 def find_journal(app: App, project_key: str | None) -> JournalPaths:
     """The journal of a project by its key, or of the current directory."""
-    root = current_root(app)
+    root = current_root(app.environ.get("HOME"))
     try:
         with reading(app) as store:
             projects = store.projects()
@@ -73,18 +74,14 @@ def find_journal(app: App, project_key: str | None) -> JournalPaths:
         if project is None:
             raise NotFound(f"no project `{project_key}`", hint="see `session-memory sessions`")
     else:
-        project = _project_at(root, projects)
+        project = project_at(projects, root)
     project_root = (project.root if project else None) or root
     return journal_paths(app.paths.data, project_root, app.config.journal.vault)
 
 
-def _project_at(root: str, projects: list[Project]) -> Project | None:
-    return next((one for one in projects if root in (one.root, *one.aliases)), None)
-
-
 def latest_session(app: App, store: Store) -> Session:
     """The latest session of the current directory."""
-    project = _project_at(current_root(app), store.projects())
+    project = project_at(store.projects(), current_root(app.environ.get("HOME")))
     if project is not None:
         query = SessionQuery(project=project.key, include_subagents=False, limit=1)
         for session in store.sessions(query):

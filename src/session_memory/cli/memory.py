@@ -6,7 +6,6 @@ import os
 import secrets
 import shlex
 import subprocess
-from pathlib import Path
 
 import click
 
@@ -23,8 +22,8 @@ from session_memory.cli.memory_output import (
 from session_memory.cli.output import emit_json
 from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import reading
+from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
-from session_memory.file_names import name_to_text
 from session_memory.memory.consolidate import Done, consolidate
 from session_memory.memory.evidence import evidence_for
 from session_memory.memory.extract import Around, Report, pipeline
@@ -193,14 +192,11 @@ def _root(store: Store, project: str | None) -> str:
             return normalised(one.root or project)
     if project in store.memories.roots():  # of a place that is not on this machine, for instance
         return project
-    here = normalised(project or name_to_text(os.getcwd()))
+    here = normalised(project) if project else current_directory()
     if project is not None and os.sep not in project and not os.path.isdir(project):
         raise NotFound(f"no project {project!r}", hint="`session-memory sessions` names projects")
-    places = {normalised(path): one for one in known for path in (one.root, *one.aliases) if path}
-    for place in (here, *map(str, Path(here).parents)):
-        if place in places:
-            return normalised(places[place].root or place)
-    return here
+    at_directory = project_at(known, here)
+    return normalised(at_directory.root or here) if at_directory else here
 
 
 @command.command()

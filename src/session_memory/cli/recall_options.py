@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -12,11 +11,11 @@ import click
 from session_memory.cli.app import App
 from session_memory.cli.output import safe
 from session_memory.cli.store import reading
-from session_memory.file_names import name_to_text
+from session_memory.core.project.directory import current_directory, project_at
+from session_memory.errors import NotFound
 from session_memory.recall.facade import Recall
 from session_memory.recall.items import Item
 from session_memory.recall.requests import ScopeRequest
-from session_memory.recall.scope import project_at
 from session_memory.store.port import Store
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
@@ -40,7 +39,10 @@ def key_of(store: Store, project: str | None) -> str:
     """The project that was named, or the one the working directory belongs to."""
     if project is not None:
         return project
-    return project_at(store.projects(), name_to_text(os.path.realpath(os.getcwd()))).key
+    here = project_at(store.projects(), current_directory())
+    if here is None:
+        raise NotFound("Project not found for this directory", hint="name one with --project")
+    return here.key
 
 
 def scope_of(store: Store, project: str | None, session: str | None) -> ScopeRequest:

@@ -13,7 +13,7 @@ import msgspec
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, table
 from session_memory.errors import NotFound
-from session_memory.redact import Hit, Redactor, load_user_rules
+from session_memory.redact import Hit, make_redactor
 
 # Tags are not shown, so any key will do: no store is needed to try a rule.
 KEY = b"no store"
@@ -53,12 +53,11 @@ def test(app: App, file: str) -> None:
       session-memory redact test build.log
       session-memory redact test - < build.log
     """
-    config = app.config.redact
-    rules, warnings = load_user_rules(msgspec.to_builtins(config.rules), config.gitleaks)
+    redactor, warnings = make_redactor(KEY, app.config.redact)
     for text in warnings:
         app.warn(text)
     data = _read(file)
-    found = list(places(data, Redactor(KEY, extra=rules).find(data)))
+    found = list(places(data, redactor.find(data)))
     counts = Counter(place.rule for place in found)
     if app.json:
         emit_json({"file": file, "found": found, "rules": counts, "warnings": warnings})

@@ -12,8 +12,7 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.forget import everywhere
 from session_memory.forget import rescan as scanning
 from session_memory.forget.patterns import without_secrets
-from session_memory.ingest.redaction import make_redactor
-from session_memory.redact import Redactor
+from session_memory.redact import Redactor, make_redactor
 
 
 @click.group(name="secrets")

@@ -47,10 +47,10 @@ from session_memory.curate.review import (
 from session_memory.curate.wording import Clean, make_clean
 from session_memory.detect.cluster import cluster
 from session_memory.detect.run import DetectQuery, detect
-from session_memory.ingest.redaction import make_redactor
 from session_memory.measure.report import verdict_sentence
 from session_memory.measure.stages import latest_effects
 from session_memory.paths import Paths
+from session_memory.redact import make_redactor
 from session_memory.settings import Config, Curate
 from session_memory.store import store_exists
 from session_memory.store.port import Store

@@ -22,9 +22,8 @@ from session_memory.ingest.identify import ProjectFinder, RulesUnreadableError
 from session_memory.ingest.normalize import Drafter
 from session_memory.ingest.pauses import read_pauses
 from session_memory.ingest.read_source import SourceReader, UnreadError
-from session_memory.ingest.redaction import make_redactor
 from session_memory.ingest.report import Steps, SweepReport, clean_unknown
-from session_memory.redact import Redactor
+from session_memory.redact import Redactor, make_redactor
 from session_memory.store.port import Store, Writer
 
 RENEWED_PER_SWEEP = 500

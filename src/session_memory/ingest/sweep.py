@@ -60,7 +60,7 @@ def _dry_run(context: SweepContext) -> SweepReport:
         if store:
             store.close()
     from session_memory.ingest.read_source import count_only
-    from session_memory.ingest.redaction import make_redactor
+    from session_memory.redact import make_redactor
 
     clean = make_redactor(key, context.config.redact)[0].redact_text
     steps = Steps(None, report, context.clock, clean)

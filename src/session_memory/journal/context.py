@@ -21,8 +21,8 @@ from session_memory.journal.model_entry import RetryPolicy, WriteEntry, model_wr
 from session_memory.journal.paths import JournalPaths, journal_paths, model_lock
 from session_memory.journal.rule_entry import SessionFacts, entry_text, facts_from_turns
 from session_memory.model.port import Model
-from session_memory.redact import Redactor, drop_private, load_user_rules, render
-from session_memory.settings import Config, Redact
+from session_memory.redact import Redactor, drop_private, make_redactor, render
+from session_memory.settings import Config
 from session_memory.store.port import ObservationQuery, Store
 
 OpenModel = Callable[[Store], Model | None]
@@ -39,6 +39,8 @@ class JournalContext(msgspec.Struct, frozen=True):
     model: Model | None
     clean: Clean
     """Built once, since the redaction rules take a while to compile."""
+    warnings: tuple[str, ...] = ()
+    """Redaction rules of the user's own that cannot be used."""
 
     def journal(self, project_root: str) -> JournalPaths:
         """The journal of a project."""
@@ -54,14 +56,8 @@ def open_context(
 ) -> JournalContext:
     """The context with the store's redaction rules; without a store, tags are never compared."""
     key = store.tag_key if store is not None else secrets.token_bytes(32)
-    clean = cleaner(_make_redactor(key, config.redact))
-    return JournalContext(data, config, clock, store, model, clean)
-
-
-def _make_redactor(key: bytes, settings: Redact) -> Redactor:
-    """The built-in rules and the user's own; the sweep warns of unusable ones."""
-    extra, _warnings = load_user_rules(msgspec.to_builtins(settings.rules), settings.gitleaks)
-    return Redactor(key, extra=extra)
+    redactor, warnings = make_redactor(key, config.redact)
+    return JournalContext(data, config, clock, store, model, cleaner(redactor), tuple(warnings))
 
 
 def cleaner(redactor: Redactor) -> Clean:

@@ -6,14 +6,13 @@ import os
 import secrets
 import subprocess
 import sys
-from collections.abc import Generator, Mapping
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
 from session_memory.clock import now_ms
 from session_memory.config import load
-from session_memory.core.project.disk_tree import DiskTree
-from session_memory.core.project.repository import resolve_repo
+from session_memory.core.project.directory import current_root
 from session_memory.errors import SessionMemoryError, StoreError
 from session_memory.journal.compile import CompileReport, compile_logs, report_lines, select_logs
 from session_memory.journal.context import (
@@ -37,7 +36,7 @@ USAGE = "Usage: python -m session_memory.journal.flush <context_file> <session_i
 def run(arguments: list[str]) -> int:
     """Flush the named excerpt into the journal of the current project; returns the exit code."""
     os.umask(0o077)
-    root = current_project(os.environ)
+    root = current_root(os.environ.get("HOME"))
     data = find_paths(os.environ).data
     # The configured context may fail to open; its log is redacted, this one need not be.
     log = FlushLog(journal_paths(data, root).flush_log, now_ms, lambda text: text)
@@ -82,12 +81,6 @@ def _excerpt_of(path: Path, session: str, context: FlushContext) -> Path:
     return write_excerpt(context.journal, session, path.stat().st_mtime_ns, text)
 
 
-def current_project(environ: Mapping[str, str]) -> str:
-    """The root of the current repository, or the current directory."""
-    directory = os.path.realpath(os.getcwd())
-    return resolve_repo(directory, DiskTree(), environ.get("HOME")) or directory
-
-
 @contextmanager
 def configured_context() -> Generator[JournalContext]:
     """The configured store and model, as far as they are there; a flush needs neither."""
@@ -100,7 +93,10 @@ def configured_context() -> Generator[JournalContext]:
         if store is not None:
             run_name = f"flush-{secrets.token_hex(4)}"
             model = open_model(config.model, os.environ, store.spend, now_ms, run_name)
-        yield open_context(paths.data, config, now_ms, store, model)
+        context = open_context(paths.data, config, now_ms, store, model)
+        for text in context.warnings:
+            print(f"warning: {text}", file=sys.stderr)
+        yield context
     finally:
         if store is not None:
             store.close()

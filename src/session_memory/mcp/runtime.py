@@ -129,17 +129,16 @@ class Runtime:
         """The request; where it names neither project nor session, about the caller's place."""
         if not call.wants_place:
             return call.request()
-        from session_memory.recall.scope import project_at
+        from session_memory.core.project.directory import project_at
 
-        try:
-            found = project_at(opened.store.projects(), os.path.realpath(caller.directory))
-        except NotFound:
+        project = project_at(opened.store.projects(), caller.directory)
+        if project is None:
             raise NotFound(
                 "Project not found",
                 hint="this directory belongs to no captured project: give project_key,"
                 " or use mem_search, which looks through all",
-            ) from None
-        return call.request(found.key)
+            )
+        return call.request(project.key)
 
     def _open(self) -> _Opened:
         """The store as it is now: opened late, again when its file was replaced."""

@@ -21,7 +21,7 @@ from session_memory.memory.session_material import Wanted
 from session_memory.model.port import Model
 from session_memory.narrowing import is_excluded, read_project_rules
 from session_memory.paths import Paths
-from session_memory.redact import Redactor, load_user_rules
+from session_memory.redact import Redactor, make_redactor
 from session_memory.settings import Config
 from session_memory.store.memories import Claim
 from session_memory.store.port import Store
@@ -81,13 +81,15 @@ def enqueue(
 
 def surroundings(paths: Paths, config: Config, clock: Clock, open_model: OpenModel) -> Around:
     """What a pass needs, from the program's places and settings."""
-    extra, _ = load_user_rules(msgspec.to_builtins(config.redact.rules), config.redact.gitleaks)
-    return Around(
-        paths.data,
-        MemoryLog(paths.logs, clock),
-        lambda key: Redactor(key, extra=extra),
-        open_model,
-    )
+    log = MemoryLog(paths.logs, clock)
+
+    def redactor(key: bytes) -> Redactor:
+        made, warnings = make_redactor(key, config.redact)
+        for text in warnings:
+            log.warn("redaction_rule", reason=text)
+        return made
+
+    return Around(paths.data, log, redactor, open_model)
 
 
 def staged(around: Around, config: Config, clock: Clock, *, force: bool = False) -> Stage:

@@ -77,18 +77,6 @@ def check_agent(store: Store, name: str | None) -> None:
         raise UsageError(f"unknown agent {one_line(name)!r}", hint=f"one of {', '.join(known)}")
 
 
-def project_at(projects: list[Project], place: str) -> Project:
-    """The project a directory belongs to: the one whose root or alias is nearest above it."""
-    best: tuple[int, Project] | None = None
-    for project in projects:
-        for known in (project.root, *project.aliases):
-            if known and within(place, known) and (best is None or len(known) > best[0]):
-                best = (len(known), project)
-    if best is None:
-        raise NotFound("Project not found for this directory", hint="name one with --project")
-    return best[1]
-
-
 def is_outside(project: Project, line: SessionLine) -> bool:
     """Whether a session ran elsewhere and only bears the project's name (IDN-12).
 

@@ -12,17 +12,30 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
+import msgspec
+
 from session_memory.errors import ConfigError
 from session_memory.plain_files import read_plain
+from session_memory.redact.engine import Redactor
 from session_memory.redact.linear_regex import BadPatternError, Pattern, compile_pattern
 from session_memory.redact.rule import Rule
 from session_memory.redact.value_checks import entropy
+from session_memory.settings import Redact
 
 Table = Mapping[str, object]
 Check = Callable[[bytes], bool]
 
 FILE_CAP = 4 * 1024 * 1024
 HINT = "correct the file, or remove `gitleaks` from [redact] in the configuration"
+
+
+def make_redactor(key: bytes, settings: Redact) -> tuple[Redactor, list[str]]:
+    """The redactor of a store: the built-in rules and the user's own; a warning for each unusable.
+
+    Whoever makes one shows the warnings: text is stored without the protection of those rules.
+    """
+    extra, warnings = load_user_rules(msgspec.to_builtins(settings.rules), settings.gitleaks)
+    return Redactor(key, extra=extra), warnings
 
 
 def load_user_rules(tables: Sequence[Table], gitleaks: str = "") -> tuple[list[Rule], list[str]]:

@@ -19,8 +19,8 @@ from session_memory.distribute.plan import Wanted
 from session_memory.distribute.render import lessons
 from session_memory.distribute.sections import said_by_others, sections_for
 from session_memory.distribute.targets import Repo
-from session_memory.ingest.redaction import make_redactor
 from session_memory.narrowing import read_project_rules
+from session_memory.redact import make_redactor
 from session_memory.settings import Config
 from session_memory.store.port import Store
 from session_memory.store.trial_files import read_trials
