@@ -136,7 +136,7 @@ def test_a_file_that_breaks_a_step_is_left_out_alone_and_read_by_the_next_sweep(
         told = next(check for check in doctor["checks"] if check["name"] == "log files")
         assert told["result"] == "warn"
         assert "an odd session" in told["detail"]
-        assert "session-memory sweep" in told["cure"]
+        assert "session-memory sweep" in told["fix"]
     code, report = three.run(capsys, "sweep")
     assert (code, report["ingested"], report["failed"]) == (EXIT_OK, 1, [])
     three_captured(three, [log.session_id for log in three.logs])
@@ -182,7 +182,7 @@ def test_a_session_whose_step_breaks_is_stored_and_the_step_is_made_up_for(
         _, doctor = three.run(capsys, "doctor", "--quick")
         told = next(check for check in doctor["checks"] if check["name"] == "steps")
         assert three.bad.session_id in told["detail"]
-        assert "session-memory sweep" in told["cure"]
+        assert "session-memory sweep" in told["fix"]
         for log in (three.logs[0], three.logs[2]):
             assert three.space.digest(log.session_id) is not None
             assert three.space.session(log.session_id).project_key

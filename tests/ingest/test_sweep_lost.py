@@ -141,7 +141,7 @@ def test_what_cannot_be_distilled_is_named_as_data_loss_and_read_again(space: Wo
     check = digests_check(space)
     assert check["result"] == "warn"
     assert all(name in check["detail"] for name in names)
-    assert "sweep" in check["cure"]
+    assert "sweep" in check["fix"]
     assert "raw text of 3 sessions, before it was distilled" in command(space, "status").stdout
 
     report = as_json(space, "sweep")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.install.machine import Machine
 
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.cli import wiring
 from session_memory.install import live
 
@@ -33,7 +33,7 @@ def test_all_is_well_after_init_with_the_whole_way_tried(wired: Machine) -> None
     bad = {name: check for name, check in found.items() if check["result"] != "pass"}
     assert set(bad) <= {"space"}  # a machine with little space left
     assert code == (3 if bad else 0)
-    assert "noted, captured and found" in found["round trip"]["detail"]
+    assert "recorded, captured and found" in found["round trip"]["detail"]
     assert "tools listed" in found["mcp"]["detail"]
     assert json.loads(wired.run("sessions", "--json").out)["sessions"] == []  # nothing made up
 
@@ -42,9 +42,9 @@ def test_a_machine_that_is_not_set_up_is_told_how(machine: Machine) -> None:
     machine.have("claude")
     code, found = checks(machine)
     assert code == 3
-    assert found["hook files"]["cure"] == "session-memory init"
+    assert found["hook files"]["fix"] == "session-memory init"
     assert found["claude"]["result"] == "warn"
-    assert found["claude"]["cure"] == "session-memory init --agent claude"
+    assert found["claude"]["fix"] == "session-memory init --agent claude"
 
 
 def test_a_missing_hook_file_is_a_failure_and_fix_cures_it(wired: Machine) -> None:
@@ -85,7 +85,7 @@ def test_a_configuration_that_cannot_be_read_is_a_failure(wired: Machine) -> Non
     (wired.home / ".claude/settings.json").write_text("{")
     code, found = checks(wired)
     assert (code, found["claude"]["result"]) == (1, "fail")
-    assert "mend" in found["claude"]["cure"]
+    assert "mend" in found["claude"]["fix"]
     answer = json.loads(wired.run("agents", "--json").out)
     claude = next(agent for agent in answer["agents"] if agent["flavor"] == "claude")
     assert (claude["hooks"], claude["mcp"]) == ("refused", "wired")
@@ -154,7 +154,7 @@ def test_complaints_of_hooks_and_a_crowded_spool_are_told(wired: Machine) -> Non
         (state / "spool" / f"{number:020d}-1-aaaaaaaa.json").write_text("{}")
     found = checks(wired)[1]
     assert "the spool is full" in found["hook log"]["detail"]
-    assert found["spool"]["cure"] == "session-memory worker run"
+    assert found["spool"]["fix"] == "session-memory worker run"
 
 
 def test_files_that_others_may_read_are_made_private(wired: Machine) -> None:
@@ -169,26 +169,26 @@ def test_a_damaged_ledger_is_told_with_its_cure(wired: Machine) -> None:
     (wired.memory / "data" / "install.json").write_text("{")
     code, found = checks(wired)
     assert (code, found["wiring"]["result"]) == (1, "fail")
-    assert "move it away" in found["wiring"]["cure"]
+    assert "move it away" in found["wiring"]["fix"]
 
 
-def broken(wired: Machine, text: str) -> Ours:
+def broken(wired: Machine, text: str) -> Launchers:
     """The same install with an interpreter that does this."""
     from session_memory.cli.app import App
 
     path = wired.home / "python"
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
-    ours = wiring.ours(App())
-    return Ours(str(path), "-I", ours.folder, ours.state, ours.data)
+    ours = wiring.launchers(App())
+    return Launchers(str(path), "-I", ours.folder, ours.state, ours.data)
 
 
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("exit 0", "noted nothing"),
-        ("exit 5", "the hook did not end well"),
-        ('case "$*" in *entry.py*) exec PY "$@";; esac; exit 1', "worker did not end well"),
+        ("exit 0", "recorded nothing"),
+        ("exit 5", "the hook failed"),
+        ('case "$*" in *entry.py*) exec PY "$@";; esac; exit 1', "worker failed"),
     ],
 )
 def test_a_way_that_is_broken_is_found(wired: Machine, text: str, told: str) -> None:
@@ -196,7 +196,7 @@ def test_a_way_that_is_broken_is_found(wired: Machine, text: str, told: str) -> 
 
     check = live.round_trip(broken(wired, text.replace("PY", sys.executable)), 1)
     assert (check.result, told in check.detail) == ("fail", True), check.detail
-    assert check.cure
+    assert check.fix
 
 
 @pytest.mark.parametrize(
@@ -219,5 +219,5 @@ def test_a_launcher_that_cannot_be_run_is_found(wired: Machine) -> None:
 
 
 def test_without_a_hook_file_there_is_nothing_to_try(tmp_path: Path) -> None:
-    ours = Ours("/py", "-I", tmp_path, tmp_path, tmp_path)
+    ours = Launchers("/py", "-I", tmp_path, tmp_path, tmp_path)
     assert live.round_trip(ours, 1).result == "warn"

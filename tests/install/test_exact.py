@@ -1,4 +1,4 @@
-"""Ours is what we wrote, exactly: what a user wrote stays, whatever it mentions."""
+"""Launchers is what we wrote, exactly: what a user wrote stays, whatever it mentions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from session_memory.adapters.wiring.commands import (
     is_server,
     powershell_line,
 )
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.install.files import BACKUP
 
 LAUNCHER = "/home/dev/.local/share/session-memory/hooks/session-memory-hook"
@@ -84,7 +84,7 @@ def test_a_server_entry_of_an_earlier_version_is_renewed_and_taken_out(machine: 
 @pytest.mark.parametrize("windows", [False, True])
 def test_every_form_we_write_or_wrote_is_known(windows: bool) -> None:
     for folder in (Path("/home/dev/x/hooks"), Path("/home/o'dev/a b/hooks")):
-        ours = Ours("/py", "-I", folder, folder, folder, config="/c.toml", windows=windows)
+        ours = Launchers("/py", "-I", folder, folder, folder, config="/c.toml", windows=windows)
         assert is_hook_line(ours.hook("SessionStart", "qwen"))
         assert is_hook(ours.hook_words("notify", "codex"))
         assert is_server(ours.server())

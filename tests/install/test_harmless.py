@@ -23,7 +23,7 @@ from session_memory.adapters.opencode import wiring as opencode
 from session_memory.adapters.registry import BUILT_IN
 from session_memory.adapters.wiring.commands import server_words
 from session_memory.adapters.wiring.json_text import as_list, as_object
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.install import hook_files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="these commands are for a shell")
@@ -256,7 +256,9 @@ def test_what_agents_expand_by_themselves_is_in_no_command(machine: Machine) -> 
 @pytest.mark.parametrize("shell", SHELLS)
 def test_every_shell_reads_the_line_the_same_way(tmp_path: Path, shell: str) -> None:
     folder = tmp_path / "a b'c $HOME" / "hooks"
-    ours = Ours(sys.executable, "-I", folder, tmp_path / "s", tmp_path, hook_home=str(tmp_path))
+    ours = Launchers(
+        sys.executable, "-I", folder, tmp_path / "s", tmp_path, hook_home=str(tmp_path)
+    )
     line = ours.hook("SessionStart", "claude")
     done = run([shell, "-c", line])
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -268,7 +270,7 @@ def test_every_shell_reads_the_line_the_same_way(tmp_path: Path, shell: str) -> 
 
 @pytest.mark.rows("WIR-01")
 def test_a_payload_that_nobody_reads_does_not_break_the_agents_pipe(tmp_path: Path) -> None:
-    ours = Ours("/gone/python", "-I", tmp_path / "hooks", tmp_path / "s", tmp_path)
+    ours = Launchers("/gone/python", "-I", tmp_path / "hooks", tmp_path / "s", tmp_path)
     words = shlex.split(ours.hook("Stop", "claude"))
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as agent:
         assert agent.stdin is not None
@@ -281,9 +283,9 @@ def test_a_payload_that_nobody_reads_does_not_break_the_agents_pipe(tmp_path: Pa
 
 @pytest.mark.rows("WIR-01")
 def test_a_launcher_that_is_killed_is_not_noticed(tmp_path: Path) -> None:
-    ours = Ours(sys.executable, "-I", tmp_path / "hooks", tmp_path / "s", tmp_path)
+    ours = Launchers(sys.executable, "-I", tmp_path / "hooks", tmp_path / "s", tmp_path)
     hook_files.write(ours)
-    ours.launcher.write_text("#!/bin/sh\nkill -9 $$\n")
+    ours.hook_launcher.write_text("#!/bin/sh\nkill -9 $$\n")
     done = run(shlex.split(ours.hook("Stop", "claude")))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -330,7 +332,7 @@ def test_a_disk_that_takes_nothing_is_not_noticed(machine: Machine, fault: str) 
 @pytest.mark.rows("WIR-01")
 @pytest.mark.skipif(NODE is None, reason="needs node")
 def test_a_plug_in_without_its_launcher_does_not_keep_the_agent(tmp_path: Path) -> None:
-    ours = Ours("/python", "-I", tmp_path / "gone", tmp_path, tmp_path)
+    ours = Launchers("/python", "-I", tmp_path / "gone", tmp_path, tmp_path)
     (tmp_path / "plugin.mjs").write_text(opencode.plugin(ours))
     host = tmp_path / "host.mjs"
     host.write_text(

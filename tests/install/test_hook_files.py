@@ -13,7 +13,7 @@ import pytest
 from tests.install.machine import Machine
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.wiring.launchers import Ours, find_ours, is_passing
+from session_memory.adapters.wiring.launchers import Launchers, find_launchers, is_passing
 from session_memory.hooks import entry
 from session_memory.install import hook_files
 from session_memory.paths import find_paths
@@ -79,7 +79,7 @@ def test_the_worker_that_the_hook_wakes_captures_the_session(
     monkeypatch.setitem(PAYLOAD, "session_id", log.session_id)
     without_worker(machine.memory / "state")
     fire(wired_command(machine))
-    ours = find_ours(os.environ, find_paths(os.environ), None)
+    ours = find_launchers(os.environ, find_paths(os.environ), None)
     environ = {"PATH": "/usr/bin:/bin", "HOME": str(machine.home), **ours.environ}
     done = subprocess.run(
         ours.program("worker", "run"), env=environ, capture_output=True, timeout=60, check=False
@@ -116,7 +116,7 @@ def test_where_the_program_is_gone_the_hook_is_quiet_and_ends_well(
     tmp_path: Path, missing: str
 ) -> None:
     python = tmp_path / "gone" if missing == "python" else Path(sys.executable)
-    ours = Ours(str(python), "-I", tmp_path / "hooks", tmp_path / "state", tmp_path)
+    ours = Launchers(str(python), "-I", tmp_path / "hooks", tmp_path / "state", tmp_path)
     hook_files.write(ours)
     if missing == "hook":
         ours.hook_file.unlink()
@@ -128,11 +128,15 @@ def test_where_the_program_is_gone_the_hook_is_quiet_and_ends_well(
 @posix
 def test_paths_with_blanks_and_quotes_are_run_as_they_are(tmp_path: Path) -> None:
     folder = tmp_path / "a b'c" / "hooks"
-    ours = Ours(
+    ours = Launchers(
         sys.executable, "-I", folder, tmp_path / "s", tmp_path, hook_home=str(tmp_path / "m m")
     )
     hook_files.write(ours)
-    assert shlex.split(ours.hook("Stop", "claude"))[-3:] == [str(ours.launcher), "Stop", "claude"]
+    assert shlex.split(ours.hook("Stop", "claude"))[-3:] == [
+        str(ours.hook_launcher),
+        "Stop",
+        "claude",
+    ]
     fire(ours.hook("Stop", "claude"))
     assert len(records(tmp_path / "m m" / "state")) == 1
 
@@ -205,7 +209,9 @@ def test_files_of_ours_are_for_their_owner_alone(machine: Machine) -> None:
 
 
 def test_windows_gets_a_command_file(tmp_path: Path) -> None:
-    ours = Ours("C:\\py.exe", "-I", tmp_path, tmp_path, tmp_path, hook_home="C:\\m", windows=True)
+    ours = Launchers(
+        "C:\\py.exe", "-I", tmp_path, tmp_path, tmp_path, hook_home="C:\\m", windows=True
+    )
     text = hook_files.launcher_text(ours)
     assert text.startswith("@echo off\r\n")
     assert 'set "SESSION_MEMORY_HOME=C:\\m"' in text

@@ -18,14 +18,14 @@ from tests.install.machine import Machine, commands
 
 from session_memory import audit
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.wiring.client import Place
+from session_memory.adapters.wiring.client import InstallContext
 from session_memory.adapters.wiring.commands import hook_words
-from session_memory.adapters.wiring.launchers import find_ours
+from session_memory.adapters.wiring.launchers import find_launchers
 from session_memory.cli import init
 from session_memory.install import files
-from session_memory.install.apply import Done, apply_init, apply_uninstall
+from session_memory.install.apply import InstallResult, apply_init, apply_uninstall
 from session_memory.install.ledger import installing
-from session_memory.install.plan import Wish, plan_init, plan_uninstall
+from session_memory.install.plan import InstallRequest, plan_init, plan_uninstall
 from session_memory.install.survey import chosen
 from session_memory.paths import find_paths
 from session_memory.testing.faults import OPERATIONS, Counter, CountingOs, Stopped
@@ -284,18 +284,20 @@ class Directly:
 
     def __init__(self, machine: Machine) -> None:
         self.paths = find_paths({"SESSION_MEMORY_HOME": str(machine.memory)})
-        ours = find_ours({}, self.paths, None)
+        ours = find_launchers({}, self.paths, None)
         clients = tuple(chosen(("codex",)))
-        self.wish = Wish(clients, Place(str(machine.home)), ours, trust_codex=True)
+        self.request = InstallRequest(
+            clients, InstallContext(str(machine.home)), ours, approve_hooks=True
+        )
 
-    def init(self) -> Done:
+    def init(self) -> InstallResult:
         with installing(self.paths.data) as ledger:
-            plan = plan_init(self.wish, files.look, ledger)
+            plan = plan_init(self.request, files.read_file, ledger)
             return apply_init(self.paths.data, plan, ledger, lambda: 1)
 
-    def uninstall(self) -> Done:
+    def uninstall(self) -> InstallResult:
         with installing(self.paths.data) as ledger:
-            plan = plan_uninstall(self.wish, files.look, ledger)
+            plan = plan_uninstall(self.request, files.read_file, ledger)
             return apply_uninstall(self.paths.data, plan, ledger, lambda: 2)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.adapters.opencode import wiring as opencode
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 
 NODE = shutil.which("node")
 # What OpenCode 1.18.33 does with a plug-in, as far as ours looks at it.
@@ -38,9 +38,9 @@ console.log(JSON.stringify(seen))
 
 def run_host(folder: Path, hook: str) -> tuple[dict[str, list[str]], list[str]]:
     """What the model is told, and what the hook was called with."""
-    ours = Ours("/python", "-I", folder, folder, folder)
-    ours.launcher.write_text(f"#!/bin/sh\n{hook}\n")
-    ours.launcher.chmod(0o700)
+    ours = Launchers("/python", "-I", folder, folder, folder)
+    ours.hook_launcher.write_text(f"#!/bin/sh\n{hook}\n")
+    ours.hook_launcher.chmod(0o700)
     plugin = folder / "plugin.mjs"
     plugin.write_text(opencode.plugin(ours))
     host = folder / "host.mjs"

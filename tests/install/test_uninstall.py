@@ -15,11 +15,11 @@ from tests.install.configs import CLAUDE_SETTINGS, CODEX_CONFIG, LIVED_IN
 from tests.install.machine import Machine
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.wiring.client import Place
+from session_memory.adapters.wiring.client import InstallContext
 from session_memory.adapters.wiring.json_edit import insert, replace, value_at
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.install.ledger import Entry, Ledger
-from session_memory.install.plan import Seen, Wish, plan_init, plan_uninstall
+from session_memory.install.plan import CurrentFile, InstallRequest, plan_init, plan_uninstall
 from session_memory.install.survey import chosen
 
 HOOK = {"hooks": [{"type": "command", "command": "theirs"}]}
@@ -42,19 +42,19 @@ EDITS: dict[str, Callable[[str], str]] = {
 }
 
 
-def ours() -> Ours:
+def ours() -> Launchers:
     folder = Path("/data/hooks")
-    return Ours("/py", "-I", folder, Path("/state"), Path("/data"))
+    return Launchers("/py", "-I", folder, Path("/state"), Path("/data"))
 
 
 def through(text: str, edit: Callable[[str], str]) -> str | None:
     """A settings file that is wired, then edited, then unwired."""
-    wish = Wish(tuple(chosen(("claude",))), Place("/h"), ours())
+    wish = InstallRequest(tuple(chosen(("claude",))), InstallContext("/h"), ours())
     name = "/h/.claude/settings.json"
     state = {name: text}
 
-    def look(path: str) -> Seen:
-        return Seen(path, state[path].encode() if path in state else None)
+    def look(path: str) -> CurrentFile:
+        return CurrentFile(path, state[path].encode() if path in state else None)
 
     plan = plan_init(wish, look, Ledger())
     entries = tuple(

@@ -205,7 +205,7 @@ def test_a_sweep_keeps_a_damaged_database_and_captures_into_a_fresh_one(
     assert kept in json.loads(capsys.readouterr().out)["damage"]
     assert main(["doctor", "--quick", "--json"]) == 1
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
-    assert checks["damage"]["cure"] == "session-memory repair"
+    assert checks["damage"]["fix"] == "session-memory repair"
 
 
 @pytest.mark.rows("STO-13")

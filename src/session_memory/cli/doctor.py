@@ -17,7 +17,7 @@ from session_memory.cli.store import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import missing_parts
-from session_memory.install.check import Check
+from session_memory.install.checks import Check
 from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.directory import check_place, file_system
 from session_memory.store.marks import read_marks
@@ -56,8 +56,8 @@ def command(app: App, fix: bool, quick: bool) -> int:
             click.echo(f"fixed {one_line(text)}")
         for check in checks:
             click.echo(f"{check.result:<5} {check.name:<12} {one_line(check.detail)}")
-            if check.cure and check.result != "pass":
-                click.echo(f"{'':<19}fix: {one_line(check.cure)}")
+            if check.fix and check.result != "pass":
+                click.echo(f"{'':<19}fix: {one_line(check.fix)}")
     results = {check.result for check in checks}
     if "fail" in results:
         return 1
@@ -137,15 +137,15 @@ def _pending(store: Store) -> Check:
     told = f"{len(found)} sessions lost raw text before it was distilled: {names}"
     if len(gone) < len(found):
         return Check("digests", "warn", told, "session-memory sweep reads their logs again")
-    cure = "put their logs back and sweep, or `session-memory forget --session ID`"
-    return Check("digests", "warn", f"{told}; their logs are gone", cure)
+    fix = "put their logs back and sweep, or `session-memory forget --session ID`"
+    return Check("digests", "warn", f"{told}; their logs are gone", fix)
 
 
 def _incomplete(store: Store) -> Iterator[Check]:
     """Logs that lacked a part when they were read."""
     for part in missing_parts(store):
-        cure = "if you moved or deleted that file, put it back and run session-memory sweep"
-        yield Check("log parts", "warn", part.told, cure)
+        fix = "if you moved or deleted that file, put it back and run session-memory sweep"
+        yield Check("log parts", "warn", part.told, fix)
 
 
 def _marks(directory: str) -> Check:
@@ -213,17 +213,17 @@ def _failures(last: LastSweep) -> Iterator[Check]:
         found = [one for one in failed if bool(one.get("deferred")) is deferred]
         if found:
             first = f"{found[0].get('path')}: {found[0].get('reason')}"
-            cure = (
+            fix = (
                 "make the named file readable for you, or delete it; then session-memory sweep"
                 if deferred
                 else "see the path's permissions; then session-memory sweep"
             )
-            yield Check(name, "warn", f"{len(found)} not read, such as {first}", cure)
+            yield Check(name, "warn", f"{len(found)} not read, such as {first}", fix)
     steps: list[dict[str, Any]] = last.report.get("failed_steps", [])
     if steps:
         first = f"{steps[0].get('step')} of {steps[0].get('what')}: {steps[0].get('reason')}"
-        cure = "session-memory sweep; if it fails again, session-memory fsck and report it"
-        yield Check("steps", "warn", f"{len(steps)} failed, such as {first}", cure)
+        fix = "session-memory sweep; if it fails again, session-memory fsck and report it"
+        yield Check("steps", "warn", f"{len(steps)} failed, such as {first}", fix)
     unknown: dict[str, int] = last.report.get("unknown", {})
     if unknown:
         name = max(unknown, key=lambda key: unknown[key])

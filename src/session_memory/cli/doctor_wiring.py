@@ -12,24 +12,26 @@ from session_memory.cli.app import App
 from session_memory.errors import Refused
 from session_memory.install import checks, hook_files, live
 from session_memory.install.apply import apply_init
-from session_memory.install.check import Check
+from session_memory.install.checks import Check
 from session_memory.install.ledger import Ledger, installing, read_ledger
-from session_memory.install.plan import Wish, plan_init
+from session_memory.install.plan import InstallRequest, plan_init
 from session_memory.install.survey import present
 from session_memory.worker.spool_files import SpoolFiles
 
 
 def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:
     """Every check that is about agents."""
-    mine, where = wiring.ours(app), wiring.place(app)
+    launchers, context = wiring.launchers(app), wiring.context(app)
     try:
-        ledger = read_ledger(mine.data)
+        ledger = read_ledger(launchers.data)
     except Refused as error:
         yield Check("wiring", "fail", error.message, error.hint)
         ledger = Ledger()
-    yield checks.check_program(mine)
-    yield checks.check_hook_files(mine, ledger)
-    yield from checks.check_agents(present(where), where, mine, wiring.look(where))
+    yield checks.check_program(launchers)
+    yield checks.check_hook_files(launchers, ledger)
+    yield from checks.check_agents(
+        present(context), context, launchers, wiring.file_reader(context)
+    )
     yield checks.check_spool(SpoolFiles(str(app.paths.state / "spool")).counts())
     yield checks.check_hook_log(app.paths.state)
     if not quick:
@@ -37,9 +39,9 @@ def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:
 
 
 def _live(app: App) -> Iterator[Check]:
-    mine = wiring.ours(app)
-    yield live.round_trip(mine, app.clock())
-    yield live.handshake(mine)
+    launchers = wiring.launchers(app)
+    yield live.round_trip(launchers, app.clock())
+    yield live.handshake(launchers)
 
 
 def fix_all(app: App) -> list[str]:
@@ -47,17 +49,17 @@ def fix_all(app: App) -> list[str]:
 
     Nothing new is wired: an agent that never was is the user's to decide on.
     """
-    mine, where = wiring.ours(app), wiring.place(app)
+    launchers, context = wiring.launchers(app), wiring.context(app)
     done = _privates(app)
-    ledger = read_ledger(mine.data)
+    ledger = read_ledger(launchers.data)
     if not ledger.entries:
         return done
     names = {entry.agent for entry in ledger.entries if entry.project is None}
     known = tuple(client for name, client in clients().items() if name in names)
-    plan = plan_init(Wish(known, where, mine), wiring.look(where), ledger)
-    with installing(mine.data) as held:
-        done += [f"renewed {path}" for path in hook_files.write(mine)]
-        told = apply_init(mine.data, plan, held, app.clock)
+    plan = plan_init(InstallRequest(known, context, launchers), wiring.file_reader(context), ledger)
+    with installing(launchers.data) as held:
+        done += [f"renewed {path}" for path in hook_files.write(launchers)]
+        told = apply_init(launchers.data, plan, held, app.clock)
     return done + [f"wired {change.path}" for change in told.changed]
 
 

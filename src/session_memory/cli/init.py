@@ -9,17 +9,17 @@ import sys
 import click
 
 from session_memory.adapters.registry import clients
-from session_memory.adapters.wiring.client import Place
-from session_memory.adapters.wiring.launchers import Ours, is_passing
+from session_memory.adapters.wiring.client import InstallContext
+from session_memory.adapters.wiring.launchers import Launchers, is_passing
 from session_memory.cli import wiring
 from session_memory.cli.agents import find_agents, told_agents
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.output import emit_json, one_line
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files
-from session_memory.install.apply import Done, apply_init
+from session_memory.install.apply import InstallResult, apply_init
 from session_memory.install.ledger import installing, read_ledger
-from session_memory.install.plan import Plan, Wish, plan_init
+from session_memory.install.plan import InstallRequest, Plan, plan_init
 
 
 @click.command(name="init")
@@ -60,10 +60,10 @@ def command(
       session-memory init --agent claude,codex --yes
       session-memory init --project
     """
-    where, mine = wiring.place(app, project=project), wiring.ours(app)
-    wish = Wish(tuple(wiring.clients(where, agents)), where, mine, trust)
-    plan = plan_init(wish, wiring.look(where), read_ledger(mine.data))
-    _show(app, plan, wish, dry_run=dry_run)
+    context, launchers = wiring.context(app, project=project), wiring.launchers(app)
+    request = InstallRequest(tuple(wiring.clients(context, agents)), context, launchers, trust)
+    plan = plan_init(request, wiring.file_reader(context), read_ledger(launchers.data))
+    _show(app, plan, request, dry_run=dry_run)
     if plan.problems:
         wiring.tell_problems(app, plan.problems)
         names = ", ".join(sorted({problem.agent for problem in plan.problems}))
@@ -73,25 +73,25 @@ def command(
         )
     if dry_run:
         return EXIT_OK
-    stale = [path for path, state in hook_files.states(mine).items() if state != "current"]
+    stale = [path for path, state in hook_files.states(launchers).items() if state != "current"]
     if (plan.changes or stale) and not yes:
         wiring.ask("Wire them?", f"{len(plan.changes)} files of agents would change")
-    done = _carry_out(app, plan, wish)
+    done = _carry_out(app, plan, request)
     return _finish(app, done, plan, schedule=schedule, first_sweep=not no_sweep)
 
 
-def _carry_out(app: App, plan: Plan, wish: Wish) -> Done:
+def _carry_out(app: App, plan: Plan, request: InstallRequest) -> InstallResult:
     """Our own files come first: no agent may be told to run what is not there."""
-    with installing(wish.ours.data) as ledger:
+    with installing(request.launchers.data) as ledger:
         # Another init may have been faster; only what was shown is done.
-        now = plan_init(wish, wiring.look(wish.place), ledger)
+        now = plan_init(request, wiring.file_reader(request.context), ledger)
         if now.problems or any(change not in plan.changes for change in now.changes):
             raise Refused("files changed while you were asked", hint="run the command again")
-        hook_files.write(wish.ours)
-        return apply_init(wish.ours.data, now, ledger, app.clock)
+        hook_files.write(request.launchers)
+        return apply_init(request.launchers.data, now, ledger, app.clock)
 
 
-def _finish(app: App, done: Done, plan: Plan, *, schedule: bool, first_sweep: bool) -> int:
+def _finish(app: App, done: InstallResult, plan: Plan, *, schedule: bool, first_sweep: bool) -> int:
     for change in done.changed:
         app.note(f"wired {one_line(change.path)}")
     wiring.tell_problems(app, done.problems)
@@ -128,18 +128,18 @@ def _run_sweep(app: App) -> int:
     return result if isinstance(result, int) else EXIT_OK
 
 
-def _show(app: App, plan: Plan, wish: Wish, *, dry_run: bool) -> None:
+def _show(app: App, plan: Plan, request: InstallRequest, *, dry_run: bool) -> None:
     if app.json:
         if dry_run:
-            emit_json(_json(plan, wish))
+            emit_json(_json(plan, request))
         return
     click.echo(told_agents(find_agents(app), app.clock()))
     click.echo("")
-    if not wish.clients:
+    if not request.clients:
         app.note(f"no agent was found to wire; name one: --agent {','.join(clients())}")
     for change in plan.changes:
         click.echo(wiring.diff(change))
-    _tell_own(app, wish.ours, wish.place)
+    _tell_own(app, request.launchers, request.context)
     if plan.unchanged:
         app.note(f"{len(plan.unchanged)} files of agents are as they should be")
     if dry_run:
@@ -148,21 +148,21 @@ def _show(app: App, plan: Plan, wish: Wish, *, dry_run: bool) -> None:
         app.note(f"dry run: {len(plan.changes)} files of agents would change, nothing was written")
 
 
-def _tell_own(app: App, mine: Ours, where: Place) -> None:
-    for path, state in hook_files.states(mine).items():
+def _tell_own(app: App, launchers: Launchers, context: InstallContext) -> None:
+    for path, state in hook_files.states(launchers).items():
         if state != "current":
             click.echo(f"{'write' if state == 'missing' else 'renew'} {one_line(str(path))}")
-    if is_passing(mine.python):
+    if is_passing(launchers.python):
         app.warn(
-            f"{mine.python} is in a cache that may be emptied at any time:"
+            f"{launchers.python} is in a cache that may be emptied at any time:"
             " install session-memory for keeps (`uv tool install`, `pipx install`), then run init"
         )
-    if where.project:
+    if context.project:
         app.note("these files name paths of this machine: do not commit them")
 
 
-def _json(plan: Plan, wish: Wish) -> dict[str, object]:
-    states = hook_files.states(wish.ours)
+def _json(plan: Plan, request: InstallRequest) -> dict[str, object]:
+    states = hook_files.states(request.launchers)
     return {
         "dry_run": True,
         "changes": [

@@ -8,7 +8,7 @@ import click
 
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
 from session_memory.cli.output import emit_json, safe
-from session_memory.cli.wiring import ours
+from session_memory.cli.wiring import launchers as find_launchers
 from session_memory.errors import NotFound
 from session_memory.install import schedule, schedule_run
 from session_memory.install.ledger import note_schedule
@@ -93,15 +93,15 @@ def system(app: App) -> System:
 
 def install_schedule(app: App, every: str | None, *, dry_run: bool = False) -> None:
     """Install the schedule and print where."""
-    mine, here = ours(app), system(app)
+    launchers, here = find_launchers(app), system(app)
     minutes = schedule.minutes_of(app.config.ingest.cadence if every is None else every)
-    words = mine.program("sweep")
-    job = schedule.Job((*words[:-1], "-q", "sweep"), minutes, mine.environ)
+    words = launchers.program("sweep")
+    job = schedule.Job((*words[:-1], "-q", "sweep"), minutes, launchers.environ)
     kind = schedule_run.kind_here(here)
     if dry_run:
         click.echo(safe(_told(kind, job)).rstrip())
         return
-    note_schedule(mine.data, kind)  # first: what is noted and missing does no harm
+    note_schedule(launchers.data, kind)  # first: what is noted and missing does no harm
     for what in schedule_run.install(here, kind, job):
         app.note(f"scheduled every {minutes} minutes: {what}")
 
@@ -113,7 +113,7 @@ def remove_schedule(app: App) -> bool:
         found = schedule_run.remove(here, schedule_run.kind_here(here))
     except NotFound:
         found = False
-    if (data := ours(app).data).exists():
+    if (data := find_launchers(app).data).exists():
         note_schedule(data, None)
     return found
 

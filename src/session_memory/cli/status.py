@@ -13,13 +13,13 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
 from session_memory.cli.spend import status_line
 from session_memory.cli.store import reading
-from session_memory.cli.wiring import clients, place, wirings
+from session_memory.cli.wiring import clients, context, wirings
 from session_memory.clock import iso
 from session_memory.core.jobs import Job, state_of
 from session_memory.core.retention import StoreUsage
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import MissingPart, missing_parts
-from session_memory.install.plan import Wiring
+from session_memory.install.plan import WiringState
 from session_memory.settings import Retention
 from session_memory.store.damage import known_damage
 from session_memory.store.values import Evicted, StoreInfo
@@ -46,7 +46,7 @@ class Status(msgspec.Struct, frozen=True):
     usage: StoreUsage
     budget: Retention
     share_worktrees: bool
-    agents: tuple[Wiring, ...]
+    agents: tuple[WiringState, ...]
     """Of the agents that are on this machine."""
     queue: Queue
     spend: str | None
@@ -108,9 +108,9 @@ def _look(app: App) -> Status:
     )
 
 
-def _agents(app: App) -> tuple[Wiring, ...]:
+def _agents(app: App) -> tuple[WiringState, ...]:
     wired = wirings(app)
-    return tuple(wired[client.name] for client in clients(place(app), ()) if client.name in wired)
+    return tuple(wired[client.name] for client in clients(context(app), ()) if client.name in wired)
 
 
 def _job_errors(jobs: list[Job]) -> Iterator[str]:
@@ -180,7 +180,7 @@ def _gone(evicted: tuple[Evicted, ...]) -> str:
     return f"raw text of sessions: {', '.join(parts)}; last on {last}"
 
 
-def _wired(agents: tuple[Wiring, ...]) -> str:
+def _wired(agents: tuple[WiringState, ...]) -> str:
     if not agents:
         return "none found: `session-memory agents` says where was looked"
     wired = [one for one in agents if {one.hooks, one.mcp} - {None, "absent"}]

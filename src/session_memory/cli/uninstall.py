@@ -13,7 +13,7 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files, purge
 from session_memory.install.apply import apply_uninstall
 from session_memory.install.ledger import FILE, installing, read_ledger
-from session_memory.install.plan import Plan, Wish, orphans, plan_uninstall
+from session_memory.install.plan import InstallRequest, Plan, orphans, plan_uninstall
 from session_memory.install.survey import chosen
 
 
@@ -37,36 +37,38 @@ def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, 
       session-memory uninstall
       session-memory uninstall --purge --yes
     """
-    where, mine = wiring.place(app), wiring.ours(app)
+    context, launchers = wiring.context(app), wiring.launchers(app)
     if purging and agents:
         raise Refused("--purge is for all agents", hint="leave --agent out")
-    wish = Wish(tuple(chosen(agents) if agents else clients().values()), where, mine)
-    ledger = read_ledger(mine.data)
-    plan = plan_uninstall(wish, wiring.look(where, ledger), ledger)
+    request = InstallRequest(
+        tuple(chosen(agents) if agents else clients().values()), context, launchers
+    )
+    ledger = read_ledger(launchers.data)
+    plan = plan_uninstall(request, wiring.file_reader(context, ledger), ledger)
     lost = () if agents else orphans(ledger, clients())
     plan = msgspec.structs.replace(plan, problems=(*plan.problems, *lost))
-    doomed = purge.find_doomed(app.paths, app.environ) if purging else purge.Doomed()
-    _show(app, plan, list(map(str, doomed.whole)), dry_run=dry_run)
+    purge_plan = purge.plan_purge(app.paths, app.environ) if purging else purge.PurgePlan()
+    _show(app, plan, list(map(str, purge_plan.whole)), dry_run=dry_run)
     _tell_distributed(app, purging=purging)
     wiring.tell_problems(app, plan.problems)
     if dry_run:
         return EXIT_WARNINGS if plan.problems else EXIT_OK
     if purging and plan.problems:
         raise Refused("entries of ours would stay behind", hint="repair the files above first")
-    if (plan.changes or ledger.entries or doomed.whole) and not yes:
+    if (plan.changes or ledger.entries or purge_plan.whole) and not yes:
         wiring.ask("Take it out?", f"{len(plan.changes)} files of agents would change")
-    with installing(mine.data) as held:
-        done = apply_uninstall(mine.data, plan, held, app.clock)
-        left = read_ledger(mine.data).entries
+    with installing(launchers.data) as held:
+        done = apply_uninstall(launchers.data, plan, held, app.clock)
+        left = read_ledger(launchers.data).entries
         if not agents and not left:
-            hook_files.remove(mine)
+            hook_files.remove(launchers)
     if held.schedule and not agents:
         _remove_schedule(app)
-    (mine.data / "install.lock").unlink(missing_ok=True)
-    purge.remove(doomed)
+    (launchers.data / "install.lock").unlink(missing_ok=True)
+    purge.remove(purge_plan)
     if app.json:
         restored = [change.path for change in done.changed]
-        gone = list(map(str, doomed.whole))
+        gone = list(map(str, purge_plan.whole))
         emit_json({"restored": restored, "problems": done.problems, "purged": gone})
     for change in done.changed:
         app.note(f"{'removed' if change.after is None else 'restored'} {one_line(change.path)}")
@@ -91,7 +93,7 @@ def _tell_distributed(app: App, *, purging: bool) -> None:
             )
 
 
-def _show(app: App, plan: Plan, doomed: list[str], *, dry_run: bool) -> None:
+def _show(app: App, plan: Plan, purge_plan: list[str], *, dry_run: bool) -> None:
     if app.json:
         if dry_run:
             changes = [{"path": c.path, "diff": wiring.diff(c)} for c in plan.changes]
@@ -100,13 +102,13 @@ def _show(app: App, plan: Plan, doomed: list[str], *, dry_run: bool) -> None:
                     "dry_run": True,
                     "changes": changes,
                     "problems": plan.problems,
-                    "would_purge": doomed,
+                    "would_purge": purge_plan,
                 }
             )
         return
     for change in plan.changes:
         click.echo(wiring.diff(change))
-    for path in doomed:
+    for path in purge_plan:
         click.echo(f"purge {one_line(path)}")
     if not plan.changes:
         app.note(f"no file of an agent holds anything of ours ({FILE} names none)")

@@ -10,54 +10,64 @@ from pathlib import Path
 import click
 
 from session_memory.adapters import registry
-from session_memory.adapters.wiring.client import Client, Place
-from session_memory.adapters.wiring.launchers import Ours, find_ours
+from session_memory.adapters.wiring.client import Client, InstallContext
+from session_memory.adapters.wiring.launchers import Launchers, find_launchers
 from session_memory.cli.app import App
 from session_memory.cli.output import one_line, safe
 from session_memory.errors import Refused
 from session_memory.install import files
 from session_memory.install.ledger import Ledger
-from session_memory.install.plan import FileChange, Look, Problem, Seen, Wiring, wiring
+from session_memory.install.plan import (
+    CurrentFile,
+    FileChange,
+    Problem,
+    ReadFile,
+    WiringState,
+    wiring_state,
+)
 from session_memory.install.survey import chosen, present, project_root
 
 LONGEST = 300
 """Characters of a line that are shown; some clients keep everything on one."""
 
 
-def ours(app: App) -> Ours:
+def launchers(app: App) -> Launchers:
     """Our commands on this machine."""
     named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
-    return find_ours(app.environ, app.paths, named)
+    return find_launchers(app.environ, app.paths, named)
 
 
-def place(app: App, *, project: bool = False) -> Place:
+def context(app: App, *, project: bool = False) -> InstallContext:
     """The user's home, or the project this was started in."""
     home = str(Path.home())
     root = project_root(os.getcwd(), home) if project else None
-    return Place(home, dict(app.environ), root)
+    return InstallContext(home, dict(app.environ), root)
 
 
-def look(where: Place, ledger: Ledger | None = None) -> Look:
+def file_reader(where: InstallContext, ledger: Ledger | None = None) -> ReadFile:
     """How files are read there: those of a project may not lead out of it."""
     known = {entry.project for entry in ledger.entries} if ledger else set[str | None]()
     projects = [root for root in (where.project, *known) if root]
 
-    def read(path: str) -> Seen:
+    def read(path: str) -> CurrentFile:
         root = next((one for one in projects if path.startswith(one + os.sep)), None)
-        return files.look(path, root)
+        return files.read_file(path, root)
 
     return read
 
 
-def clients(where: Place, names: tuple[str, ...]) -> list[Client]:
+def clients(where: InstallContext, names: tuple[str, ...]) -> list[Client]:
     """Those that were named, else all that are here."""
     return chosen(names) if names else present(where)
 
 
-def wirings(app: App) -> dict[str, Wiring]:
+def wirings(app: App) -> dict[str, WiringState]:
     """How each client of this user is wired."""
-    where, mine = place(app), ours(app)
-    return {name: wiring(one, where, mine, look(where)) for name, one in registry.clients().items()}
+    where = context(app)
+    return {
+        name: wiring_state(one, where, launchers(app), file_reader(where))
+        for name, one in registry.clients().items()
+    }
 
 
 def diff(change: FileChange) -> str:

@@ -15,14 +15,14 @@ from session_memory.install.ledger import Entry, Ledger, write_ledger
 from session_memory.install.plan import FileChange, Plan, Problem
 
 
-class Done(msgspec.Struct, frozen=True):
+class InstallResult(msgspec.Struct, frozen=True):
     """What was carried out, and what could not be."""
 
     changed: tuple[FileChange, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
-def apply_init(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> Done:
+def apply_init(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> InstallResult:
     """Write what the plan says, while the caller holds the ledger's lock.
 
     The ledger names every file before the first of them is written: whatever a crash leaves can be
@@ -46,13 +46,13 @@ def apply_init(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int])
             files.put(change.real, change.before, change.after or b"")
         except (OSError, Refused) as error:
             problems.append(_problem(change, error))
-            if files.look(change.real).data != change.after:
+            if files.read_file(change.real).data != change.after:
                 continue
         changed.append(change)
     done = {change.path for change in changed}
     kept = [entry for entry in entries if entry.path in done or not _leaves(entry, ledger)]
     write_ledger(data, ledger.with_entries(kept))
-    return Done(tuple(changed), tuple(problems))
+    return InstallResult(tuple(changed), tuple(problems))
 
 
 def _leaves(entry: Entry, ledger: Ledger) -> bool:
@@ -67,7 +67,9 @@ def _leaves(entry: Entry, ledger: Ledger) -> bool:
     return True
 
 
-def apply_uninstall(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> Done:
+def apply_uninstall(
+    data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]
+) -> InstallResult:
     """Take out what the plan says; a file that cannot be changed stays in the ledger."""
     now = clock()
     changed: list[FileChange] = []
@@ -93,7 +95,7 @@ def apply_uninstall(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], 
         except (OSError, Refused) as error:
             problems.append(_problem(change, error))
     write_ledger(data, ledger.with_entries((), gone))
-    return Done(tuple(changed), tuple(problems))
+    return InstallResult(tuple(changed), tuple(problems))
 
 
 def _entry(change: FileChange, ledger: Ledger, now: int) -> Entry:

@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable
 
 from session_memory.errors import Refused
-from session_memory.install.plan import BACKUP, Seen
+from session_memory.install.plan import BACKUP, CurrentFile
 
 LARGEST = 64 * 1024 * 1024
 _LEFT_OVER = ".session-memory-"
@@ -21,28 +21,28 @@ _MAKE = (
 )
 
 
-def look(path: str, project: str | None = None) -> Seen:
+def read_file(path: str, project: str | None = None) -> CurrentFile:
     """Read one file; never raises for what stands there."""
     real = os.path.realpath(path)
     if project and not real.startswith(os.path.realpath(project) + os.sep):
-        return Seen(real, problem="it leads out of the project")
+        return CurrentFile(real, problem="it leads out of the project")
     try:
         info = os.stat(real)
         if not stat.S_ISREG(info.st_mode):
-            return Seen(real, problem="it is not a regular file")
+            return CurrentFile(real, problem="it is not a regular file")
         if os.name == "posix" and info.st_uid != os.geteuid():
-            return Seen(real, problem="it belongs to another user")
+            return CurrentFile(real, problem="it belongs to another user")
         if info.st_size > LARGEST:
-            return Seen(real, problem=f"it is larger than {LARGEST} bytes")
+            return CurrentFile(real, problem=f"it is larger than {LARGEST} bytes")
         with open(real, "rb") as stream:
-            return Seen(real, stream.read())
+            return CurrentFile(real, stream.read())
     except FileNotFoundError:
         if os.path.islink(path):
-            return Seen(real, problem="it is a link to nothing", hint="remove the link")
-        return Seen(real)
+            return CurrentFile(real, problem="it is a link to nothing", hint="remove the link")
+        return CurrentFile(real)
     except OSError as error:
         hint = "see its permissions, or leave the agent out with --agent"
-        return Seen(real, problem=f"it cannot be read: {error.strerror}", hint=hint)
+        return CurrentFile(real, problem=f"it cannot be read: {error.strerror}", hint=hint)
 
 
 def missing_folders(real: str) -> tuple[str, ...]:
@@ -139,7 +139,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 def _check(real: str, before: bytes | None) -> None:
     """Refuse when the file is not what it was when the change was planned."""
-    if look(real).data != before:
+    if read_file(real).data != before:
         raise Refused("it has changed meanwhile", hint="run the command again")
 
 

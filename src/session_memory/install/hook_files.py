@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.adapters.registry import agents
 from session_memory.adapters.wiring.json_text import as_object
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.atomic_files import replace_file
 from session_memory.install.hook_table import with_table
 from session_memory.paths import private_dir
@@ -31,19 +31,19 @@ def source() -> bytes:
     return with_table(text, agents().values()).encode()
 
 
-def launcher_text(ours: Ours) -> str:
+def launcher_text(launchers: Launchers) -> str:
     """What starts the hook, and leaves quietly where it cannot."""
-    given = {name: value for name, value in ours.environ.items() if name.startswith("XDG_")}
-    given |= {"SESSION_MEMORY_HOME": ours.hook_home} if ours.hook_home else {}
-    if ours.windows:
+    given = {name: value for name, value in launchers.environ.items() if name.startswith("XDG_")}
+    given |= {"SESSION_MEMORY_HOME": launchers.hook_home} if launchers.hook_home else {}
+    if launchers.windows:
         home = "".join(f'set "{name}={value}"\r\n' for name, value in given.items())
         return (
             "@echo off\r\nrem Written by `session-memory init`.\r\n"
-            f'if not exist "{ours.python}" exit /b 0\r\n'
-            f'if not exist "{ours.hook_file}" exit /b 0\r\n{home}'
-            f'"{ours.python}" -I -S "{ours.hook_file}" %*\r\nexit /b 0\r\n'
+            f'if not exist "{launchers.python}" exit /b 0\r\n'
+            f'if not exist "{launchers.hook_file}" exit /b 0\r\n{home}'
+            f'"{launchers.python}" -I -S "{launchers.hook_file}" %*\r\nexit /b 0\r\n'
         )
-    python, file = shlex.quote(ours.python), shlex.quote(str(ours.hook_file))
+    python, file = shlex.quote(launchers.python), shlex.quote(str(launchers.hook_file))
     home = "".join(f"{n}={shlex.quote(value)}; export {n}\n" for n, value in given.items())
     # What a hook printed is passed on when it ended well, so half an answer never reaches a model.
     # Where no hook read the payload, `cat` does: an agent could fail on a closed pipe.
@@ -55,36 +55,36 @@ def launcher_text(ours: Ours) -> str:
     )
 
 
-def server_text(ours: Ours) -> str:
+def server_text(launchers: Launchers) -> str:
     """What starts the MCP server."""
     return (
-        f"{POSIX_HEAD}[ -x {shlex.quote(ours.python)} ] || exit {UNAVAILABLE}\n"
-        f"exec {shlex.join(ours.direct_server())}\n"
+        f"{POSIX_HEAD}[ -x {shlex.quote(launchers.python)} ] || exit {UNAVAILABLE}\n"
+        f"exec {shlex.join(launchers.direct_server())}\n"
     )
 
 
-def settings(ours: Ours, known: bytes | None) -> bytes:
+def settings(launchers: Launchers, known: bytes | None) -> bytes:
     """What the hook reads: the worker's command, and whether to inject, which the user may set."""
     try:
         old: dict[str, Any] = as_object(msgspec.json.decode(known or b"{}"))
     except msgspec.DecodeError:
         old = {}
     inject = old.get("inject") is not False
-    wanted = {**old, "inject": inject, "worker": ours.program("worker", "run")}
+    wanted = {**old, "inject": inject, "worker": launchers.program("worker", "run")}
     return msgspec.json.encode(wanted) + b"\n"
 
 
-def wanted_files(ours: Ours) -> dict[Path, tuple[bytes, int]]:
+def wanted_files(launchers: Launchers) -> dict[Path, tuple[bytes, int]]:
     """Every file of ours with its content and mode."""
-    place = ours.state / "hook.json"
+    place = launchers.state / "hook.json"
     found = {
-        ours.hook_file: (source(), 0o600),
-        ours.launcher: (os.fsencode(launcher_text(ours)), EXECUTABLE),
-        place: (settings(ours, _read(place)), 0o600),
+        launchers.hook_file: (source(), 0o600),
+        launchers.hook_launcher: (os.fsencode(launcher_text(launchers)), EXECUTABLE),
+        place: (settings(launchers, _read(place)), 0o600),
     }
-    if not ours.windows:
-        found[ours.server_launcher] = (
-            os.fsencode(server_text(ours)),
+    if not launchers.windows:
+        found[launchers.server_launcher] = (
+            os.fsencode(server_text(launchers)),
             EXECUTABLE,
         )
     return found
@@ -93,35 +93,35 @@ def wanted_files(ours: Ours) -> dict[Path, tuple[bytes, int]]:
 State = Literal["current", "outdated", "missing"]
 
 
-def states(ours: Ours) -> dict[Path, State]:
+def states(launchers: Launchers) -> dict[Path, State]:
     """How each file of ours compares with what this version would write."""
     found: dict[Path, State] = {}
-    for path, (data, mode) in wanted_files(ours).items():
+    for path, (data, mode) in wanted_files(launchers).items():
         known = _read(path)
         same = known == data and (os.name != "posix" or path.stat().st_mode & 0o777 == mode)
         found[path] = "missing" if known is None else "current" if same else "outdated"
     return found
 
 
-def write(ours: Ours) -> list[Path]:
+def write(launchers: Launchers) -> list[Path]:
     """Bring our files up to date; returns those that were not.
 
     The hook's copy comes before the launcher that runs it: an agent may run it at any moment.
     """
-    stale = [path for path, state in states(ours).items() if state != "current"]
-    for path, (data, mode) in wanted_files(ours).items():
+    stale = [path for path, state in states(launchers).items() if state != "current"]
+    for path, (data, mode) in wanted_files(launchers).items():
         if path in stale:
             private_dir(path.parent)
             replace_file(path, data, mode)
     return stale
 
 
-def remove(ours: Ours) -> list[Path]:
+def remove(launchers: Launchers) -> list[Path]:
     """Remove our files; returns those that were there."""
-    gone = [path for path in wanted_files(ours) if path.exists()]
+    gone = [path for path in wanted_files(launchers) if path.exists()]
     for path in gone:
         path.unlink()
-    shutil.rmtree(ours.folder, ignore_errors=True)
+    shutil.rmtree(launchers.folder, ignore_errors=True)
     return gone
 
 

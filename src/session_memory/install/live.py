@@ -1,7 +1,7 @@
-"""Trying the real thing in a place that is thrown away: an event noted, captured, found; and MCP.
+"""The doctor's end-to-end checks: an event is recorded, captured and found; the server lists tools.
 
-Nothing made up may enter the user's own store, so hook, worker and server run with a home of their
-own, as the processes agents would start.
+Hook, worker and server run as the processes agents would start, with a temporary home, so that
+nothing made up enters the user's store.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any
 
 import msgspec
 
-from session_memory.adapters.wiring.launchers import Ours
-from session_memory.install.check import Check
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.install.checks import Check
 from session_memory.store import open_store
 
 TIMEOUT_S = 60
@@ -29,45 +30,48 @@ KEPT = ("PATH", "SYSTEMROOT", "LANG", "TMPDIR", "TEMP", "TMP")
 
 
 class StepError(Exception):
-    """A step that did not go well; the message says which."""
+    """A step that failed; the message says which."""
 
 
-def round_trip(ours: Ours, now: int) -> Check:
-    """Hook, spool, worker, search: one made-up session on the whole way."""
+def round_trip(launchers: Launchers, now: int) -> Check:
+    """Send one made-up session through hook, spool, worker and search."""
     started = time.monotonic()
-    if not ours.hook_file.exists():
+    if not launchers.hook_file.exists():
         return Check("round trip", "warn", "there is no hook file to try", "session-memory init")
     try:
         with tempfile.TemporaryDirectory(prefix="session-memory-doctor-") as folder:
-            _travel(ours, Path(folder), now)
+            _send_event(launchers, Path(folder), now)
     except (StepError, OSError, subprocess.SubprocessError) as error:
         return Check("round trip", "fail", str(error), "session-memory init --yes")
     spent = (time.monotonic() - started) * 1000
-    told = f"an event was noted, captured and found in {spent:.0f} ms"
-    return Check("round trip", "pass", told)
+    detail = f"an event was recorded, captured and found in {spent:.0f} ms"
+    return Check("round trip", "pass", detail)
 
 
-def _travel(ours: Ours, folder: Path, now: int) -> None:
+def _send_event(launchers: Launchers, folder: Path, now: int) -> None:
     environ = _environ(folder)
-    # With nothing to read it notes nothing; a disk that runs no programs is noticed all the same.
-    if _run([str(ours.launcher), "SessionEnd", "claude"], environ) != 0:
-        raise StepError(f"{ours.launcher} did not end well")
+    # It has nothing to read and records nothing, but a disk that runs no programs shows up here.
+    if _run([str(launchers.hook_launcher), "SessionEnd", "claude"], environ) != 0:
+        raise StepError(f"{launchers.hook_launcher} failed")
     word = f"roundtrip{uuid.uuid4().hex[:12]}"
-    session, transcript = _write_session(folder, word, now)
+    log = ClaudeLog(cwd=str(folder), start=now)
+    log.prompt(f"please remember {word}")
+    log.say("I will.")
+    transcript = log.write(folder / "claude")
     payload = {
-        "session_id": session,
+        "session_id": log.session_id,
         "transcript_path": str(transcript),
         "cwd": str(folder),
         "hook_event_name": "SessionEnd",
     }
-    hook = [ours.python, "-I", "-S", str(ours.hook_file), "SessionEnd", "claude"]
+    hook = [launchers.python, "-I", "-S", str(launchers.hook_file), "SessionEnd", "claude"]
     if _run(hook, environ, msgspec.json.encode(payload)) != 0:
-        raise StepError("the hook did not end well")
+        raise StepError("the hook failed")
     if not list((folder / "memory" / "state" / "spool").glob("*.json")):
-        raise StepError("the hook noted nothing")
-    worker = [ours.python, ours.isolation, "-m", "session_memory", "worker", "run"]
+        raise StepError("the hook recorded nothing")
+    worker = [launchers.python, launchers.isolation, "-m", "session_memory", "worker", "run"]
     if _run(worker, environ) != 0:
-        raise StepError("the worker did not end well")
+        raise StepError("the worker failed")
     store = open_store(str(folder / "memory" / "data"), now, read_only=True)
     try:
         if not store.search(word, 1):
@@ -76,53 +80,20 @@ def _travel(ours: Ours, folder: Path, now: int) -> None:
         store.close()
 
 
-def _write_session(folder: Path, word: str, now: int) -> tuple[str, Path]:
-    """A session of two lines, as Claude Code writes them."""
-    from session_memory.clock import iso
-
-    session = str(uuid.uuid4())
-    path = folder / "claude" / "projects" / "-doctor" / f"{session}.jsonl"
-    path.parent.mkdir(parents=True)
-    common = {
-        "sessionId": session,
-        "timestamp": iso(now),
-        "cwd": str(folder),
-        "version": "2.1.325",
-        "isSidechain": False,
-        "userType": "external",
-    }
-    first, second = str(uuid.uuid4()), str(uuid.uuid4())
-    prompt = {"role": "user", "content": f"please remember {word}"}
-    reply = {
-        "id": f"msg_{second}",
-        "type": "message",
-        "role": "assistant",
-        "model": "doctor",
-        "content": [{"type": "text", "text": "I will."}],
-        "usage": {"input_tokens": 1, "output_tokens": 1},
-    }
-    rows: list[dict[str, Any]] = [
-        {**common, "type": "user", "uuid": first, "parentUuid": None, "message": prompt},
-        {**common, "type": "assistant", "uuid": second, "parentUuid": first, "message": reply},
-    ]
-    path.write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
-    return session, path
-
-
-def handshake(ours: Ours) -> Check:
+def handshake(launchers: Launchers) -> Check:
     """How long the server takes until an agent knows its tools."""
     with tempfile.TemporaryDirectory(prefix="session-memory-doctor-") as folder:
-        command = [ours.python, ours.isolation, "-m", "session_memory", "mcp"]
+        command = [launchers.python, launchers.isolation, "-m", "session_memory", "mcp"]
         started = time.monotonic()
         try:
             tools = _talk(command, Path(folder))
         except (StepError, OSError) as error:
             return Check("mcp", "fail", str(error), "session-memory mcp, to see why")
         spent = (time.monotonic() - started) * 1000
-    told = f"{tools} tools listed {spent:.0f} ms after the start"
+    detail = f"{tools} tools listed {spent:.0f} ms after the start"
     if spent > SLOW_MS:
-        return Check("mcp", "warn", told, "agents may start without our tools on a slow machine")
-    return Check("mcp", "pass", told)
+        return Check("mcp", "warn", detail, "agents may start without our tools on a slow machine")
+    return Check("mcp", "pass", detail)
 
 
 def _talk(command: list[str], folder: Path) -> int:

@@ -1,6 +1,6 @@
 """What would change in which file, to wire agents or to take everything out again. Pure.
 
-Files come in through `look`; nothing is written here.
+Files come in through `read_file`; nothing is written here.
 """
 
 from __future__ import annotations
@@ -11,13 +11,20 @@ from typing import Any, Literal
 
 import msgspec
 
-from session_memory.adapters.codex import wiring as codex
 from session_memory.adapters.wiring import json_edit, json_text, parts, toml_edit
-from session_memory.adapters.wiring.client import Client, Place
+from session_memory.adapters.wiring.client import Approvals, Client, InstallContext
 from session_memory.adapters.wiring.containers import Traces
 from session_memory.adapters.wiring.json_text import as_object
-from session_memory.adapters.wiring.launchers import Ours
-from session_memory.adapters.wiring.parts import JsonHooks, JsonServer, Part, TomlNotify, WholeFile
+from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.wiring.parts import (
+    JsonHooks,
+    JsonServer,
+    Part,
+    TomlNotify,
+    TomlTables,
+    WholeFile,
+)
+from session_memory.adapters.wiring.toml_edit import Name
 from session_memory.errors import Refused
 from session_memory.install.ledger import Entry, Ledger
 
@@ -25,7 +32,7 @@ BACKUP = ".session-memory-backup"
 """Behind the name of a file: the copy of it as it was before our last change."""
 
 
-class Seen(msgspec.Struct, frozen=True):
+class CurrentFile(msgspec.Struct, frozen=True):
     """A file as it is now, or why it is not to be touched."""
 
     real: str
@@ -35,7 +42,8 @@ class Seen(msgspec.Struct, frozen=True):
     hint: str | None = None
 
 
-Look = Callable[[str], Seen]
+ReadFile = Callable[[str], CurrentFile]
+"""Takes a path."""
 
 
 class FileChange(msgspec.Struct, frozen=True):
@@ -71,68 +79,87 @@ class Plan(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-class Wish(msgspec.Struct, frozen=True):
-    """What is to be planned for."""
+class InstallRequest(msgspec.Struct, frozen=True):
+    """Which agents are to be wired or unwired, and with what."""
 
     clients: tuple[Client, ...]
-    place: Place
-    ours: Ours
-    trust_codex: bool = False
+    context: InstallContext
+    launchers: Launchers
+    approve_hooks: bool = False
+    """Approve our hooks for the user, where an agent asks for that."""
 
 
-def plan_init(wish: Wish, look: Look, ledger: Ledger) -> Plan:
-    """Wire these clients."""
-    done: list[FileChange] = []
+def plan_init(request: InstallRequest, read_file: ReadFile, ledger: Ledger) -> Plan:
+    """Wire these agents."""
+    changes: list[FileChange] = []
     problems: list[Problem] = []
     notes: list[str] = []
-    for client in wish.clients:
-        for path, wanted in client.files(wish.place, wish.ours).items():
+    for client in request.clients:
+        own: list[FileChange] = []
+        for path, our_parts in client.files(request.context, request.launchers).items():
             try:
-                before = _before_us(ledger.of(path), path, wanted, look)
-                extra = _trust(wish, path, done, look) if client.name == "codex" else ()
-                done.append(_wired(look(path), (path, client.name), (*wanted, *extra), before))
+                original = _original(ledger.of(path), path, our_parts, read_file)
+                extra = _approval(request, client, path, own, read_file)
+                change = _wired(
+                    read_file(path), (path, client.name), (*our_parts, *extra), original
+                )
             except Refused as error:
                 problems.append(Problem(path, client.name, error.message, error.hint))
                 continue
-            notes += _taken_notify(wanted, done[-1])
-        if client.name != "codex" or not is_trusted(done):
+            own.append(change)
+            notes += _taken_notify(our_parts, change)
+        if client.approvals is None or not _approves_all(client.approvals, own):
             notes += client.notes
-    done = [msgspec.structs.replace(change, project=wish.place.project) for change in done]
-    return Plan(*_split(done), tuple(problems), tuple(notes))
+        changes += own
+    changes = [msgspec.structs.replace(c, project=request.context.project) for c in changes]
+    return Plan(*_split(changes), tuple(problems), tuple(notes))
 
 
-def is_trusted(done: Iterable[FileChange]) -> bool:
-    """Whether Codex will run every hook of ours, once these changes are made."""
-    texts = {c.path: (c.after or b"").decode("utf-8") for c in done if c.agent == "codex"}
-    hooks = next((path for path in texts if path.endswith("hooks.json")), None)
-    config = next((path for path in texts if path.endswith("config.toml")), None)
+def _approves_all(approvals: Approvals, changes: Iterable[FileChange]) -> bool:
+    """Whether an agent will run every hook of ours, once these changes of its files are made."""
+    texts = {change.path: _after(change) for change in changes}
+    hooks = next((path for path in texts if path.endswith(approvals.hooks_file)), None)
+    config = next((path for path in texts if path.endswith(approvals.config_file)), None)
     if hooks is None or config is None:
         return False
-    return _trusts(texts[config], hooks, texts[hooks])
+    return _approves(approvals, texts[config], hooks, texts[hooks])
 
 
-def _trusts(config: str, hooks: str, text: str) -> bool:
-    """Whether a configuration of Codex approves every hook of ours in a text."""
-    wanted = codex.trust(hooks, text).tables
-    return bool(wanted) and all(
-        as_object(toml_edit.get(config, name)).get("trusted_hash") == value["trusted_hash"]
-        for name, value in wanted
+def _approves(approvals: Approvals, config: str, hooks: str, text: str) -> bool:
+    """Whether a configuration approves every hook of ours in a text."""
+    tables = approvals.tables(hooks, text).tables
+    return bool(tables) and all(_is_approved(config, name, table) for name, table in tables)
+
+
+def _is_approved(config: str, name: Name, approval: dict[str, Any]) -> bool:
+    known = as_object(toml_edit.get(config, name))
+    return known == {**known, **approval}
+
+
+def skipped_hooks(config: str, approvals: TomlTables) -> int:
+    """How many hooks an agent does not run: not approved as they are, or turned off."""
+    return sum(
+        not _is_approved(config, name, approval)
+        or as_object(toml_edit.get(config, name)).get("enabled") is False
+        for name, approval in approvals.tables
     )
 
 
-def plan_uninstall(wish: Wish, look: Look, ledger: Ledger) -> Plan:
+def plan_uninstall(request: InstallRequest, read_file: ReadFile, ledger: Ledger) -> Plan:
     """Take out everything of ours: from the usual files, and from all that the ledger names."""
     done: list[FileChange] = []
     problems: list[Problem] = []
-    for client, path, wanted in _places(wish, ledger):
+    for client, path, our_parts in _places(request, ledger):
         try:
-            before = _before_us(ledger.of(path), path, wanted, look)
-            extra = _untrust(client, path, look)
-            change = _unwired(look(path), (path, client.name), (*wanted, *extra), before.traces)
+            original = _original(ledger.of(path), path, our_parts, read_file)
+            extra = _removed_approval(client, path, read_file)
+            change = _unwired(
+                read_file(path), (path, client.name), (*our_parts, *extra), original.traces
+            )
         except Refused as error:
             problems.append(Problem(path, client.name, error.message, error.hint))
             continue
-        if change.after is not None and before.created and _is_seed(wanted, change.after):
+        if change.after is not None and original.created and _is_seed(our_parts, change.after):
             change = msgspec.structs.replace(change, after=None)
         done.append(change)
     return Plan(*_split(done), tuple(problems))
@@ -156,7 +183,7 @@ State = Literal["wired", "off", "outdated", "absent", "refused"]
 """`off`: wired, and switched off by a setting of the user's; `refused`: the file cannot be read."""
 
 
-class Wiring(msgspec.Struct, frozen=True):
+class WiringState(msgspec.Struct, frozen=True):
     """How one client is wired; None for what it cannot have."""
 
     agent: str
@@ -165,46 +192,48 @@ class Wiring(msgspec.Struct, frozen=True):
     files: tuple[str, ...]
 
 
-def wiring(client: Client, place: Place, ours: Ours, look: Look) -> Wiring:
+def wiring_state(
+    client: Client, context: InstallContext, launchers: Launchers, read_file: ReadFile
+) -> WiringState:
     """Whether hooks and server of a client are in its files, as this version wants them."""
     states: dict[str, list[State]] = {"hooks": [], "mcp": []}
-    files = client.files(place, ours)
-    for path, wanted in files.items():
-        for part in wanted:
+    files = client.files(context, launchers)
+    for path, our_parts in files.items():
+        for part in our_parts:
             if isinstance(part, TomlNotify):
                 continue
             hooks = isinstance(part, JsonHooks | WholeFile)
-            states["hooks" if hooks else "mcp"].append(_state(part, look(path)))
+            states["hooks" if hooks else "mcp"].append(_state(part, read_file(path)))
     for what in states:
-        if states[what] and _is_off(client, what, files, look):
+        if states[what] and _is_off(client, what, files, read_file):
             states[what].append("off")
-    return Wiring(client.name, _worst(states["hooks"]), _worst(states["mcp"]), tuple(files))
+    return WiringState(client.name, _worst(states["hooks"]), _worst(states["mcp"]), tuple(files))
 
 
-def _is_off(client: Client, what: str, files: Iterable[str], look: Look) -> bool:
+def _is_off(client: Client, what: str, files: Iterable[str], read_file: ReadFile) -> bool:
     """Whether the user switched it off in one of the client's files."""
     return any(
-        _setting(look(path), switch.path) is switch.off
+        _setting(read_file(path), switch.path) is switch.off
         for switch in client.switches
         for path in files
         if switch.what == what and os.path.basename(path) == switch.file
     )
 
 
-def _setting(seen: Seen, path: tuple[str, ...]) -> Any:
+def _setting(current: CurrentFile, path: tuple[str, ...]) -> Any:
     try:
-        text = _text(seen) or ""
+        text = _text(current) or ""
         if json_text.is_blank(text):
             return None
-        is_toml = seen.real.endswith(".toml")
+        is_toml = current.real.endswith(".toml")
         return toml_edit.get(text, path) if is_toml else json_edit.value_at(text, path)
     except Refused:
         return None
 
 
-def _state(part: Part, seen: Seen) -> State:
+def _state(part: Part, current: CurrentFile) -> State:
     try:
-        return parts.state(part, _text(seen))
+        return parts.state(part, _text(current))
     except Refused:
         return "refused"
 
@@ -214,87 +243,93 @@ def _worst(states: list[State]) -> State | None:
     return next((state for state in order if state in states), None)
 
 
-class _Before(msgspec.Struct, frozen=True):
-    """What a file was before us."""
+class _Original(msgspec.Struct, frozen=True):
+    """What is known of a file before our first change."""
 
     traces: Traces = Traces()
     created: bool = False
     """Whether it was not there."""
 
 
-def _before_us(entry: Entry | None, path: str, wanted: tuple[Part, ...], look: Look) -> _Before:
+def _original(
+    entry: Entry | None, path: str, our_parts: tuple[Part, ...], read_file: ReadFile
+) -> _Original:
     """What the ledger knows of a file.
 
     Where it was lost, the copy that the last `init` left beside the file says the same; without one
     every container that holds nothing but us was made for us.
     """
     if entry is not None:
-        return _Before(entry.traces, entry.created)
-    text = _text(look(path))
+        return _Original(entry.traces, entry.created)
+    text = _text(read_file(path))
     if text is None:
-        return _Before(created=True)
-    if not any(parts.holds(part, text) for part in wanted):
-        return _Before()
-    copy = look(path + BACKUP)
+        return _Original(created=True)
+    if not any(parts.holds(part, text) for part in our_parts):
+        return _Original()
+    copy = read_file(path + BACKUP)
     original = _text(copy)
-    if any(parts.holds(part, original) for part in wanted):
+    if any(parts.holds(part, original) for part in our_parts):
         original = None
-    _, traces = _all_in(wanted, original, Traces())
+    _, traces = _all_in(our_parts, original, Traces())
     if original is None:
         traces = msgspec.structs.replace(traces, joint=None)
-    if any(isinstance(part, JsonHooks) for part in wanted):
+    if any(isinstance(part, JsonHooks) for part in our_parts):
         traces = parts.with_lists(traces, text, original)
-    return _Before(traces, created=copy.data is None)
+    return _Original(traces, created=copy.data is None)
 
 
 def _all_in(
-    wanted: tuple[Part, ...], text: str | None, traces: Traces
+    our_parts: tuple[Part, ...], text: str | None, traces: Traces
 ) -> tuple[str | None, Traces]:
-    for part in wanted:
+    for part in our_parts:
         text, traces = parts.wire(part, text, traces)
     return text, traces
 
 
 def _wired(
-    seen: Seen, named: tuple[str, str], wanted: tuple[Part, ...], known: _Before
+    current: CurrentFile, named: tuple[str, str], our_parts: tuple[Part, ...], known: _Original
 ) -> FileChange:
-    before = _text(seen)
-    text, traces = _all_in(wanted, before, known.traces)
-    if before is not None and _users(wanted, before, known.traces) != _users(wanted, text, traces):
+    before = _text(current)
+    text, traces = _all_in(our_parts, before, known.traces)
+    if before is not None and _users(our_parts, before, known.traces) != _users(
+        our_parts, text, traces
+    ):
         raise Refused("the edit would change more than entries of ours", hint="report this file")
     path, agent = named
     why = "make it, for our entries" if before is None else "add or renew our entries"
     return FileChange(
-        *(path, seen.real, agent, seen.data, _data(text), why),
+        *(path, current.real, agent, current.data, _data(text), why),
         traces=traces,
         created=known.created or before is None,
     )
 
 
-def _users(wanted: tuple[Part, ...], text: str | None, traces: Traces) -> Any:
+def _users(our_parts: tuple[Part, ...], text: str | None, traces: Traces) -> Any:
     """What a text says without us."""
-    for part in reversed(wanted):
+    for part in reversed(our_parts):
         text = None if text is None else parts.unwire(part, text, traces)
     if text is None or json_text.is_blank(text):
         return None
-    is_json = any(isinstance(part, JsonHooks | JsonServer) for part in wanted)
+    is_json = any(isinstance(part, JsonHooks | JsonServer) for part in our_parts)
     return json_edit.value_at(text, ()) if is_json else toml_edit.values(text)
 
 
 def _unwired(
-    seen: Seen, named: tuple[str, str], wanted: tuple[Part, ...], traces: Traces
+    current: CurrentFile, named: tuple[str, str], our_parts: tuple[Part, ...], traces: Traces
 ) -> FileChange:
-    text = _text(seen)
-    for part in reversed(wanted):
+    text = _text(current)
+    for part in reversed(our_parts):
         text = None if text is None else parts.unwire(part, text, traces)
-    return FileChange(named[0], seen.real, named[1], seen.data, _data(text), "take out our entries")
+    return FileChange(
+        named[0], current.real, named[1], current.data, _data(text), "take out our entries"
+    )
 
 
-def _text(seen: Seen) -> str | None:
-    if seen.problem:
-        raise Refused(seen.problem, hint=seen.hint)
+def _text(current: CurrentFile) -> str | None:
+    if current.problem:
+        raise Refused(current.problem, hint=current.hint)
     try:
-        return None if seen.data is None else seen.data.decode("utf-8")
+        return None if current.data is None else current.data.decode("utf-8")
     except UnicodeDecodeError:
         raise Refused("it is not UTF-8", hint="mend the file first; nothing was written") from None
 
@@ -313,72 +348,84 @@ def _split(
     )
 
 
-def _trust(wish: Wish, path: str, done: list[FileChange], look: Look) -> tuple[Part, ...]:
-    """The approval of our hooks as they will be, for the configuration of Codex's user.
+def _approval(
+    request: InstallRequest,
+    client: Client,
+    path: str,
+    changes: list[FileChange],
+    read_file: ReadFile,
+) -> tuple[Part, ...]:
+    """The approval of our hooks as they will be, for the configuration of an agent.
 
     It is written for one who asks for it, and renewed for one who approved the hooks as they were.
     """
-    hooks = done[-1] if done else None
-    if hooks is None or hooks.agent != "codex" or not path.endswith("config.toml"):
+    approvals, hooks = client.approvals, changes[-1] if changes else None
+    if approvals is None or hooks is None or not path.endswith(approvals.config_file):
         return ()
     old = (hooks.before or b"").decode("utf-8")
-    if not wish.trust_codex and not _trusts(_text(look(path)) or "", hooks.path, old):
+    config = _text(read_file(path)) or ""
+    if not request.approve_hooks and not _approves(approvals, config, hooks.path, old):
         return ()
-    return (codex.trust(hooks.path, (hooks.after or b"").decode("utf-8")),)
+    return (approvals.tables(hooks.path, _after(hooks)),)
 
 
-def _untrust(client: Client, path: str, look: Look) -> tuple[Part, ...]:
-    if client.name != "codex" or not path.endswith("config.toml"):
+def _removed_approval(client: Client, path: str, read_file: ReadFile) -> tuple[Part, ...]:
+    approvals = client.approvals
+    if approvals is None or not path.endswith(approvals.config_file):
         return ()
-    hooks = path.removesuffix("config.toml") + "hooks.json"
-    text = _text(look(hooks))
+    hooks = path.removesuffix(approvals.config_file) + approvals.hooks_file
+    text = _text(read_file(hooks))
     # Taken out from the last to the first: our approvals, then the positions of the others.
-    return (codex.moved(hooks, text), codex.trust(hooks, text)) if text else ()
+    return (approvals.renames(hooks, text), approvals.tables(hooks, text)) if text else ()
 
 
-def _taken_notify(wanted: tuple[Part, ...], change: FileChange) -> list[str]:
-    """Tell when somebody else has the slot."""
-    for part in wanted:
-        if isinstance(part, TomlNotify):
-            text = (change.after or b"").decode("utf-8")
-            if toml_edit.get(text, (part.key,)) != list(part.command):
-                return ["Codex's notify slot is taken and stays as it is"]
-    return []
+def _after(change: FileChange) -> str:
+    return (change.after or b"").decode("utf-8")
 
 
-def _places(wish: Wish, ledger: Ledger) -> list[tuple[Client, str, tuple[Part, ...]]]:
+def _taken_notify(our_parts: tuple[Part, ...], change: FileChange) -> list[str]:
+    """A note where another program has the slot."""
+    taken = any(
+        toml_edit.get(_after(change), (part.key,)) != list(part.command)
+        for part in our_parts
+        if isinstance(part, TomlNotify)
+    )
+    return ["Codex's notify slot is taken and stays as it is"] if taken else []
+
+
+def _places(request: InstallRequest, ledger: Ledger) -> list[tuple[Client, str, tuple[Part, ...]]]:
     """Every file that may hold something of ours, with what would be in it."""
     found: dict[str, tuple[Client, str, tuple[Part, ...]]] = {}
-    names = {client.name for client in wish.clients}
+    names = {client.name for client in request.clients}
     known = {entry.project for entry in ledger.entries if entry.agent in names}
-    projects = (wish.place.project, None, *sorted(filter(None, known)))
-    for client in wish.clients:
+    projects = (request.context.project, None, *sorted(filter(None, known)))
+    for client in request.clients:
         for project in dict.fromkeys(projects):
-            place = msgspec.structs.replace(wish.place, project=project)
-            for path, wanted in client.files(place, wish.ours).items():
+            context = msgspec.structs.replace(request.context, project=project)
+            for path, our_parts in client.files(context, request.launchers).items():
                 # Claude Code keeps the servers of the user and of every project in one file.
                 before = found[path][2] if path in found else ()
-                more = tuple(part for part in wanted if part not in before)
+                more = tuple(part for part in our_parts if part not in before)
                 found[path] = (client, path, before + more)
         for entry in ledger.entries:  # an agent's home may have been another one then
             if entry.agent == client.name and entry.path not in found:
-                found[entry.path] = (client, entry.path, _like(entry.path, client, wish))
+                found[entry.path] = (client, entry.path, _like(entry.path, client, request))
     return list(found.values())
 
 
-def _like(path: str, client: Client, wish: Wish) -> tuple[Part, ...]:
+def _like(path: str, client: Client, request: InstallRequest) -> tuple[Part, ...]:
     """What we put into files of that name."""
     name = path.replace("\\", "/").rpartition("/")[2]
-    for known, wanted in client.files(wish.place, wish.ours).items():
+    for known, our_parts in client.files(request.context, request.launchers).items():
         if known.replace("\\", "/").rpartition("/")[2] == name:
-            return wanted
+            return our_parts
     return ()
 
 
-def _is_seed(wanted: tuple[Part, ...], after: bytes) -> bool:
+def _is_seed(our_parts: tuple[Part, ...], after: bytes) -> bool:
     """Whether a file that was made for us holds nothing else by now."""
     text = after.decode("utf-8")
-    seeds = [part.seed for part in wanted if isinstance(part, JsonHooks | JsonServer)]
+    seeds = [part.seed for part in our_parts if isinstance(part, JsonHooks | JsonServer)]
     if not seeds:
         return not text.strip()
     return any(json_edit.value_at(text, ()) == json_edit.value_at(seed, ()) for seed in seeds)

@@ -15,7 +15,7 @@ from session_memory.paths import HOME_VARIABLE, Paths, find_paths
 from session_memory.store import store_exists
 
 
-class Doomed(msgspec.Struct, frozen=True):
+class PurgePlan(msgspec.Struct, frozen=True):
     """What goes."""
 
     whole: tuple[Path, ...] = ()
@@ -23,7 +23,7 @@ class Doomed(msgspec.Struct, frozen=True):
     if_empty: tuple[Path, ...] = ()
 
 
-def find_doomed(paths: Paths, environ: Mapping[str, str]) -> Doomed:
+def plan_purge(paths: Paths, environ: Mapping[str, str]) -> PurgePlan:
     """What would be removed; refuses a place that cannot be ours alone."""
     standard = find_paths(environ)
     found = [standard.config_file, standard.data, standard.state, standard.cache]
@@ -38,16 +38,16 @@ def find_doomed(paths: Paths, environ: Mapping[str, str]) -> Doomed:
             raise Refused(f"{path} is not removed: it is more than ours", hint="remove it by hand")
     folders = [standard.config_file.parent]
     folders += [standard.data.parent] if environ.get(HOME_VARIABLE) else []
-    return Doomed(whole, tuple(dict.fromkeys(folders)))
+    return PurgePlan(whole, tuple(dict.fromkeys(folders)))
 
 
-def remove(doomed: Doomed) -> None:
+def remove(plan: PurgePlan) -> None:
     """Remove them."""
-    for path in doomed.whole:
+    for path in plan.whole:
         if path.is_dir():
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
-    for path in doomed.if_empty:
+    for path in plan.if_empty:
         with contextlib.suppress(OSError):
             path.rmdir()

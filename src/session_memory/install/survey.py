@@ -6,7 +6,7 @@ import os
 import shutil
 
 from session_memory.adapters import registry
-from session_memory.adapters.wiring.client import Client, Place
+from session_memory.adapters.wiring.client import Client, InstallContext
 from session_memory.errors import Refused, UsageError
 
 
@@ -20,13 +20,13 @@ def chosen(names: tuple[str, ...]) -> list[Client]:
     return [client for name, client in clients.items() if name in words]
 
 
-def present(place: Place) -> list[Client]:
+def present(context: InstallContext) -> list[Client]:
     """Agents that were used here, or that are installed."""
-    path = place.environ.get("PATH")
+    path = context.environ.get("PATH")
     return [
         client
         for client in registry.clients().values()
-        if os.path.isdir(client.root(place))
+        if os.path.isdir(client.root(context))
         or any(shutil.which(program, path=path) for program in client.programs)
     ]
 

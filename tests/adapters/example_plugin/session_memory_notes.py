@@ -22,8 +22,14 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.wiring.client import Client, Files, Place, claude_groups, json_server
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.client import (
+    Client,
+    Files,
+    InstallContext,
+    claude_groups,
+    json_server,
+)
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks
 from session_memory.core.schema import Usage
 
@@ -109,16 +115,16 @@ ADAPTER = Adapter(
 )
 
 
-def root(place: Place) -> str:
+def root(context: InstallContext) -> str:
     """The agent's configuration directory."""
-    return place.directory(AGENT.home_variable, AGENT.homes[0])
+    return context.directory(AGENT.home_variable, AGENT.homes[0])
 
 
-def files(place: Place, ours: Ours) -> Files:
+def files(context: InstallContext, launchers: Launchers) -> Files:
     """What goes into which file: hooks and the MCP server, both into the settings."""
-    folder = os.path.join(place.project, ".notes") if place.project else root(place)
-    hooks = JsonHooks(claude_groups(ours, AGENT.name, {"SessionStart": 10, "SessionEnd": 10}))
-    return {os.path.join(folder, "settings.json"): (hooks, json_server(ours, "mcpServers"))}
+    folder = os.path.join(context.project, ".notes") if context.project else root(context)
+    hooks = JsonHooks(claude_groups(launchers, AGENT.name, {"SessionStart": 10, "SessionEnd": 10}))
+    return {os.path.join(folder, "settings.json"): (hooks, json_server(launchers, "mcpServers"))}
 
 
 CLIENT = Client(name=AGENT.name, programs=("notes",), root=root, files=files)

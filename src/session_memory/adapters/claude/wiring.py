@@ -8,36 +8,36 @@ from session_memory.adapters.claude.agent import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
     Files,
-    Place,
+    InstallContext,
     Switch,
     claude_groups,
     json_server,
 )
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks
 
 # Without a time-out of their own all SessionEnd hooks share 1.5 s.
 EVENTS = {"SessionStart": 10, "SessionEnd": 10, "Stop": 10, "SubagentStop": 10, "PreCompact": 10}
 
 
-def root(place: Place) -> str:
+def root(context: InstallContext) -> str:
     """The configuration directory."""
-    return place.directory(AGENT.home_variable, AGENT.homes[0])
+    return context.directory(AGENT.home_variable, AGENT.homes[0])
 
 
-def files(place: Place, ours: Ours) -> Files:
+def files(context: InstallContext, launchers: Launchers) -> Files:
     """Settings, and the file with the servers of the user or of one project."""
-    moved = place.environ.get("CLAUDE_CONFIG_DIR")
-    servers = os.path.join(root(place) if moved else place.home, ".claude.json")
-    settings = os.path.join(root(place), "settings.json")
+    moved = context.environ.get("CLAUDE_CONFIG_DIR")
+    servers = os.path.join(root(context) if moved else context.home, ".claude.json")
+    settings = os.path.join(root(context), "settings.json")
     where: tuple[str, ...] = ("mcpServers",)
-    if place.project:
+    if context.project:
         # Both are personal: what the team shares would name paths of this machine.
-        settings = os.path.join(place.project, ".claude", "settings.local.json")
-        where = ("projects", place.project, "mcpServers")
+        settings = os.path.join(context.project, ".claude", "settings.local.json")
+        where = ("projects", context.project, "mcpServers")
     return {
-        settings: (JsonHooks(claude_groups(ours, AGENT.name, EVENTS)),),
-        servers: (json_server(ours, *where),),
+        settings: (JsonHooks(claude_groups(launchers, AGENT.name, EVENTS)),),
+        servers: (json_server(launchers, *where),),
     }
 
 

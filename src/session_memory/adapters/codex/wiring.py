@@ -10,15 +10,16 @@ from typing import Any
 from session_memory.adapters.codex.agent import AGENT
 from session_memory.adapters.wiring import json_edit
 from session_memory.adapters.wiring.client import (
+    Approvals,
     Client,
     Files,
-    Place,
+    InstallContext,
     Switch,
     claude_groups,
     command_server,
 )
 from session_memory.adapters.wiring.json_text import Path, as_list, as_object
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import (
     SERVER,
     JsonHooks,
@@ -40,30 +41,30 @@ HOW_TO_TRUST = (
 )
 
 
-def root(place: Place) -> str:
+def root(context: InstallContext) -> str:
     """The configuration directory."""
-    return place.directory(AGENT.home_variable, AGENT.homes[0])
+    return context.directory(AGENT.home_variable, AGENT.homes[0])
 
 
-def folder(place: Place) -> str:
+def folder(context: InstallContext) -> str:
     """Of the files we write."""
-    return os.path.join(place.project, ".codex") if place.project else root(place)
+    return os.path.join(context.project, ".codex") if context.project else root(context)
 
 
-def files(place: Place, ours: Ours) -> Files:
+def files(context: InstallContext, launchers: Launchers) -> Files:
     """Hooks beside the configuration; the server and notify inside it."""
     # Never `required`: Codex would not start without us. It waits a second for a server before the
     # first turn (`mcp_optional_startup_grace_ms`), and ours answers in a fifth of that. The server
     # is started with an emptied environment, so everything it needs is named.
-    more = {"CODEX_HOME": root(place)} if place.environ.get("CODEX_HOME") else {}
-    entry = command_server(ours, startup_timeout_sec=30)
+    more = {"CODEX_HOME": root(context)} if context.environ.get("CODEX_HOME") else {}
+    entry = command_server(launchers, startup_timeout_sec=30)
     if more:
         entry["env"] = {**entry.get("env", {}), **more}
     parts: tuple[TomlServer | TomlNotify, ...] = (TomlServer(entry),)
-    if not place.project:  # Codex does not take notify from a project
-        parts += (TomlNotify(tuple(ours.hook_words("notify", AGENT.name))),)
-    where = folder(place)
-    hooks = JsonHooks(claude_groups(ours, AGENT.name, EVENTS))
+    if not context.project:  # Codex does not take notify from a project
+        parts += (TomlNotify(tuple(launchers.hook_words("notify", AGENT.name))),)
+    where = folder(context)
+    hooks = JsonHooks(claude_groups(launchers, AGENT.name, EVENTS))
     return {os.path.join(where, "hooks.json"): (hooks,), os.path.join(where, "config.toml"): parts}
 
 
@@ -88,14 +89,14 @@ def moved(path: str, text: str | None) -> TomlRenames:
 
     Codex names an approval by the hook's position, and would silently skip one that moved up.
     """
-    ours = {where for where, _ in our_handlers(text)} if text else set[Path]()
+    own = {where for where, _ in our_handlers(text)} if text else set[Path]()
     found: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
     events = as_object(json_edit.value_at(text, ("hooks",)) if text else None)
     for event, groups in events.items():
         kept = 0
         for group, value in enumerate(as_list(groups)):
             count = len(as_list(as_object(value).get("hooks")))
-            left = [i for i in range(count) if ("hooks", event, group, "hooks", i) not in ours]
+            left = [i for i in range(count) if ("hooks", event, group, "hooks", i) not in own]
             for new, old in enumerate(left):
                 if (group, old) != (kept, new):
                     names = (f"{group}:{old}", f"{kept}:{new}")
@@ -139,4 +140,7 @@ CLIENT = Client(
     files=files,
     notes=(HOW_TO_TRUST,),
     switches=SWITCHES,
+    approvals=Approvals(
+        "hooks.json", "config.toml", trust, moved, how="start codex, type /hooks, approve them"
+    ),
 )

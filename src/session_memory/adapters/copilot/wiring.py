@@ -6,36 +6,36 @@ import os
 
 from session_memory.adapters.copilot.agent import AGENT
 from session_memory.adapters.wiring import commands
-from session_memory.adapters.wiring.client import Client, Files, Place, json_server
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.client import Client, Files, InstallContext, json_server
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import Handler, JsonHooks, Part
 
 EVENTS = ("sessionStart", "sessionEnd", "agentStop", "subagentStop", "preCompact")
 
 
-def root(place: Place) -> str:
+def root(context: InstallContext) -> str:
     """The configuration directory."""
-    return place.directory(AGENT.home_variable, AGENT.homes[0])
+    return context.directory(AGENT.home_variable, AGENT.homes[0])
 
 
-def files(place: Place, ours: Ours) -> Files:
+def files(context: InstallContext, launchers: Launchers) -> Files:
     """Hooks; servers only for the user, since a project has no list of its own."""
-    where = os.path.join(place.project, ".github") if place.project else root(place)
+    where = os.path.join(context.project, ".github") if context.project else root(context)
     found: dict[str, tuple[Part, ...]] = {
-        os.path.join(where, "hooks", "session-memory.json"): (_hooks(ours),)
+        os.path.join(where, "hooks", "session-memory.json"): (_hooks(launchers),)
     }
-    if not place.project:
-        server = json_server(ours, "mcpServers", type="local", tools=["*"])
+    if not context.project:
+        server = json_server(launchers, "mcpServers", type="local", tools=["*"])
         found[os.path.join(where, "mcp-config.json")] = (server,)
     return found
 
 
-def _hooks(ours: Ours) -> JsonHooks:
-    key = "powershell" if ours.windows else "bash"
+def _hooks(launchers: Launchers) -> JsonHooks:
+    key = "powershell" if launchers.windows else "bash"
     handlers = tuple(
         Handler(
             event,
-            {"type": "command", key: _command(ours, event), "timeoutSec": 10},
+            {"type": "command", key: _command(launchers, event), "timeoutSec": 10},
             nested=False,
             vital=(key,),
         )
@@ -44,10 +44,10 @@ def _hooks(ours: Ours) -> JsonHooks:
     return JsonHooks(handlers, seed='{\n  "version": 1\n}')
 
 
-def _command(ours: Ours, event: str) -> str:
-    if ours.windows:
-        return commands.powershell_line(str(ours.launcher), event, AGENT.name)
-    return ours.hook(event, AGENT.name)
+def _command(launchers: Launchers, event: str) -> str:
+    if launchers.windows:
+        return commands.powershell_line(str(launchers.hook_launcher), event, AGENT.name)
+    return launchers.hook(event, AGENT.name)
 
 
 CLIENT = Client(

@@ -8,30 +8,30 @@ from session_memory.adapters.gemini.agent import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
     Files,
-    Place,
+    InstallContext,
     Switch,
     claude_groups,
     json_server,
 )
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks
 
 # In milliseconds. PreCompress is left out: 0.61.0 fires it before every request to the model.
 EVENTS = {"SessionStart": 10_000, "SessionEnd": 10_000, "AfterAgent": 10_000}
 
 
-def root(place: Place) -> str:
+def root(context: InstallContext) -> str:
     """The configuration directory; the variable names the home it is in."""
-    moved = place.environ.get("GEMINI_CLI_HOME")
-    home = place.directory(AGENT.home_variable, AGENT.homes[0])
+    moved = context.environ.get("GEMINI_CLI_HOME")
+    home = context.directory(AGENT.home_variable, AGENT.homes[0])
     return os.path.join(home, ".gemini") if moved else home
 
 
-def files(place: Place, ours: Ours) -> Files:
+def files(context: InstallContext, launchers: Launchers) -> Files:
     """The settings."""
-    where = os.path.join(place.project, ".gemini") if place.project else root(place)
-    hooks = JsonHooks(claude_groups(ours, AGENT.name, EVENTS, matcher="*"))
-    return {os.path.join(where, "settings.json"): (hooks, json_server(ours, "mcpServers"))}
+    where = os.path.join(context.project, ".gemini") if context.project else root(context)
+    hooks = JsonHooks(claude_groups(launchers, AGENT.name, EVENTS, matcher="*"))
+    return {os.path.join(where, "settings.json"): (hooks, json_server(launchers, "mcpServers"))}
 
 
 SWITCHES = (

@@ -8,11 +8,11 @@ from session_memory.adapters.grok.agent import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
     Files,
-    Place,
+    InstallContext,
     claude_groups,
     command_server,
 )
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks, TomlServer
 
 # Grok passes nothing on that a hook prints at a session's start, but what one prints after a tool.
@@ -26,16 +26,16 @@ EVENTS = {
 }
 
 
-def root(place: Place) -> str:
+def root(context: InstallContext) -> str:
     """The configuration directory."""
-    return place.directory(AGENT.home_variable, AGENT.homes[0])
+    return context.directory(AGENT.home_variable, AGENT.homes[0])
 
 
-def files(place: Place, ours: Ours) -> Files:
-    """Every file in its folder of hooks is read, so ours needs no other."""
-    where = os.path.join(place.project, ".grok") if place.project else root(place)
-    hooks = JsonHooks(claude_groups(ours, AGENT.name, EVENTS))
-    server = TomlServer(command_server(ours, startup_timeout_sec=30))
+def files(context: InstallContext, launchers: Launchers) -> Files:
+    """Every file in its folder of hooks is read, so ours needs no other entry."""
+    where = os.path.join(context.project, ".grok") if context.project else root(context)
+    hooks = JsonHooks(claude_groups(launchers, AGENT.name, EVENTS))
+    server = TomlServer(command_server(launchers, startup_timeout_sec=30))
     return {
         os.path.join(where, "hooks", "session-memory.json"): (hooks,),
         os.path.join(where, "config.toml"): (server,),

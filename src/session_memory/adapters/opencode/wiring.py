@@ -7,8 +7,8 @@ import os
 from typing import Any
 
 from session_memory.adapters.opencode.agent import AGENT
-from session_memory.adapters.wiring.client import Client, Files, Place, Switch
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.client import Client, Files, InstallContext, Switch
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import SERVER, JsonServer, WholeFile
 
 EVENTS = ("session.created", "session.idle", "session.compacted", "session.deleted")
@@ -83,32 +83,32 @@ export const SessionMemory = async ({{ directory }}) => ({{
 """
 
 
-def root(place: Place) -> str:
+def root(context: InstallContext) -> str:
     """The configuration directory."""
-    usual = os.path.join(place.config_home(), "opencode")
-    return place.directory("OPENCODE_CONFIG_DIR", usual)
+    usual = os.path.join(context.config_home(), "opencode")
+    return context.directory("OPENCODE_CONFIG_DIR", usual)
 
 
-def files(place: Place, ours: Ours) -> Files:
+def files(context: InstallContext, launchers: Launchers) -> Files:
     """The configuration, under the name it has here, and the plug-in."""
-    where = os.path.join(place.project, ".opencode") if place.project else root(place)
-    settings = place.project or where
+    where = os.path.join(context.project, ".opencode") if context.project else root(context)
+    settings = context.project or where
     names = (os.path.join(settings, name) for name in ("opencode.json", "opencode.jsonc"))
     known = next((path for path in names if os.path.lexists(path)), None)
-    entry: dict[str, Any] = {"type": "local", "command": ours.server(), "enabled": True}
-    if ours.environ:
-        entry["environment"] = dict(ours.environ)
+    entry: dict[str, Any] = {"type": "local", "command": launchers.server(), "enabled": True}
+    if launchers.environ:
+        entry["environment"] = dict(launchers.environ)
     server = JsonServer(("mcp",), entry, ("command", "environment"))
     return {
         known or os.path.join(settings, "opencode.json"): (server,),
-        os.path.join(where, "plugin", "session-memory.js"): (WholeFile(plugin(ours)),),
+        os.path.join(where, "plugin", "session-memory.js"): (WholeFile(plugin(launchers)),),
     }
 
 
-def plugin(ours: Ours) -> str:
+def plugin(launchers: Launchers) -> str:
     """The plug-in's text."""
-    hook = f'"{ours.launcher}"' if ours.windows else str(ours.launcher)
-    shell = "true" if ours.windows else "false"  # Windows starts a .cmd only through its shell
+    hook = f'"{launchers.hook_launcher}"' if launchers.windows else str(launchers.hook_launcher)
+    shell = "true" if launchers.windows else "false"  # Windows starts a .cmd only through its shell
     return PLUGIN.format(hook=json.dumps(hook), events=json.dumps(EVENTS), shell=shell)
 
 

@@ -6,8 +6,8 @@ import json
 import os
 
 from session_memory.adapters.pi.agent import AGENT
-from session_memory.adapters.wiring.client import Client, Files, Place
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.client import Client, Files, InstallContext
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import WholeFile
 
 EVENTS = {
@@ -83,16 +83,16 @@ export default function (pi: any) {{
 """
 
 
-def root(place: Place) -> str:
+def root(context: InstallContext) -> str:
     """The agent's directory."""
-    return place.directory(AGENT.home_variable, AGENT.homes[0])
+    return context.directory(AGENT.home_variable, AGENT.homes[0])
 
 
-def files(place: Place, ours: Ours) -> Files:
+def files(context: InstallContext, launchers: Launchers) -> Files:
     """The extension."""
-    where = os.path.join(place.project, ".pi") if place.project else root(place)
-    hook = f'"{ours.launcher}"' if ours.windows else str(ours.launcher)
-    shell = "true" if ours.windows else "false"
+    where = os.path.join(context.project, ".pi") if context.project else root(context)
+    hook = f'"{launchers.hook_launcher}"' if launchers.windows else str(launchers.hook_launcher)
+    shell = "true" if launchers.windows else "false"
     text = EXTENSION.format(hook=json.dumps(hook), events=json.dumps(EVENTS), shell=shell)
     return {os.path.join(where, "extensions", "session-memory.ts"): (WholeFile(text),)}
 

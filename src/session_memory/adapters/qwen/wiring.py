@@ -8,12 +8,12 @@ from session_memory.adapters.qwen.agent import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
     Files,
-    Place,
+    InstallContext,
     Switch,
     claude_groups,
     json_server,
 )
-from session_memory.adapters.wiring.launchers import Ours
+from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks
 
 # In milliseconds.
@@ -26,16 +26,16 @@ EVENTS = {
 }
 
 
-def root(place: Place) -> str:
+def root(context: InstallContext) -> str:
     """The configuration directory."""
-    return place.directory(AGENT.home_variable, AGENT.homes[0])
+    return context.directory(AGENT.home_variable, AGENT.homes[0])
 
 
-def files(place: Place, ours: Ours) -> Files:
+def files(context: InstallContext, launchers: Launchers) -> Files:
     """The settings."""
-    where = os.path.join(place.project, ".qwen") if place.project else root(place)
-    hooks = JsonHooks(claude_groups(ours, AGENT.name, EVENTS, matcher="*"))
-    return {os.path.join(where, "settings.json"): (hooks, json_server(ours, "mcpServers"))}
+    where = os.path.join(context.project, ".qwen") if context.project else root(context)
+    hooks = JsonHooks(claude_groups(launchers, AGENT.name, EVENTS, matcher="*"))
+    return {os.path.join(where, "settings.json"): (hooks, json_server(launchers, "mcpServers"))}
 
 
 SWITCHES = (

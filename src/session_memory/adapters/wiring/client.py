@@ -1,4 +1,4 @@
-"""What a client is to the installer: its files, and what goes into each. One record per client."""
+"""How an agent is wired: its files, and what goes into each. One `Client` record per agent."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, Literal
 
 import msgspec
 
-from session_memory.adapters.wiring.launchers import Ours
-from session_memory.adapters.wiring.parts import Handler, JsonServer, Part
+from session_memory.adapters.wiring.launchers import Launchers
+from session_memory.adapters.wiring.parts import Handler, JsonServer, Part, TomlRenames, TomlTables
 
 Files = dict[str, tuple[Part, ...]]
 """Absolute path to what goes into that file, in order."""
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where a client keeps its configuration, for a user or one project."""
+class InstallContext(msgspec.Struct, frozen=True):
+    """Whose agents are wired: those of a user, or of one project."""
 
     home: str
-    """Of the user."""
+    """The user's home directory."""
     environ: Mapping[str, str] = {}
     project: str | None = None
     """Root of the repository, when only that is to be wired."""
 
     def directory(self, variable: str | None, usual: str) -> str:
-        """A client's own directory: named by its variable, else the usual one."""
+        """An agent's own directory: named by its variable, else the usual one."""
         named = self.environ.get(variable, "") if variable else ""
         first = named.split(",")[0].strip()
         if first:
@@ -39,7 +39,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Switch(msgspec.Struct, frozen=True):
-    """A setting of the user's that turns what we wired off; it is told, never changed."""
+    """A setting of the user's that turns off what we wired; we report it and never change it."""
 
     what: Literal["hooks", "mcp"]
     file: str
@@ -49,22 +49,39 @@ class Switch(msgspec.Struct, frozen=True):
     """The value that turns it off."""
 
 
+class Approvals(msgspec.Struct, frozen=True):
+    """How an agent records, in its configuration, that its user approved our hooks."""
+
+    hooks_file: str
+    """Name of the file with the hooks."""
+    config_file: str
+    """Name of the file with the approvals, in the same folder."""
+    tables: Callable[[str, str | None], TomlTables]
+    """(path and text of the hooks file) to the approval of each hook of ours in it."""
+    renames: Callable[[str, str | None], TomlRenames]
+    """(path and text of the hooks file) to the new names of others' approvals once ours go."""
+    how: str
+    """What the user has to do, as a command or in words."""
+
+
 class Client(msgspec.Struct, frozen=True, kw_only=True):
     """How one agent is wired."""
 
     name: str
     programs: tuple[str, ...]
     """Names of its executable."""
-    root: Callable[[Place], str]
+    root: Callable[[InstallContext], str]
     """Its configuration directory; that it exists says that the client was used here."""
-    files: Callable[[Place, Ours], Files]
+    files: Callable[[InstallContext, Launchers], Files]
     notes: tuple[str, ...] = ()
-    """What the user has to know or do."""
+    """What the user has to know or do; left out where our hooks are approved already."""
     switches: tuple[Switch, ...] = ()
+    approvals: Approvals | None = None
+    """None for an agent that runs hooks without asking its user."""
 
 
 def claude_groups(
-    ours: Ours, client: str, events: Mapping[str, int], **more: Any
+    launchers: Launchers, client: str, events: Mapping[str, int], **more: Any
 ) -> tuple[Handler, ...]:
     """Handlers in the shape that Claude Code made common; `events` gives each its time-out."""
     return tuple(
@@ -73,7 +90,11 @@ def claude_groups(
             {
                 **more,
                 "hooks": [
-                    {"type": "command", "command": ours.hook(event, client), "timeout": timeout}
+                    {
+                        "type": "command",
+                        "command": launchers.hook(event, client),
+                        "timeout": timeout,
+                    }
                 ],
             },
         )
@@ -81,18 +102,18 @@ def claude_groups(
     )
 
 
-def command_server(ours: Ours, **more: Any) -> dict[str, Any]:
+def command_server(launchers: Launchers, **more: Any) -> dict[str, Any]:
     """A server entry with command, arguments and environment, the shape most clients share."""
-    command, *args = ours.server()
+    command, *args = launchers.server()
     entry: dict[str, Any] = {"command": command, "args": args}
-    if ours.environ:
-        entry["env"] = dict(ours.environ)
+    if launchers.environ:
+        entry["env"] = dict(launchers.environ)
     return {**entry, **more}
 
 
-def json_server(ours: Ours, *place: str, **more: Any) -> JsonServer:
+def json_server(launchers: Launchers, *place: str, **more: Any) -> JsonServer:
     """The server in a JSON file, below `place`."""
-    return JsonServer(place, command_server(ours, **more), ("command", "args", "env"))
+    return JsonServer(place, command_server(launchers, **more), ("command", "args", "env"))
 
 
 def _expanded(path: str, home: str) -> str:

@@ -27,8 +27,8 @@ from session_memory.adapters.wiring.parts import PLACE_VARIABLES
 from session_memory.paths import HOME_VARIABLE, Paths, find_paths
 
 
-class Ours(msgspec.Struct, frozen=True):
-    """Our commands and places on this machine."""
+class Launchers(msgspec.Struct, frozen=True):
+    """How agents start our programs on this machine, and where our files are."""
 
     python: str
     isolation: str
@@ -46,7 +46,7 @@ class Ours(msgspec.Struct, frozen=True):
     windows: bool = False
 
     @property
-    def launcher(self) -> Path:
+    def hook_launcher(self) -> Path:
         """What agents run at their events."""
         return self.folder / (f"{commands.HOOK}.cmd" if self.windows else commands.HOOK)
 
@@ -63,14 +63,14 @@ class Ours(msgspec.Struct, frozen=True):
     def hook(self, event: str, client: str) -> str:
         """The command line for one event."""
         if self.windows:
-            return f'"{self.launcher}" {event} {client}'
-        return commands.hook_line(str(self.launcher), event, client)
+            return f'"{self.hook_launcher}" {event} {client}'
+        return commands.hook_line(str(self.hook_launcher), event, client)
 
     def hook_words(self, event: str, client: str) -> list[str]:
         """The same for an agent that starts a program without a shell."""
         if self.windows:
-            return [str(self.launcher), event, client]
-        return commands.hook_words(str(self.launcher), event, client)
+            return [str(self.hook_launcher), event, client]
+        return commands.hook_words(str(self.hook_launcher), event, client)
 
     def program(self, *words: str) -> list[str]:
         """The command line of one of our verbs."""
@@ -88,8 +88,8 @@ class Ours(msgspec.Struct, frozen=True):
         return self.program("mcp", "--idle-timeout", "0")
 
 
-def find_ours(environ: Mapping[str, str], paths: Paths, config: str | None) -> Ours:
-    """Our commands as this process is installed."""
+def find_launchers(environ: Mapping[str, str], paths: Paths, config: str | None) -> Launchers:
+    """Our commands, as this process is installed."""
     standard = find_paths(environ)
     hook_home = environ.get(HOME_VARIABLE)
     if paths.state != standard.state:  # `store.path` moves the state to `<store>/state`
@@ -101,7 +101,7 @@ def find_ours(environ: Mapping[str, str], paths: Paths, config: str | None) -> O
     needed.pop("CODEX_HOME", None)  # for Codex alone, which drops it
     if HOME_VARIABLE in needed:
         needed[HOME_VARIABLE] = str(standard.data.parent)
-    return Ours(
+    return Launchers(
         python=sys.executable,
         isolation=_isolation(),
         folder=standard.data / "hooks",
