@@ -6,12 +6,12 @@ from pathlib import Path
 
 from tests.curate.proposals import catalog_of, decide, proposal, seen
 
-from session_memory.core.forget import Gone
+from session_memory.core.forget import ForgottenSessions
 from session_memory.core.loop.catalog import Catalog
 from session_memory.curate.catalog import read_catalog, write_patterns, write_proposals
 from session_memory.curate.forget import Changed, forget_sessions, without_sessions
 
-GONE = Gone(frozenset({("claude", "s0")}))
+GONE = ForgottenSessions(frozenset({("claude", "s0")}))
 
 
 def on_disk(data: Path) -> Catalog:
@@ -43,7 +43,7 @@ def test_its_words_and_name_go_from_every_version_and_proposal(tmp_path: Path) -
 
 def test_the_same_id_of_another_agent_is_another_session() -> None:
     catalog = catalog_of(proposal("p1"))
-    assert without_sessions(catalog, Gone(frozenset({("codex", "s0")}))) == catalog
+    assert without_sessions(catalog, ForgottenSessions(frozenset({("codex", "s0")}))) == catalog
 
 
 def test_nothing_to_forget_writes_nothing(tmp_path: Path) -> None:
@@ -51,5 +51,8 @@ def test_nothing_to_forget_writes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "none").exists()
     on_disk(tmp_path)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.toml")}
-    assert forget_sessions(tmp_path, Gone(frozenset({("claude", "unknown")}))) == Changed()
+    assert (
+        forget_sessions(tmp_path, ForgottenSessions(frozenset({("claude", "unknown")})))
+        == Changed()
+    )
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.toml")} == before

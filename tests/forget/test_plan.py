@@ -8,7 +8,7 @@ import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.errors import NotFound
-from session_memory.forget.plan import Wanted, apply_forget, plan_forget
+from session_memory.forget.plan import ForgetRequest, apply_forget, plan_forget
 from session_memory.forget.rescan import rescan, scan
 from session_memory.redact.engine import Redactor
 from session_memory.testing.workspace import Workspace
@@ -31,7 +31,7 @@ def spoken(seed: int, *prompts: str) -> ClaudeLog:
 
 def forget(space: Workspace, **wanted: object) -> None:
     with space.store() as store:
-        asked = Wanted(**wanted)  # type: ignore[arg-type]
+        asked = ForgetRequest(**wanted)  # type: ignore[arg-type]
         plan = plan_forget(store, asked)
         assert not plan.is_empty
         apply_forget(store, plan, asked)

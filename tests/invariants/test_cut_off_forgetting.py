@@ -8,7 +8,7 @@ import pytest
 from tests.invariants.broken import broken
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.forget.plan import Wanted, apply_forget, plan_forget
+from session_memory.forget.plan import ForgetRequest, apply_forget, plan_forget
 from session_memory.forget.rescan import rescan
 from session_memory.ingest import capture
 from session_memory.redact.engine import Redactor
@@ -63,12 +63,12 @@ def test_work_that_ends_well_leaves_the_mark_of_work_that_did_not(space: Workspa
 
 
 def forget_text(store: Store) -> None:
-    asked = Wanted(text=ADDRESS)
+    asked = ForgetRequest(text=ADDRESS)
     apply_forget(store, plan_forget(store, asked), asked)
 
 
 def forget_session(store: Store) -> None:
-    asked = Wanted(sessions=(ClaudeLog(1).session_id,))
+    asked = ForgetRequest(sessions=(ClaudeLog(1).session_id,))
     apply_forget(store, plan_forget(store, asked), asked)
 
 

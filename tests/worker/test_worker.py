@@ -15,11 +15,11 @@ import pytest
 from session_memory.adapters.claude import reader as claude
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.common import SourceFile
-from session_memory.core.forget import Gone
+from session_memory.core.forget import ForgottenSessions
 from session_memory.core.jobs import Job, state_of
 from session_memory.core.spool import REPEAT_WINDOW_MS, TURN_WINDOW_MS
 from session_memory.errors import ModelUnavailable, Refused
-from session_memory.forget.hook_files import forget_live
+from session_memory.forget.hook_files import forget_hook_files
 from session_memory.hooks import entry
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.last_sweep import read_last_sweep
@@ -327,8 +327,8 @@ def test_forgetting_a_session_takes_its_records_along(bench: Bench) -> None:
     bench.work()
     bench.note(log, "stop", turn="t1")
     bench.note(other, "stop", turn="t2")
-    gone = Gone(frozenset({("claude", log.session_id)}))
-    assert forget_live(bench.state, gone, bench.now) == 1
+    gone = ForgottenSessions(frozenset({("claude", log.session_id)}))
+    assert forget_hook_files(bench.state, gone, bench.now) == 1
     assert bench.waiting() == 1
     left = [path.read_text(encoding="utf-8") for path in bench.state.rglob("*") if path.is_file()]
     assert not any(log.session_id in text for text in left)

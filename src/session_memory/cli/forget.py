@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any
 
 import click
 
@@ -17,10 +16,10 @@ from session_memory.clock import iso
 from session_memory.core.forget import Remains
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
-from session_memory.forget import everywhere
-from session_memory.forget.names import gone_of
-from session_memory.forget.patterns import without_text
-from session_memory.forget.plan import ForgetPlan, Wanted, apply_forget, plan_forget
+from session_memory.forget import features
+from session_memory.forget.copies import kept_copies
+from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
+from session_memory.forget.report import ForgetContext, ForgetReport, without_text
 from session_memory.store.port import Store
 from session_memory.store.unfinished import marked
 
@@ -40,7 +39,19 @@ SHOWN = 20
 @click.option("--verify", is_flag=True, help="With --text: prove that the text is nowhere left.")
 @json_option
 @pass_app
-def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> int:
+def command(
+    app: App,
+    *,
+    sessions: tuple[str, ...],
+    project: str | None,
+    since: str | None,
+    until: str | None,
+    text: str | None,
+    ignore_case: bool,
+    dry_run: bool,
+    yes: bool,
+    verify: bool,
+) -> int:
     """Delete what was captured: texts, index, digests, costs. This cannot be undone.
 
     The next sweep does not bring it back, nor does a fork of the session: keyed hashes are kept to
@@ -55,75 +66,64 @@ def command(app: App, dry_run: bool, yes: bool, verify: bool, **asked: Any) -> i
       session-memory forget --text "my old address" --yes
       session-memory forget --text "my old address" --verify
     """
-    wanted = _wanted(app, asked)
+    now = app.clock()
+    request = ForgetRequest(
+        sessions=sessions,
+        project=project,
+        since=to_ms(since, now),
+        until=to_ms(until, now),
+        text=text,
+        ignore_case=ignore_case,
+    )
+    _check(request)
     with alone(app, "a sweep") as store:
         if verify:
-            if wanted.text is None:
+            if text is None:
                 raise click.UsageError("--verify needs --text")
-            unread = tuple(everywhere.kept_copies(app.paths.data))
-            return _tell_traces(app, store.traces(wanted.text), unread)
-        plan = plan_forget(store, wanted)
-        if plan.is_empty and not _is_said_beside(app, wanted):
+            return _show_traces(app, store.traces(text), kept_copies(app.paths.data))
+        context = forget_context(app, store)
+        plan = plan_forget(store, request)
+        if plan.is_empty and not _is_outside_sessions(context, request):
             raise Refused("nothing matches", hint="`session-memory sessions` lists what is stored")
-        shown = [store.session(number) for number in _concerned(plan)]
+        shown = [store.session(session_id) for session_id in _affected(plan)]
         if not app.json:
             asks = not dry_run and not yes  # then it belongs to the question, not to the result
             click.echo("\n".join(_preview(plan, shown)), err=asks)
-        told = everywhere.Told()
+        report = ForgetReport()
         if not dry_run:
             if not yes:
                 _ask()
             with marked(str(app.paths.data)):  # a sweep cleans up after one that was cut off
-                told = _forget(app, store, plan, wanted)
+                report = features.forget(context, plan, request)
             app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
-        left = store.traces(wanted.text) if wanted.text and not dry_run else []
-    _tell(app, plan, shown, dry_run, told)
+        left = store.traces(text) if text and not dry_run else []
+    _show_report(app, plan, shown, dry_run, report)
     for trace in left:
         app.warn(f"still there: {one_line(trace)}")
     return 1 if left else EXIT_OK
 
 
-def _is_said_beside(app: App, wanted: Wanted) -> bool:
-    """Whether a text that no session holds still stands in something made of sessions."""
-    if wanted != Wanted(text=wanted.text, ignore_case=wanted.ignore_case) or wanted.text is None:
-        return False  # what narrows to sessions says nothing about what is beside them
-    words = without_text(wanted.text, ignore_case=wanted.ignore_case)
-    return everywhere.is_said(app.paths, app.config.journal.vault, words)
+def forget_context(app: App, store: Store) -> ForgetContext:
+    """Where everything is that forgetting has to reach."""
+    return ForgetContext(store, app.paths, app.config.journal.vault, app.clock())
 
 
-def _forget(app: App, store: Store, plan: ForgetPlan, wanted: Wanted) -> everywhere.Told:
-    """Forget in the store and beside it; see `everywhere.forget_sessions` on the order."""
-    vault, now = app.config.journal.vault, app.clock()
-    gone = gone_of(store, set(plan.sessions))
-    logs = everywhere.agents_logs(store.log_paths({hit.session_id for hit in plan.hits}))
-    told = everywhere.Told(
-        remains=(*logs, *everywhere.copies(app.paths))
-    )  # while the audit names them
-    told |= everywhere.forget_sessions(store, app.paths, vault, gone, now)
-
-    def then() -> None:
-        nonlocal told
-        told |= everywhere.forget_sessions(store, app.paths, vault, gone, now)
-        if wanted.text is not None:
-            words = without_text(wanted.text, ignore_case=wanted.ignore_case)
-            told |= everywhere.reword(store, app.paths, vault, words, now)
-
-    apply_forget(store, plan, wanted, then)
-    return told
-
-
-def _wanted(app: App, asked: dict[str, Any]) -> Wanted:
-    now = app.clock()
-    since, until = to_ms(asked.pop("since"), now), to_ms(asked.pop("until"), now)
-    wanted = Wanted(since=since, until=until, **asked)
-    if wanted == Wanted(ignore_case=wanted.ignore_case):
+def _check(request: ForgetRequest) -> None:
+    if request == ForgetRequest(ignore_case=request.ignore_case):
         raise Refused("no condition given: that would forget everything", hint="see --help")
-    if wanted.text is not None and len(wanted.text) < 3:
+    if request.text is not None and len(request.text) < 3:
         raise Refused("--text needs at least 3 characters")
-    return wanted
 
 
-def _tell_traces(app: App, traces: list[str], unread: tuple[Remains, ...]) -> int:
+def _is_outside_sessions(context: ForgetContext, request: ForgetRequest) -> bool:
+    """Whether a text that no session contains is still in something made from sessions."""
+    text, ignore_case = request.text, request.ignore_case
+    if text is None or request != ForgetRequest(text=text, ignore_case=ignore_case):
+        return False  # conditions on sessions do not apply there
+    return features.contains(context, without_text(text, ignore_case=ignore_case))
+
+
+def _show_traces(app: App, traces: list[str], unread: tuple[Remains, ...]) -> int:
     if app.json:
         emit_json({"absent": not traces, "traces": traces, "not_searched": unread})
     else:
@@ -136,8 +136,8 @@ def _tell_traces(app: App, traces: list[str], unread: tuple[Remains, ...]) -> in
     return 1 if traces else EXIT_OK
 
 
-def _concerned(plan: ForgetPlan) -> list[int]:
-    """The numbers of the sessions that go, or that lose events."""
+def _affected(plan: ForgetPlan) -> list[int]:
+    """Numbers of the sessions that go or lose events."""
     return sorted({*plan.sessions, *(hit.session_id for hit in plan.hits)})
 
 
@@ -173,12 +173,12 @@ def _ask() -> None:
     click.confirm("Forget?", abort=True, err=True)
 
 
-def _tell(
-    app: App, plan: ForgetPlan, sessions: list[Session], dry_run: bool, told: everywhere.Told
+def _show_report(
+    app: App, plan: ForgetPlan, sessions: list[Session], dry_run: bool, report: ForgetReport
 ) -> None:
     if not app.json:
         click.echo("dry run: nothing was changed" if dry_run else "forgotten")
-        for line in told_lines(told):
+        for line in report_lines(report):
             click.echo(line)
         return
     emit_json(
@@ -198,21 +198,21 @@ def _tell(
             "whole": not plan.hits,
             "events": plan.events,
             "sessions_with_text": len(plan.hits),
-            "taken_out": told.taken_out,
-            "remains": told.remains,
+            "taken_out": report.taken_out,
+            "remains": report.remains,
         }
     )
 
 
-def told_lines(told: everywhere.Told) -> list[str]:
-    """What was taken out of files of the user, and which places may still hold what went."""
+def report_lines(report: ForgetReport) -> list[str]:
+    """Files of the user that changed, and what may still hold what was forgotten."""
     lines = [
         f"taken out of {one_line(file)}; what was committed of it stays in the history of git"
-        for file in told.taken_out
+        for file in report.taken_out
     ]
     by_reason: dict[str, list[str]] = {}
-    for one in told.remains:
-        by_reason.setdefault(one.why, []).append(one_line(one.where))
+    for remains in report.remains:
+        by_reason.setdefault(remains.why, []).append(one_line(remains.where))
     for why, places in by_reason.items():
         lines += [f"not touched: {place}: {why}" for place in places[:SHOWN]]
         if len(places) > SHOWN:

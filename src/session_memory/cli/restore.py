@@ -11,13 +11,14 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app, yes_option
-from session_memory.cli.forget import told_lines
+from session_memory.cli.forget import report_lines
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, human_time, safe
 from session_memory.core.pauses import merge_pauses
 from session_memory.distil.sessions import analyze
 from session_memory.errors import Refused, SessionMemoryError
-from session_memory.forget import everywhere
-from session_memory.forget.names import gone_by_name
+from session_memory.forget.features import forget_sessions
+from session_memory.forget.plan import forgotten_by_name
+from session_memory.forget.report import ForgetContext
 from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.paths import Paths, private_dir
 from session_memory.store import marks, open_store
@@ -151,8 +152,9 @@ def _clean(app: App, store: Store, prepared: str, applied: MarksApplied) -> None
         with store.writing() as writer:
             analyze(store, writer)
     here = Paths(app.paths.config_file, Path(prepared), app.paths.state, app.paths.cache)
-    named, vault = gone_by_name(store, gone), app.config.journal.vault
-    for line in told_lines(everywhere.forget_sessions(store, here, vault, named, app.clock())):
+    context = ForgetContext(store, here, app.config.journal.vault, app.clock())
+    report = forget_sessions(context, forgotten_by_name(store, gone))
+    for line in report_lines(report):
         app.warn(line)
     store.erase_traces()
 

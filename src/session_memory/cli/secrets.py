@@ -5,13 +5,13 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.forget import told_lines
+from session_memory.cli.forget import forget_context, report_lines
 from session_memory.cli.output import emit_json
 from session_memory.cli.store import alone, changing
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
-from session_memory.forget import everywhere
 from session_memory.forget import rescan as scanning
-from session_memory.forget.patterns import without_secrets
+from session_memory.forget.features import rewrite_texts
+from session_memory.forget.report import without_secrets
 from session_memory.redact import Redactor, make_redactor
 
 
@@ -56,9 +56,8 @@ def rescan(app: App) -> None:
     with changing(app, "a sweep") as store:
         redactor = _redactor(app, store.tag_key)
         report = scanning.rescan(store, redactor)
-        vault = app.config.journal.vault
-        told = everywhere.reword(store, app.paths, vault, without_secrets(redactor), app.clock())
-    for line in told_lines(told):
+        changed = rewrite_texts(forget_context(app, store), without_secrets(redactor))
+    for line in report_lines(changed):
         app.warn(line)
     _tell(app, report, "redacted")
 

@@ -1,4 +1,4 @@
-"""What is being forgotten, by every name it goes by outside the store. Pure."""
+"""What is being forgotten, by every name it has outside the store. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import msgspec
 
 FORGOTTEN = "[FORGOTTEN]"
-"""Stands where a word was that had to go."""
+"""Replaces words that had to go."""
 
 
 class Remains(msgspec.Struct, frozen=True):
@@ -17,23 +17,23 @@ class Remains(msgspec.Struct, frozen=True):
     why: str
 
 
-class Gone(msgspec.Struct, frozen=True):
+class ForgottenSessions(msgspec.Struct, frozen=True):
     """Sessions that are forgotten, and what is forgotten along with them."""
 
     sessions: frozenset[tuple[str, str]] = frozenset()
     """By flavour and id of their own."""
-    staying: frozenset[str] = frozenset()
+    remaining: frozenset[str] = frozenset()
     """`flavour:id` of every other session of the store."""
-    spoken: frozenset[str] = frozenset()
-    """Patterns that signals of other sessions speak for."""
-    keys: frozenset[str] = frozenset()
+    patterns_of_others: frozenset[str] = frozenset()
+    """Patterns with signals in other sessions."""
+    project_keys: frozenset[str] = frozenset()
     """Projects of which no session is left."""
     roots: frozenset[str] = frozenset()
     """Their directories."""
     other_roots: frozenset[str] = frozenset()
     """Directories of all other projects."""
-    packs: tuple[str, ...] = ()
-    """Files into which the pack of a project was written that loses a session."""
+    pack_files: tuple[str, ...] = ()
+    """Files with the pack of a project that loses a session."""
     logs: tuple[str, ...] = ()
     """The agents' own logs of the sessions."""
 
@@ -53,13 +53,13 @@ class Gone(msgspec.Struct, frozen=True):
             return False
         return _depth(path, self.roots) > _depth(path, self.other_roots)
 
-    def speaks_no_more(self, pattern: str, witnesses: tuple[str, ...]) -> bool:
-        """Whether nobody is left who says what a pattern says.
+    def leaves_no_evidence(self, pattern: str, sessions: tuple[str, ...]) -> bool:
+        """Whether no session is left that shows a pattern.
 
-        A witness that this store has never seen comes from another machine and still counts.
+        A session that this store has never seen comes from another machine and still counts.
         """
-        known = self.staying | self.full_names
-        return pattern not in self.spoken and all(name in known for name in witnesses)
+        known = self.remaining | self.full_names
+        return pattern not in self.patterns_of_others and all(name in known for name in sessions)
 
 
 def _depth(path: str, roots: frozenset[str]) -> int:

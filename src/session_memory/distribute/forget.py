@@ -15,7 +15,7 @@ from session_memory.distribute.ledger import Entry, Place, distributing, read_le
 from session_memory.distribute.undo import plan_taking_out
 
 
-class TakenOut(msgspec.Struct, frozen=True):
+class Removal(msgspec.Struct, frozen=True):
     """Files that changed, and those that were left."""
 
     places: tuple[Place, ...] = ()
@@ -33,14 +33,14 @@ def forget_given(
     owns: Callable[[str], bool],
     why_not: Callable[[str], str | None],
     now: int,
-) -> TakenOut:
+) -> Removal:
     """Take patterns out of every file, and everything out of forgotten projects.
 
     The ledger stops naming those projects, except where something of ours has to stay: without
     its entry nobody could take that out later.
     """
     if not read_ledger(data).entries:
-        return TakenOut()
+        return Removal()
     names = frozenset(patterns)
 
     def choose(entry: Entry) -> frozenset[str]:
@@ -63,7 +63,7 @@ def forget_given(
         if kept != after.entries:
             write_ledger(data, msgspec.structs.replace(after, entries=kept))
     left = (*plan.refused, *done.refused, *plan.left_alone)
-    return TakenOut(
+    return Removal(
         tuple(change.place for change in done.changed),
         tuple(Remains(one.where, one.why) for one in left),
     )

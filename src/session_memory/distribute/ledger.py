@@ -31,6 +31,11 @@ class Place(msgspec.Struct, frozen=True):
     path: str
     """Below the root."""
 
+    @property
+    def full_path(self) -> str:
+        """Root and path together."""
+        return f"{self.root}/{self.path}"
+
 
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """What we have in one file."""

@@ -63,14 +63,14 @@ def _state(entry: Entry, read: Read, problem: Callable[[str], str | None], seal:
     return "edited" if blocks.is_edited else "in place"
 
 
-def holding(
-    ledger: Ledger, read: Read, words: Callable[[bytes], bool], also: Iterable[Place] = ()
+def files_holding(
+    ledger: Ledger, read: Read, test: Callable[[bytes], bool], also: Iterable[Place] = ()
 ) -> tuple[str, ...]:
-    """Files of the ledger, and others, in which words still stand, ours or the user's."""
+    """Files of the ledger, and others, whose content passes a test."""
     places = dict.fromkeys((*(entry.place for entry in ledger.entries), *also))
     found: list[str] = []
     for place in places:
         seen = read(place.root, place.path)
-        if seen.data is not None and words(seen.data):
+        if seen.data is not None and test(seen.data):
             found.append(f"{place.root}/{place.path}")
     return tuple(found)

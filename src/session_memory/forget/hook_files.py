@@ -6,17 +6,17 @@ import contextlib
 import hashlib
 from pathlib import Path
 
-from session_memory.core.forget import Gone
+from session_memory.core.forget import ForgottenSessions
 from session_memory.file_names import name_to_text
 from session_memory.worker.rate_limits import NAME as SERVED
 from session_memory.worker.spool_files import SpoolFiles
 
 
-def forget_live(state: Path, gone: Gone, now_ms: int) -> int:
-    """Remove spool records of sessions, and what only served them; returns how many records went.
+def forget_hook_files(state: Path, gone: ForgottenSessions, now_ms: int) -> int:
+    """Remove spool records of sessions, and whatever only served them; returns how many records.
 
-    The worker's memory of imports, its log and damaged records name sessions too: all of these can
-    be missed, so they go.
+    The record of imports, the worker's log and damaged records name sessions too. None of them is
+    needed, so they go whole.
     """
     names = {name.partition(":")[0] for name in gone.names}
     if not names:

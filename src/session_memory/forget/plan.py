@@ -1,19 +1,22 @@
-"""Forgetting on request: what would go, doing it, and proving that it is gone."""
+"""Forgetting in the store: what a request matches, what goes with it, and deleting it."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 
 import msgspec
+from msgspec.structs import replace
 
-from session_memory.core.forget import FORGOTTEN
+from session_memory.core.forget import FORGOTTEN, ForgottenSessions
+from session_memory.core.schema import Project, Session
 from session_memory.distil.sessions import analyze
+from session_memory.file_names import name_to_text, text_to_name
 from session_memory.store.port import SessionQuery, Store, TextHit
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    """What the user asked to forget; several conditions narrow each other."""
+class ForgetRequest(msgspec.Struct, frozen=True):
+    """What to forget; only what meets every condition given."""
 
     sessions: tuple[str, ...] = ()
     project: str | None = None
@@ -37,13 +40,13 @@ class ForgetPlan(msgspec.Struct, frozen=True):
         return not self.sessions and not self.hits
 
 
-def plan_forget(store: Store, wanted: Wanted) -> ForgetPlan:
-    """Find what matches. A text narrows to the events that hold it; the rest names sessions."""
-    sessions = _sessions(store, wanted)
-    if wanted.text is None:
+def plan_forget(store: Store, request: ForgetRequest) -> ForgetPlan:
+    """Find what matches: with a text the events that contain it, without one whole sessions."""
+    sessions = _sessions(store, request)
+    if request.text is None:
         chosen = {s.id for s in sessions}
-        if wanted == Wanted(project=wanted.project):
-            chosen |= _titles_beside(store, chosen)
+        if request == ForgetRequest(project=request.project):
+            chosen |= _titles_of_folders(store, chosen)
         whole = store.with_subagents(chosen) if chosen else set[int]()
         names = {session_id: store.session(session_id) for session_id in sorted(whole)}
         return ForgetPlan(
@@ -53,62 +56,55 @@ def plan_forget(store: Store, wanted: Wanted) -> ForgetPlan:
     inside = {session.id for session in sessions}
     hits = tuple(
         hit
-        for hit in store.find_text(wanted.text, ignore_case=wanted.ignore_case)
+        for hit in store.find_text(request.text, ignore_case=request.ignore_case)
         if hit.session_id in inside
     )
     return ForgetPlan({}, hits, sum(len(hit.fingerprints) for hit in hits))
 
 
-def _sessions(store: Store, wanted: Wanted) -> list[_Named]:
-    found = store.sessions(
+def _sessions(store: Store, request: ForgetRequest) -> list[Session]:
+    sessions = store.sessions(
         SessionQuery(
-            project=wanted.project, since=wanted.since, until=wanted.until, include_empty=True
+            project=request.project, since=request.since, until=request.until, include_empty=True
         )
     )
-    named = [_Named(session.id, session.external_id) for session in found]
-    if wanted.sessions:
-        chosen = {store.find_session(reference).id for reference in wanted.sessions}
-        named = [session for session in named if session.id in chosen]
-    return named
+    if request.sessions:
+        chosen = {store.find_session(reference).id for reference in request.sessions}
+        sessions = [session for session in sessions if session.id in chosen]
+    return sessions
 
 
-def _titles_beside(store: Store, chosen: set[int]) -> set[int]:
-    """Sessions of which only a title is known, and no directory, beside logs of chosen ones.
+def _titles_of_folders(store: Store, chosen: set[int]) -> set[int]:
+    """Sessions without events or directory whose logs lie in a folder of the chosen sessions.
 
-    Some agents keep the logs of a project in a folder of its own. Where logs of another project lie
-    in the same folder, it says nothing.
+    Some agents keep the logs of a project in a folder of its own. A folder that also has logs of
+    another project does not count.
     """
     everything = store.sessions(SessionQuery(include_empty=True))
-    titles = {one.id for one in everything if one.cwd is None and not one.event_count}
-    others = {one.id for one in everything} - titles - chosen
+    titles = {s.id for s in everything if s.cwd is None and not s.event_count}
+    others = {s.id for s in everything} - titles - chosen
     folders = _folders(store, chosen) - _folders(store, others)
-    return {one for one in titles if (place := _folders(store, {one})) and place <= folders}
+    return {title for title in titles if (own := _folders(store, {title})) and own <= folders}
 
 
 def _folders(store: Store, sessions: set[int]) -> set[str]:
     return {os.path.dirname(path) for path in store.log_paths(sessions)}
 
 
-class _Named(msgspec.Struct, frozen=True):
-    id: int
-    external_id: str
-
-
 def apply_forget(
-    store: Store, plan: ForgetPlan, wanted: Wanted, then: Callable[[], None] = lambda: None
+    store: Store, plan: ForgetPlan, request: ForgetRequest, then: Callable[[], None] = lambda: None
 ) -> None:
-    """Carry a plan out, distil again what lost events, and erase every trace on disk.
+    """Carry out a plan in the store, distil again what lost events, and erase traces on disk.
 
-    `then` is for what else has to go from the store, before the traces are erased.
+    `then` deletes whatever else has to go, before the traces are erased.
     """
     if plan.sessions:
         store.forget_sessions(set(plan.sessions))
     for hit in plan.hits:
         if hit.fingerprints:
             store.forget_events(hit.session_id, hit.fingerprints)
-    if plan.hits and wanted.text is not None:
-        needle = wanted.text
-        escaped = msgspec.json.encode(needle)[1:-1]
+    if plan.hits and request.text is not None:
+        escaped = msgspec.json.encode(request.text)[1:-1]
         store.forget_facts(lambda data: _without(data, escaped))
         store.replace_words(lambda data: _without(data, escaped))
     with store.writing() as writer:
@@ -119,3 +115,53 @@ def apply_forget(
 
 def _without(data: bytes, escaped: bytes) -> bytes:
     return data.replace(escaped, FORGOTTEN.encode()) if escaped in data else data
+
+
+def forgotten_with(store: Store, sessions: set[int]) -> ForgottenSessions:
+    """What goes with sessions that are about to be forgotten; call it while they still exist."""
+    everything = store.sessions(SessionQuery(include_empty=True))
+    leaving = [session for session in everything if session.id in sessions]
+    touched = {session.project_id for session in leaving}
+    needed = {session.project_id for session in everything if session.id not in sessions}
+    projects = store.projects()
+    gone = [p for p in projects if p.id in touched and p.id not in needed]
+    others = [project for project in projects if project not in gone]
+    pack_files = (
+        sync.path
+        for project in projects
+        if project.id in touched
+        for sync in store.syncs.all(project.id)
+    )
+    return replace(
+        forgotten_by_name(store, {(s.flavor, s.external_id) for s in leaving}),
+        project_keys=frozenset(project.key for project in gone),
+        roots=_directories(gone),
+        other_roots=_directories(others),
+        pack_files=tuple(dict.fromkeys(pack_files)),
+        logs=tuple(store.log_paths(sessions)),
+    )
+
+
+def forgotten_by_name(store: Store, sessions: Collection[tuple[str, str]]) -> ForgottenSessions:
+    """The same where only the flavour and id of the sessions are left."""
+    everything = store.sessions(SessionQuery(include_empty=True))
+    remaining = {(s.flavor, s.external_id) for s in everything} - set(sessions)
+    return ForgottenSessions(
+        sessions=frozenset(sessions),
+        remaining=frozenset(f"{flavor}:{name}" for flavor, name in remaining),
+        patterns_of_others=frozenset(
+            signal.pattern
+            for mined in store.patterns.evidence()
+            if (mined.flavor, mined.external_id) not in sessions
+            for signal in mined.signals
+        ),
+    )
+
+
+def _directories(projects: Iterable[Project]) -> frozenset[str]:
+    """The directories of projects, as sessions named them and as the file system does."""
+    named = {path for project in projects for path in (project.root, *project.aliases) if path}
+    real = {
+        name_to_text(os.path.realpath(text_to_name(path))) for path in named if os.path.isabs(path)
+    }
+    return frozenset(named | real)

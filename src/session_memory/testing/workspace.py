@@ -20,7 +20,7 @@ from session_memory.adapters.common import Adapter, Block, SourceFile, read_line
 from session_memory.adapters.registry import adapters
 from session_memory.core.project.disk_tree import DiskTree
 from session_memory.core.schema import Digest, Session, SessionEvent
-from session_memory.forget.plan import Wanted, apply_forget, plan_forget
+from session_memory.forget.plan import ForgetRequest, apply_forget, plan_forget
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.report import SweepReport
 from session_memory.ingest.sweep import sweep
@@ -158,9 +158,9 @@ class Workspace:
         )
 
     def forget(self, **wanted: Any) -> None:
-        """Forget as the command does; see `Wanted` for what may be asked."""
+        """Forget as the command does; see `ForgetRequest` for what may be asked."""
         directory = str(self.store_directory)
-        asked = Wanted(**wanted)
+        asked = ForgetRequest(**wanted)
         with (
             exclusive(os.path.join(directory, "sweep.lock"), "a sweep"),
             self.store() as store,

@@ -1,0 +1,177 @@
+"""The one list of features that keep something of sessions, and how each forgets and redacts it.
+
+Commands call this list, never a feature by itself, so that none can be left out. The files are
+described in `store/derived.py`; a test finds a file there that forgetting changes and no feature
+here handles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from session_memory import audit
+from session_memory.core.forget import FORGOTTEN, ForgottenSessions
+from session_memory.forget import packs, patterns
+from session_memory.forget.copies import agents_logs, other_copies, wiring_record
+from session_memory.forget.hook_files import forget_hook_files
+from session_memory.forget.plan import (
+    ForgetPlan,
+    ForgetRequest,
+    apply_forget,
+    forgotten_with,
+)
+from session_memory.forget.report import ForgetContext, ForgetReport, Rewrite, without_text
+from session_memory.journal import forget as journals
+from session_memory.memory import forget as memories
+from session_memory.store.given_files import forget_given
+from session_memory.worker.injection_pages import drop_pages
+
+
+class Feature(msgspec.Struct, frozen=True):
+    """What one feature keeps outside the database, and how to forget it."""
+
+    files: tuple[str, ...]
+    """Its entries in `FILES` of store/derived.py."""
+    forget: Callable[[ForgetContext, ForgottenSessions], ForgetReport | None]
+    """Remove what sessions left, and projects without sessions."""
+    rewrite: Callable[[ForgetContext, Rewrite], ForgetReport | None] | None = None
+    """Replace words in every text; None: it holds no text of sessions."""
+    contains: Callable[[ForgetContext, Rewrite], bool] | None = None
+    """Whether any text would be changed."""
+
+
+def _forget_memories(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+    data = context.paths.data
+    memories.forget_sessions(data, context.paths.logs, gone.sessions)
+    memories.forget_jobs(context.store, gone.sessions)
+    return ForgetReport(remains=memories.forget_places(data, gone.roots))
+
+
+def _rewrite_memories(context: ForgetContext, rewrite: Rewrite) -> None:
+    memories.reword(context.store, context.paths.data, context.paths.logs, rewrite)
+
+
+def _forget_journals(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+    data = context.paths.data
+    journals.forget_sessions(data, context.vault, gone.names, context.now)
+    return ForgetReport(remains=journals.forget_places(data, gone.roots))
+
+
+def _rewrite_journals(context: ForgetContext, rewrite: Rewrite) -> None:
+    journals.rewrite(context.paths.data, context.vault, rewrite)
+
+
+def _forget_jobs(context: ForgetContext, gone: ForgottenSessions) -> None:
+    """Drop jobs of forgotten projects, and those whose error names one."""
+    for job in context.store.jobs.all():
+        error = job.last_error or ""
+        if gone.owns(job.key) or any(root in error for root in gone.roots):
+            context.store.jobs.drop(job.id)
+
+
+def _forget_history(context: ForgetContext, gone: ForgottenSessions) -> None:
+    remaining = {project.key for project in context.store.projects()} - gone.project_keys
+    forget_given(context.paths.data, remaining)
+
+
+def _forget_hook_files(context: ForgetContext, gone: ForgottenSessions) -> None:
+    forget_hook_files(context.paths.state, gone, context.now)
+
+
+def _drop_pages(context: ForgetContext, _what: object) -> None:
+    drop_pages(context.paths.state)
+
+
+def _forget_audit(context: ForgetContext, gone: ForgottenSessions) -> None:
+    audit.forget(context.paths.data, gone.owns, FORGOTTEN)
+
+
+# In this order: packs before blocks, as a file that was made for both goes with the last of them;
+# the audit last, as it names the copies that the others report.
+FEATURES: dict[str, Feature] = {
+    "packs": Feature((), packs.forget_sessions, packs.rewrite),
+    "patterns": Feature(
+        ("data/catalog", "data/proposals.json", "data/distribution.json"),
+        patterns.forget_sessions,
+        patterns.rewrite,
+        patterns.contains,
+    ),
+    "memories": Feature(
+        ("data/memories",),
+        _forget_memories,
+        _rewrite_memories,
+        lambda context, rewrite: memories.is_said(context.paths.data, rewrite),
+    ),
+    "journals": Feature(
+        ("data/journal",),
+        _forget_journals,
+        _rewrite_journals,
+        lambda context, rewrite: (
+            journals.count_edits(context.paths.data, context.vault, rewrite) > 0
+        ),
+    ),
+    "jobs": Feature((), _forget_jobs),
+    "distribution history": Feature(("data/given.json",), _forget_history),
+    "hooks": Feature(
+        ("state/spool", "state/told", "state/served.json", "state/logs"), _forget_hook_files
+    ),
+    "injection": Feature(("state/inject",), _drop_pages, _drop_pages),
+    "wiring": Feature(("data/install.json",), wiring_record),
+    "audit": Feature(("data/audit.jsonl",), _forget_audit),
+}
+HANDLED_BY_COMMAND = ("state/last_sweep.json", "data/unclaimed", "data/restore.partial")
+"""Removed by the command itself, reported by `kept_copies`, removed by the next restore."""
+
+
+def forget_sessions(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
+    """Remove sessions, and projects without any session left, from every feature.
+
+    Call it before the rows of the sessions go, so that a run that was cut off can be repeated, and
+    once more after: until then somebody else could still make something of them.
+    """
+    report = ForgetReport()
+    if gone.sessions:
+        for feature in FEATURES.values():
+            report |= feature.forget(context, gone) or ForgetReport()
+        report |= ForgetReport(remains=agents_logs(gone.logs))
+    return report
+
+
+def rewrite_texts(context: ForgetContext, rewrite: Rewrite) -> ForgetReport:
+    """Replace words in every feature; reports files of the user that still hold them."""
+    report = ForgetReport()
+    for feature in FEATURES.values():
+        if feature.rewrite is not None:
+            report |= feature.rewrite(context, rewrite) or ForgetReport()
+    return report
+
+
+def contains(context: ForgetContext, rewrite: Rewrite) -> bool:
+    """Whether any feature holds words that `rewrite` would replace."""
+    return any(
+        feature.contains(context, rewrite)
+        for feature in FEATURES.values()
+        if feature.contains is not None
+    )
+
+
+def forget(context: ForgetContext, plan: ForgetPlan, request: ForgetRequest) -> ForgetReport:
+    """Carry out a plan in the store and in every feature."""
+    store = context.store
+    gone = forgotten_with(store, set(plan.sessions))
+    logs = agents_logs(store.log_paths({hit.session_id for hit in plan.hits}))
+    # First, while the audit still names them.
+    report = ForgetReport(remains=(*logs, *other_copies(context.paths)))
+    report |= forget_sessions(context, gone)
+
+    def forget_the_rest() -> None:
+        nonlocal report
+        report |= forget_sessions(context, gone)
+        if request.text is not None:
+            rewrite = without_text(request.text, ignore_case=request.ignore_case)
+            report |= rewrite_texts(context, rewrite)
+
+    apply_forget(store, plan, request, forget_the_rest)
+    return report
