@@ -121,8 +121,8 @@ FEATURES: dict[str, Feature] = {
     "wiring": Feature(("data/install.json",), wiring_record),
     "audit": Feature(("data/audit.jsonl",), _forget_audit),
 }
-HANDLED_BY_COMMAND = ("state/last_sweep.json", "data/unclaimed", "data/restore.partial")
-"""Removed by the command itself, reported by `kept_copies`, removed by the next restore."""
+HANDLED_BY_COMMAND = ("state/last_sweep.json",)
+"""Removed whole by the command itself."""
 
 
 def forget_sessions(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
