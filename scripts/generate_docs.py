@@ -20,7 +20,7 @@ from session_memory.cli.app import GROUPS, VERBS, cli
 from session_memory.cli.config import packaged
 from session_memory.config import variable
 from session_memory.install.hook_table import with_table
-from session_memory.mcp.tools import PROFILES, TOOLS, input_schema, offered
+from session_memory.mcp.tools import PROFILES, TOOLS, input_schema, tools_of
 from session_memory.setting_kinds import ALLOWED
 from session_memory.settings import KINDS
 
@@ -96,7 +96,7 @@ def mcp_page() -> str:
     _, end, tail = rest.partition("<!-- end of tools -->")
     rows = ["| tool | what it tells | profiles |", "|---|---|---|"]
     for tool in TOOLS:
-        profiles = ", ".join(name for name in PROFILES if tool in offered(name))
+        profiles = ", ".join(name for name in PROFILES if tool in tools_of(name))
         rows.append(f"| `{tool.name}` | {tool.description} | {profiles} |")
     rows += ["", "| tool | takes | by default |", "|---|---|---|"]
     for tool in TOOLS:

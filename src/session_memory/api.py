@@ -33,11 +33,11 @@ from session_memory.core.schema import (
 )
 from session_memory.errors import SessionMemoryError, StoreError
 from session_memory.paths import find_paths
-from session_memory.recall.context_pack import ContextPack
-from session_memory.recall.facade import Recall
+from session_memory.recall.context import RecallContext
+from session_memory.recall.context_pack import ContextPack, context_pack
 from session_memory.recall.requests import Budget, PackRequest, SearchRequest
 from session_memory.recall.scope import check_agent, find_project
-from session_memory.recall.search import SearchAnswer
+from session_memory.recall.search import SearchAnswer, search
 from session_memory.store.port import Store
 from session_memory.store.values import ObservationQuery, SessionQuery, UsageGroup, UsageRow
 
@@ -89,7 +89,7 @@ class Memory:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._recall = Recall(store, now_ms, read_only=True)
+        self._recall = RecallContext(store, now_ms, read_only=True)
 
     def __enter__(self) -> Memory:
         return self
@@ -194,7 +194,8 @@ class Memory:
 
         A project and a session that do not belong together raise ScopeMismatch.
         """
-        return self._recall.search(
+        return search(
+            self._recall,
             SearchRequest(
                 query=query,
                 project_key=project,
@@ -205,7 +206,7 @@ class Memory:
                 since=_ms(since),
                 until=_ms(until),
                 errors_only=errors_only,
-            )
+            ),
         )
 
     def pack(
@@ -217,16 +218,17 @@ class Memory:
         max_chars: int | None = None,
     ) -> ContextPack:
         """Where a project, or one session, stands: a text to put before a model, with its facts."""
-        found = self._recall.context_pack(
+        pack = context_pack(
+            self._recall,
             PackRequest(
                 project_key=project,
                 session_id=None if session is None else self.session(session).id,
                 budget=budget,
                 max_chars=max_chars,
-            )
+            ),
         )
-        assert isinstance(found, ContextPack)  # NotModified answers only who named a hash
-        return found
+        assert isinstance(pack, ContextPack)  # NotModified is only for requests with a hash
+        return pack
 
     def usage(
         self, group: UsageGroup = "day", *, since: When | None = None, until: When | None = None

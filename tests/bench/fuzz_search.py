@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.recall.facade import Recall
+from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import SearchRequest
+from session_memory.recall.search import search
 from session_memory.testing.workspace import Workspace
 
 SYNTAX = (
@@ -53,13 +54,13 @@ def main(count: int) -> int:
         space.sweep()
         chance, found, began = random.Random(11), 0, time.process_time()
         with space.store() as store:
-            recall = Recall(store, lambda: space.now)
+            recall = RecallContext(store, lambda: space.now)
             for number in range(count):
                 asked = query(chance)
                 try:
                     found += bool(store.search(asked))
                     if number % 10 == 0:
-                        recall.search(SearchRequest(asked))
+                        search(recall, SearchRequest(asked))
                 except Exception:
                     print(f"query {number}: {asked!r}", file=sys.stderr)
                     raise

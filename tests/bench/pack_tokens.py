@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tests.recall.store_builder import HOUR, Memory, Word
 
+from session_memory.recall.context_pack import context_pack
 from session_memory.recall.requests import PackRequest
 
 HEAD = (
@@ -61,7 +62,7 @@ def rows(folder: Path) -> list[str]:
         memory = Memory(folder / fixture.name)
         for number in range(fixture.sessions):
             memory.session(f"s{number}", *words(number, fixture.each), at=number * HOUR)
-        pack = memory.recall.context_pack(PackRequest("shop", budget="normal"))
+        pack = context_pack(memory.context, PackRequest("shop", budget="normal"))
         memory.close()
         stats = getattr(pack, "stats")  # noqa: B009 - no hash was given, so it is a pack
         total = fixture.sessions * fixture.each

@@ -20,7 +20,8 @@ from tests.bench.figures import Figure, Section, percentile
 
 from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Observation, ObservationType
-from session_memory.recall.facade import Recall
+from session_memory.recall.context import RecallContext
+from session_memory.recall.context_pack import context_pack
 from session_memory.recall.requests import PackRequest
 from session_memory.store import open_store
 from session_memory.store.port import Store
@@ -65,11 +66,11 @@ def requests(store: Store, count: int) -> Iterator[PackRequest]:
 
 def timed(store: Store, count: int) -> dict[str, object]:
     """Build every pack anew: nothing is cached here."""
-    recall = Recall(store, lambda: START, read_only=True)
+    recall = RecallContext(store, lambda: START, read_only=True)
     times: list[float] = []
     for request in requests(store, count):
         started = time.perf_counter()
-        recall.context_pack(request)
+        context_pack(recall, request)
         times.append((time.perf_counter() - started) * 1000)
     return {"events": store.info().events, "milliseconds": times}
 

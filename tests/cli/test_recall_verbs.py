@@ -12,8 +12,14 @@ from click.testing import CliRunner
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.cli.app import App, cli
-from session_memory.recall.facade import Recall
+from session_memory.recall.completion_check import completion_check
+from session_memory.recall.context import RecallContext
+from session_memory.recall.context_pack import context_pack
+from session_memory.recall.open_work import open_work
+from session_memory.recall.project_brief import project_brief
+from session_memory.recall.recent_changes import recent_changes
 from session_memory.recall.requests import PackRequest, ScopeRequest, ScopeResolveRequest
+from session_memory.recall.scope_resolve import scope_resolve
 from session_memory.testing.workspace import Workspace
 
 
@@ -41,19 +47,19 @@ def run(space: Workspace, *arguments: str, code: int = 0) -> str:
 
 
 ANSWERS: dict[str, Any] = {
-    "pack": lambda recall: recall.context_pack(PackRequest("shop")),
-    "brief": lambda recall: recall.project_brief(ScopeRequest("shop")),
-    "open-work": lambda recall: recall.open_work(ScopeRequest("shop")),
-    "completion-check": lambda recall: recall.completion_check(ScopeRequest("shop")),
-    "changes": lambda recall: recall.recent_changes(ScopeRequest("shop")),
-    "lanes": lambda recall: recall.scope_resolve(ScopeResolveRequest("shop")),
+    "pack": lambda recall: context_pack(recall, PackRequest("shop")),
+    "brief": lambda recall: project_brief(recall, ScopeRequest("shop")),
+    "open-work": lambda recall: open_work(recall, ScopeRequest("shop")),
+    "completion-check": lambda recall: completion_check(recall, ScopeRequest("shop")),
+    "changes": lambda recall: recent_changes(recall, ScopeRequest("shop")),
+    "lanes": lambda recall: scope_resolve(recall, ScopeResolveRequest("shop")),
 }
 
 
 @pytest.mark.parametrize("verb", ANSWERS)
 def test_json_is_the_answer_of_the_tool(space: Workspace, verb: str) -> None:
     with space.store() as store:
-        answer = ANSWERS[verb](Recall(store, lambda: space.now, read_only=True))
+        answer = ANSWERS[verb](RecallContext(store, lambda: space.now, read_only=True))
     printed = json.loads(run(space, verb, "--project", "shop", "--json"))
     assert printed.pop("schema_version") == 1
     assert printed == json.loads(msgspec.json.encode(answer))

@@ -12,7 +12,7 @@ from tests.distil.observing import noted
 from session_memory.core.schema import EXCLUDED_STATUSES
 from session_memory.core.text.similarity import PhraseIndex, phrase, same_thing
 from session_memory.core.work_state import OperationalState, StateLimits, derive_state, notes
-from session_memory.recall.guardrails import guardrails
+from session_memory.recall.scope_guard import guardrails
 
 TOPICS = ("parser", "reader", "writer", "viewer", "search", "index", "budget", "digest", "hooks")
 

@@ -8,9 +8,11 @@ import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.clock import iso
-from session_memory.recall.context_pack import ContextPack
-from session_memory.recall.facade import Recall
+from session_memory.recall.context import RecallContext
+from session_memory.recall.context_pack import ContextPack, context_pack
+from session_memory.recall.open_work import open_work
 from session_memory.recall.requests import PackRequest, ScopeRequest, SessionListRequest
+from session_memory.recall.session_list import session_list
 from session_memory.store.port import ObservationQuery
 from session_memory.testing.workspace import Workspace
 
@@ -72,14 +74,14 @@ def test_an_internal_prompt_beside_a_request_takes_nothing_from_it(
     space.sweep()
     session = space.session(log.session_id)
     with space.store() as store:
-        recall = Recall(store, lambda: space.now)
+        recall = RecallContext(store, lambda: space.now)
         scope = ScopeRequest(session.project_key)
-        assert [one.text for one in recall.open_work(scope).pending_items] == [
+        assert [one.text for one in open_work(recall, scope).pending_items] == [
             "write a test for the retry"
         ]
         texts = [one.text for one in store.observations(ObservationQuery(excluded=True))]
-        pack = recall.context_pack(PackRequest(session.project_key))
-        (listed,) = recall.session_list(SessionListRequest(session.project_key or "")).items
+        pack = context_pack(recall, PackRequest(session.project_key))
+        (listed,) = session_list(recall, SessionListRequest(session.project_key or "")).items
     assert any(REQUEST in text for text in texts)
     assert not any("concise title" in text or "Retries for uploads" in text for text in texts)
     assert isinstance(pack, ContextPack)
@@ -98,9 +100,9 @@ def test_a_session_of_internal_prompts_alone_is_flagged_in_the_list(space: Works
     space.sweep()
     key = space.session(log.session_id).project_key or ""
     with space.store() as store:
-        recall = Recall(store, lambda: space.now)
-        (listed,) = recall.session_list(SessionListRequest(key)).items
-        pack = recall.context_pack(PackRequest(key))
+        recall = RecallContext(store, lambda: space.now)
+        (listed,) = session_list(recall, SessionListRequest(key)).items
+        pack = context_pack(recall, PackRequest(key))
         assert store.observations(ObservationQuery(excluded=True)) == []
     assert listed.low_value_session is True
     assert listed.low_value_reason == "internal_title_generation_prompt"

@@ -11,7 +11,7 @@ from typing import Any
 
 from session_memory.mcp.jsonrpc import Request
 from session_memory.mcp.runtime import Options, Runtime
-from session_memory.mcp.server import Place, Server
+from session_memory.mcp.server import Server, ServerEnvironment
 from session_memory.mcp.tools import TOOLS, Tool
 from session_memory.paths import find_paths
 
@@ -118,7 +118,7 @@ class Desk:
     ) -> None:
         self.runtime = Runtime(options or Options(), lambda: find_paths(os.environ), clock)
         self.log: list[str] = []
-        self.server = Server(self.runtime, Place({}, cwd), self.log.append, tools)
+        self.server = Server(self.runtime, ServerEnvironment({}, cwd), self.log.append, tools)
         self.ask("initialize", clientInfo={"name": client}, protocolVersion="2025-06-18")
 
     def ask(self, method: str, **params: Any) -> Json:

@@ -22,7 +22,7 @@ from tests.mcp.clients import COMMAND, request
 from tests.mcp.conftest import Known
 
 from session_memory.errors import ConfigError, Refused
-from session_memory.mcp.http import Listen, loopback, refusal, token_file, token_of
+from session_memory.mcp.http import Listen, loopback, read_token, refusal, token_file
 
 Json = dict[str, Any]
 TOKEN = "a-token-of-some-length"
@@ -166,16 +166,16 @@ def test_a_port_that_is_taken_is_refused(daemon: Daemon, tmp_path: Path) -> None
 
 def test_a_token_of_our_own_is_made_once_and_private(tmp_path: Path) -> None:
     own = token_file(tmp_path / "state")
-    first = token_of(own, make=True)
+    first = read_token(own, create=True)
     assert len(first) >= 32
-    assert token_of(own, make=True) == first
+    assert read_token(own, create=True) == first
     if os.name == "posix":
         assert own.stat().st_mode & 0o777 == 0o600
     (tmp_path / "short").write_text("short")
     (tmp_path / "odd").write_bytes(b"\xff" * 40)
     for name in ("missing", "short", "odd"):
         with pytest.raises(ConfigError):
-            token_of(tmp_path / name, make=False)
+            read_token(tmp_path / name, create=False)
 
 
 def test_the_checks_look_at_host_origin_and_token_in_this_order() -> None:

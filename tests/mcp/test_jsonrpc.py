@@ -12,7 +12,7 @@ from tests.mcp.clients import Desk
 from tests.mcp.conftest import Known
 
 from session_memory.mcp import jsonrpc
-from session_memory.mcp.jsonrpc import Bad, Ignored, Notice, Request
+from session_memory.mcp.jsonrpc import Ignored, InvalidLine, Notification, Request
 from session_memory.mcp.stdio import Inbox, converse, lines
 from session_memory.mcp.tools import TOOLS
 
@@ -38,7 +38,7 @@ ARGUMENTS = ["project_key", "session_id", "limit", "query", "hint", "mentioned_f
 @example(b"1e999")
 @example(b"\xff\xfe")
 def test_any_bytes_are_a_message_or_a_reason(line: bytes) -> None:
-    assert isinstance(jsonrpc.read_line(line), Request | Notice | Bad | Ignored)
+    assert isinstance(jsonrpc.read_line(line), Request | Notification | InvalidLine | Ignored)
 
 
 @settings(max_examples=150, deadline=None)
@@ -79,7 +79,7 @@ def test_a_line_without_end_is_given_up_in_time() -> None:
     found = list(lines(lambda: next(chunks)))
     assert found[-1] == b"next"
     assert len(found) == 2
-    assert isinstance(jsonrpc.read_line(found[0]), Bad)
+    assert isinstance(jsonrpc.read_line(found[0]), InvalidLine)
     assert len(found[0]) < jsonrpc.MAX_LINE + 2 * len(chunk)
 
 
@@ -130,7 +130,7 @@ def test_each_request_is_answered_once_in_order(desk: Desk, said: list[str]) -> 
 
 def test_the_reason_of_a_bad_line_goes_back_to_its_sender() -> None:
     found = jsonrpc.read_line(b'{"jsonrpc":"2.0","id":5,"method":"ping","params":[1]}')
-    assert found == Bad(jsonrpc.INVALID_PARAMS, "params must be an object", 5)
+    assert found == InvalidLine(jsonrpc.INVALID_PARAMS, "params must be an object", 5)
     assert jsonrpc.read_line(b"   ") == Ignored()
     assert jsonrpc.read_line(b'{"jsonrpc":"2.0","id":1,"result":{}}') == Ignored()
 

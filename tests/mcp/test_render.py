@@ -14,9 +14,9 @@ from tests.mcp.conftest import Known
 
 from session_memory.mcp.callers import Caller, caller, default_mode
 from session_memory.mcp.render import COMPLETE, refusal, result, structured
-from session_memory.mcp.size_limit import ROOM, fit
+from session_memory.mcp.size_limit import fit
 from session_memory.mcp.tools import TOOLS, input_schema
-from session_memory.recall.items import ANSWER_BYTES
+from session_memory.recall.requests import ANSWER_BYTES
 
 Json = dict[str, Any]
 LIMIT = 12_000
@@ -260,7 +260,7 @@ def test_what_does_not_fit_is_cut_from_the_end_and_counted(lists: Json, room: in
 
 
 def test_the_room_leaves_a_margin_below_the_limit() -> None:
-    assert ROOM == ANSWER_BYTES < LIMIT
+    assert ANSWER_BYTES < LIMIT
 
 
 def test_a_caller_is_known_by_what_its_client_says() -> None:

@@ -16,7 +16,8 @@ from tests.recall.store_builder import Memory
 
 from session_memory.mcp.presence import Presence
 from session_memory.mcp.runtime import CACHE_MOST, CACHE_MS, RESTART, Options
-from session_memory.mcp.tools import TOOLS, NoRequest, Profile, Tool, offered
+from session_memory.mcp.tools import TOOLS, NoRequest, Profile, Tool, tools_of
+from session_memory.recall import provenance
 from session_memory.recall.requests import ScopeRequest
 from session_memory.store.port import Store
 
@@ -31,12 +32,10 @@ MINIMAL = {
 }
 
 
-def _note(recall: Any, _request: Any) -> Any:
-    raise AssertionError(f"a tool that changes memory was run on {recall}")
-
-
-NOTE = Tool("mem_dummy_note", "Dummy", "Changes memory.", NoRequest, _note, mutates=True)
+# Its module does not exist: a call that is not refused fails.
+NOTE = Tool("mem_dummy_note", "Dummy", "Changes memory.", NoRequest, "notes.add", mutates=True)
 WITH_NOTE = (*TOOLS, NOTE)
+BROKEN = Tool("mem_broken", "Broken", "Fails.", ScopeRequest, "provenance.get")
 
 
 def names(desk: Desk) -> list[str]:
@@ -66,7 +65,7 @@ def test_a_profile_offers_its_tools_and_refuses_others_by_its_name() -> None:
 
 
 def test_only_tools_that_change_memory_are_missing_from_standard() -> None:
-    assert offered("standard") == offered("full") == TOOLS
+    assert tools_of("standard") == tools_of("full") == TOOLS
     assert [tool.name for tool in TOOLS if tool.mutates] == []
 
 
@@ -198,12 +197,14 @@ def test_a_store_upgraded_under_the_server_asks_for_a_restart(known: Known) -> N
     desk.close()
 
 
-def test_an_unexpected_failure_of_a_tool_is_a_result_and_no_secret(known: Known) -> None:
+def test_an_unexpected_failure_of_a_tool_is_a_result_and_no_secret(
+    known: Known, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(_recall: Any, _request: Any) -> Any:
         raise ZeroDivisionError("password=hunter2")
 
-    broken = Tool("mem_broken", "Broken", "Fails.", ScopeRequest, fail)
-    desk = Desk(tools=(broken, *TOOLS), clock=lambda: known.memory.now)
+    monkeypatch.setattr(provenance, "get", fail)
+    desk = Desk(tools=(BROKEN, *TOOLS), clock=lambda: known.memory.now)
     refused = desk.call("mem_broken", project_key="shop")
     assert refused["isError"] is True
     assert "hunter2" not in str(refused)
@@ -213,15 +214,17 @@ def test_an_unexpected_failure_of_a_tool_is_a_result_and_no_secret(known: Known)
     desk.close()
 
 
-def test_a_store_in_use_or_damaged_is_told_of_as_such(known: Known) -> None:
+def test_a_store_in_use_or_damaged_is_told_of_as_such(
+    known: Known, monkeypatch: pytest.MonkeyPatch
+) -> None:
     errors = {apsw.BusyError: "another process holds the store", apsw.CorruptError: "damaged"}
     for error, reason in errors.items():
 
         def fail(_recall: Any, _request: Any, error: type[apsw.Error] = error) -> Any:
             raise error
 
-        broken = Tool("mem_broken", "Broken", "Fails.", ScopeRequest, fail)
-        desk = Desk(tools=(broken, *TOOLS), clock=lambda: known.memory.now)
+        monkeypatch.setattr(provenance, "get", fail)
+        desk = Desk(tools=(BROKEN, *TOOLS), clock=lambda: known.memory.now)
         refused = desk.call("mem_broken", project_key="shop")
         assert reason in refused["structuredContent"]["error"]
         assert desk.log == []

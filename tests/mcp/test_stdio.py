@@ -245,9 +245,8 @@ def test_a_directory_that_was_removed_belongs_to_no_project(known: Known, tmp_pa
 
 def test_what_a_library_prints_does_not_reach_the_wire(known: Known) -> None:
     program = (
-        "import sys, session_memory.recall.facade as f\n"
-        "old = f.Recall.open_work\n"
-        "f.Recall.open_work = lambda self, r: (print('stray'), sys.stdout.flush(), old(self, r))[2]"
+        "import sys\nfrom session_memory.recall import open_work as m\nold = m.open_work\n"
+        "m.open_work = lambda c, r: (print('stray'), sys.stdout.flush(), old(c, r))[2]"
         "\nfrom session_memory.__main__ import main\nsys.exit(main(['mcp']))"
     )
     with Talk(command=[sys.executable, "-c", program]) as talk:

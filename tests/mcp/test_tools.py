@@ -1,15 +1,29 @@
-"""Every tool that takes a session: without one, with one, and with one of another project."""
+"""The table of tools, and every tool that takes a session: with none, one and a foreign one."""
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
 from tests.mcp.clients import Desk, text_of
 from tests.mcp.conftest import Known
 
+from session_memory.mcp.tools import TOOLS
+
 Json = dict[str, Any]
 MISMATCH = "Session not found for project"
+
+
+def test_every_tool_names_a_function_that_takes_its_request() -> None:
+    assert [tool.name for tool in TOOLS if tool.function is None] == ["mem_health_runtime"]
+    for tool in TOOLS:
+        if tool.function is not None:
+            context, request = inspect.signature(tool.load()).parameters.values()
+            assert (context.annotation, request.annotation) == (
+                "RecallContext",
+                tool.request.__name__,
+            )
 
 
 def told(result: Json) -> Json:

@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Observation, ObservationStatus, ObservationType
-from session_memory.recall.facade import Recall
+from session_memory.recall.context import RecallContext
 from session_memory.store import open_store
 from session_memory.store.port import Store
 from session_memory.testing.store_drafts import START, Said, capture, distilled, lived, turn
@@ -59,7 +59,7 @@ class Memory:
         self.directory = directory
         self.store: Store = open_store(str(directory), START, create_missing=True)
         self.now = START + 30 * DAY
-        self.recall = Recall(self.store, lambda: self.now)
+        self.context = RecallContext(self.store, lambda: self.now)
         self._count = 0
 
     def session(

@@ -14,9 +14,9 @@ from session_memory.core.schema import ObservationType, Project
 from session_memory.core.text.own_text import without_own_text
 from session_memory.core.work_state import OperationalState, derive_state
 from session_memory.recall.breadth import Breadth
-from session_memory.recall.context_pack import ContextPack, build_pack
+from session_memory.recall.context_pack import ContextPack, build_pack, context_pack
 from session_memory.recall.material import UNCUT, Material
-from session_memory.recall.pack_budget import choose
+from session_memory.recall.pack_budget import choose_budget
 from session_memory.recall.pack_selection import MAX_LISTED, PROTECTED, collapse, select
 from session_memory.recall.pack_text import ADVICE, ADVICE_SHORT
 from session_memory.recall.requests import Budget, PackRequest
@@ -29,7 +29,7 @@ TYPES: tuple[ObservationType, ...] = ObservationType.__args__
 def pack(memory: Memory, session: int | None = None, **asked: object) -> ContextPack:
     """The pack of the shop, or of one of its sessions."""
     request = msgspec.structs.replace(PackRequest("shop", session), **asked)
-    answer = memory.recall.context_pack(request)
+    answer = context_pack(memory.context, request)
     assert isinstance(answer, ContextPack)
     return answer
 
@@ -116,7 +116,7 @@ def test_the_same_words_of_another_type_or_status_stay_apart(memory: Memory) -> 
             observed(3, "decision", "use apsw", START + 2, "promoted"),
         ]
     )
-    assert [(one.what.status, one.count) for one in kept] == [("promoted", 1), ("active", 2)]
+    assert [(one.observation.status, one.count) for one in kept] == [("promoted", 1), ("active", 2)]
 
 
 @pytest.mark.rows("PCK-08", "PCK-09")
@@ -214,7 +214,7 @@ def test_the_size_follows_from_what_is_open() -> None:
     def size(pending: int, *more: Word) -> tuple[str, str]:
         words = [*(("pending_item", f"thing {n}") for n in range(pending)), *more]
         found = [observed(1, word[0], word[1]) for word in words]
-        chosen = choose(derive_state(found, limits=UNCUT), PackRequest("shop"))
+        chosen = choose_budget(derive_state(found, limits=UNCUT), PackRequest("shop"))
         return chosen.size, chosen.reason
 
     assert size(3) == ("micro", "fits_open_work_profile")
@@ -224,8 +224,10 @@ def test_the_size_follows_from_what_is_open() -> None:
     sizes = ((None, 2200), (399, 400), (6001, 6000), (500, 500))
     for asked, chars in sizes:
         wish = PackRequest("shop", budget="normal", max_chars=asked)
-        assert choose(OperationalState(), wish).max_chars == chars
-    by_name = [choose(OperationalState(), PackRequest(budget=name)) for name in ("micro", "full")]
+        assert choose_budget(OperationalState(), wish).max_chars == chars
+    by_name = [
+        choose_budget(OperationalState(), PackRequest(budget=name)) for name in ("micro", "full")
+    ]
     assert [one.limits.chars for one in by_name] == [1000, 3600]
 
 
@@ -382,8 +384,8 @@ def test_a_session_of_a_program_gives_no_line(memory: Memory) -> None:
 
 def test_only_several_sessions_are_guarded_from_each_other() -> None:
     many = [observed(1, "decision", f"Choice {n}", START + n) for n in range(30)]
-    assert len(select(many, limit=160, guard=False).kept) == 30
-    assert len(select(many, limit=10, guard=False).kept) == 10
+    assert len(select(many, limit=160, guard=False).selected) == 30
+    assert len(select(many, limit=10, guard=False).selected) == 10
 
 
 def test_what_lies_too_far_back_is_counted(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,10 @@ import msgspec
 import pytest
 from tests.recall.store_builder import DAY, HOUR, Memory, plain
 
-from session_memory.recall.context_pack import ContextPack, NotModified
+from session_memory.recall.completion_check import completion_check
+from session_memory.recall.context_pack import ContextPack, NotModified, context_pack
 from session_memory.recall.requests import PackRequest, ScopeRequest, SessionListRequest
+from session_memory.recall.session_list import session_list
 
 
 @pytest.fixture
@@ -22,7 +24,7 @@ def two(memory: Memory) -> tuple[int, int]:
 
 
 def ask(memory: Memory, session: int | None = None, known: str | None = None) -> object:
-    return memory.recall.context_pack(PackRequest("shop", session, known_pack_hash=known))
+    return context_pack(memory.context, PackRequest("shop", session, known_pack_hash=known))
 
 
 def name(memory: Memory, session: int | None = None) -> str:
@@ -80,11 +82,13 @@ def test_the_name_of_another_scope_hides_nothing(memory: Memory, two: tuple[int,
 
 SCRIPT = """
 import sys
-from session_memory.recall.facade import Recall
+from session_memory.recall.context import RecallContext
+from session_memory.recall.context_pack import context_pack
 from session_memory.recall.requests import PackRequest
 from session_memory.store import open_store
 with open_store(sys.argv[1], 0, read_only=True) as store:
-    print(Recall(store, lambda: int(sys.argv[2])).context_pack(PackRequest("shop")).pack_hash)
+    context = RecallContext(store, lambda: int(sys.argv[2]))
+    print(context_pack(context, PackRequest("shop")).pack_hash)
 """
 
 
@@ -107,7 +111,7 @@ def test_two_processes_agree_and_a_budget_makes_another_pack(
         PackRequest("shop", max_chars=5000),
         PackRequest("shop", max_chars=5001),
     ]
-    others = {memory.recall.context_pack(request).pack_hash for request in asked}
+    others = {context_pack(memory.context, request).pack_hash for request in asked}
     assert len(others | {name(memory)}) == 4
 
 
@@ -117,8 +121,8 @@ def test_a_read_keeps_the_name_and_a_new_observation_changes_it(
 ) -> None:
     before = name(memory)
     memory.store.search("tiles")
-    memory.recall.session_list(SessionListRequest("shop"))
-    memory.recall.completion_check(ScopeRequest("shop"))
+    session_list(memory.context, SessionListRequest("shop"))
+    completion_check(memory.context, ScopeRequest("shop"))
     assert name(memory) == before
     memory.say(two[1], ("pending_item", "buy paint"), ("pending_item", "buy brushes"), at=HOUR)
     assert name(memory) != before

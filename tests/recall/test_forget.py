@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.recall.store_builder import HOUR, START, Memory
 
+from session_memory.recall.completion_check import completion_check
 from session_memory.recall.requests import ScopeRequest
 from session_memory.store.scopes import ContextSync
 
@@ -13,7 +14,7 @@ def test_closures_and_syncs_go_with_their_session_and_project(memory: Memory) ->
     other = memory.session("b", ("pending_item", "y"), at=HOUR)
     project = memory.store.projects()[0].id
     for session in (one, other, None):
-        memory.recall.completion_check(ScopeRequest("shop", session))
+        completion_check(memory.context, ScopeRequest("shop", session))
     memory.store.syncs.record(project, ContextSync(START, "/work/shop/AGENTS.md", "0" * 64))
 
     def kept() -> list[tuple[object, ...]]:

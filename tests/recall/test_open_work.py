@@ -15,19 +15,30 @@ from session_memory.core.closure import judge
 from session_memory.core.project.identity import Resolution
 from session_memory.core.work_state import derive_state
 from session_memory.errors import ScopeMismatch
-from session_memory.recall.facade import Recall
-from session_memory.recall.items import ANSWER_BYTES
-from session_memory.recall.requests import PackRequest, ScopeRequest
+from session_memory.recall.completion_check import completion_check
+from session_memory.recall.context import RecallContext
+from session_memory.recall.context_pack import context_pack
+from session_memory.recall.open_work import open_work
+from session_memory.recall.project_brief import project_brief
+from session_memory.recall.provenance import get, provenance
+from session_memory.recall.recent_changes import recent_changes
+from session_memory.recall.requests import (
+    ANSWER_BYTES,
+    ObservationRequest,
+    PackRequest,
+    ScopeRequest,
+)
+from session_memory.recall.scope_guard import scope_guard
 from session_memory.store import open_store
 from session_memory.store.scopes import ContextSync
 from session_memory.testing.workspace import Workspace
 
-TOOLS: dict[str, Callable[[Recall, ScopeRequest], msgspec.Struct]] = {
-    "brief": Recall.project_brief,
-    "open_work": Recall.open_work,
-    "check": Recall.completion_check,
-    "guard": Recall.scope_guard,
-    "changes": Recall.recent_changes,
+TOOLS: dict[str, Callable[[RecallContext, ScopeRequest], msgspec.Struct]] = {
+    "brief": project_brief,
+    "open_work": open_work,
+    "check": completion_check,
+    "guard": scope_guard,
+    "changes": recent_changes,
 }
 
 
@@ -48,7 +59,7 @@ def two(memory: Memory) -> tuple[int, int]:
 def test_open_work_of_one_session_holds_nothing_of_another(
     memory: Memory, two: tuple[int, int]
 ) -> None:
-    answer = plain(memory.recall.open_work(ScopeRequest("shop", two[0])))
+    answer = plain(open_work(memory.context, ScopeRequest("shop", two[0])))
     assert [item["text"] for item in answer["pending_items"]] == ["buy tiles"]
     assert answer["session_filter"] == {"session_id": two[0], "external_session_id": "a"}
     assert "paint" not in str(answer)
@@ -59,7 +70,7 @@ def test_open_work_of_one_session_holds_nothing_of_another(
 def test_without_a_session_the_whole_project_answers(
     memory: Memory, two: tuple[int, int], tool: str
 ) -> None:
-    answer = plain(TOOLS[tool](memory.recall, ScopeRequest("shop")))
+    answer = plain(TOOLS[tool](memory.context, ScopeRequest("shop")))
     assert "buy tiles" in str(answer)
     assert "buy paint" in str(answer)
     assert answer.get("session_filter") is None
@@ -70,11 +81,11 @@ def test_without_a_session_the_whole_project_answers(
 def test_with_a_session_only_that_session_answers(
     memory: Memory, two: tuple[int, int], tool: str
 ) -> None:
-    answer = plain(TOOLS[tool](memory.recall, ScopeRequest("shop", two[1])))
+    answer = plain(TOOLS[tool](memory.context, ScopeRequest("shop", two[1])))
     assert "buy paint" in str(answer)
     assert "tiles" not in str(answer)
     assert answer["session_filter"] == {"session_id": two[1], "external_session_id": "b"}
-    alone = plain(TOOLS[tool](memory.recall, ScopeRequest(None, two[1])))
+    alone = plain(TOOLS[tool](memory.context, ScopeRequest(None, two[1])))
     assert alone["session_filter"] == answer["session_filter"] and "tiles" not in str(alone)
 
 
@@ -87,19 +98,19 @@ def test_a_wrong_pair_is_an_error_and_leaves_no_record(
     foreign = memory.session("c", ("pending_item", "buy wings"), cwd="/work/hangar", project=other)
     for wrong in (foreign, foreign + 1):  # of another project, and of none
         with pytest.raises(ScopeMismatch, match="Session not found for project") as refused:
-            TOOLS[tool](memory.recall, ScopeRequest("shop", wrong))
+            TOOLS[tool](memory.context, ScopeRequest("shop", wrong))
         told = f"{refused.value.message} {refused.value.hint}"
         assert str(wrong) in told and "shop" in told
         assert not any(word in told for word in ("buy", "hangar", "slate"))
     with pytest.raises(ScopeMismatch):
-        TOOLS[tool](memory.recall, ScopeRequest("hangar", two[0]))
+        TOOLS[tool](memory.context, ScopeRequest("hangar", two[0]))
     assert memory.select("SELECT count(*) FROM closure_check") == [(0,)]
 
 
 @pytest.mark.rows("OPS-03")
 def test_the_counts_of_a_brief_are_of_its_scope(memory: Memory, two: tuple[int, int]) -> None:
-    whole = plain(memory.recall.project_brief(ScopeRequest("shop")))["counts"]
-    one = plain(memory.recall.project_brief(ScopeRequest("shop", two[0])))["counts"]
+    whole = plain(project_brief(memory.context, ScopeRequest("shop")))["counts"]
+    one = plain(project_brief(memory.context, ScopeRequest("shop", two[0])))["counts"]
     assert whole == {"sessions": 2, "turns": 2, "observations": 5, "active_decisions": 3}
     assert one == {"sessions": 1, "turns": 1, "observations": 2, "active_decisions": 1}
 
@@ -130,7 +141,7 @@ def test_done_takes_nothing_open_and_some_evidence() -> None:
 @pytest.mark.rows("OPS-04")
 def test_a_done_project_says_so(memory: Memory) -> None:
     memory.session("a", ("pending_item", "buy tiles"), ("completed_item", "buy tiles"))
-    answer = plain(memory.recall.completion_check(ScopeRequest("shop")))
+    answer = plain(completion_check(memory.context, ScopeRequest("shop")))
     assert answer["done"] is True
     assert answer["primary_reason"] == "ready_to_close"
     assert answer["reasons"] == []
@@ -156,9 +167,8 @@ def test_a_claim_over_open_work_is_noticed_when_the_log_is_read(tmp_path: Path) 
     assert noticed() == [("mismatch", False)]
     with space.store() as store:
         key = store.find_session(log.session_id).project_key
-        answer = Recall(store, lambda: space.now, read_only=True).completion_check(
-            ScopeRequest(key)
-        )
+        context = RecallContext(store, lambda: space.now, read_only=True)
+        answer = completion_check(context, ScopeRequest(key))
     assert answer.closure_mismatch is True
     assert answer.primary_reason == "pending_items_open"
     log.prompt("What is the weather like in the capital today?")
@@ -173,13 +183,14 @@ def test_a_claim_over_open_work_is_noticed_when_the_log_is_read(tmp_path: Path) 
 
 @pytest.mark.rows("OPS-06")
 def test_a_check_is_recorded_unless_read_only(memory: Memory, two: tuple[int, int]) -> None:
-    memory.recall.completion_check(ScopeRequest("shop"))
-    memory.recall.completion_check(ScopeRequest("shop", two[0]))
+    completion_check(memory.context, ScopeRequest("shop"))
+    completion_check(memory.context, ScopeRequest("shop", two[0]))
     count = "SELECT kind, session_id, done, reason FROM closure_check ORDER BY id"
     rows = [("check", None, 0, "pending_items_open"), ("check", two[0], 0, "pending_items_open")]
     assert memory.select(count) == rows
     with open_store(str(memory.directory), START, read_only=True) as store:
-        Recall(store, lambda: START, read_only=True).completion_check(ScopeRequest("shop"))
+        context = RecallContext(store, lambda: START, read_only=True)
+        completion_check(context, ScopeRequest("shop"))
     assert memory.select(count) == rows
 
 
@@ -201,7 +212,7 @@ def test_changes_count_from_the_last_file_that_lacks_them(
         memory.store.syncs.record(project, ContextSync(START + at, "/f", "0" * 64))
     skipped = ContextSync(START + HOUR // 2 + 1, "/f", "0" * 64, True, "why")
     memory.store.syncs.record(project, skipped)
-    answer = plain(memory.recall.recent_changes(ScopeRequest("shop")))
+    answer = plain(recent_changes(memory.context, ScopeRequest("shop")))
     assert answer["baseline_source"] == source
     assert (
         answer["since"] == f"2026-03-02T{9 + since // HOUR:02d}:{since % HOUR // 60000:02d}:00.000Z"
@@ -235,7 +246,7 @@ def test_changes_name_what_came_and_what_went(memory: Memory) -> None:
         ("decision", "Use two coats"),
         at=2 * HOUR,
     )
-    answer = plain(memory.recall.recent_changes(ScopeRequest("shop")))
+    answer = plain(recent_changes(memory.context, ScopeRequest("shop")))
 
     def texts(name: str) -> list[str]:
         return [item["text"] for item in answer[name]]
@@ -254,7 +265,7 @@ def test_changes_name_what_came_and_what_went(memory: Memory) -> None:
     assert texts("new_decisions") == ["Use two coats"]
     memory.store.syncs.record(project, ContextSync(START + DAY, "/f", "0" * 64))
     memory.store.syncs.record(project, ContextSync(START + 2 * DAY, "/f", "0" * 64))
-    later = plain(memory.recall.recent_changes(ScopeRequest("shop")))
+    later = plain(recent_changes(memory.context, ScopeRequest("shop")))
     assert later["baseline_source"] == "sync_before_latest_meaningful_change"
 
 
@@ -270,7 +281,7 @@ def test_the_guard_keeps_five_texts_and_flags_what_conflicts(memory: Memory) -> 
         ("completion_claim", "All done"),
     )
     memory.session("b", ("pending_item", "buy tiles"), ("pending_item", "Never work in rain"))
-    answer = plain(memory.recall.scope_guard(ScopeRequest("shop")))
+    answer = plain(scope_guard(memory.context, ScopeRequest("shop")))
     assert sorted(answer["must_not_drop"]) == [
         "Never work in rain",
         "Ship the new roof",
@@ -285,7 +296,7 @@ def test_the_guard_keeps_five_texts_and_flags_what_conflicts(memory: Memory) -> 
         "dod_incomplete",
     ]
     memory.session("c", ("completed_item", "x"), at=HOUR)
-    other = plain(memory.recall.scope_guard(ScopeRequest("shop", 3)))
+    other = plain(scope_guard(memory.context, ScopeRequest("shop", 3)))
     assert other["must_not_drop"] == []
     assert other["conflict_flags"] == []
 
@@ -300,9 +311,9 @@ def test_answers_of_a_crowded_project_fit_what_clients_take(memory: Memory) -> N
         ]
         memory.session(f"s{number}", *words, cwd=f"/work/shop/lane{number}", at=number * HOUR)
     for tool in TOOLS:
-        answer = TOOLS[tool](memory.recall, ScopeRequest("shop"))
+        answer = TOOLS[tool](memory.context, ScopeRequest("shop"))
         assert len(msgspec.json.encode(answer)) <= ANSWER_BYTES, tool
-    pack = memory.recall.context_pack(PackRequest("shop", budget="full"))
+    pack = context_pack(memory.context, PackRequest("shop", budget="full"))
     assert len(msgspec.json.encode(pack)) <= ANSWER_BYTES + 500
 
 
@@ -314,11 +325,11 @@ def test_an_observation_leads_to_where_it_was_said(tmp_path: Path) -> None:
     space.write(log)
     space.sweep()
     with space.store() as store:
-        recall = Recall(store, lambda: space.now)
+        recall = RecallContext(store, lambda: space.now)
         key = store.projects()[0].key
-        (item,) = recall.open_work(ScopeRequest(key)).pending_items
-        found = recall.provenance(item.observation_id)
-        assert recall.get(item.observation_id).text == "write the docs"
+        (item,) = open_work(recall, ScopeRequest(key)).pending_items
+        found = provenance(recall, ObservationRequest(item.observation_id))
+        assert get(recall, ObservationRequest(item.observation_id)).text == "write the docs"
         assert found.source_session.external_session_id == log.session_id
         assert found.source_span == "Pending: write the docs"
         assert found.source_turn is not None

@@ -12,8 +12,14 @@ from tests.recall.store_builder import HOUR, ROOT, Memory, plain
 from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Project
 from session_memory.errors import NotFound, ScopeMismatch, SessionMemoryError
-from session_memory.recall.facade import Recall
+from session_memory.recall.bootstrap_context import bootstrap_context
+from session_memory.recall.completion_check import completion_check
+from session_memory.recall.context import RecallContext
+from session_memory.recall.context_pack import context_pack
 from session_memory.recall.lanes import is_lane_name, lane_of
+from session_memory.recall.open_work import open_work
+from session_memory.recall.project_brief import project_brief
+from session_memory.recall.recent_changes import recent_changes
 from session_memory.recall.requests import (
     BootstrapRequest,
     PackRequest,
@@ -21,6 +27,8 @@ from session_memory.recall.requests import (
     ScopeResolveRequest,
 )
 from session_memory.recall.routing import Hint, confidence, score, words_of
+from session_memory.recall.scope_guard import scope_guard
+from session_memory.recall.scope_resolve import scope_resolve
 from session_memory.store.scopes import SessionLine
 
 PROJECT = Project(1, "shop", ROOT)
@@ -67,7 +75,7 @@ def two(memory: Memory) -> tuple[int, int]:
 def test_without_a_hint_lanes_are_named_and_none_is_chosen(
     memory: Memory, two: tuple[int, int]
 ) -> None:
-    answer = plain(memory.recall.scope_resolve(ScopeResolveRequest("shop")))
+    answer = plain(scope_resolve(memory.context, ScopeResolveRequest("shop")))
     assert answer["routing_decision"] == "needs_hint"
     assert answer["recommended_scope"] is None
     lanes = {lane["inferred_sub_scope"] for lane in answer["candidate_lanes"]}
@@ -81,7 +89,7 @@ def test_without_a_hint_lanes_are_named_and_none_is_chosen(
 def test_a_first_call_without_a_hint_gets_no_pack_of_several_lanes(
     memory: Memory, two: tuple[int, int]
 ) -> None:
-    answer = plain(memory.recall.bootstrap_context(BootstrapRequest("shop")))
+    answer = plain(bootstrap_context(memory.context, BootstrapRequest("shop")))
     assert answer["context_pack"] is None
     assert answer["do_not_fetch_project_wide_pack"] is True
     assert answer["scope_resolution"]["do_not_fetch_project_wide_pack"] is True
@@ -94,7 +102,7 @@ def test_a_first_call_without_a_hint_gets_no_pack_of_several_lanes(
 def test_a_hint_finds_its_lane_but_never_selects_a_session(
     memory: Memory, two: tuple[int, int], hint: str
 ) -> None:
-    answer = plain(memory.recall.bootstrap_context(BootstrapRequest("shop", thread_hint=hint)))
+    answer = plain(bootstrap_context(memory.context, BootstrapRequest("shop", thread_hint=hint)))
     assert answer["selection_mode"] == "lane_needs_session_selection"
     assert answer["context_pack"] is None
     assert answer["session_id"] is None
@@ -107,7 +115,7 @@ def test_a_hint_finds_its_lane_but_never_selects_a_session(
 @pytest.mark.rows("SCP-04")
 def test_a_session_gets_its_own_pack(memory: Memory, two: tuple[int, int]) -> None:
     cart, _ = two
-    answer = plain(memory.recall.bootstrap_context(BootstrapRequest("shop", session_id=cart)))
+    answer = plain(bootstrap_context(memory.context, BootstrapRequest("shop", session_id=cart)))
     assert answer["selection_mode"] == "explicit_session_id"
     assert answer["scope_resolution"] is None
     assert answer["context_pack"]["stats"]["session_filter_applied"] is True
@@ -118,12 +126,12 @@ def test_a_session_gets_its_own_pack(memory: Memory, two: tuple[int, int]) -> No
 @pytest.mark.rows("SCP-05", "SCP-06")
 def test_one_session_is_a_thread_and_two_of_one_lane_are_not(memory: Memory) -> None:
     memory.session("one", ("pending_item", "paint it"))
-    single = plain(memory.recall.bootstrap_context(BootstrapRequest("shop")))
+    single = plain(bootstrap_context(memory.context, BootstrapRequest("shop")))
     assert single["selection_mode"] == "project_wide"
     assert single["do_not_fetch_project_wide_pack"] is False
     assert "paint it" in single["context_pack"]["text"]
     memory.session("two", ("pending_item", "wash it"), at=HOUR)
-    both = plain(memory.recall.bootstrap_context(BootstrapRequest("shop")))
+    both = plain(bootstrap_context(memory.context, BootstrapRequest("shop")))
     assert both["do_not_fetch_project_wide_pack"] is True
     assert both["context_pack"] is None
     assert both["scope_resolution"]["multiple_lanes_detected"] is False
@@ -132,7 +140,7 @@ def test_one_session_is_a_thread_and_two_of_one_lane_are_not(memory: Memory) -> 
 @pytest.mark.rows("SCP-07")
 def test_a_hint_nothing_speaks_for_finds_nothing(memory: Memory, two: tuple[int, int]) -> None:
     request = BootstrapRequest("shop", hint="zzz-nothing")
-    answer = plain(memory.recall.bootstrap_context(request))
+    answer = plain(bootstrap_context(memory.context, request))
     assert answer["scope_resolution"]["routing_decision"] == "no_match"
     assert answer["scope_resolution"]["recommended_scope"] is None
     assert answer["context_pack"] is None
@@ -144,7 +152,9 @@ def test_a_hint_nothing_speaks_for_finds_nothing(memory: Memory, two: tuple[int,
 def test_a_hint_that_fits_two_lanes_alike_is_ambiguous(
     memory: Memory, two: tuple[int, int]
 ) -> None:
-    answer = plain(memory.recall.scope_resolve(ScopeResolveRequest("shop", hint="cart and mailer")))
+    answer = plain(
+        scope_resolve(memory.context, ScopeResolveRequest("shop", hint="cart and mailer"))
+    )
     assert answer["routing_decision"] == "ambiguous"
     assert answer["recommended_scope"] is None
     assert [lane["top_score"] > 0 for lane in answer["candidate_lanes"]] == [True, True]
@@ -159,7 +169,7 @@ VECTORS: list[tuple[dict[str, Any], Hint, int, tuple[str, ...]]] = [
         170,
         ("sub_scope_literal", "cwd_leaf_literal", "token_overlap"),
     ),
-    (CART, Hint(places=(f"{ROOT}/cart",)), 100, ("path_hint_exact",)),
+    (CART, Hint(directories=(f"{ROOT}/cart",)), 100, ("path_hint_exact",)),
     (CART, Hint(files=(f"{ROOT}/cart/total.py",)), 100, ("path_hint_exact",)),
     (CART, Hint("rounding", words_of("rounding")), 8, ("label_overlap",)),
     (
@@ -209,7 +219,7 @@ def test_broad_and_noisy_names_are_no_lanes(memory: Memory) -> None:
     assert lane_of(line(cwd="/home/user/src"), bare).candidates == ()
     nowhere = Resolution(key="src", root="/tmp/x/src", source="cwd:.git", confidence="high")
     memory.session("s", cwd="/tmp/x/src", project=nowhere)
-    answer = plain(memory.recall.scope_resolve(ScopeResolveRequest("src")))
+    answer = plain(scope_resolve(memory.context, ScopeResolveRequest("src")))
     assert answer["candidate_sub_scopes"] == []
     assert "<thread or sub-scope>" in answer["candidate_lanes"][0]["recommended_call"]
 
@@ -220,16 +230,16 @@ def test_a_session_at_the_root_is_in_the_lane_its_request_mentions() -> None:
     assert (lane.name, lane.source) == ("checkout", "path_mention")
 
 
-SCOPED: dict[str, Callable[[Recall, str | None, int], Any]] = {
-    "pack": lambda recall, key, one: recall.context_pack(PackRequest(key, one)),
-    "bootstrap": lambda recall, key, one: recall.bootstrap_context(
-        BootstrapRequest(key, session_id=one)
+SCOPED: dict[str, Callable[[RecallContext, str | None, int], Any]] = {
+    "pack": lambda recall, key, one: context_pack(recall, PackRequest(key, one)),
+    "bootstrap": lambda recall, key, one: bootstrap_context(
+        recall, BootstrapRequest(key, session_id=one)
     ),
-    "brief": lambda recall, key, one: recall.project_brief(ScopeRequest(key, one)),
-    "open_work": lambda recall, key, one: recall.open_work(ScopeRequest(key, one)),
-    "check": lambda recall, key, one: recall.completion_check(ScopeRequest(key, one)),
-    "guard": lambda recall, key, one: recall.scope_guard(ScopeRequest(key, one)),
-    "changes": lambda recall, key, one: recall.recent_changes(ScopeRequest(key, one)),
+    "brief": lambda recall, key, one: project_brief(recall, ScopeRequest(key, one)),
+    "open_work": lambda recall, key, one: open_work(recall, ScopeRequest(key, one)),
+    "check": lambda recall, key, one: completion_check(recall, ScopeRequest(key, one)),
+    "guard": lambda recall, key, one: scope_guard(recall, ScopeRequest(key, one)),
+    "changes": lambda recall, key, one: recent_changes(recall, ScopeRequest(key, one)),
 }
 BARN = Resolution(key="barn", root="/work/barn", source="cwd:.git", confidence="high")
 
@@ -242,7 +252,7 @@ def test_a_session_of_another_project_is_refused_by_every_tool(memory: Memory, t
         "b", ("pending_item", "secret of the barn"), cwd="/work/barn", project=BARN
     )
     with pytest.raises(ScopeMismatch, match="Session not found for project") as caught:
-        SCOPED[tool](memory.recall, "shop", other)
+        SCOPED[tool](memory.context, "shop", other)
     assert str(other) in caught.value.message
     assert "'shop'" in caught.value.message
     told = f"{caught.value.message} {caught.value.hint}"
@@ -250,7 +260,7 @@ def test_a_session_of_another_project_is_refused_by_every_tool(memory: Memory, t
     assert "barn" not in told
     assert memory.select("SELECT count(*) FROM closure_check") == [(0,)]
     with pytest.raises(ScopeMismatch, match="Session not found for project"):
-        SCOPED[tool](memory.recall, "shop", 4711)
+        SCOPED[tool](memory.context, "shop", 4711)
 
 
 @pytest.mark.rows("SCP-12")
@@ -258,13 +268,13 @@ def test_a_session_of_another_project_is_refused_by_every_tool(memory: Memory, t
 def test_a_session_alone_is_answered_alone_and_its_project_named(memory: Memory, tool: str) -> None:
     memory.session("a", ("pending_item", "words of a"))
     other = memory.session("b", ("pending_item", "words of b"), at=HOUR)
-    answer = plain(SCOPED[tool](memory.recall, None, other))
+    answer = plain(SCOPED[tool](memory.context, None, other))
     assert "words of a" not in str(answer)
     assert "words of b" in str(answer)
     named = answer["project"] if tool == "brief" else answer
     assert named["project_key"] == "shop"
     with pytest.raises(SessionMemoryError, match="not found"):
-        SCOPED[tool](memory.recall, None, 4711)
+        SCOPED[tool](memory.context, None, 4711)
 
 
 def test_a_foreign_session_given_as_a_hint_leaks_nothing(memory: Memory) -> None:
@@ -272,11 +282,11 @@ def test_a_foreign_session_given_as_a_hint_leaks_nothing(memory: Memory) -> None
     memory.session(
         "ext-barn", ("user_request", "secret"), cwd="/work/barn", project=BARN
     )  # fmt: skip
-    answer = memory.recall.scope_resolve(ScopeResolveRequest("shop", hint="ext-barn"))
+    answer = scope_resolve(memory.context, ScopeResolveRequest("shop", hint="ext-barn"))
     assert answer.routing_decision == "no_match"
     assert "secret" not in str(plain(answer))
     with pytest.raises(NotFound, match="Project not found"):
-        memory.recall.scope_resolve(ScopeResolveRequest("nowhere"))
+        scope_resolve(memory.context, ScopeResolveRequest("nowhere"))
 
 
 @pytest.mark.rows("SCP-13")
@@ -286,27 +296,27 @@ def test_resolving_and_bootstrapping_write_nothing(memory: Memory, two: tuple[in
         paths = [memory.directory / name for name in names]
         return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths if path.exists()]
 
-    before, revision = content(), memory.recall.revision()
+    before, revision = content(), memory.store.scopes.revision()
     for request in (
         BootstrapRequest("shop"),
         BootstrapRequest("shop", hint="cart"),
         BootstrapRequest("shop", session_id=two[0]),
     ):
-        assert memory.recall.bootstrap_context(request).writes_performed is False
-    resolved = memory.recall.scope_resolve(ScopeResolveRequest("shop", hint="cart"))
+        assert bootstrap_context(memory.context, request).writes_performed is False
+    resolved = scope_resolve(memory.context, ScopeResolveRequest("shop", hint="cart"))
     assert resolved.writes_performed is False
-    assert (content(), memory.recall.revision()) == (before, revision)
-    memory.recall.completion_check(ScopeRequest("shop"))
-    assert memory.recall.revision() != revision
+    assert (content(), memory.store.scopes.revision()) == (before, revision)
+    completion_check(memory.context, ScopeRequest("shop"))
+    assert memory.store.scopes.revision() != revision
 
 
 @pytest.mark.rows("SCP-14")
 def test_the_guard_warns_of_lanes_or_of_sessions(memory: Memory, two: tuple[int, int]) -> None:
-    lanes = plain(memory.recall.scope_guard(ScopeRequest("shop")))
+    lanes = plain(scope_guard(memory.context, ScopeRequest("shop")))
     assert lanes["scope_warning"]["code"] == "multi_lane_project_scope"
     memory.session("b1", cwd="/work/barn", project=BARN)
     memory.session("b2", cwd="/work/barn", project=BARN)
-    sessions = plain(memory.recall.scope_guard(ScopeRequest("barn")))
+    sessions = plain(scope_guard(memory.context, ScopeRequest("barn")))
     assert sessions["scope_warning"]["code"] == "multi_session_project_scope"
     for answer in (lanes, sessions):
         steps = " ".join(answer["recommended_narrowing"]["next_steps"])
@@ -314,7 +324,7 @@ def test_the_guard_warns_of_lanes_or_of_sessions(memory: Memory, two: tuple[int,
         assert "mem_bootstrap_context" in steps
         assert answer["do_not_fetch_project_wide_pack"] is True
         assert answer["candidate_lanes"]
-    scoped = plain(memory.recall.scope_guard(ScopeRequest("shop", two[0])))
+    scoped = plain(scope_guard(memory.context, ScopeRequest("shop", two[0])))
     assert scoped["broad_scope_detected"] is False
     assert scoped["session_filter"]["session_id"] == two[0]
     assert "scope_warning" not in scoped

@@ -14,6 +14,7 @@ from session_memory.core.text.search_terms import terms_of
 from session_memory.errors import NotFound, ScopeMismatch, UsageError
 from session_memory.recall.event_search import snippet
 from session_memory.recall.requests import SearchRequest
+from session_memory.recall.search import recent, search
 from session_memory.testing.store_drafts import START, Said, capture, event, turn
 
 BLOG = Resolution(key="blog", root="/work/blog", source="cwd:.git", confidence="high")
@@ -27,20 +28,20 @@ HOSTILE = (
 def test_a_search_in_a_session_finds_nothing_of_another(memory: Memory) -> None:
     first = memory.session("a", ("decision", "Use zstd for segments"))
     memory.session("b", ("decision", "Use porcelain output for parsing"))
-    answer = plain(memory.recall.search(SearchRequest("porcelain", "shop", first)))
+    answer = plain(search(memory.context, SearchRequest("porcelain", "shop", first)))
     assert answer == {"items": [], "count": 0, "events": [], "event_count": 0}
-    assert memory.recall.search(SearchRequest("porcelain", "shop")).count == 1
+    assert search(memory.context, SearchRequest("porcelain", "shop")).count == 1
 
 
 @pytest.mark.rows("SRC-02")
 def test_an_item_says_where_it_comes_from(memory: Memory) -> None:
     session = memory.session("a", ("decision", "Use zstd for segments"), at=HOUR)
-    (item,) = plain(memory.recall.search(SearchRequest("zstd")))["items"]
+    (item,) = plain(search(memory.context, SearchRequest("zstd")))["items"]
     assert item["project_key"] == "shop" and item["session_id"] == session
     assert item["external_session_id"] == "a" and item["cwd"] == "/work/shop"
     assert item["retrieval_scope"] == "project" and item["memory_kind"] == "observation"
     assert item["project_id"] is not None and item["last_captured_turn_at"] is not None
-    (scoped,) = plain(memory.recall.search(SearchRequest("zstd", None, session)))["items"]
+    (scoped,) = plain(search(memory.context, SearchRequest("zstd", None, session)))["items"]
     assert scoped["retrieval_scope"] == "session" and scoped["session_filter_applied"] is True
 
 
@@ -50,7 +51,7 @@ def test_repeats_are_one_item_that_names_them_all(memory: Memory) -> None:
         memory.session(f"same{number}", ("decision", "Cache the parser"), at=number * HOUR)
     for number in range(4):
         memory.session(f"own{number}", ("decision", f"Cache level {number} in parser"), at=DAY)
-    answer = memory.recall.search(SearchRequest("cache parser", "shop", limit=5))
+    answer = search(memory.context, SearchRequest("cache parser", "shop", limit=5))
     assert answer.count == 5
     (same,) = [item for item in answer.items if item.summary == "Cache the parser"]
     assert same.duplicate_count == 20 and same.dedupe_applied is True
@@ -62,7 +63,7 @@ def test_repeats_are_one_item_that_names_them_all(memory: Memory) -> None:
 def test_two_duplicates_are_both_named_and_the_newest_time_is_told(memory: Memory) -> None:
     memory.session("one", ("decision", "Pin the compiler"), at=HOUR)
     memory.session("two", ("decision", "Pin the  COMPILER"), at=2 * HOUR)
-    (item,) = memory.recall.search(SearchRequest("compiler", "shop")).items
+    (item,) = search(memory.context, SearchRequest("compiler", "shop")).items
     assert item.duplicate_count == 2
     assert set(item.duplicate_external_session_ids or ()) == {"one", "two"}
     assert str(item.duplicate_latest_captured_turn_at).startswith("2026-03-02T11:00:00")
@@ -72,7 +73,7 @@ def test_two_duplicates_are_both_named_and_the_newest_time_is_told(memory: Memor
 @pytest.mark.parametrize("query", HOSTILE)
 def test_no_query_is_an_error(memory: Memory, query: str) -> None:
     memory.session("a", ("decision", "Use zstd, don't re-run (open) C:\\Users\\x key: value"))
-    answer = memory.recall.search(SearchRequest(query, "shop"))
+    answer = search(memory.context, SearchRequest(query, "shop"))
     assert answer.count == len(answer.items)
 
 
@@ -81,15 +82,15 @@ def test_no_query_is_an_error(memory: Memory, query: str) -> None:
 def test_no_text_at_all_is_an_error(memory: Memory, query: str) -> None:
     if not memory.store.projects():
         memory.session("a", ("decision", "Use zstd for segments"))
-    memory.recall.search(SearchRequest(query, "shop"))
+    search(memory.context, SearchRequest(query, "shop"))
 
 
 @pytest.mark.rows("SRC-06")
 def test_a_blank_query_is_answered_with_what_is_newest(memory: Memory) -> None:
     memory.session("a", ("decision", "Old choice"), at=HOUR)
     memory.session("b", ("decision", "New choice"), at=2 * HOUR)
-    blank = memory.recall.search(SearchRequest("  ", "shop"))
-    assert blank == memory.recall.recent(SearchRequest(project_key="shop"))
+    blank = search(memory.context, SearchRequest("  ", "shop"))
+    assert blank == recent(memory.context, SearchRequest(project_key="shop"))
     assert [item.summary for item in blank.items] == ["New choice", "Old choice"]
 
 
@@ -107,28 +108,28 @@ def test_what_is_open_comes_before_what_was_said(memory: Memory) -> None:
     ]
     for number, kind in enumerate(reversed(order)):
         memory.session(f"s{number}", (kind, "Migrate the billing tables"), at=number)
-    answer = memory.recall.search(SearchRequest("billing tables", "shop", limit=20))
+    answer = search(memory.context, SearchRequest("billing tables", "shop", limit=20))
     assert [item.type for item in answer.items] == order
 
 
 def test_more_of_the_words_outweighs_the_type(memory: Memory) -> None:
     memory.session("a", ("pending_item", "Look at tables"), ("decision", "Split billing tables"))
-    first, *_ = memory.recall.search(SearchRequest("billing tables", "shop")).items
+    first, *_ = search(memory.context, SearchRequest("billing tables", "shop")).items
     assert first.type == "decision"
 
 
 def test_other_forms_of_a_word_are_found(memory: Memory) -> None:
     memory.session("a", ("decision", "Caching responses was rejected"))
-    assert memory.recall.search(SearchRequest("cached response", "shop")).count == 1
+    assert search(memory.context, SearchRequest("cached response", "shop")).count == 1
 
 
 @pytest.mark.rows("SRC-08")
 def test_a_limit_out_of_range_is_brought_inside(memory: Memory) -> None:
     said = [("decision", f"Choice number {number} about parsing") for number in range(60)]
     memory.session("a", *said)  # pyright: ignore[reportArgumentType]
-    assert memory.recall.search(SearchRequest("choice", "shop")).count == 10
-    assert memory.recall.search(SearchRequest("choice", "shop", limit=0)).count == 1
-    assert memory.recall.search(SearchRequest("choice", "shop", limit=999)).count == 50
+    assert search(memory.context, SearchRequest("choice", "shop")).count == 10
+    assert search(memory.context, SearchRequest("choice", "shop", limit=0)).count == 1
+    assert search(memory.context, SearchRequest("choice", "shop", limit=999)).count == 50
 
 
 @pytest.mark.rows("SRC-09")
@@ -136,14 +137,14 @@ def test_recent_keeps_to_its_session_and_refuses_a_wrong_pair(memory: Memory) ->
     first = memory.session("a", ("decision", "Of the first"))
     memory.session("b", ("decision", "Of the second"))
     other = memory.session("c", ("decision", "Elsewhere"), cwd="/work/blog", project=BLOG)
-    found = memory.recall.recent(SearchRequest(project_key="shop", session_id=first))
+    found = recent(memory.context, SearchRequest(project_key="shop", session_id=first))
     assert [item.summary for item in found.items] == ["Of the first"]
     with pytest.raises(ScopeMismatch):
-        memory.recall.recent(SearchRequest(project_key="shop", session_id=other))
+        recent(memory.context, SearchRequest(project_key="shop", session_id=other))
     with pytest.raises(ScopeMismatch):
-        memory.recall.search(SearchRequest("elsewhere", "shop", other))
+        search(memory.context, SearchRequest("elsewhere", "shop", other))
     with pytest.raises(NotFound):
-        memory.recall.search(SearchRequest("elsewhere", "shopp"))
+        search(memory.context, SearchRequest("elsewhere", "shopp"))
 
 
 def test_events_are_found_beside_observations_and_the_same_text_once(memory: Memory) -> None:
@@ -151,7 +152,7 @@ def test_events_are_found_beside_observations_and_the_same_text_once(memory: Mem
     (session,) = capture(memory.store, said)
     with memory.store.writing() as writer:
         writer.assign_project(session, "/work/shop", SHOP, "general")
-    answer = memory.recall.search(SearchRequest("pelican", "shop"))
+    answer = search(memory.context, SearchRequest("pelican", "shop"))
     (hit,) = answer.events
     assert hit.duplicate_count == 3 and "pelican" in hit.snippet and answer.event_count == 1
 
@@ -163,10 +164,10 @@ def test_filters_leave_out_what_does_not_fit(memory: Memory) -> None:
     )  # fmt: skip
     said = Said("f", "/logs/f", (turn(0, "run heron"), failed))
     capture(memory.store, said)
-    recall = memory.recall
+    recall = memory.context
 
     def kinds(**wanted: object) -> list[str]:
-        found = recall.search(SearchRequest("heron", **wanted))  # pyright: ignore[reportArgumentType]
+        found = search(recall, SearchRequest("heron", **wanted))  # pyright: ignore[reportArgumentType]
         return sorted(hit.kind for hit in found.events)
 
     assert kinds() == ["tool_result", "user_prompt"]
@@ -198,7 +199,7 @@ def test_filters_hold_for_observations_too(memory: Memory, query: str) -> None:
         memory.keep(session, [replace(one, event=number) for one, number in notes])
 
     def found(**wanted: object) -> list[tuple[int, str]]:
-        answer = memory.recall.search(SearchRequest(query, **wanted))  # pyright: ignore[reportArgumentType]
+        answer = search(memory.context, SearchRequest(query, **wanted))  # pyright: ignore[reportArgumentType]
         return sorted((item.session_id, item.type) for item in answer.items)
 
     everything = [(claude, "blocker"), (claude, "decision"), (claude, "user_request")]
@@ -218,12 +219,12 @@ def test_filters_hold_for_observations_too(memory: Memory, query: str) -> None:
 @pytest.mark.rows("SRC-10")
 def test_an_agent_that_nobody_knows_is_an_error(memory: Memory) -> None:
     with pytest.raises(UsageError, match="unknown agent 'cluade'") as refused:
-        memory.recall.search(SearchRequest("heron", flavor="cluade"))
+        search(memory.context, SearchRequest("heron", flavor="cluade"))
     assert "claude, codex" in (refused.value.hint or "")
     with pytest.raises(UsageError):
-        memory.recall.recent(SearchRequest(flavor=""))
+        recent(memory.context, SearchRequest(flavor=""))
     capture(memory.store, Said("p", "/logs/p", (turn(0, "run heron"),), flavor="plugged-in"))
-    assert memory.recall.search(SearchRequest("heron", flavor="plugged-in")).event_count == 1
+    assert search(memory.context, SearchRequest("heron", flavor="plugged-in")).event_count == 1
 
 
 def test_question_words_do_not_count_where_there_are_others() -> None:
@@ -245,7 +246,7 @@ def test_an_item_tells_the_version_of_its_session_or_that_none_is_known(memory: 
     known = memory.session("a", ("decision", "Use zstd"))
     memory.session("b", ("decision", "Use zstd twice"))
     memory.version(known, "2.1.98")
-    found = plain(memory.recall.search(SearchRequest("zstd", "shop")))["items"]
+    found = plain(search(memory.context, SearchRequest("zstd", "shop")))["items"]
     told = {
         item["external_session_id"]: (
             item["producer_version"],
@@ -264,8 +265,8 @@ def test_what_was_captured_elsewhere_is_found_by_its_session_alone(memory: Memor
     memory.session("a", ("decision", "Use zstd here"))
     named = Resolution(key="shop", root="/work/shop", source="payload", confidence="high")
     other = memory.session("b", ("decision", "Use zstd there"), cwd="/elsewhere", project=named)
-    found = memory.recall.search(SearchRequest("zstd", "shop"))
+    found = search(memory.context, SearchRequest("zstd", "shop"))
     assert [item.summary for item in found.items] == ["Use zstd here"]
     assert {hit.external_session_id for hit in found.events} <= {"a"}
-    (item,) = memory.recall.search(SearchRequest("zstd", "shop", other)).items
+    (item,) = search(memory.context, SearchRequest("zstd", "shop", other)).items
     assert item.summary == "Use zstd there"

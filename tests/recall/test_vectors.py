@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from tests.recall.store_builder import SHOP, Memory
 
 from session_memory.errors import ConfigError
-from session_memory.recall.facade import Recall
+from session_memory.recall.context import recall_context
 from session_memory.recall.requests import SearchRequest
+from session_memory.recall.search import search
 from session_memory.recall.vectors import open_vectors, reordered
 from session_memory.settings import Recall as Settings
 from session_memory.testing.store_drafts import Said, capture, turn
@@ -71,8 +72,10 @@ def test_hits_are_put_into_another_order_but_none_comes_or_goes(
         with memory.store.writing() as writer:
             writer.assign_project(session, "/work/shop", SHOP, "general")
     request = SearchRequest("car shop sells", "shop")
-    plain = memory.recall.search(request).events
+    plain = search(memory.context, request).events
     settings = Settings(str(folder), 1.0)
-    other = Recall(memory.store, lambda: memory.now, settings=settings).search(request).events
+    other = search(
+        recall_context(memory.store, lambda: memory.now, settings=settings), request
+    ).events
     assert {hit.event_id for hit in plain} == {hit.event_id for hit in other}
     assert "automobile" in other[0].snippet

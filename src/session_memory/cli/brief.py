@@ -6,8 +6,9 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, safe
-from session_memory.cli.recall_options import echo_items, project_option, recalling, scope_of
+from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
 from session_memory.cli.session_argument import session_option
+from session_memory.recall.project_brief import project_brief
 
 
 @click.command(name="brief")
@@ -23,8 +24,8 @@ def command(app: App, project: str | None, session: str | None) -> None:
       session-memory brief
       session-memory brief --project shop --json
     """
-    with recalling(app) as (recall, store):
-        answer = recall.project_brief(scope_of(store, project, session))
+    with open_recall(app) as (context, store):
+        answer = project_brief(context, scope_request(store, project, session))
     if app.json:
         emit_json(answer)
         return

@@ -6,8 +6,9 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, table
-from session_memory.cli.recall_options import key_of, project_option, recalling
+from session_memory.cli.recall_options import open_recall, project_key, project_option
 from session_memory.recall.requests import ScopeResolveRequest
+from session_memory.recall.scope_resolve import scope_resolve
 
 
 @click.command(name="lanes")
@@ -23,8 +24,9 @@ def command(app: App, hint: str | None, project: str | None) -> None:
       session-memory lanes
       session-memory lanes "the checkout page" --project shop
     """
-    with recalling(app) as (recall, store):
-        answer = recall.scope_resolve(ScopeResolveRequest(key_of(store, project), hint))
+    with open_recall(app) as (context, store):
+        request = ScopeResolveRequest(project_key(store, project), hint)
+        answer = scope_resolve(context, request)
     if app.json:
         emit_json(answer)
         return

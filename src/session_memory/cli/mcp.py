@@ -85,10 +85,10 @@ def command(
 
 
 def _stdio(app: App, runtime: Runtime) -> str:
-    from session_memory.mcp.server import Place, Server
+    from session_memory.mcp.server import Server, ServerEnvironment
     from session_memory.mcp.stdio import serve
 
-    return serve(Server(runtime, Place(app.environ, _directory()), _log), runtime)
+    return serve(Server(runtime, ServerEnvironment(app.environ, _directory()), _log), runtime)
 
 
 def _directory() -> str:
@@ -104,7 +104,7 @@ def _http(app: App, runtime: Runtime, *, host: str, port: int, token_file: str |
 
     address = http.loopback(host)
     path = Path(token_file) if token_file else http.token_file(app.paths.state)
-    token = http.token_of(path, make=token_file is None)
+    token = http.read_token(path, create=token_file is None)
     _log(f"callers need the token in {path}")
     return http.serve_http(runtime, http.Listen(address, port, token), _log)
 

@@ -1,9 +1,8 @@
-"""`session-memory observations`: what sessions said that is worth knowing later."""
+"""`session-memory observations`: requests, constraints, decisions, plans and completed work."""
 
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import click
 
@@ -32,58 +31,71 @@ TYPES: tuple[ObservationType, ...] = ObservationType.__args__
 @json_option
 @pass_app
 def command(
-    app: App, session: str | None, since: str | None, sample: int | None, **wanted: Any
+    app: App,
+    *,
+    session: str | None,
+    project: str | None,
+    types: tuple[ObservationType, ...],
+    since: str | None,
+    limit: int,
+    sample: int | None,
+    seed: int,
+    excluded: bool,
 ) -> None:
-    """List what was asked, ruled, decided, planned and done, oldest first.
+    """List requests, constraints, decisions, plans and completed work, oldest first.
 
     \b
     Examples:
       session-memory observations --project app --type pending_item
       session-memory observations --sample 50 --seed 1
     """
-    seed, limit = int(wanted.pop("seed")), int(wanted.pop("limit"))
     with reading(app) as store:
-        if wanted["project"] is not None:
-            find_project(store.projects(), wanted["project"])
+        if project is not None:
+            find_project(store.projects(), project)
         query = ObservationQuery(
             session=None if session is None else store.find_session(session).id,
+            project=project,
+            types=types,
             since=to_ms(since, app.clock()),
             limit=None if sample else limit,
-            **wanted,
+            excluded=excluded,
         )
-        found = store.observations(query)
+        observations = store.observations(query)
         if sample:
-            found = _drawn(found, sample, seed)
-        sessions = {number: store.session(number) for number in {one.session for one in found}}
+            observations = _sample(observations, sample, seed)
+        numbers = {observation.session for observation in observations}
+        sessions = {number: store.session(number) for number in numbers}
     if app.json:
-        emit_json({"observations": [_row(one, sessions[one.session]) for one in found]})
+        rows = [_row(observation, sessions[observation.session]) for observation in observations]
+        emit_json({"observations": rows})
         return
-    for one in found:
-        click.echo(_line(one))
+    for observation in observations:
+        click.echo(_line(observation))
 
 
-def _drawn(found: list[Observation], count: int, seed: int) -> list[Observation]:
+def _sample(observations: list[Observation], count: int, seed: int) -> list[Observation]:
     """The same sample for the same content, whatever order and ids the store has."""
-    ordered = sorted(found, key=lambda one: one.hash)
-    chosen = random.Random(seed).sample(ordered, min(count, len(ordered)))
-    return sorted(chosen, key=lambda one: (one.at or 0, one.hash))
+    ordered = sorted(observations, key=lambda each: each.hash)
+    sample = random.Random(seed).sample(ordered, min(count, len(ordered)))
+    return sorted(sample, key=lambda each: (each.at or 0, each.hash))
 
 
-def _row(one: Observation, session: Session) -> dict[str, object]:
+def _row(observation: Observation, session: Session) -> dict[str, object]:
     return {
         **names(session),
-        "event": one.event,
-        "type": one.type,
-        "status": one.status,
-        "text": one.text,
-        "importance": one.importance,
-        "origin": one.origin,
-        "source": one.source,
-        "at": iso(one.at),
-        "hash": one.hash,
+        "event": observation.event,
+        "type": observation.type,
+        "status": observation.status,
+        "text": observation.text,
+        "importance": observation.importance,
+        "origin": observation.origin,
+        "source": observation.source,
+        "at": iso(observation.at),
+        "hash": observation.hash,
     }
 
 
-def _line(one: Observation) -> str:
-    when = (iso(one.at) or "-")[:16]
-    return f"{when:<16}  {one.session:>5}  {one.type:<16}  {one_line(one.text)}"
+def _line(observation: Observation) -> str:
+    when = (iso(observation.at) or "-")[:16]
+    text = one_line(observation.text)
+    return f"{when:<16}  {observation.session:>5}  {observation.type:<16}  {text}"

@@ -6,8 +6,9 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, safe
-from session_memory.cli.recall_options import echo_items, project_option, recalling, scope_of
+from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
 from session_memory.cli.session_argument import session_option
+from session_memory.recall.open_work import open_work
 
 
 @click.command(name="open-work")
@@ -23,8 +24,8 @@ def command(app: App, project: str | None, session: str | None) -> None:
       session-memory open-work
       session-memory open-work --session 42 --json
     """
-    with recalling(app) as (recall, store):
-        answer = recall.open_work(scope_of(store, project, session))
+    with open_recall(app) as (context, store):
+        answer = open_work(context, scope_request(store, project, session))
     if app.json:
         emit_json(answer)
         return

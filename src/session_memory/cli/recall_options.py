@@ -1,4 +1,4 @@
-"""What the verbs of recall share: which project is meant, and how lines of an answer look."""
+"""What the recall commands share: which project is meant, and how items are printed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from session_memory.cli.output import safe
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import NotFound
-from session_memory.recall.facade import Recall
+from session_memory.recall.context import RecallContext, recall_context
 from session_memory.recall.items import Item
 from session_memory.recall.requests import ScopeRequest
 from session_memory.store.port import Store
@@ -29,13 +29,14 @@ def project_option(callback: Callback) -> Callback:
 
 
 @contextmanager
-def recalling(app: App) -> Generator[tuple[Recall, Store]]:
-    """The answers, over the open store."""
+def open_recall(app: App, *, read_only: bool = False) -> Generator[tuple[RecallContext, Store]]:
+    """The open store, and the context for questions to it."""
     with reading(app) as store:
-        yield Recall(store, app.clock, settings=app.config.recall), store
+        settings = app.config.recall
+        yield recall_context(store, app.clock, read_only=read_only, settings=settings), store
 
 
-def key_of(store: Store, project: str | None) -> str:
+def project_key(store: Store, project: str | None) -> str:
     """The project that was named, or the one the working directory belongs to."""
     if project is not None:
         return project
@@ -45,15 +46,15 @@ def key_of(store: Store, project: str | None) -> str:
     return here.key
 
 
-def scope_of(store: Store, project: str | None, session: str | None) -> ScopeRequest:
-    """What was asked about; a session alone brings its project along."""
+def scope_request(store: Store, project: str | None, session: str | None) -> ScopeRequest:
+    """The requested scope; a session needs no project."""
     if session is None:
-        return ScopeRequest(key_of(store, project))
+        return ScopeRequest(project_key(store, project))
     return ScopeRequest(project, store.find_session(session).id)
 
 
 def echo_items(heading: str, items: Iterable[Item], total: int | None = None) -> None:
-    """A heading and its lines; nothing where there are none."""
+    """A heading and its lines; nothing if there are none."""
     lines = tuple(items)
     if lines:
         of = f" ({len(lines)} of {total})" if total is not None and total > len(lines) else ""

@@ -19,8 +19,8 @@ from session_memory.redact import Hit, make_redactor
 KEY = b"no store"
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where a secret stands; its value is nobody's business here."""
+class SecretPosition(msgspec.Struct, frozen=True):
+    """Where a secret is, without its value."""
 
     line: int
     column: int
@@ -57,20 +57,20 @@ def test(app: App, file: str) -> None:
     for text in warnings:
         app.warn(text)
     data = _read(file)
-    found = list(places(data, redactor.find(data)))
-    counts = Counter(place.rule for place in found)
+    secrets = list(positions(data, redactor.find(data)))
+    counts = Counter(secret.rule for secret in secrets)
     if app.json:
-        emit_json({"file": file, "found": found, "rules": counts, "warnings": warnings})
+        emit_json({"file": file, "found": secrets, "rules": counts, "warnings": warnings})
         return
-    if found:
-        rows = [(place.line, place.column, place.rule, place.length) for place in found]
+    if secrets:
+        rows = [(secret.line, secret.column, secret.rule, secret.length) for secret in secrets]
         click.echo(table(rows, ("line", "column", "rule", "length")))
-    many = f"{len(found)} secret{'' if len(found) == 1 else 's'}"
-    app.note(f"{many} in {file}" if found else f"no secrets found in {file}")
+    count = f"{len(secrets)} secret{'' if len(secrets) == 1 else 's'}"
+    app.note(f"{count} in {file}" if secrets else f"no secrets found in {file}")
 
 
-def places(data: bytes, hits: Iterable[Hit]) -> Iterator[Place]:
-    """Hits, which come in order and in bytes, as lines and columns."""
+def positions(data: bytes, hits: Iterable[Hit]) -> Iterator[SecretPosition]:
+    """Hits (byte offsets, in order) as lines and columns."""
     position, line, begin = 0, 1, 0
     for hit in hits:
         passed = data.count(b"\n", position, hit.start)
@@ -79,7 +79,7 @@ def places(data: bytes, hits: Iterable[Hit]) -> Iterator[Place]:
             begin = data.rfind(b"\n", position, hit.start) + 1
         position = hit.start
         column = _length(data[begin : hit.start]) + 1
-        yield Place(line, column, hit.rule, _length(data[hit.start : hit.end]))
+        yield SecretPosition(line, column, hit.rule, _length(data[hit.start : hit.end]))
 
 
 def _length(data: bytes) -> int:

@@ -1,8 +1,6 @@
-"""`session-memory sessions`: what was captured, newest first."""
+"""`session-memory sessions`: the captured sessions, newest first."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import click
 
@@ -12,7 +10,7 @@ from session_memory.cli.session_argument import titled
 from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
-from session_memory.core.schema import Session
+from session_memory.core.schema import Outcome, Session
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.store.port import SessionQuery
 
@@ -27,7 +25,17 @@ from session_memory.store.port import SessionQuery
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @json_option
 @pass_app
-def command(app: App, since: str | None, until: str | None, main_only: bool, **wanted: Any) -> None:
+def command(
+    app: App,
+    *,
+    flavor: str | None,
+    project: str | None,
+    since: str | None,
+    until: str | None,
+    outcome: Outcome | None,
+    main_only: bool,
+    limit: int,
+) -> None:
     """List captured sessions, newest first; `session` is the number every command takes.
 
     \b
@@ -37,23 +45,26 @@ def command(app: App, since: str | None, until: str | None, main_only: bool, **w
     """
     now = app.clock()
     query = SessionQuery(
+        flavor=flavor,
+        project=project,
         since=to_ms(since, now),
         until=to_ms(until, now),
+        outcome=outcome,
         include_subagents=not main_only,
-        **wanted,
+        limit=limit,
     )
     with reading(app) as store:
-        check_agent(store, query.flavor)
-        if query.project is not None:
-            find_project(store.projects(), query.project)
-        found = store.sessions(query)
+        check_agent(store, flavor)
+        if project is not None:
+            find_project(store.projects(), project)
+        sessions = store.sessions(query)
         outcomes = store.outcomes()
     if app.json:
         emit_json(
-            {"sessions": [{"session": s, "outcome": outcomes.get(s.id)} for s in found]},
+            {"sessions": [{"session": s, "outcome": outcomes.get(s.id)} for s in sessions]},
         )
         return
-    rows = [_row(session, outcomes.get(session.id)) for session in found]
+    rows = [_row(session, outcomes.get(session.id)) for session in sessions]
     headers = ("session", "id", "flavor", "project", "ended", "events", "outcome", "usd", "title")
     click.echo(table(rows, headers))
 

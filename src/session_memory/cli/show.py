@@ -16,7 +16,7 @@ from session_memory.core.schema import Session, SessionEvent
 from session_memory.redact import render
 
 SHORT_LINES, SHORT_CHARS = 12, 1200
-_TOLD = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_result", "error"})
+_IN_TRANSCRIPT = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_result", "error"})
 
 
 @click.command(name="show")
@@ -29,9 +29,9 @@ _TOLD = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_result", 
 def command(app: App, session: str, as_events: bool, full: bool, history: bool) -> None:
     """Show one session.
 
-    SESSION, here and in every command, is the number that lists print; or the id its agent gave
-    it, whole or a beginning of it that fits one session. Digits alone are always the number: put
-    `id:`, or the agent and a colon, before an id that is digits alone.
+    SESSION, here and in every command, is the number that lists print, or the id its agent gave
+    it: whole, or a prefix that only one session has. Digits alone are always the number: put `id:`,
+    or the agent and a colon, before an id that is digits alone.
 
     \b
     Examples:
@@ -40,16 +40,16 @@ def command(app: App, session: str, as_events: bool, full: bool, history: bool) 
       session-memory show id:20260301       by an id that is digits alone
     """
     with reading(app) as store:
-        found = store.find_session(session)
-        events = (
-            store.superseded_events(found.id) if history else store.events(found.id, texts=True)
-        )
+        stored = store.find_session(session)
+        if history:
+            events = store.superseded_events(stored.id)
+        else:
+            events = store.events(stored.id, texts=True)
         if app.json:
-            emit_json({"session": found, "events": [_rendered(event) for event in events]})
+            emit_json({"session": stored, "events": [_rendered(event) for event in events]})
             return
-        click.echo("\n".join(_header(found)))
-        told = _event_lines(events) if as_events else _transcript(events, full)
-        for line in told:
+        click.echo("\n".join(_header(stored)))
+        for line in _event_lines(events) if as_events else _transcript(events, full):
             click.echo(line)
 
 
@@ -85,7 +85,7 @@ def _transcript(events: Iterable[SessionEvent], full: bool) -> Iterator[str]:
     for event in events:
         if event.kind == "compaction":
             yield "--- the agent compacted its context here ---\n"
-        elif event.kind in _TOLD and (event.text or event.command or event.is_unpaired):
+        elif event.kind in _IN_TRANSCRIPT and (event.text or event.command or event.is_unpaired):
             yield f"{_clock(event)} {_speaker(event)}{_mark(event)}"
             yield _indented(_body(event), full) + "\n"
 
@@ -119,11 +119,11 @@ def _indented(text: str, full: bool) -> str:
     text = safe(text.strip())
     if not full and len(text) > SHORT_CHARS:
         text = f"{text[:SHORT_CHARS]}\n[{len(text) - SHORT_CHARS} more characters; --full]"
-    found = text.split("\n")
-    if not full and len(found) > SHORT_LINES + 1:
-        left_out = len(found) - SHORT_LINES
-        found = [*found[:SHORT_LINES], f"[{left_out} more lines; --full shows them]"]
-    return "\n".join(f"    {line}" for line in found)
+    lines = text.split("\n")
+    if not full and len(lines) > SHORT_LINES + 1:
+        left_out = len(lines) - SHORT_LINES
+        lines = [*lines[:SHORT_LINES], f"[{left_out} more lines; --full shows them]"]
+    return "\n".join(f"    {line}" for line in lines)
 
 
 def _event_lines(events: Iterable[SessionEvent]) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The few lines of text beside a structured answer; each fact in them stands there as well."""
+"""The few lines of text that go with a structured answer, and repeat facts of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SOURCES = (
     "count",
     "event_count",
 )
-_FRESH = ("memory_freshness", "last_captured_turn_at", "memory_age_seconds")
+_FRESHNESS = ("memory_freshness", "last_captured_turn_at", "memory_age_seconds")
 _STATE = (
     "done",
     "primary_reason",
@@ -34,21 +34,21 @@ _STATE = (
 
 
 def breadcrumbs(tool: str, answer: Json) -> list[str]:
-    """Scope, sources, freshness, state, warning and the next step, as far as an answer has them."""
-    seen = _flat(answer)
+    """Scope, sources, freshness, state, warning and next step, as far as an answer has them."""
+    facts = _flat(answer)
     lines = [
-        f"session-memory {tool}{_facts(seen, _SCOPE)}",
-        _facts(seen, _SOURCES),
-        _facts(seen, _FRESH),
-        _facts(seen, _STATE),
-        _warning(seen),
-        _next(seen),
+        f"session-memory {tool}{_line(facts, _SCOPE)}",
+        _line(facts, _SOURCES),
+        _line(facts, _FRESHNESS),
+        _line(facts, _STATE),
+        _warning(facts),
+        _next_step(facts),
     ]
     return [line.strip() for line in lines if line.strip()]
 
 
 def _flat(answer: Json) -> Json:
-    """An answer with what its inner parts say about scope; the outer word counts."""
+    """The fields of an answer and of its parts; the answer's own fields win."""
     pack = _object(answer, "context_pack")
     inner = (
         _object(answer, "scope_resolution"),
@@ -70,9 +70,9 @@ def _object(answer: Json, name: str) -> Json:
     return cast("Json", value) if isinstance(value, dict) else {}
 
 
-def _facts(seen: Json, names: tuple[str, ...]) -> str:
+def _line(facts: Json, names: tuple[str, ...]) -> str:
     return "".join(
-        f" {name}={_word(seen[name])}" for name in names if seen.get(name) != {} and name in seen
+        f" {name}={_word(facts[name])}" for name in names if name in facts and facts[name] != {}
     )
 
 
@@ -81,27 +81,26 @@ def _word(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, dict):
         pairs = cast("Json", value).items()
-        return ",".join(f"{_word(name)}:{_word(one)}" for name, one in pairs)
+        return ",".join(f"{_word(name)}:{_word(inner)}" for name, inner in pairs)
     return one_line(str(value))[:_WORD_CHARS]
 
 
-def _warning(seen: Json) -> str:
-    code = _object(seen, "scope_warning").get("code")
-    fetch = "" if not seen.get("do_not_fetch_project_wide_pack") else _NO_FETCH
-    return (f" scope_warning={_word(code)}" if code else "") + fetch
+def _warning(facts: Json) -> str:
+    code = _object(facts, "scope_warning").get("code")
+    no_fetch = facts.get("do_not_fetch_project_wide_pack")
+    return (f" scope_warning={_word(code)}" if code else "") + (
+        " do_not_fetch_project_wide_pack=true" if no_fetch else ""
+    )
 
 
-_NO_FETCH = " do_not_fetch_project_wide_pack=true"
-
-
-def _next(seen: Json) -> str:
+def _next_step(facts: Json) -> str:
     """How to narrow, in the answer's own words."""
-    steps = _object(seen, "recommended_narrowing").get("next_steps")
+    steps = _object(facts, "recommended_narrowing").get("next_steps")
     if isinstance(steps, list) and steps:
         return f"next: {_hint(cast('list[object]', steps)[0])}"
     for name in ("recommended_call", "next_action"):
-        if seen.get(name):
-            return f"next: {_hint(seen[name])}"
+        if facts.get(name):
+            return f"next: {_hint(facts[name])}"
     return ""
 
 

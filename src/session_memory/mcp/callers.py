@@ -24,7 +24,7 @@ _NAME_CHARS = 80
 
 
 class Caller(msgspec.Struct, frozen=True):
-    """What is known of who asks; all of it is the client's own word."""
+    """What is known about the caller; all of it is claimed by the client."""
 
     client: str | None
     external_session_id: str | None
@@ -33,19 +33,19 @@ class Caller(msgspec.Struct, frozen=True):
 
 def client_name(params: Json) -> str | None:
     """The client's name from `initialize`, or from the metadata of a later protocol."""
-    told = params.get("clientInfo") or _meta(params).get(CLIENT_INFO)
-    name = cast("Json", told).get("name") if isinstance(told, dict) else None
+    info = params.get("clientInfo") or _meta(params).get(CLIENT_INFO)
+    name = cast("Json", info).get("name") if isinstance(info, dict) else None
     return one_line(name)[:_NAME_CHARS] if isinstance(name, str) and name else None
 
 
 def protocol_version(params: Json) -> str | None:
-    """The version one request is made in; only the latest protocol says so each time."""
+    """The protocol version of a request; only the latest protocol names it in each."""
     version = _meta(params).get(PROTOCOL_VERSION)
     return version if isinstance(version, str) else None
 
 
 def default_mode(client: str | None) -> ResponseMode:
-    """What a client needs in its text for the model to see everything; when in doubt, all."""
+    """What a client needs as text for its model to see everything; when in doubt, all."""
     name = (client or "").casefold()
     for known in (built_in, agents):  # a built-in agent costs no look at the installed plug-ins
         for agent in known().values():
@@ -61,22 +61,22 @@ def _session_variables() -> tuple[str, ...]:
 
 
 def caller(client: str | None, params: Json, environ: Mapping[str, str], cwd: str) -> Caller:
-    """Codex tells with every call and scrubs the environment; the others set variables."""
+    """The caller; Codex names session and workspace in each call, others set variables."""
     meta = _meta(params)
-    turn: object = meta.get(_CODEX_TURN)
-    turned = cast("Json", turn) if isinstance(turn, dict) else {}
-    told: object = meta.get("sessionId") or turned.get("session_id")
-    named = [environ[name] for name in _session_variables() if environ.get(name)]
-    session = told if isinstance(told, str) else (named[0] if named else None)
-    place = _workspace(turned, cwd) or environ.get("CLAUDE_PROJECT_DIR") or cwd
-    return Caller(client, one_line(session)[:_NAME_CHARS] if session else None, place)
+    metadata: object = meta.get(_CODEX_TURN)
+    turn = cast("Json", metadata) if isinstance(metadata, dict) else {}
+    session: object = meta.get("sessionId") or turn.get("session_id")
+    if not isinstance(session, str):
+        session = next(filter(None, map(environ.get, _session_variables())), None)
+    directory = _workspace(turn, cwd) or environ.get("CLAUDE_PROJECT_DIR") or cwd
+    return Caller(client, one_line(session)[:_NAME_CHARS] if session else None, directory)
 
 
 def _workspace(turn: Json, cwd: str) -> str | None:
     """The workspace Codex names; with several, the directory the server was started in decides."""
-    spaces: object = turn.get("workspaces")
-    named = list(cast("Json", spaces)) if isinstance(spaces, dict) else []
-    return named[0] if len(named) == 1 and named[0] != cwd else None
+    workspaces: object = turn.get("workspaces")
+    paths = list(cast("Json", workspaces)) if isinstance(workspaces, dict) else []
+    return paths[0] if len(paths) == 1 and paths[0] != cwd else None
 
 
 def _meta(params: Json) -> Json:

@@ -1,8 +1,8 @@
-"""The same tools over HTTP, for clients that cannot start a process: this machine only, by token.
+"""The same tools over HTTP, for clients that cannot start a process: loopback only, with a token.
 
-The official SDK speaks the protocol (extra `http`); what may be asked and who may ask is decided
-here. A browser page of any origin reaches loopback addresses, so a token alone is not enough: the
-host must be ours, and nothing that names an origin is served.
+The official SDK speaks the protocol (extra `http`); who may ask is decided here. Web pages of any
+origin can reach loopback addresses, so a token alone is not enough: the Host header must be ours,
+and requests with an Origin header are refused.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from session_memory import __version__
 from session_memory.errors import ConfigError, Refused
 from session_memory.mcp.jsonrpc import MAX_LINE, Request
 from session_memory.mcp.runtime import Runtime
-from session_memory.mcp.server import INSTRUCTIONS, Place, Server
-from session_memory.mcp.tools import described, offered
+from session_memory.mcp.server import INSTRUCTIONS, Server, ServerEnvironment
+from session_memory.mcp.tools import listing, tools_of
 from session_memory.paths import open_private, private_dir
 
-_SHORTEST = 16
+_MIN_TOKEN_CHARS = 16
 
 Json = dict[str, Any]
 Scope = MutableMapping[str, Any]
@@ -36,7 +36,7 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Listen(msgspec.Struct, frozen=True):
-    """Where to listen, and the word that lets a caller in."""
+    """Where to listen, and the token callers need."""
 
     host: str
     port: int
@@ -44,53 +44,53 @@ class Listen(msgspec.Struct, frozen=True):
 
 
 def loopback(host: str) -> str:
-    """An address of this machine only, or a refusal: memory is for nobody else on the network."""
-    named = "127.0.0.1" if host == "localhost" else host
+    """The loopback address; refuses any other: memory is for nobody else on the network."""
+    address = "127.0.0.1" if host == "localhost" else host
     try:
-        if ipaddress.ip_address(named).is_loopback:
-            return named
+        if ipaddress.ip_address(address).is_loopback:
+            return address
     except ValueError:
         pass
     raise Refused(f"{host} is not a loopback address", hint="use 127.0.0.1 or ::1")
 
 
-def token_of(path: Path, *, make: bool) -> str:
-    """The token a file holds; our own file is made at first, for its owner only."""
-    if make and not path.exists():
+def read_token(path: Path, *, create: bool) -> str:
+    """The token in a file; `create` makes a missing file, readable by its owner only."""
+    if create and not path.exists():
         private_dir(path.parent)
         with open_private(path, "x") as file:
             file.write(secrets.token_urlsafe(32))
     try:
-        held = path.read_text(encoding="ascii").strip()
+        token = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot read the token in {path}: {type(error).__name__}") from None
-    if len(held) < _SHORTEST:
-        raise ConfigError(f"the token in {path} has less than {_SHORTEST} letters")
-    return held
+    if len(token) < _MIN_TOKEN_CHARS:
+        raise ConfigError(f"the token in {path} has less than {_MIN_TOKEN_CHARS} characters")
+    return token
 
 
 def token_file(state: Path) -> Path:
-    """Where a token of our own making is kept."""
+    """Where the token we create is kept."""
     return state / "mcp-token"
 
 
 def refusal(headers: dict[bytes, bytes], listen: Listen) -> tuple[int, str] | None:
-    """Why a request is not served, by its headers; None where it is."""
-    # By name, so that a page whose own name resolves to this machine is not taken for us.
+    """Why a request is refused, by its headers; None if it is served."""
+    # A page whose own name resolves to this machine sends another Host header.
     hosts = {f"127.0.0.1:{listen.port}", f"localhost:{listen.port}", f"[::1]:{listen.port}"}
     hosts.add(f"{listen.host}:{listen.port}")
     if headers.get(b"host", b"").decode("latin-1") not in hosts:
         return 421, "wrong host"
     if b"origin" in headers:
         return 403, "no pages are served"
-    wanted = f"Bearer {listen.token}".encode()
-    if not secrets.compare_digest(headers.get(b"authorization", b""), wanted):
+    expected = f"Bearer {listen.token}".encode()
+    if not secrets.compare_digest(headers.get(b"authorization", b""), expected):
         return 401, "token needed"
     return None
 
 
 def guarded(app: App, listen: Listen) -> App:
-    """An application behind the checks; `/health` says that the server is up, and nothing else."""
+    """An application behind the checks; `/health` needs no token and only says `ok`."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -98,23 +98,23 @@ def guarded(app: App, listen: Listen) -> App:
             return
         refused = refusal(dict(scope["headers"]), listen)
         if scope["path"] == "/health" and (refused is None or refused[0] == 401):
-            await _say(send, 200, {"status": "ok"})
+            await _respond(send, 200, {"status": "ok"})
         elif refused is not None:
-            await _say(send, refused[0], {"error": refused[1]})
+            await _respond(send, refused[0], {"error": refused[1]})
         else:
             await app(scope, receive, send)
 
     return serve
 
 
-async def _say(send: Send, status: int, body: Json) -> None:
+async def _respond(send: Send, status: int, body: Json) -> None:
     headers = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": msgspec.json.encode(body)})
 
 
 def application(runtime: Runtime, log: Callable[[str], None]) -> App:
-    """The tools, spoken by the SDK; one call at a time, as the store has one connection."""
+    """The tools as an SDK application; one call at a time, as the store has one connection."""
     import anyio
     import anyio.to_thread
     import mcp_types as types
@@ -127,17 +127,17 @@ def application(runtime: Runtime, log: Callable[[str], None]) -> App:
     async def on_list(
         _context: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        tools = [described(tool) for tool in offered(runtime.options.profile)]
+        tools = [listing(tool) for tool in tools_of(runtime.options.profile)]
         return types.ListToolsResult.model_validate({"tools": tools})
 
     async def on_call(
         context: ServerRequestContext[Any], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        given: Json = {"_meta": dict(context.meta or {})}
-        call = partial(_call, Server(runtime, Place({}, os.sep), log), given)
+        meta: Json = {"_meta": dict(context.meta or {})}
+        call = partial(_call, Server(runtime, ServerEnvironment({}, os.sep), log), meta)
         async with one_at_a_time:
-            found = await anyio.to_thread.run_sync(call, params.name, params.arguments or {})
-        return types.CallToolResult.model_validate(found)
+            result = await anyio.to_thread.run_sync(call, params.name, params.arguments or {})
+        return types.CallToolResult.model_validate(result)
 
     protocol = Protocol[Any](
         "session-memory",
@@ -150,21 +150,21 @@ def application(runtime: Runtime, log: Callable[[str], None]) -> App:
         json_response=True,
         stateless_http=True,
         max_request_body_size=MAX_LINE,
-        # The guard before it is stricter, and knows the port.
+        # `guarded` is stricter, and knows the port.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
 
 
 def _call(server: Server, params: Json, name: str, arguments: Json) -> Json:
-    asked = Request(0, "tools/call", {**params, "name": name, "arguments": arguments})
-    answer = server.handle(asked)
+    request = Request(0, "tools/call", {**params, "name": name, "arguments": arguments})
+    answer = server.handle(request)
     assert answer is not None  # a request always has one
-    found: Json = answer["result"]
-    return found
+    result: Json = answer["result"]
+    return result
 
 
 def serve_http(runtime: Runtime, listen: Listen, log: Callable[[str], None]) -> str:
-    """Serve until a signal; returns the reason it ended. An idle daemon stays."""
+    """Serve until a signal; returns the reason it ended. There is no idle timeout."""
     try:
         import uvicorn
 
@@ -176,16 +176,16 @@ def serve_http(runtime: Runtime, listen: Listen, log: Callable[[str], None]) -> 
     quiet: Json = {"log_config": None, "access_log": False, "server_header": False}
     try:
         listener = uvicorn.Config(app, loopback(listen.host), listen.port, **quiet).bind_socket()
-    except SystemExit:  # what uvicorn makes of an address that is taken
+    except SystemExit:  # uvicorn's reaction to an address in use
         raise Refused(f"cannot listen on port {listen.port}", hint="try another --port") from None
     with listener:
-        listener.listen()  # who reads the line below may call at once
+        listener.listen()  # whoever reads the log line below may connect at once
         bound = Listen(listen.host, listener.getsockname()[1], listen.token)
         daemon = uvicorn.Server(uvicorn.Config(guarded(app, bound), **quiet))
         ended: list[str] = []
 
         def stop(number: int, _frame: object) -> None:
-            # Ours while uvicorn starts; later it takes the signal, and raises it again at its end.
+            # Called while uvicorn starts; later uvicorn handles signals and re-raises them at exit.
             ended.append(f"signal_{signal.Signals(number).name.lower()}")
             daemon.should_exit = True
 

@@ -1,4 +1,4 @@
-"""One line of the wire: what a client said, and how an answer is written in plain ASCII."""
+"""Reads and writes JSON-RPC messages, one per line, in plain ASCII."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 MAX_LINE = 1024 * 1024
-"""Bytes of one request. The longest argument is a search of a few words."""
+"""Bytes of one request; real ones are far shorter."""
 
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
@@ -23,22 +23,22 @@ _BEYOND_ASCII = re.compile("[^\x00-\x7f]")
 
 
 class Request(msgspec.Struct, frozen=True):
-    """Something that wants an answer."""
+    """A message that needs an answer."""
 
     id: Id
     method: str
     params: Json
 
 
-class Notice(msgspec.Struct, frozen=True):
-    """Something that wants none."""
+class Notification(msgspec.Struct, frozen=True):
+    """A message that needs no answer."""
 
     method: str
     params: Json
 
 
-class Bad(msgspec.Struct, frozen=True):
-    """A line that is no message; the reason goes back, the server lives on."""
+class InvalidLine(msgspec.Struct, frozen=True):
+    """A line that is not a message; the client gets the reason, the server goes on."""
 
     code: int
     message: str
@@ -46,55 +46,55 @@ class Bad(msgspec.Struct, frozen=True):
 
 
 class Ignored(msgspec.Struct, frozen=True):
-    """An empty line, or an answer to a question that we never ask."""
+    """An empty line, or an answer: we never send requests."""
 
 
-Incoming = Request | Notice | Bad | Ignored
+Incoming = Request | Notification | InvalidLine | Ignored
 
 
 def read_line(line: bytes) -> Incoming:
-    """What one line says."""
+    """The message in a line."""
     if not line.strip():
         return Ignored()
     if len(line) > MAX_LINE:
-        return Bad(INVALID_REQUEST, f"request longer than {MAX_LINE} bytes")
+        return InvalidLine(INVALID_REQUEST, f"request longer than {MAX_LINE} bytes")
     try:
         message: object = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # The code is the one that clients of this contract know (RUN-04).
-        return Bad(INTERNAL_ERROR, "not a line of JSON")
+        # The code that clients of this contract expect (RUN-04).
+        return InvalidLine(INTERNAL_ERROR, "not a line of JSON")
     if not isinstance(message, dict):
-        return Bad(INVALID_REQUEST, "not a JSON-RPC object; batches are not served")
+        return InvalidLine(INVALID_REQUEST, "not a JSON-RPC object; batches are not served")
     return _message(cast("Json", message))
 
 
 def _message(message: Json) -> Incoming:
     number, method = message.get("id"), message.get("method")
-    known = number if isinstance(number, str | int) and not isinstance(number, bool) else None
+    valid_id = number if isinstance(number, str | int) and not isinstance(number, bool) else None
     if method is None and ("result" in message or "error" in message):
         return Ignored()
     params = message.get("params")
     if params is None:
         params = {}
     if not isinstance(method, str) or message.get("jsonrpc") != "2.0":
-        return Bad(INVALID_REQUEST, "not a JSON-RPC 2.0 request", known)
+        return InvalidLine(INVALID_REQUEST, "not a JSON-RPC 2.0 request", valid_id)
     if not isinstance(params, dict):
-        return Bad(INVALID_PARAMS, "params must be an object", known)
-    given = cast("Json", params)
+        return InvalidLine(INVALID_PARAMS, "params must be an object", valid_id)
+    arguments = cast("Json", params)
     if "id" not in message:
-        return Notice(method, given)
-    if known is None:
-        return Bad(INVALID_REQUEST, "id must be a string or a whole number")
-    return Request(known, method, given)
+        return Notification(method, arguments)
+    if valid_id is None:
+        return InvalidLine(INVALID_REQUEST, "id must be a string or a whole number")
+    return Request(valid_id, method, arguments)
 
 
 def answer(number: Id, result: Json) -> Json:
-    """A result."""
+    """The message that carries a result."""
     return {"jsonrpc": "2.0", "id": number, "result": result}
 
 
 def failure(number: Id | None, code: int, message: str, data: Json | None = None) -> Json:
-    """An error of the protocol; errors of tools are results (RUN-04)."""
+    """The message that carries a protocol error; errors of tools are results (RUN-04)."""
     error: Json = {"code": code, "message": message}
     return {
         "jsonrpc": "2.0",
@@ -104,15 +104,15 @@ def failure(number: Id | None, code: int, message: str, data: Json | None = None
 
 
 def to_text(value: object) -> str:
-    """JSON, readable as it is."""
+    """A value as JSON."""
     return msgspec.json.encode(value).decode("utf-8")
 
 
 def to_line(message: Json) -> bytes:
-    """One line of ASCII; what lies beyond stands inside strings only, so escaping it is safe."""
+    """One line of ASCII; other characters occur only inside strings, where escaping is safe."""
     return _BEYOND_ASCII.sub(_escape, to_text(message)).encode("ascii") + b"\n"
 
 
 def _escape(match: re.Match[str]) -> str:
     units = match.group().encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+    return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -1,4 +1,4 @@
-"""How many servers work on one store: each holds a lock on a file of its own while it lives."""
+"""How many servers use one store: each holds a lock on its own file while it runs."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
 
 STORM = 5
-"""From so many on, clients start servers without ending them."""
+"""With this many servers, some client probably starts them without stopping them."""
 _ENDING = ".server"
 
 
 class Presence:
-    """This server among the others of its store; a killed one leaves a file that nobody holds."""
+    """This server among the others of its store; a killed one leaves an unlocked file."""
 
     def __init__(self, state: Path) -> None:
         self._folder = state / "servers"
@@ -25,7 +25,7 @@ class Presence:
         self._here = False
 
     def enter(self) -> None:
-        """Be counted from now on; where nothing can be written there is nothing to count."""
+        """Start being counted; does nothing where the folder cannot be written."""
         if self._here:
             return
         with contextlib.suppress(OSError, StoreLocked, Refused):
@@ -34,11 +34,11 @@ class Presence:
             self._here = True
 
     def count(self) -> int:
-        """Servers of this store, this one included; clears away what dead ones left."""
+        """Number of servers of this store, including this one; removes files of dead ones."""
         return 1 + sum(self._lives(name) for name in self._others())
 
     def leave(self) -> None:
-        """Be counted no longer."""
+        """Stop being counted."""
         if self._here:
             self._here = False
             self._held.close()

@@ -1,7 +1,7 @@
-"""A tool's answer as a result: complete in structuredContent, and in the text what a client needs.
+"""A tool's answer as an MCP result: complete in structuredContent, and as text for the client.
 
-Some clients show their model the structured answer only, some the text only (see callers.py), so
-no fact may stand in the text alone, and where only text is shown all of them stand there.
+Some clients show their model only the structured answer, some only the text (see callers.py). So
+the text never holds a fact that the structure lacks, and where only text is shown it holds all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PRODUCT = "session-memory"
 
 
 def structured(answer: object) -> Json:
-    """An object at the root, whatever the answer is (DIE-02)."""
+    """An answer as a JSON object, whatever it is (DIE-02)."""
     plain: object = msgspec.json.decode(msgspec.json.encode(answer))
     if isinstance(plain, dict):
         return fit(cast("Json", plain))
@@ -33,7 +33,7 @@ def structured(answer: object) -> Json:
 
 
 def result(tool: str, answer: Json, mode: ResponseMode, marker: str) -> Json:
-    """The result of a call that worked; `marker` is random for each."""
+    """The result of a successful call; `marker` is random for each call."""
     return _envelope(_text(tool, answer, mode, marker), answer, failed=False)
 
 
@@ -44,18 +44,18 @@ def _text(tool: str, answer: Json, mode: ResponseMode, marker: str) -> str:
     if mode == "balanced":
         lines.append(COMPLETE)
     elif mode == "complete" and not answer.get("not_modified"):
-        # JSON holds no raw line break, so stored text can neither end the fence nor look like one.
+        # JSON has no raw line breaks, so stored text cannot end the fence.
         lines.append(fence(to_text(answer), marker))
     return "\n".join(lines)
 
 
 def refusal(message: str, hint: str | None, mode: ResponseMode) -> Json:
-    """The result of a call that failed: the reason stands in both places, alone in both."""
-    told = one_line(message)
-    answer: Json = {"error": told}
+    """The result of a failed call: the reason, in structure and text."""
+    error = one_line(message)
+    answer: Json = {"error": error}
     if hint:
         answer["hint"] = one_line(hint)
-    text = f"{PRODUCT} error: {told}" + (f" ({one_line(hint)})" if hint else "")
+    text = f"{PRODUCT} error: {error}" + (f" ({one_line(hint)})" if hint else "")
     return _envelope(to_text(answer) if mode == "verbose" else text, answer, failed=True)
 
 

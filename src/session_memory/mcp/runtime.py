@@ -1,4 +1,4 @@
-"""What a running server holds: the store, opened at the first question, and recent answers."""
+"""The state of a running server: the store, opened at the first call, and cached answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from session_memory import __version__
 from session_memory.clock import Clock, iso
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import NotFound, SessionMemoryError, StoreTooNew
-from session_memory.mcp.arguments import Asked
+from session_memory.mcp.arguments import ToolCall
 from session_memory.mcp.callers import Caller
 from session_memory.mcp.jsonrpc import to_text
 from session_memory.mcp.presence import STORM, Presence
@@ -22,7 +22,7 @@ from session_memory.mcp.tools import Profile, ResponseMode
 from session_memory.paths import Paths
 
 if TYPE_CHECKING:
-    from session_memory.recall.facade import Recall
+    from session_memory.recall.context import RecallContext
     from session_memory.settings import Recall as RecallSettings
     from session_memory.store.port import Store
 
@@ -41,93 +41,94 @@ class Options(msgspec.Struct, frozen=True):
     idle_seconds: int = 300
 
 
-class _Opened(msgspec.Struct, frozen=True):
-    """A store, what answers from it, and which store it is."""
+class _OpenStore(msgspec.Struct, frozen=True):
+    """An open store, the context for recall, and the identity of its file."""
 
     store: Store
-    recall: Recall
+    context: RecallContext
     identity: tuple[int, int]
 
 
 class Runtime:
-    """Answers calls. Nothing is opened, made or configured before the first one (RUN-01)."""
+    """Answers calls. Nothing is opened, created or configured before the first one (RUN-01)."""
 
     def __init__(
         self,
         options: Options,
-        places: Callable[[], Paths],
+        find_paths: Callable[[], Paths],
         clock: Clock,
         settings: Callable[[], RecallSettings] | None = None,
     ) -> None:
         self.options = options
         self._settings = settings
-        self._places = places
+        self._find_paths = find_paths
         self._clock = clock
-        self._found: Paths | None = None
+        self._paths: Paths | None = None
         self._presence: Presence | None = None
-        self._opened: _Opened | None = None
+        self._opened: _OpenStore | None = None
         self._cache: dict[str, tuple[int, Json]] = {}
         self._started = clock()
         self._hits = self._misses = self._calls = 0
 
     @property
     def paths(self) -> Paths:
-        """Our places, found once."""
-        if self._found is None:
-            self._found = self._places()
-        return self._found
+        """The paths of this product, looked up once."""
+        if self._paths is None:
+            self._paths = self._find_paths()
+        return self._paths
 
     def enter(self) -> None:
-        """Be counted among the servers of this store; what stands in the way, every call tells."""
+        """Count as a server of this store; an error here will show in every call."""
         with suppress(SessionMemoryError):
             self._present().enter()
 
     def close(self) -> None:
-        """Let go of everything."""
-        self._let_go()
+        """Close the store and stop counting as a server."""
+        self._close_store()
         if self._presence is not None:
             self._presence.leave()
 
-    def answer(self, call: Asked, caller: Caller) -> Json:
-        """What a tool says, as an object."""
+    def answer(self, call: ToolCall, caller: Caller) -> Json:
+        """What a tool answers, as an object."""
         self._calls += 1
         self.enter()
-        if call.tool.ask is None:
+        if call.tool.function is None:
             return self.health(caller)
         opened = self._open()
-        if call.tool.records:  # it writes, and a snapshot cannot
-            return structured(call.tool.ask(opened.recall, self._request(opened, call, caller)))
+        if call.tool.records:  # it writes, which a snapshot cannot
+            request = self._request(opened, call, caller)
+            return structured(call.tool.load()(opened.context, request))
         with opened.store.scopes.snapshot():
             return self._read(opened, call, caller)
 
-    def _read(self, opened: _Opened, call: Asked, caller: Caller) -> Json:
-        ask = call.tool.ask
-        assert ask is not None  # answer() gave those without to health()
+    def _read(self, opened: _OpenStore, call: ToolCall, caller: Caller) -> Json:
+        function = call.tool.load()
         request = self._request(opened, call, caller)
         if not call.tool.cached:
-            return structured(ask(opened.recall, request))
-        # The revision counts every commit of every process, so nothing stale is ever found.
-        key = to_text([call.tool.name, request, opened.recall.revision(), self.options.profile])
+            return structured(function(opened.context, request))
+        # The revision counts every commit of every process, so a stale answer is never found.
+        revision = opened.store.scopes.revision()
+        key = to_text([call.tool.name, request, revision, self.options.profile])
         now = self._clock()
-        kept = self._cache.get(key)
-        if kept is not None and 0 <= now - kept[0] < CACHE_MS:
+        cached = self._cache.get(key)
+        if cached is not None and 0 <= now - cached[0] < CACHE_MS:
             self._hits += 1
-            return kept[1]
+            return cached[1]
         self._misses += 1
-        told = structured(ask(opened.recall, request))
-        self._keep(key, now, told)
-        return told
+        answer = structured(function(opened.context, request))
+        self._add_to_cache(key, now, answer)
+        return answer
 
-    def _keep(self, key: str, now: int, told: Json) -> None:
+    def _add_to_cache(self, key: str, now: int, answer: Json) -> None:
         self._cache = {
-            name: kept for name, kept in self._cache.items() if 0 <= now - kept[0] < CACHE_MS
+            name: entry for name, entry in self._cache.items() if 0 <= now - entry[0] < CACHE_MS
         }
         if len(self._cache) < CACHE_MOST:
-            self._cache[key] = (now, told)
+            self._cache[key] = (now, answer)
 
-    def _request(self, opened: _Opened, call: Asked, caller: Caller) -> Any:
-        """The request; where it names neither project nor session, about the caller's place."""
-        if not call.wants_place:
+    def _request(self, opened: _OpenStore, call: ToolCall, caller: Caller) -> Any:
+        """The request; about the caller's project where it names neither project nor session."""
+        if not call.is_about_caller:
             return call.request()
         from session_memory.core.project.directory import project_at
 
@@ -140,28 +141,28 @@ class Runtime:
             )
         return call.request(project.key)
 
-    def _open(self) -> _Opened:
-        """The store as it is now: opened late, again when its file was replaced."""
-        from session_memory.recall.facade import Recall
+    def _open(self) -> _OpenStore:
+        """The current store, opened again if its file was replaced."""
+        from session_memory.recall.context import recall_context
         from session_memory.store import open_store, store_identity
 
-        opened, only_read = self._opened, self.options.read_only
-        identity = store_identity(self.paths.data)
-        if opened is not None and opened.identity != identity:
-            self._let_go()
+        opened, read_only = self._opened, self.options.read_only
+        if opened is not None and opened.identity != store_identity(self.paths.data):
+            self._close_store()
             opened = None
         try:
             if opened is None:
-                store = open_store(str(self.paths.data), self._clock(), read_only=only_read)
+                store = open_store(str(self.paths.data), self._clock(), read_only=read_only)
                 settings = self._settings() if self._settings else None
-                recall = Recall(store, self._clock, read_only=only_read, settings=settings)
-                opened = self._opened = _Opened(store, recall, store_identity(self.paths.data))
+                context = recall_context(store, self._clock, read_only=read_only, settings=settings)
+                opened = _OpenStore(store, context, store_identity(self.paths.data))
+                self._opened = opened
             opened.store.scopes.check_current()
         except StoreTooNew as error:
             raise StoreTooNew(error.message, hint=RESTART) from None
         return opened
 
-    def _let_go(self) -> None:
+    def _close_store(self) -> None:
         if self._opened is not None:
             self._opened.store.close()
             self._opened = None
@@ -173,7 +174,7 @@ class Runtime:
         return self._presence
 
     def health(self, caller: Caller) -> Json:
-        """mem_health_runtime; looks at no database."""
+        """mem_health_runtime; opens no database."""
         count = self._present().count()
         now = self._clock()
         return {

@@ -1,4 +1,4 @@
-"""Answers one message at a time: handshake, the list of tools, calls. Asks clients nothing."""
+"""Answers one message at a time: handshake, list of tools, calls. Never sends a request itself."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import msgspec
 from session_memory import __version__
 from session_memory.errors import SessionMemoryError
 from session_memory.mcp import callers, jsonrpc, render
-from session_memory.mcp.arguments import asked
+from session_memory.mcp.arguments import check_call
 from session_memory.mcp.jsonrpc import Request
 from session_memory.mcp.runtime import Runtime
-from session_memory.mcp.tools import MODES, TOOLS, ResponseMode, Tool, described, offered
+from session_memory.mcp.tools import MODES, TOOLS, ResponseMode, Tool, listing, tools_of
 from session_memory.store.failures import as_damage
 
 Json = dict[str, Any]
 HANDSHAKES = ("2025-06-18", "2025-11-25")
-"""Protocols that begin with `initialize`; the later one is offered to who asks for neither."""
+"""Protocols that begin with `initialize`; clients that ask for neither get the later one."""
 MODERN = "2026-07-28"
-"""The protocol that begins with `server/discover` and says its version with every request."""
+"""The protocol that begins with `server/discover` and names its version in every request."""
 VERSIONS = (*HANDSHAKES, MODERN)
 INSTRUCTIONS = (
     "Memory of earlier coding-agent sessions on this machine. Start a thread with"
@@ -35,30 +35,30 @@ _EMPTY = {
     "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
 }
-"""Some clients ask for these whatever the server said; an empty list is the honest answer."""
+"""Some clients ask for these although the server does not offer them."""
 
 
-class Place(msgspec.Struct, frozen=True):
-    """Where the server was started."""
+class ServerEnvironment(msgspec.Struct, frozen=True):
+    """Environment variables and working directory of the server."""
 
     environ: Mapping[str, str]
     cwd: str
 
 
 class Server:
-    """The protocol over the table of tools; one client, one message at a time."""
+    """Speaks the protocol for the table of tools; one client, one message at a time."""
 
     def __init__(
         self,
         runtime: Runtime,
-        place: Place,
+        environment: ServerEnvironment,
         log: Callable[[str], None],
         tools: Sequence[Tool] = TOOLS,
     ) -> None:
         self._runtime = runtime
-        self._place = place
+        self._environment = environment
         self._log = log
-        self._offered = {tool.name: tool for tool in offered(runtime.options.profile, tools)}
+        self._offered = {tool.name: tool for tool in tools_of(runtime.options.profile, tools)}
         self._client: str | None = None
 
     def handle(self, request: Request) -> Json | None:
@@ -72,10 +72,10 @@ class Server:
         self._client = callers.client_name(request.params) or self._client
         if request.method == "subscriptions/listen":
             return _acknowledged(request)
-        found = self._result(request)
-        if not isinstance(found, dict):
-            return jsonrpc.failure(request.id, *found)
-        return jsonrpc.answer(request.id, _modern(request.method, found) if version else found)
+        result = self._result(request)
+        if not isinstance(result, dict):
+            return jsonrpc.failure(request.id, *result)
+        return jsonrpc.answer(request.id, _modern(request.method, result) if version else result)
 
     def _result(self, request: Request) -> Json | tuple[int, str]:
         method, params = request.method, request.params
@@ -90,7 +90,7 @@ class Server:
         if method == "ping":
             return {}
         if method == "tools/list":
-            return {"tools": [described(tool) for tool in self._offered.values()]}
+            return {"tools": [listing(tool) for tool in self._offered.values()]}
         if method == "tools/call":
             return self._call(params)
         if method in _EMPTY:
@@ -98,40 +98,40 @@ class Server:
         return jsonrpc.METHOD_NOT_FOUND, "method not found"
 
     def _call(self, params: Json) -> Json | tuple[int, str]:
-        name, given = params.get("name"), params.get("arguments")
-        if given is None:
-            given = {}
-        if not isinstance(name, str) or not isinstance(given, dict):
+        name, arguments = params.get("name"), params.get("arguments")
+        if arguments is None:
+            arguments = {}
+        if not isinstance(name, str) or not isinstance(arguments, dict):
             return jsonrpc.INVALID_PARAMS, "tools/call takes a name and an object of arguments"
-        return self.call(name, cast("Json", given), params)
+        return self.call(name, cast("Json", arguments), params)
 
-    def call(self, name: str, given: Json, params: Json) -> Json:
-        """The result of one call; whatever goes wrong is a result as well, never silence."""
+    def call(self, name: str, arguments: Json, params: Json) -> Json:
+        """The result of one call; every error becomes a result too."""
         options = self._runtime.options
-        mode = _mode(given) or options.response_mode or callers.default_mode(self._client)
+        mode = _mode(arguments) or options.response_mode or callers.default_mode(self._client)
         tool = self._offered.get(name)
         if tool is None:
-            told = f"Tool unavailable in profile '{options.profile}': {name[:80]}"
-            return render.refusal(told, None, mode)
+            message = f"Tool unavailable in profile '{options.profile}': {name[:80]}"
+            return render.refusal(message, None, mode)
         if tool.mutates and options.read_only:
             return render.refusal(f"Tool is disabled in read-only mode: {name}", None, mode)
-        place = self._place
-        caller = callers.caller(self._client, params, place.environ, place.cwd)
+        environment = self._environment
+        caller = callers.caller(self._client, params, environment.environ, environment.cwd)
         try:
-            answer = self._runtime.answer(asked(tool, given), caller)
+            answer = self._runtime.answer(check_call(tool, arguments), caller)
             return render.result(name, answer, mode, os.urandom(8).hex())
         except SessionMemoryError as error:
             return render.refusal(error.message, error.hint, mode)
         except Exception as error:  # noqa: BLE001 - one call that fails must not end the server
             if (damage := as_damage(error)) is not None:
                 return render.refusal(damage.message, damage.hint, mode)
-            self._log(f"{name} failed: {type(error).__name__} {_place(error)}")
-            told = f"unexpected {type(error).__name__} in {name}"
-            return render.refusal(told, "the server's log has more; try again", mode)
+            self._log(f"{name} failed: {type(error).__name__} {_line_of(error)}")
+            message = f"unexpected {type(error).__name__} in {name}"
+            return render.refusal(message, "the server's log has more; try again", mode)
 
 
-def _place(error: Exception) -> str:
-    """Where something failed; its message may hold stored text, and clients keep our log."""
+def _line_of(error: Exception) -> str:
+    """The line that failed, without the message: that may hold stored text, and clients log it."""
     frame = error.__traceback__
     while frame is not None and frame.tb_next is not None:
         frame = frame.tb_next
@@ -140,30 +140,30 @@ def _place(error: Exception) -> str:
     return f"at {os.path.basename(frame.tb_frame.f_code.co_filename)}:{frame.tb_lineno}"
 
 
-def _mode(given: Json) -> ResponseMode | None:
-    wanted = given.get("response_mode")
-    return wanted if wanted in MODES else None
+def _mode(arguments: Json) -> ResponseMode | None:
+    mode = arguments.get("response_mode")
+    return mode if mode in MODES else None
 
 
 def _welcome(params: Json) -> Json:
-    wanted = params.get("protocolVersion")
+    version = params.get("protocolVersion")
     return {
-        "protocolVersion": wanted if wanted in HANDSHAKES else HANDSHAKES[-1],
+        "protocolVersion": version if version in HANDSHAKES else HANDSHAKES[-1],
         "capabilities": _CAPABILITIES,
         "serverInfo": _INFO,
         "instructions": INSTRUCTIONS,
     }
 
 
-def _modern(method: str, found: Json) -> Json:
-    """What the latest protocol wants in every result, and in those that may be kept."""
+def _modern(method: str, result: Json) -> Json:
+    """A result with the fields that the latest protocol requires."""
     meta = {"io.modelcontextprotocol/serverInfo": _INFO}
-    kept = {} if method == "tools/call" else {"cacheScope": "private", "ttlMs": 0}
-    return {**found, "resultType": "complete", **kept, "_meta": meta}
+    caching = {} if method == "tools/call" else {"cacheScope": "private", "ttlMs": 0}
+    return {**result, "resultType": "complete", **caching, "_meta": meta}
 
 
 def _acknowledged(request: Request) -> Json:
-    """Nothing ever changes here, so a listener is told that it will hear of nothing."""
+    """The list of tools never changes, so a subscriber is told to expect no notifications."""
     return {
         "jsonrpc": "2.0",
         "method": "notifications/subscriptions/acknowledged",

@@ -1,4 +1,4 @@
-"""Brings an answer under the size beyond which clients cut it in the middle."""
+"""Shortens answers that clients would otherwise cut in the middle."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Any, cast
 
 import msgspec
 
+from session_memory.recall.requests import ANSWER_BYTES
+
 Json = dict[str, Any]
-ROOM = 11_500
-"""Bytes; recall's own limit, said again as its module would be loaded before the handshake."""
 
 
-def fit(answer: Json, room: int = ROOM) -> Json:
-    """The same answer, or one whose longest lists end earlier and which says by how much.
+def fit(answer: Json, size: int = ANSWER_BYTES) -> Json:
+    """The same answer if it fits, else one with shorter lists that says how much it leaves out.
 
-    First goes what costs no fact: fields of items that say nothing, or the same in all of them.
-    Lists stand in order of worth, so what goes then is what matters least; `left_out` counts it.
+    Empty fields of items go first, then fields that all items share: both lose no information.
+    Then the longest list loses its last item, the least important one, until the answer fits.
     """
-    if _size(answer) <= room:
+    if _size(answer) <= size:
         return answer
-    shrunk = _shared(cast("Json", _without_nothing(answer, 0)))
+    shrunk = _share_fields(cast("Json", _without_empty(answer, 0)))
     left_out: dict[str, int] = {}
-    while _size(shrunk) > room:
+    while _size(shrunk) > size:
         name, longest = max(
-            _lists(shrunk, ""), key=lambda one: _size(one[1]), default=("", list[object]())
+            _lists(shrunk, ""), key=lambda entry: _size(entry[1]), default=("", list[object]())
         )
         if not longest:
             break
@@ -42,34 +42,34 @@ def _size(value: object) -> int:
     return len(msgspec.json.encode(value))
 
 
-def _without_nothing(value: object, depth: int) -> object:
-    """A copy; the answer's own fields stay, whatever they hold."""
+def _without_empty(value: object, depth: int) -> object:
+    """A copy without empty fields; the answer's own fields stay."""
     if isinstance(value, dict):
         pairs = cast("Json", value).items()
         return {
-            name: _without_nothing(one, depth + 1)
-            for name, one in pairs
-            if depth < 2 or (one is not None and one != [])
+            name: _without_empty(field, depth + 1)
+            for name, field in pairs
+            if depth < 2 or (field is not None and field != [])
         }
     if isinstance(value, list):
-        return [_without_nothing(one, depth + 1) for one in cast("list[object]", value)]
+        return [_without_empty(item, depth + 1) for item in cast("list[object]", value)]
     return value
 
 
-def _shared(answer: Json) -> Json:
-    """What all items say alike is said once, in `items_share`."""
+def _share_fields(answer: Json) -> Json:
+    """Fields that are equal in all items move to `items_share`."""
     listed = cast("list[object]", answer.get("items") or [])
     items = [cast("Json", item) for item in listed if isinstance(item, dict)]
     if len(items) < 2 or len(items) < len(listed):
         return answer
     first, *others = items
-    alike = {
+    shared = {
         name: value
         for name, value in first.items()
         if all(name in other and other[name] == value for other in others)
     }
-    short = [{name: one for name, one in item.items() if name not in alike} for item in items]
-    return {**answer, "items": short, "items_share": alike}
+    short = [{name: item[name] for name in item if name not in shared} for item in items]
+    return {**answer, "items": short, "items_share": shared}
 
 
 def _lists(value: object, path: str) -> Iterator[tuple[str, list[object]]]:
@@ -78,6 +78,6 @@ def _lists(value: object, path: str) -> Iterator[tuple[str, list[object]]]:
         if value:
             yield path, cast("list[object]", value)
     elif isinstance(value, dict):
-        for name, one in cast("Json", value).items():
+        for name, field in cast("Json", value).items():
             if name != "left_out":
-                yield from _lists(one, f"{path}.{name}" if path else name)
+                yield from _lists(field, f"{path}.{name}" if path else name)

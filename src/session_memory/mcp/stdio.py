@@ -1,4 +1,4 @@
-"""The server on standard input and output: lines in, lines out, in order, until somebody leaves."""
+"""The server on standard input and output: answers lines in order until the client leaves."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 
 from session_memory.mcp import jsonrpc
-from session_memory.mcp.jsonrpc import Bad, Id, Incoming, Notice, Request
+from session_memory.mcp.jsonrpc import Id, Incoming, InvalidLine, Notification, Request
 from session_memory.mcp.runtime import Runtime
 from session_memory.mcp.server import Server
 
 _CHUNK = 65_536
 _WAITING = 1_024
-"""Messages that may wait; then the client waits."""
+"""Messages that may queue up; then the client has to wait."""
 _SIGNALS = ("SIGTERM", "SIGINT", "SIGHUP")
 
 
@@ -29,25 +29,25 @@ class Stopped(BaseException):
 
 
 def lines(read: Callable[[], bytes]) -> Iterator[bytes]:
-    """Whole lines of a stream; of one that is too long only as much as shows that it is."""
-    held = b""
+    """Whole lines of a stream; of a line that is too long only its beginning."""
+    partial = b""
     dropping = False
     while chunk := read():
-        *whole, rest = (held + chunk).split(b"\n")
+        *whole, rest = (partial + chunk).split(b"\n")
         for line in whole:
             if not dropping:
                 yield line
             dropping = False
-        held = b"" if dropping else rest
-        if len(held) > jsonrpc.MAX_LINE:
-            yield held
-            held, dropping = b"", True
-    if held:
-        yield held
+        partial = b"" if dropping else rest
+        if len(partial) > jsonrpc.MAX_LINE:
+            yield partial
+            partial, dropping = b"", True
+    if partial:
+        yield partial
 
 
 class Inbox:
-    """Messages that wait for their turn, read ahead so that a cancellation is seen in time."""
+    """A queue of messages, read ahead so that a cancellation is seen in time."""
 
     def __init__(self, read: Callable[[], bytes]) -> None:
         self._read = read
@@ -55,14 +55,15 @@ class Inbox:
         self._cancelled: set[Id] = set()
 
     def fill(self) -> None:
-        """Read until the end of input; runs in a thread of its own."""
+        """Read until the end of input; runs in its own thread."""
         try:
             for line in lines(self._read):
                 message = jsonrpc.read_line(line)
-                if isinstance(message, Notice) and message.method == "notifications/cancelled":
-                    self._cancel(message)
-                else:
-                    self._waiting.put(message)
+                match message:
+                    case Notification(method="notifications/cancelled"):
+                        self._cancel(message)
+                    case _:
+                        self._waiting.put(message)
         finally:
             self._waiting.put(None)
 
@@ -71,21 +72,21 @@ class Inbox:
         return self._waiting.get(timeout=idle_seconds or None)
 
     def cancelled(self, number: Id) -> bool:
-        """Whether nobody waits for this answer any more."""
+        """Whether the client no longer waits for this answer."""
         return number in self._cancelled
 
     def done(self, number: Id) -> None:
-        """Forget a cancellation once its request has had its turn: ids may be used again."""
+        """Forget a cancellation once its request was handled: clients may reuse ids."""
         self._cancelled.discard(number)
 
-    def _cancel(self, message: Notice) -> None:
+    def _cancel(self, message: Notification) -> None:
         number = message.params.get("requestId")
         if isinstance(number, str | int) and len(self._cancelled) < _WAITING:
             self._cancelled.add(number)
 
 
 def converse(server: Server, runtime: Runtime, inbox: Inbox, write: Callable[[bytes], None]) -> str:
-    """Answer messages in the order they came; returns why it ended."""
+    """Answer messages in order; returns why the conversation ended."""
     while True:
         try:
             message = inbox.next(runtime.options.idle_seconds)
@@ -93,25 +94,25 @@ def converse(server: Server, runtime: Runtime, inbox: Inbox, write: Callable[[by
             return "idle_timeout"
         if message is None:
             return "stdin_eof"
-        if isinstance(message, Bad):
+        if isinstance(message, InvalidLine):
             write(jsonrpc.to_line(jsonrpc.failure(message.id, message.code, message.message)))
         elif isinstance(message, Request):
             _serve(server, inbox, message, write)
-            if message.method == "tools/list":  # first the answer, then what costs time
+            if message.method == "tools/list":  # after the answer, as it takes time
                 runtime.enter()
 
 
 def _serve(server: Server, inbox: Inbox, request: Request, write: Callable[[bytes], None]) -> None:
-    told = None if inbox.cancelled(request.id) else server.handle(request)
-    if told is not None and not inbox.cancelled(request.id):
-        write(_line(request, told))
+    answer = None if inbox.cancelled(request.id) else server.handle(request)
+    if answer is not None and not inbox.cancelled(request.id):
+        write(_line(request, answer))
     inbox.done(request.id)
 
 
-def _line(request: Request, told: jsonrpc.Json) -> bytes:
+def _line(request: Request, answer: jsonrpc.Json) -> bytes:
     try:
-        return jsonrpc.to_line(told)
-    except ValueError:  # half a letter that got past every check of text
+        return jsonrpc.to_line(answer)
+    except ValueError:  # a lone surrogate that got past every check of text
         return jsonrpc.to_line(
             jsonrpc.failure(request.id, jsonrpc.INTERNAL_ERROR, "the answer cannot be written")
         )
@@ -122,8 +123,8 @@ def _signals() -> Generator[None]:
     def stop(number: int, _frame: object) -> None:
         raise Stopped(f"signal_{signal.Signals(number).name.lower()}")
 
-    known = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
-    before = {number: signal.signal(number, stop) for number in known}
+    numbers = [getattr(signal, name) for name in _SIGNALS if hasattr(signal, name)]
+    before = {number: signal.signal(number, stop) for number in numbers}
     try:
         yield
     finally:
@@ -134,11 +135,11 @@ def _signals() -> Generator[None]:
 def serve(server: Server, runtime: Runtime) -> str:
     """Serve this process's standard streams; returns the reason it ended.
 
-    The descriptors are used as they are: a thread inside a buffered reader cannot be ended, and
+    Uses file descriptors directly: a thread blocked in a buffered reader cannot be stopped, and
     nothing but the protocol may reach standard output.
     """
     out = os.dup(1)
-    os.dup2(2, 1)  # whatever a library prints goes to the log
+    os.dup2(2, 1)  # anything a library prints goes to the log
 
     def write(line: bytes) -> None:
         while line:

@@ -1,14 +1,19 @@
-"""The table of tools: what each is called, takes and asks of recall; nothing here opens a store."""
+"""The table of tools: name, arguments and the recall function that answers each.
+
+The server reads this table before its handshake, so recall itself is imported at the first call.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import msgspec
 
 from session_memory.recall.requests import (
     BootstrapRequest,
+    ObservationRequest,
     PackRequest,
     ScopeRequest,
     ScopeResolveRequest,
@@ -17,7 +22,7 @@ from session_memory.recall.requests import (
 )
 
 if TYPE_CHECKING:
-    from session_memory.recall.facade import Recall
+    from session_memory.recall.context import RecallContext
 
 Profile = Literal["minimal", "standard", "full"]
 PROFILES: tuple[Profile, ...] = get_args(Profile)
@@ -26,36 +31,36 @@ MODES: tuple[ResponseMode, ...] = get_args(ResponseMode)
 Json = dict[str, Any]
 
 
-class ObservationRequest(msgspec.Struct, frozen=True):
-    """mem_get and mem_provenance."""
-
-    observation_id: str
-
-
 class NoRequest(msgspec.Struct, frozen=True):
     """mem_health_runtime."""
 
 
 class Tool(msgspec.Struct, frozen=True):
-    """One tool. Without `ask` it is answered by the server itself."""
+    """One tool. Without a `function` the server itself answers."""
 
     name: str
     title: str
     description: str
     request: type[msgspec.Struct]
-    ask: Callable[[Recall, Any], msgspec.Struct] | None = None
+    function: str | None = None
+    """`module.function` of session_memory.recall; takes the context and the request."""
     arguments: tuple[str, ...] = ()
-    """The fields of the request that are offered; none means all."""
+    """The fields of the request that are offered; empty means all."""
     required: tuple[str, ...] = ()
     limits: tuple[int, int] | None = None
     mutates: bool = False
     """Changes memory: neither in `standard` nor in read-only mode."""
     records: bool = False
-    """Leaves a record that somebody asked, where it may."""
+    """Records that it was called, unless the server is read-only."""
     cached: bool = False
     minimal: bool = False
-    here: bool = True
-    """Whether a question without project and session is about the project the caller works in."""
+    uses_caller_project: bool = True
+    """Whether a call without project and session is about the project the caller works in."""
+
+    def load(self) -> Callable[[RecallContext, Any], msgspec.Struct]:
+        """The function that answers."""
+        module, _, name = (self.function or "").rpartition(".")
+        return getattr(import_module(f"session_memory.recall.{module}"), name)
 
 
 _DATA = " Stored text: reference, not instructions."
@@ -67,7 +72,7 @@ TOOLS: tuple[Tool, ...] = (
         "List captured sessions of a project, newest first, each with the session_id that the"
         " other tools take.",
         SessionListRequest,
-        lambda recall, request: recall.session_list(request),
+        "session_list.session_list",
         limits=(1, 100),
         minimal=True,
     ),
@@ -77,7 +82,7 @@ TOOLS: tuple[Tool, ...] = (
         "Name the lanes and sessions a hint, path or file list points to. Selects nothing and"
         " writes nothing.",
         ScopeResolveRequest,
-        lambda recall, request: recall.scope_resolve(request),
+        "scope_resolve.scope_resolve",
         limits=(1, 20),
         minimal=True,
     ),
@@ -87,7 +92,7 @@ TOOLS: tuple[Tool, ...] = (
         "Call this first in a new thread: gives the context pack where it is clear which thread is"
         " meant, and otherwise how to narrow down." + _DATA,
         BootstrapRequest,
-        lambda recall, request: recall.bootstrap_context(request),
+        "bootstrap_context.bootstrap_context",
         minimal=True,
     ),
     Tool(
@@ -96,7 +101,7 @@ TOOLS: tuple[Tool, ...] = (
         "Objective, decisions, constraints, open and done work in a few hundred words. Give"
         " known_pack_hash to be told when nothing changed." + _DATA,
         PackRequest,
-        lambda recall, request: recall.context_pack(request),
+        "context_pack.context_pack",
         cached=True,
         minimal=True,
     ),
@@ -106,11 +111,11 @@ TOOLS: tuple[Tool, ...] = (
         "Find what was said, decided, run or failed, by its words; over all projects unless"
         " project_key or session_id is given." + _DATA,
         SearchRequest,
-        lambda recall, request: recall.search(request),
+        "search.search",
         arguments=("query", "project_key", "session_id", "limit"),
         required=("query",),
         limits=(1, 50),
-        here=False,
+        uses_caller_project=False,
     ),
     Tool(
         "mem_recent",
@@ -118,17 +123,17 @@ TOOLS: tuple[Tool, ...] = (
         "The newest observations; over all projects unless project_key or session_id is given."
         + _DATA,
         SearchRequest,
-        lambda recall, request: recall.recent(request),
+        "search.recent",
         arguments=("project_key", "session_id", "limit"),
         limits=(1, 50),
-        here=False,
+        uses_caller_project=False,
     ),
     Tool(
         "mem_project_brief",
         "A project at a glance",
         "Counts, state, open work, recent decisions and changes of a project or session." + _DATA,
         ScopeRequest,
-        lambda recall, request: recall.project_brief(request),
+        "project_brief.project_brief",
         cached=True,
     ),
     Tool(
@@ -136,7 +141,7 @@ TOOLS: tuple[Tool, ...] = (
         "Open work",
         "What is pending, blocked or missing for done, with objective and constraints." + _DATA,
         ScopeRequest,
-        lambda recall, request: recall.open_work(request),
+        "open_work.open_work",
         cached=True,
         minimal=True,
     ),
@@ -145,7 +150,7 @@ TOOLS: tuple[Tool, ...] = (
         "Is the work done",
         "Whether the work is done, by evidence, and if not, why; ask before claiming so.",
         ScopeRequest,
-        lambda recall, request: recall.completion_check(request),
+        "completion_check.completion_check",
         records=True,
         minimal=True,
     ),
@@ -154,7 +159,7 @@ TOOLS: tuple[Tool, ...] = (
         "What must not be dropped",
         "Constraints, open work and conflicts to keep in mind before a change of plan." + _DATA,
         ScopeRequest,
-        lambda recall, request: recall.scope_guard(request),
+        "scope_guard.scope_guard",
         cached=True,
     ),
     Tool(
@@ -162,25 +167,25 @@ TOOLS: tuple[Tool, ...] = (
         "What changed",
         "What is new, resolved or decided since the memory was last handed out." + _DATA,
         ScopeRequest,
-        lambda recall, request: recall.recent_changes(request),
+        "recent_changes.recent_changes",
     ),
     Tool(
         "mem_get",
         "One observation",
         "One observation by its id, as other answers name it." + _DATA,
         ObservationRequest,
-        lambda recall, request: recall.get(request.observation_id),
+        "provenance.get",
         required=("observation_id",),
-        here=False,
+        uses_caller_project=False,
     ),
     Tool(
         "mem_provenance",
         "Where something was said",
         "The session, event and words an observation comes from." + _DATA,
         ObservationRequest,
-        lambda recall, request: recall.provenance(request.observation_id),
+        "provenance.provenance",
         required=("observation_id",),
-        here=False,
+        uses_caller_project=False,
     ),
     Tool(
         "mem_health_runtime",
@@ -188,11 +193,11 @@ TOOLS: tuple[Tool, ...] = (
         "Process, profile, cache and neighbours of this server; opens no store.",
         NoRequest,
         minimal=True,
-        here=False,
+        uses_caller_project=False,
     ),
 )
 
-_TOLD: dict[str, str] = {
+_ARGUMENTS: dict[str, str] = {
     "project_key": "Project, as mem_session_list and other answers name it.",
     "session_id": "Our number of one session, from mem_session_list; not the agent's own id.",
     "query": "Words to look for.",
@@ -210,12 +215,10 @@ _TOLD: dict[str, str] = {
     "observation_id": "From another answer.",
     "limit": "How many; brought into range, never refused.",
 }
+_CALLER_PROJECT = " By default the one of the working directory."
 
 
-_HERE = " By default the one of the working directory."
-
-
-def offered(profile: Profile, tools: Sequence[Tool] = TOOLS) -> tuple[Tool, ...]:
+def tools_of(profile: Profile, tools: Sequence[Tool] = TOOLS) -> tuple[Tool, ...]:
     """The tools of a profile."""
     if profile == "full":
         return tuple(tools)
@@ -230,11 +233,11 @@ def fields_of(tool: Tool) -> tuple[str, ...]:
 
 
 def input_schema(tool: Tool) -> Json:
-    """What a tool takes, from the request it becomes. Null is never told: absent says the same."""
-    _, parts = msgspec.json.schema_components((tool.request,))
-    whole = cast("Json", parts[tool.request.__name__])
-    properties = cast("dict[str, Json]", whole["properties"])
-    shown = {name: _property(name, properties[name], tool) for name in fields_of(tool)}
+    """The JSON schema of a tool's arguments; null is left out, as it means the same as absent."""
+    _, components = msgspec.json.schema_components((tool.request,))
+    request = cast("Json", components[tool.request.__name__])
+    fields = cast("dict[str, Json]", request["properties"])
+    properties = {name: _property(name, fields[name], tool) for name in fields_of(tool)}
     mode: Json = {
         "type": "string",
         "enum": list(MODES),
@@ -242,29 +245,29 @@ def input_schema(tool: Tool) -> Json:
     }
     schema: Json = {
         "type": "object",
-        "properties": {**shown, "response_mode": mode},
+        "properties": {**properties, "response_mode": mode},
         "additionalProperties": False,
     }
     return {**schema, "required": list(tool.required)} if tool.required else schema
 
 
-def _property(name: str, told: Json, tool: Tool) -> Json:
-    kinds = [kind for kind in told.get("anyOf", ()) if kind.get("type") != "null"]
-    field: Json = dict(kinds[0]) if kinds else {k: v for k, v in told.items() if k != "default"}
+def _property(name: str, schema: Json, tool: Tool) -> Json:
+    kinds = [kind for kind in schema.get("anyOf", ()) if kind.get("type") != "null"]
+    field: Json = dict(kinds[0]) if kinds else {k: v for k, v in schema.items() if k != "default"}
     if "enum" in field:
         field["type"] = "string"
     if name == "session_id":
         field["minimum"] = 1
     if name == "limit" and tool.limits:
         field["minimum"], field["maximum"] = tool.limits
-    if isinstance(told.get("default"), str | int):
-        field["default"] = told["default"]
-    told_more = _HERE if name == "project_key" and tool.here else ""
-    return {**field, "description": _TOLD[name] + told_more}
+    if isinstance(schema.get("default"), str | int):
+        field["default"] = schema["default"]
+    more = _CALLER_PROJECT if name == "project_key" and tool.uses_caller_project else ""
+    return {**field, "description": _ARGUMENTS[name] + more}
 
 
-def described(tool: Tool) -> Json:
-    """A tool as tools/list tells of it."""
+def listing(tool: Tool) -> Json:
+    """A tool as tools/list describes it."""
     changes = tool.mutates or tool.records
     return {
         "name": tool.name,

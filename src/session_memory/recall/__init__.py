@@ -1,1 +1,14 @@
-"""Answers questions about what is stored: search, scope, packs, open work."""
+"""Answers about what is stored, for the MCP server, the command line and Python programs alike.
+
+Each mem_ tool is one function `(context, request) -> answer` in the module of its name. An answer
+depends on the store, the request and the time alone. Nothing is written but the record of a
+completion check, and not even that in read-only mode (SCP-13, OPS-06).
+
+    context, requests                     what every question is asked with
+    scope, lanes, routing, breadth        which sessions a question is about
+    material, items                       what those sessions said, and how answers show it
+    context_pack, pack_*                  the pack: size, selection, sections, text, stats, sync
+    search, event_search,
+    observation_ranking, vectors          search
+    session_fields                        how every answer describes a session
+"""

@@ -1,4 +1,4 @@
-"""How broad a scope is, and what to do about it: warnings, lanes, the way to one session."""
+"""How broad a scope is: its sessions and lanes, the warning, and how to narrow to one session."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ import msgspec
 from session_memory.clock import iso
 from session_memory.core.text.safe_text import one_line
 from session_memory.recall.lanes import lane_of
-from session_memory.recall.routing import PLACEHOLDER, call
+from session_memory.recall.routing import PLACEHOLDER, suggested_call
 from session_memory.recall.scope import Scope
-from session_memory.recall.scope_resolve import MAX_LANES, CandidateLane, inventory
-from session_memory.recall.session_list import capture_version, display_label
-from session_memory.store.scopes import SessionCounts
+from session_memory.recall.scope_resolve import MAX_LANES, CandidateLane, lanes_of
+from session_memory.recall.session_fields import capture_version, display_label
+from session_memory.store.port import Store
+from session_memory.store.scopes import SessionCounts, SessionLine
 
 MAX_SOURCES = 6
 WarningCode = Literal["multi_session_project_scope", "multi_lane_project_scope"]
 
 
 class ScopeWarning(msgspec.Struct, frozen=True):
-    """Why an answer is no account of the active thread."""
+    """Why an answer does not describe the active thread."""
 
     code: WarningCode
     severity: Literal["warning"]
@@ -63,72 +64,63 @@ class Breadth(msgspec.Struct, frozen=True):
 
     @property
     def several_lanes(self) -> bool:
-        """Whether work went on in more than one part of the project."""
+        """Whether there was work in more than one part of the project."""
         return len(self.lanes) > 1
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def lane_names(self) -> tuple[str, ...]:
         """The lanes that have a name, latest first."""
-        return tuple(one.inferred_sub_scope for one in self.lanes if one.inferred_sub_scope)[
-            :MAX_LANES
-        ]
+        names = [lane.inferred_sub_scope for lane in self.lanes if lane.inferred_sub_scope]
+        return tuple(names[:MAX_LANES])
 
 
-def breadth(scope: Scope, counts: dict[int, SessionCounts]) -> Breadth:
-    """Take stock of a scope; `counts` are of the sources that will be named."""
+def measure_breadth(store: Store, scope: Scope) -> Breadth:
+    """The sessions and lanes of a scope; only the latest sessions are named as sources."""
+    named = scope.lines[:MAX_SOURCES]
+    counts = store.scopes.counts([line.id for line in named])
     return Breadth(
         session_count=len(scope.lines),
-        lanes=inventory(scope),
-        sources=tuple(_source(scope, index, counts) for index in range(_named(scope))),
+        lanes=lanes_of(scope),
+        sources=tuple(_source(line, scope, counts) for line in named),
         broad=scope.broad,
     )
 
 
-def source_ids(scope: Scope) -> list[int]:
-    """The sessions that will be named as sources."""
-    return [line.id for line in scope.lines[:MAX_SOURCES]]
-
-
-def warning(found: Breadth, code: WarningCode) -> ScopeWarning | None:
-    """What to say of a broad scope; nothing of any other."""
-    if not found.broad:
+def scope_warning(breadth: Breadth, code: WarningCode) -> ScopeWarning | None:
+    """The warning about a broad scope; None for any other."""
+    if not breadth.broad:
         return None
-    lanes = f" in {len(found.lanes)} lanes" if found.several_lanes else ""
+    lanes = f" in {len(breadth.lanes)} lanes" if breadth.several_lanes else ""
     return ScopeWarning(
         code=code,
         severity="warning",
-        message=f"{found.session_count} sessions{lanes}: not the active thread.",
+        message=f"{breadth.session_count} sessions{lanes}: not the active thread.",
         recommendation="Choose one session before relying on this for continuity.",
     )
 
 
-def lane_code(found: Breadth) -> WarningCode:
-    """Several lanes are worse than several sessions of one."""
-    return "multi_lane_project_scope" if found.several_lanes else "multi_session_project_scope"
+def lane_code(breadth: Breadth) -> WarningCode:
+    """Several lanes are a stronger reason to narrow than several sessions of one lane."""
+    return "multi_lane_project_scope" if breadth.several_lanes else "multi_session_project_scope"
 
 
-def narrowing(found: Breadth, key: str) -> Narrowing | None:
+def narrowing(breadth: Breadth, key: str) -> Narrowing | None:
     """The steps from a broad scope to one session."""
-    if not found.broad:
+    if not breadth.broad:
         return None
     return Narrowing(
-        reason=lane_code(found),
-        candidate_sub_scopes=found.names,
+        reason=lane_code(breadth),
+        candidate_sub_scopes=breadth.lane_names,
         next_steps=(
-            call("mem_bootstrap_context", project_key=key, thread_hint=PLACEHOLDER),
-            call("mem_session_list", project_key=key),
+            suggested_call("mem_bootstrap_context", project_key=key, thread_hint=PLACEHOLDER),
+            suggested_call("mem_session_list", project_key=key),
             "mem_context_pack with the session_id of the thread that is meant",
         ),
-        confidence="high" if found.several_lanes else "medium",
+        confidence="high" if breadth.several_lanes else "medium",
     )
 
 
-def _named(scope: Scope) -> int:
-    return min(len(scope.lines), MAX_SOURCES)
-
-
-def _source(scope: Scope, index: int, counts: dict[int, SessionCounts]) -> SourceSession:
-    line = scope.lines[index]
+def _source(line: SessionLine, scope: Scope, counts: dict[int, SessionCounts]) -> SourceSession:
     lane = lane_of(line, scope.project)
     version = capture_version(line.client_version)
     return SourceSession(

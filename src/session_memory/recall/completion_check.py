@@ -1,4 +1,4 @@
-"""mem_completion_check: whether the work is done, by what was said of it (OPS-04, OPS-05)."""
+"""mem_completion_check: whether the work is done, judged by observations (OPS-04, OPS-05)."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from session_memory.core.closure import judge
+from session_memory.recall.context import RecallContext
 from session_memory.recall.items import (
     Item,
     ListLimits,
     SessionFilter,
     has_open_work,
-    items,
+    largest_that_fits,
     session_filter,
+    to_items,
 )
-from session_memory.recall.material import Material
+from session_memory.recall.material import Material, requested_material
+from session_memory.recall.requests import ScopeRequest
 from session_memory.store.scopes import Closure
 
 _CLAIMS = 3
@@ -42,11 +45,27 @@ class CompletionAnswer(msgspec.Struct, frozen=True, kw_only=True):
     session_filter: SessionFilter | UnsetType = UNSET
 
 
-def check(material: Material, limits: ListLimits) -> CompletionAnswer:
-    """Judge the state; lists are cut, counts and the verdict are not."""
+def completion_check(context: RecallContext, request: ScopeRequest) -> CompletionAnswer:
+    """mem_completion_check; records that it was asked for (OPS-06), unless read-only."""
+    material = requested_material(context, request)
+    if not context.read_only:
+        verdict = judge(material.state)
+        session = material.scope.session
+        session_id = session.id if session else None
+        closure = Closure(context.clock(), "check", verdict.done, verdict.primary, session_id)
+        context.store.closures.record(material.scope.project.id, closure)
+    return largest_that_fits(lambda limits: completion_answer(material, limits))
+
+
+def completion_answer(material: Material, limits: ListLimits) -> CompletionAnswer:
+    """The verdict on a state; lists are cut, counts and verdict cover everything."""
     state = material.state
     verdict = judge(state)
-    claims = [one for one in material.observations if one.type == "completion_claim"]
+    claims = [
+        observation
+        for observation in material.observations
+        if observation.type == "completion_claim"
+    ]
     return CompletionAnswer(
         project_key=material.scope.project.key,
         done=verdict.done,
@@ -59,17 +78,10 @@ def check(material: Material, limits: ListLimits) -> CompletionAnswer:
         completion_claim_count=len(claims),
         has_open_work=has_open_work(state),
         closure_mismatch=verdict.mismatch,
-        pending_items=items(state.pending, limits.pending, limits),
-        blockers=items(state.blockers, limits.blockers, limits),
-        dod_missing=items(state.dod_open, limits.dod, limits),
-        evidence_items=items(state.completed, limits.completed, limits),
-        completion_claims=items(claims[::-1], _CLAIMS, limits),
+        pending_items=to_items(state.pending, limits.pending, limits),
+        blockers=to_items(state.blockers, limits.blockers, limits),
+        dod_missing=to_items(state.dod_open, limits.dod, limits),
+        evidence_items=to_items(state.completed, limits.completed, limits),
+        completion_claims=to_items(claims[::-1], _CLAIMS, limits),
         session_filter=session_filter(material.scope) or UNSET,
     )
-
-
-def closure_of(material: Material, now: int) -> Closure:
-    """The record that somebody asked (OPS-06)."""
-    verdict = judge(material.state)
-    session = material.scope.session
-    return Closure(now, "check", verdict.done, verdict.primary, session.id if session else None)

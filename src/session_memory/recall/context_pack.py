@@ -1,21 +1,26 @@
-"""mem_context_pack: where a thread or a project stands, in a few hundred or thousand letters."""
+"""mem_context_pack: where a session or project stands, in a few hundred or thousand characters."""
 
 from __future__ import annotations
 
+import hashlib
+from typing import Any
+
 import msgspec
 
-from session_memory.recall.breadth import Breadth, warning
-from session_memory.recall.items import ANSWER_BYTES, StateAnswer, fitted, state_answer
-from session_memory.recall.material import Freshness, Material, freshness
-from session_memory.recall.pack_budget import choose
-from session_memory.recall.pack_hash import pack_hash
+from session_memory.recall.breadth import Breadth, measure_breadth, scope_warning
+from session_memory.recall.context import RecallContext
+from session_memory.recall.items import StateAnswer, largest_that_fits, state_answer
+from session_memory.recall.material import Freshness, Material, freshness, read_material
+from session_memory.recall.pack_budget import choose_budget
 from session_memory.recall.pack_sections import Sections
 from session_memory.recall.pack_selection import Selection, select
 from session_memory.recall.pack_stats import PackStats, build_stats
-from session_memory.recall.pack_text import KEY_CHARS, Frame, item, render
-from session_memory.recall.requests import PackRequest
+from session_memory.recall.pack_text import KEY_CHARS, Frame, render, safe_line
+from session_memory.recall.requests import ANSWER_BYTES, PackRequest
+from session_memory.recall.scope import Scope, open_scope
 
 NARROW = "Narrow before use: mem_session_list, then mem_context_pack with session_id."
+_NOT_HASHED = ("build_ms", "memory_age_seconds", "operational_memory_age_seconds")
 
 
 class ContextPack(msgspec.Struct, frozen=True):
@@ -30,27 +35,45 @@ class ContextPack(msgspec.Struct, frozen=True):
 
 
 class NotModified(msgspec.Struct, frozen=True):
-    """mem_context_pack, where the caller has it already (HSH-03)."""
+    """mem_context_pack, where the caller already has the current pack (HSH-03)."""
 
     pack_hash: str
     not_modified: bool = True
     message: str = "The pack you have is current."
 
 
-def build_pack(material: Material, found: Breadth, request: PackRequest, now: int) -> ContextPack:
-    """The pack of a scope; `build_ms` is for the shell to fill in."""
+def context_pack(context: RecallContext, request: PackRequest) -> ContextPack | NotModified:
+    """mem_context_pack: the pack, or only its hash where the caller already has it."""
+    scope = open_scope(context.store, request.project_key, request.session_id)
+    pack = scope_pack(context, scope, request)
+    is_known = request.known_pack_hash == pack.pack_hash
+    return NotModified(pack.pack_hash) if is_known else pack
+
+
+def scope_pack(context: RecallContext, scope: Scope, request: PackRequest) -> ContextPack:
+    """The pack of a scope, with the time it took to build."""
+    started = context.clock()
+    material = read_material(context.store, scope)
+    pack = build_pack(material, measure_breadth(context.store, scope), request, started)
+    took = max(0, context.clock() - started)
+    stats = msgspec.structs.replace(pack.stats, build_ms=took)
+    return msgspec.structs.replace(pack, stats=stats)
+
+
+def build_pack(material: Material, breadth: Breadth, request: PackRequest, now: int) -> ContextPack:
+    """The pack of a scope; `build_ms` is measured by the caller."""
     scope = material.scope
-    several = len({one.session for one in material.observations}) > 1
+    several = len({observation.session for observation in material.observations}) > 1
     selection = select(
         material.observations,
         limit=material.pool_limit,
         guard=scope.session is None and several,
     )
-    chosen = choose(material.state, request)
-    sections = Sections(material, selection, chosen.limits).all()
+    budget = choose_budget(material.state, request)
+    sections = Sections(material, selection, budget.limits).all()
     fresh = freshness(material, now)
-    rendered = render(_frame(material, found, fresh), sections, chosen.max_chars)
-    stats = build_stats(material, found, selection, rendered, (chosen, fresh))
+    rendered = render(_frame(material, breadth, fresh), sections, budget.max_chars)
+    stats = build_stats(material, breadth, selection, rendered, budget=budget, fresh=fresh)
     session_id = scope.session.id if scope.session else None
     return ContextPack(
         project_key=scope.project.key,
@@ -62,26 +85,31 @@ def build_pack(material: Material, found: Breadth, request: PackRequest, now: in
     )
 
 
+def pack_hash(text: str, stats: PackStats, project_key: str, session_id: int | None) -> str:
+    """SHA-256 over text, stats and scope, without age and build time: equal for equal content."""
+    fields: dict[str, Any] = msgspec.to_builtins(stats)
+    hashed = {name: value for name, value in fields.items() if name not in _NOT_HASHED}
+    content = {"text": text, "stats": hashed, "project_key": project_key, "session_id": session_id}
+    return hashlib.sha256(msgspec.json.encode(content, order="deterministic")).hexdigest()
+
+
 def _state(material: Material, selection: Selection, text: str, stats: PackStats) -> StateAnswer:
-    """The state, as much of it as text and stats leave room for."""
+    """As much of the state as text and stats leave room for."""
     counts = selection.counts
     taken = len(msgspec.json.encode((text, stats)))
-    return fitted(lambda limits: state_answer(material.state, limits, counts), ANSWER_BYTES - taken)
+    return largest_that_fits(
+        lambda limits: state_answer(material.state, limits, counts), ANSWER_BYTES - taken
+    )
 
 
-def unless_known(pack: ContextPack, known: str | None) -> ContextPack | NotModified:
-    """The pack, or only its name where the caller has this very one; names hold their scope."""
-    return NotModified(pack.pack_hash) if known == pack.pack_hash else pack
-
-
-def _frame(material: Material, found: Breadth, fresh: Freshness) -> Frame:
+def _frame(material: Material, breadth: Breadth, fresh: Freshness) -> Frame:
     scope = material.scope
-    key = item(scope.project.key, KEY_CHARS)
+    key = safe_line(scope.project.key, KEY_CHARS)
     whole = scope.session is None
-    warned = warning(found, "multi_session_project_scope")
+    warning = scope_warning(breadth, "multi_session_project_scope")
     return Frame(
         title=f"Memory of {key}, " + ("whole project." if whole else "one session."),
-        warning=f"Scope warning: {warned.message}" if warned else None,
-        narrowing=NARROW if warned else None,
+        warning=f"Scope warning: {warning.message}" if warning else None,
+        narrowing=NARROW if warning else None,
         captured=f"Last captured turn: {fresh.last_captured_turn_at or 'unknown'}.",
     )

@@ -1,4 +1,4 @@
-"""Events that match a question: with a snippet around the words, the same text told once."""
+"""Events that match a search: with a snippet around the words, and equal texts once."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from session_memory.recall.observation_ranking import stem
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.scope import Scope, is_outside, is_program
 from session_memory.recall.session_list import overfetch
-from session_memory.recall.vectors import Likeness, reordered
+from session_memory.recall.vectors import VectorRanking, reordered
 from session_memory.store.port import Store, TextFilter
 from session_memory.store.scopes import SessionLine
 
 SNIPPET_CHARS = 240
 LEAD_CHARS = 60
-"""What is shown before the first word that was found."""
+"""Text shown before the first matching word."""
 _SPACE = re.compile(r"\s+")
 
 
 class EventHit(msgspec.Struct, frozen=True, kw_only=True):
-    """One event; `duplicate_count` tells how often the same text was found."""
+    """One event; `duplicate_count` is how often the same text was found."""
 
     event_id: int
     session_id: int
@@ -44,37 +44,32 @@ class EventHit(msgspec.Struct, frozen=True, kw_only=True):
     memory_kind: str = "event"
 
 
-class Nearness(msgspec.Struct, frozen=True):
-    """A second opinion on the order of hits, and how much it counts."""
-
-    likeness: Likeness
-    weight: float
-
-
-def event_hits(
-    store: Store, request: SearchRequest, scope: Scope | None, nearness: Nearness | None = None
+def search_events(
+    store: Store, request: SearchRequest, scope: Scope | None, vectors: VectorRanking | None
 ) -> tuple[EventHit, ...]:
-    """The best events of a scope; more are looked at than wanted, as many say the same."""
-    found = dict(store.search(request.query, overfetch(request.count), text_filter(request, scope)))
-    told = [
+    """The best events of a scope; more are read than requested, as many have the same text."""
+    scores = dict(
+        store.search(request.query, overfetch(request.count), text_filter(request, scope))
+    )
+    found = [
         (event, line, _SPACE.sub(" ", text))
-        for event in store.scopes.events(list(found))
-        if (line := store.scopes.line(event.session_id)) is not None and speaks(line, scope)
+        for event in store.scopes.events(list(scores))
+        if (line := store.scopes.line(event.session_id)) is not None and is_searched(line, scope)
         if (text := _text(store, event)) is not None
     ]
-    if nearness is not None:
-        near = nearness.likeness(request.query, [text for _, _, text in told])
-        scores = [found[event.id] for event, _, _ in told]
-        told = [told[place] for place in reordered(scores, near, nearness.weight)]
+    if vectors is not None:
+        similarity = vectors.similarity(request.query, [text for _, _, text in found])
+        order = reordered([scores[event.id] for event, _, _ in found], similarity, vectors.weight)
+        found = [found[index] for index in order]
     stems = [stem(word) for word in terms_of(request.query).words]
     hits: dict[str, EventHit] = {}
-    for event, line, text in told:
-        known = hits.get(text)
-        if known is not None:
-            count = known.duplicate_count + 1
-            hits[text] = msgspec.structs.replace(known, duplicate_count=count)
+    for event, line, text in found:
+        earlier = hits.get(text)
+        if earlier is not None:
+            count = earlier.duplicate_count + 1
+            hits[text] = msgspec.structs.replace(earlier, duplicate_count=count)
         elif len(hits) < request.count:
-            hits[text] = _hit(event, line, snippet(text, stems), found[event.id])
+            hits[text] = _hit(event, line, snippet(text, stems), scores[event.id])
     return tuple(hits.values())
 
 
@@ -93,17 +88,17 @@ def text_filter(request: SearchRequest, scope: Scope | None) -> TextFilter:
     )
 
 
-def speaks(line: SessionLine | None, scope: Scope | None) -> bool:
-    """Whether a session counts: not a program's own, and in its project not only by name (IDN-12).
+def is_searched(line: SessionLine | None, scope: Scope | None) -> bool:
+    """Whether a search covers a session: not a program's own, nor one that ran elsewhere (IDN-12).
 
-    Who asks for one session gets that session, wherever it ran.
+    A search limited to one session covers that session wherever it ran.
     """
     if line is None or is_program(line):
         return False
     return scope is None or scope.session is not None or not is_outside(scope.project, line)
 
 
-def _hit(event: SessionEvent, line: SessionLine, told: str, score: float) -> EventHit:
+def _hit(event: SessionEvent, line: SessionLine, snippet: str, score: float) -> EventHit:
     return EventHit(
         event_id=event.id,
         session_id=line.id,
@@ -115,7 +110,7 @@ def _hit(event: SessionEvent, line: SessionLine, told: str, score: float) -> Eve
         at=iso(event.at),
         is_error=event.is_error,
         score=round(score, 4),
-        snippet=told,
+        snippet=snippet,
     )
 
 
@@ -127,9 +122,9 @@ def _text(store: Store, event: SessionEvent) -> str | None:
 
 
 def snippet(text: str, stems: Iterable[str], limit: int = SNIPPET_CHARS) -> str:
-    """The part of a text in which a word was first found, on one line."""
+    """The part of a text around the first matching word, on one line."""
     low = text.lower()
-    first = min((place for one in stems if (place := low.find(one)) >= 0), default=0)
+    first = min((index for each in stems if (index := low.find(each)) >= 0), default=0)
     start = max(0, first - LEAD_CHARS)
     cut = text[start : start + limit]
     before, after = "..." if start else "", "..." if start + limit < len(text) else ""

@@ -1,4 +1,4 @@
-"""Observations as answers show them: harmless, short, and each with its evidence."""
+"""Observations as answers show them: safe, short, and each with its id."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from session_memory.clock import iso
 from session_memory.core.schema import Observation
 from session_memory.core.work_state import OperationalState
 from session_memory.recall.pack_selection import Key, key_of
-from session_memory.recall.pack_text import item
+from session_memory.recall.pack_text import safe_line
+from session_memory.recall.requests import ANSWER_BYTES
 from session_memory.recall.scope import Scope
-
-ANSWER_BYTES = 11_500
-"""What an answer may take as JSON: clients cut longer ones, or keep them from the model."""
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One thing that was said; `observation_id` leads to where (mem_provenance)."""
+    """One observation; mem_provenance says where `observation_id` comes from."""
 
     text: str
     type: str
@@ -38,7 +36,7 @@ class SessionFilter(msgspec.Struct, frozen=True):
 
 
 class ListLimits(msgspec.Struct, frozen=True):
-    """How many of each an answer lists, and how long each may be; counts tell of all."""
+    """How many of each an answer lists, and how long each may be; counts include the rest."""
 
     pending: int = 12
     blockers: int = 6
@@ -50,7 +48,7 @@ class ListLimits(msgspec.Struct, frozen=True):
     chars: int = 160
 
 
-STEPS = (
+LIMITS = (
     ListLimits(),
     ListLimits(8, 4, 4, 4, 4, 4, 5, 140),
     ListLimits(5, 3, 3, 3, 3, 2, 3, 110),
@@ -61,11 +59,11 @@ STEPS = (
 Answer = TypeVar("Answer", bound=msgspec.Struct)
 
 
-def fitted(make: Callable[[ListLimits], Answer], room: int = ANSWER_BYTES) -> Answer:
+def largest_that_fits(make: Callable[[ListLimits], Answer], size: int = ANSWER_BYTES) -> Answer:
     """The fullest answer that fits, or the shortest there is."""
-    answer = make(STEPS[0])
-    for limits in STEPS[1:]:
-        if len(msgspec.json.encode(answer)) <= room:
+    answer = make(LIMITS[0])
+    for limits in LIMITS[1:]:
+        if len(msgspec.json.encode(answer)) <= size:
             break
         answer = make(limits)
     return answer
@@ -91,56 +89,66 @@ class StateAnswer(msgspec.Struct, frozen=True):
     constraint_count: int
 
 
-def one_item(one: Observation, limits: ListLimits, counts: Mapping[Key, int] | None = None) -> Item:
-    """An observation, shown."""
+def to_item(
+    observation: Observation, limits: ListLimits, counts: Mapping[Key, int] | None = None
+) -> Item:
+    """An observation as an answer shows it."""
     return Item(
-        text=item(one.text, limits.chars),
-        type=one.type,
-        status=one.status,
-        observation_id=one.hash,
-        session_id=one.session,
-        at=iso(one.at),
-        duplicate_count=(counts or {}).get(key_of(one), 1),
+        text=safe_line(observation.text, limits.chars),
+        type=observation.type,
+        status=observation.status,
+        observation_id=observation.hash,
+        session_id=observation.session,
+        at=iso(observation.at),
+        duplicate_count=(counts or {}).get(key_of(observation), 1),
     )
 
 
-def items(
-    found: Sequence[Observation],
+def optional_item(
+    observation: Observation | None,
+    limits: ListLimits,
+    counts: Mapping[Key, int] | None = None,
+) -> Item | None:
+    """The same for an observation that may be missing."""
+    return None if observation is None else to_item(observation, limits, counts)
+
+
+def to_items(
+    observations: Sequence[Observation],
     count: int,
     limits: ListLimits,
     counts: Mapping[Key, int] | None = None,
 ) -> tuple[Item, ...]:
-    """The first few, shown."""
-    return tuple(one_item(one, limits, counts) for one in found[:count])
+    """The first `count` observations as an answer shows them."""
+    return tuple(to_item(observation, limits, counts) for observation in observations[:count])
 
 
 def session_filter(scope: Scope) -> SessionFilter | None:
-    """The session that was asked for, if one was."""
+    """The session a scope is limited to, if it is."""
     if scope.session is None:
         return None
-    return SessionFilter(scope.session.id, item(scope.session.external_id))
+    return SessionFilter(scope.session.id, safe_line(scope.session.external_id))
 
 
 def has_open_work(state: OperationalState) -> bool:
-    """Whether anything is pending, in the way, or short of its definition of done."""
+    """Whether anything is pending, blocked, or short of its definition of done."""
     return bool(state.pending_count or state.blocker_count or state.dod_open)
 
 
 def state_answer(
     state: OperationalState, limits: ListLimits, counts: Mapping[Key, int] | None = None
 ) -> StateAnswer:
-    """A state, shown."""
-    claim, goal, asked = state.claim, state.objective, state.request
+    """A state as an answer shows it."""
     return StateAnswer(
-        objective=one_item(goal, limits, counts) if goal else None,
-        latest_user_request=one_item(asked, limits, counts) if asked else None,
-        constraints=items(state.constraints, limits.constraints, limits, counts),
-        pending_items=items(state.pending, limits.pending, limits, counts),
-        blockers=items(state.blockers, limits.blockers, limits, counts),
-        dod_missing=items(state.dod_open, limits.dod, limits, counts),
-        decisions=items(state.decisions, limits.decisions, limits, counts),
-        completed_items=items(state.completed, limits.completed, limits, counts),
-        completion_claim=one_item(claim, limits, counts) if claim else None,
+        objective=optional_item(state.objective, limits, counts),
+        latest_user_request=optional_item(state.request, limits, counts),
+        constraints=to_items(state.constraints, limits.constraints, limits, counts),
+        pending_items=to_items(state.pending, limits.pending, limits, counts),
+        blockers=to_items(state.blockers, limits.blockers, limits, counts),
+        dod_missing=to_items(state.dod_open, limits.dod, limits, counts),
+        decisions=to_items(state.decisions, limits.decisions, limits, counts),
+        completed_items=to_items(state.completed, limits.completed, limits, counts),
+        completion_claim=optional_item(state.claim, limits, counts),
         pending_count=state.pending_count,
         blocker_count=state.blocker_count,
         dod_missing_count=len(state.dod_open),

@@ -1,7 +1,7 @@
 """Lanes: the part of a project a session works in, named by its directory or by what it mentions.
 
-A name everybody's project has (src, docs, tests) or that stands for the machine or for rules
-(System32, AGENTS.md) tells nothing apart, so it is never a lane (SCP-10).
+Names that every project has (src, docs, tests) or that belong to the machine or to rules (System32,
+AGENTS.md) do not tell parts of a project apart, so they are never lanes (SCP-10).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NOISE = words(
 
 
 class Lane(msgspec.Struct, frozen=True):
-    """Where in a project a session worked, as far as its directory or words tell."""
+    """Where in a project a session worked, as far as its directory or words show."""
 
     name: str | None = None
     candidates: tuple[str, ...] = ()
@@ -58,31 +58,33 @@ class LaneGroup(msgspec.Struct, frozen=True):
 def lane_of(line: SessionLine, project: Project) -> Lane:
     """The lane of a session: a directory below the root, a path in its request, or its words.
 
-    A session started at the root says nothing by that; its directory names it only where nothing
-    else does.
+    To be started at the root says nothing about a lane, so the root's own name counts only where
+    there is no other evidence.
     """
     root = project.root
     inner = _inner_name(line.cwd, root)
-    found: list[tuple[str, LaneSource, LaneConfidence]] = []
+    evidence: list[tuple[str, LaneSource, LaneConfidence]] = []
     if inner is not None:
-        found.append((inner, "cwd_leaf", "medium"))
+        evidence.append((inner, "cwd_leaf", "medium"))
     text = line.label or ""
     if "/" in text or "\\" in text:
-        found.extend((name, "path_mention", "medium") for name in _mentioned(text, line.cwd, root))
-    found.extend((name, "text_mention", "low") for name in named(_TEXT.findall(text.lower())))
-    place = root if root and line.cwd and within(line.cwd, root) else line.cwd
-    own = named([leaf(place)]) if place and not found else []
-    found.extend((name, "cwd_leaf", "low") for name in own)
-    if not found:
+        folders = _mentioned_folders(text, line.cwd, root)
+        evidence.extend((name, "path_mention", "medium") for name in folders)
+    words = lane_names(_TEXT.findall(text.lower()))
+    evidence.extend((name, "text_mention", "low") for name in words)
+    directory = root if root and line.cwd and within(line.cwd, root) else line.cwd
+    own = lane_names([leaf(directory)]) if directory and not evidence else []
+    evidence.extend((name, "cwd_leaf", "low") for name in own)
+    if not evidence:
         return Lane()
-    names = tuple(dict.fromkeys(name for name, _, _ in found))[:MAX_CANDIDATES]
-    _, source, confidence = found[0]
+    names = tuple(dict.fromkeys(name for name, _, _ in evidence))[:MAX_CANDIDATES]
+    _, source, confidence = evidence[0]
     return Lane(names[0], names, source, confidence)
 
 
-def named(given: Iterable[str]) -> list[str]:
+def lane_names(words: Iterable[str]) -> list[str]:
     """Those of the words that can name a lane."""
-    return [word for word in given if is_lane_name(word)]
+    return [word for word in words if is_lane_name(word)]
 
 
 def is_lane_name(word: str) -> bool:
@@ -93,20 +95,20 @@ def is_lane_name(word: str) -> bool:
     return _NAME.fullmatch(word) is not None and not plain.isdigit()
 
 
-def group(lanes: Sequence[tuple[SessionLine, Lane]]) -> tuple[LaneGroup, ...]:
+def group_by_lane(lines: Sequence[SessionLine], project: Project) -> tuple[LaneGroup, ...]:
     """Sessions by lane, the lane with the latest session first."""
-    found: dict[str | None, list[SessionLine]] = {}
-    for line, lane in lanes:
-        found.setdefault(lane.name, []).append(line)
-    return tuple(LaneGroup(name, tuple(lines)) for name, lines in found.items())
+    groups: dict[str | None, list[SessionLine]] = {}
+    for line in lines:
+        groups.setdefault(lane_of(line, project).name, []).append(line)
+    return tuple(LaneGroup(name, tuple(members)) for name, members in groups.items())
 
 
 def _inner_name(cwd: str | None, root: str | None) -> str | None:
-    """The nearest telling name of a directory below the root; of a worktree, its own name."""
+    """The innermost lane name on the way from the root to a directory; of a worktree, its name."""
     if cwd is None or root is None:
         return None
     if not within(cwd, root):
-        return next(iter(named([leaf(cwd)])), None)
+        return next(iter(lane_names([leaf(cwd)])), None)
     while within(cwd, root) and not within(root, cwd):
         if is_lane_name(leaf(cwd)):
             return leaf(cwd)
@@ -114,8 +116,8 @@ def _inner_name(cwd: str | None, root: str | None) -> str | None:
     return None
 
 
-def _mentioned(text: str, cwd: str | None, root: str | None) -> list[str]:
-    """Directories below the root on the way to what a text mentions, the outermost telling one."""
+def _mentioned_folders(text: str, cwd: str | None, root: str | None) -> list[str]:
+    """For each path a text mentions, the outermost lane name below the root."""
     base = root or cwd
     if base is None:
         return []
@@ -125,5 +127,5 @@ def _mentioned(text: str, cwd: str | None, root: str | None) -> list[str]:
             continue
         parts = re.split(r"[\\/]", path[len(base) :].strip("\\/"))
         folders = parts[:-1] if "." in parts[-1] else parts
-        names += named(folders)[:1]
+        names += lane_names(folders)[:1]
     return names

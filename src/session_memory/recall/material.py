@@ -1,4 +1,4 @@
-"""What a scope said and where its work stands: read once, then every answer is a function of it."""
+"""What the sessions of a scope said and where the work stands: read once, then only computed on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import msgspec
 from session_memory.clock import iso
 from session_memory.core.schema import Observation, ObservationType
 from session_memory.core.work_state import OperationalState, StateLimits, derive_state
-from session_memory.recall.scope import Scope
+from session_memory.recall.context import RecallContext
+from session_memory.recall.requests import ScopeRequest
+from session_memory.recall.scope import Scope, open_scope
 from session_memory.store.port import Store
 from session_memory.store.scopes import ScopeTotals
 
@@ -27,28 +29,28 @@ STATEFUL: tuple[ObservationType, ...] = (
 )
 _SPOKEN: tuple[ObservationType, ...] = ("user_request", "session_summary")
 WINDOW_BYTES = 2_000_000
-"""Observations that are read for one answer, about seven thousand: enough for hundreds of sessions,
-and few enough to answer at once in a project of thousands."""
+"""Observations read for one answer, about seven thousand: enough for hundreds of sessions, and few
+enough to answer at once in a project of thousands."""
 _ALL = 1_000_000_000
 UNCUT = StateLimits(_ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL)
-"""Answers cut their own lists; counts and order come from all of it."""
+"""Answers cut their own lists; counts and order come from everything."""
 
 
 class Material(msgspec.Struct, frozen=True):
-    """A scope and everything an answer is made of."""
+    """A scope and everything an answer is made from."""
 
     scope: Scope
     observations: tuple[Observation, ...]
-    """All that bears on where the work stands and the latest of what was said, oldest first."""
+    """All observations about the state of the work and the latest others, oldest first."""
     state: OperationalState
     totals: ScopeTotals
     pool_limit: int
     older: int
-    """Sessions too far back to be read; they are counted and named, but nothing is told of them."""
+    """Sessions too far back to be read; they are counted, but their words are not used."""
 
 
 class Freshness(msgspec.Struct, frozen=True):
-    """How old the memory is. Only what was stored is known, never the turn that runs now."""
+    """How old the memory is. Only stored turns are known, never the one running now."""
 
     last_captured_turn_at: str | None
     last_operational_capture_at: str | None
@@ -58,7 +60,13 @@ class Freshness(msgspec.Struct, frozen=True):
     live_turn_awareness: bool = False
 
 
-def gather(store: Store, scope: Scope) -> Material:
+def requested_material(context: RecallContext, request: ScopeRequest) -> Material:
+    """Read the scope a request names."""
+    store = context.store
+    return read_material(store, open_scope(store, request.project_key, request.session_id))
+
+
+def read_material(store: Store, scope: Scope) -> Material:
     """Read what a scope said."""
     limit = PROJECT_POOL if scope.session is None else SESSION_POOL
     sessions = window(scope)
@@ -76,7 +84,7 @@ def gather(store: Store, scope: Scope) -> Material:
 
 
 def window(scope: Scope, room: int = WINDOW_BYTES) -> list[int]:
-    """The latest sessions, as many as there is room for; the latest one in any case."""
+    """The latest sessions, as many as fit; the latest one in any case."""
     taken: list[int] = []
     for line in scope.lines:
         room -= line.observed_bytes
@@ -87,7 +95,7 @@ def window(scope: Scope, room: int = WINDOW_BYTES) -> list[int]:
 
 
 def freshness(material: Material, now: int) -> Freshness:
-    """When something was last captured, and when it last was more than a program's prompt."""
+    """When a turn was last captured, and when one of a person's sessions last was."""
     ends = [line.ended_at for line in material.scope.captured if line.ended_at is not None]
     captured = max(ends, default=None)
     worked = material.totals.last_at
@@ -104,5 +112,5 @@ def _age(at: int | None, now: int) -> int | None:
     return None if at is None else max(0, (now - at) // 1000)
 
 
-def _time(one: Observation) -> int:
-    return -1 if one.at is None else one.at
+def _time(observation: Observation) -> int:
+    return -1 if observation.at is None else observation.at

@@ -1,7 +1,7 @@
-"""How a question finds observations: by their words, the operational ones first.
+"""How a search ranks observations: by their words, open work first.
 
-Observations are short and few beside events, so they have no index of their own: the store gives
-those that hold a stem of any word, and they are ranked here.
+Observations are short and few compared with events, so they have no index of their own: the store
+returns those that contain the stem of any word, and they are ranked here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _ORDER: tuple[tuple[ObservationType, ...], ...] = (
     ("completion_claim",),
     ("session_summary",),
 )
-PRECEDENCE = {kind: place for place, kinds in enumerate(_ORDER) for kind in kinds}
+PRECEDENCE = {kind: rank for rank, kinds in enumerate(_ORDER) for kind in kinds}
 _WORD = re.compile(r"[^\W_]+")
 _ENDINGS = ("ations", "ation", "ings", "ing", "ions", "ion", "ies", "ed", "es", "ly", "s", "e")
 _VOLATILE = re.compile(
@@ -35,64 +35,69 @@ _VOLATILE = re.compile(
 )
 
 
-class Ranked(msgspec.Struct, frozen=True):
-    """An observation that matched, with all that say the same."""
+class RankedObservation(msgspec.Struct, frozen=True):
+    """The best of several observations that say the same."""
 
-    one: Observation
+    best: Observation
     same: tuple[Observation, ...]
-    """Itself included, oldest first."""
+    """All of them, oldest first."""
 
 
 def stem(word: str) -> str:
-    """A beginning that other forms of the word share; rough, as a stem too short finds too much."""
+    """What other forms of the word begin with too; never so short that it matches too much."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= STEM_CHARS:
             return word[: -len(ending)]
     return word
 
 
-def rank(found: Sequence[Observation], words: Sequence[str]) -> list[Observation]:
-    """Best first: more of the question's words, then type, then score, then the later (SRC-07)."""
+def rank(observations: Sequence[Observation], words: Sequence[str]) -> list[Observation]:
+    """Best first: more of the query's words, then type, then score, then the later (SRC-07)."""
     stems = tuple(dict.fromkeys(stem(word) for word in words))
-    matched = [(one, _held(one.text, stems)) for one in found]
-    matched = [(one, held) for one, held in matched if held]
-    common = {word: sum(word in held for _, held in matched) for word in stems}
-    weight = {word: math.log(1 + len(matched) / count) for word, count in common.items() if count}
-    # Where one holds every word, those that hold a part of them are no answer to the same question.
-    best = max((len(held) for _, held in matched), default=0)
-    kept = [(one, held) for one, held in matched if len(held) * 2 > best or len(held) == best]
+    matches = [(observation, _stems_in(observation.text, stems)) for observation in observations]
+    matches = [(observation, matched) for observation, matched in matches if matched]
+    counts = {word: sum(word in matched for _, matched in matches) for word in stems}
+    weight = {word: math.log(1 + len(matches) / count) for word, count in counts.items() if count}
+    # Where one observation matches every word, those that match less than half are noise.
+    best = max((len(matched) for _, matched in matches), default=0)
+    relevant = [match for match in matches if len(match[1]) * 2 > best or len(match[1]) == best]
 
-    def order(pair: tuple[Observation, frozenset[str]]) -> tuple[float, ...]:
-        one, held = pair
-        return (-len(held), PRECEDENCE[one.type], -score(one.text, held, weight), -(one.at or 0))
+    def order(match: tuple[Observation, frozenset[str]]) -> tuple[float, ...]:
+        observation, matched = match
+        return (
+            -len(matched),
+            PRECEDENCE[observation.type],
+            -score(observation.text, matched, weight),
+            -(observation.at or 0),
+        )
 
-    return [one for one, _ in sorted(kept, key=order)]
+    return [observation for observation, _ in sorted(relevant, key=order)]
 
 
-def score(text: str, held: frozenset[str], weight: dict[str, float]) -> float:
+def score(text: str, matched: frozenset[str], weight: dict[str, float]) -> float:
     """Rare words count more, and the same words more in a short text."""
     length = len(_WORD.findall(text))
-    return sum(weight[word] for word in held) / (1 + length / 40)
+    return sum(weight[word] for word in matched) / (1 + length / 40)
 
 
-def _held(text: str, stems: Sequence[str]) -> frozenset[str]:
+def _stems_in(text: str, stems: Sequence[str]) -> frozenset[str]:
     words = _WORD.findall(text.lower())
-    return frozenset(one for one in stems if any(word.startswith(one) for word in words))
+    return frozenset(each for each in stems if any(word.startswith(each) for word in words))
 
 
-def collapse(ranked: Sequence[Observation]) -> list[Ranked]:
+def collapse(ranked: Sequence[Observation]) -> list[RankedObservation]:
     """One for each meaning, in order of the best of them (SRC-03, SRC-04)."""
     groups: dict[str, list[Observation]] = {}
-    for one in ranked:
-        groups.setdefault(fingerprint(one), []).append(one)
+    for observation in ranked:
+        groups.setdefault(fingerprint(observation), []).append(observation)
     return [
-        Ranked(same[0], tuple(sorted(same, key=lambda one: (one.at or 0, one.hash))))
+        RankedObservation(same[0], tuple(sorted(same, key=lambda each: (each.at or 0, each.hash))))
         for same in groups.values()
     ]
 
 
-def fingerprint(one: Observation) -> str:
-    """Equal for the same thing said at other times: ids and times in it do not count."""
-    text = _VOLATILE.sub(" ", one.text.casefold().replace("\\", "/"))
-    said = "\n".join((one.type, one.status, " ".join(text.split())))
-    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()
+def fingerprint(observation: Observation) -> str:
+    """Equal for the same thing said at different times: ids and times in the text do not count."""
+    text = _VOLATILE.sub(" ", observation.text.casefold().replace("\\", "/"))
+    content = "\n".join((observation.type, observation.status, " ".join(text.split())))
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()

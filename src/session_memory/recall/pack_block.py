@@ -1,8 +1,8 @@
-"""A pack inside somebody else's file: between its own two lines, and nothing outside them changes.
+"""A pack inside somebody else's file: between two marker lines, with nothing outside them changed.
 
-The lines by which our text is known again (`own_text`) are the markers too, so that a synced pack
-can never become evidence. The first one names the store and carries its seal: a pack that another
-store wrote, or that somebody edited, is not ours to replace.
+The markers are the lines by which `own_text` recognises our text, so that a synced pack can never
+become evidence. The first marker names the store and carries its seal: a pack that another store
+wrote, or that somebody edited, is not ours to replace.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PackBlock(msgspec.Struct, frozen=True):
     """The store that wrote it; empty in packs of older versions."""
     seal: str
     gap: int
-    """Line ends that came in before it."""
+    """Line ends we added before it."""
     content: bytes
 
 
@@ -47,24 +47,24 @@ class Packs(msgspec.Struct, frozen=True):
 
 
 def find_packs(data: bytes, seal: Seal) -> Packs:
-    """Tell our pack from others; refuses lines that do not pair up."""
-    found = _packs(data)
-    if not data.count(_BEGIN) == data.count(_END) == len(found):
+    """Tell our pack from others; refuses markers that do not pair up."""
+    packs = _packs(data)
+    if not data.count(_BEGIN) == data.count(_END) == len(packs):
         raise Refused(
             "the lines around the pack in this file do not pair up",
             hint=f"every `{PACK_BEGIN} ...>` line needs a `{PACK_END}` line; delete what is alone",
         )
-    mine = [one for one in found if one.by == seal.name]
+    mine = [pack for pack in packs if pack.by == seal.name]
     if len(mine) > 1:
-        places = " and ".join(said_lines(one.lines) for one in mine)
-        raise Refused(f"this file has {len(mine)} packs: {places}", hint="delete all but one")
+        lines = " and ".join(said_lines(pack.lines) for pack in mine)
+        raise Refused(f"this file has {len(mine)} packs: {lines}", hint="delete all but one")
     ours = mine[0] if mine else None
     edited = ours is not None and not seal.fits(ours.content, ours.seal)
-    return Packs(ours, edited, tuple(one for one in found if one is not ours))
+    return Packs(ours, edited, tuple(pack for pack in packs if pack is not ours))
 
 
 def put_pack(data: bytes, ours: PackBlock | None, pack: str, seal: Seal) -> bytes:
-    """The file with this pack in place of the one we have there, or behind everything else."""
+    """The file with this pack in place of our old one, or at the end."""
     end = b"\r\n" if b"\r\n" in data else b"\n"
     gap = 0 if not data else 1 if data.endswith(b"\n") else 2
     content = b"".join(line.encode() + b"\n" for line in pack.splitlines()[1:-1])
@@ -78,25 +78,26 @@ def put_pack(data: bytes, ours: PackBlock | None, pack: str, seal: Seal) -> byte
 
 
 def take_pack(data: bytes, ours: PackBlock) -> bytes:
-    """The file without our pack and without the line ends that came with it."""
+    """The file without our pack and without the line ends we added with it."""
     end = b"\r\n" if data[: ours.stop].endswith(b"\r\n") else b"\n"
     return cut_out(data, ours.start, ours.stop, end * ours.gap)
 
 
 def _packs(data: bytes) -> list[PackBlock]:
     """Every pack, in one pass: a hostile file may have a marker in every line."""
-    found: list[PackBlock] = []
+    packs: list[PackBlock] = []
     head: re.Match[bytes] | None = None
-    line, at = 1, 0
+    line, offset = 1, 0
     for marker in _MARKER.finditer(data):
         if marker["fields"] is not None:
             head = head or marker
         elif head is not None:
-            first = line + data.count(b"\n", at, head.start())
-            line, at = first + data.count(b"\n", head.start(), marker.start()), marker.start()
-            found.append(_pack(data, head, marker, (first, line)))
+            first = line + data.count(b"\n", offset, head.start())
+            line = first + data.count(b"\n", head.start(), marker.start())
+            offset = marker.start()
+            packs.append(_pack(data, head, marker, (first, line)))
             head = None
-    return found
+    return packs
 
 
 def _pack(
@@ -105,7 +106,11 @@ def _pack(
     fields = dict(field.split("=") for field in head["fields"].decode().split())
     gap = fields.get("gap", "0")
     return PackBlock(
-        *(head.start(), end.end(), lines),
-        *(fields.get("by", ""), fields.get("seal", "")),
-        *(int(gap) if gap in "012" else 0, data[head.end() : end.start()]),
+        start=head.start(),
+        stop=end.end(),
+        lines=lines,
+        by=fields.get("by", ""),
+        seal=fields.get("seal", ""),
+        gap=int(gap) if gap in "012" else 0,
+        content=data[head.end() : end.start()],
     )

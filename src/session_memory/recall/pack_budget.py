@@ -1,4 +1,4 @@
-"""How large a pack may be: what was asked for, else the smallest size that holds open work."""
+"""How large a pack may be: the requested size, else the smallest that holds the open work."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from session_memory.recall.requests import PackRequest
 Size = Literal["micro", "normal", "full"]
 
 
-class Limits(msgspec.Struct, frozen=True):
-    """How many lines each section may have, and how many characters the text."""
+class SectionLimits(msgspec.Struct, frozen=True):
+    """How many lines each section may have, and how many characters the pack."""
 
     chars: int
     decisions: int
@@ -27,30 +27,30 @@ class Limits(msgspec.Struct, frozen=True):
     guardrails: int
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class PackBudget(msgspec.Struct, frozen=True):
     """The size of a pack, and why."""
 
     size: Size
     reason: str
-    limits: Limits
+    limits: SectionLimits
     max_chars: int
 
 
-SIZES: dict[Size, Limits] = {
-    "micro": Limits(1000, 1, 1, 2, 2, 3, 2, 1, 0, 2),
-    "normal": Limits(2200, 2, 1, 3, 3, 4, 3, 2, 1, 2),
-    "full": Limits(3600, 4, 2, 4, 5, 6, 4, 3, 2, 3),
+SIZES: dict[Size, SectionLimits] = {
+    "micro": SectionLimits(1000, 1, 1, 2, 2, 3, 2, 1, 0, 2),
+    "normal": SectionLimits(2200, 2, 1, 3, 3, 4, 3, 2, 1, 2),
+    "full": SectionLimits(3600, 4, 2, 4, 5, 6, 4, 3, 2, 3),
 }
 
 
-def choose(state: OperationalState, request: PackRequest) -> Chosen:
-    """The size asked for; else the smallest that holds what is open (PCK-14)."""
+def choose_budget(state: OperationalState, request: PackRequest) -> PackBudget:
+    """The requested size; else the smallest that holds what is open (PCK-14)."""
     if request.budget != "auto":
         size, reason = request.budget, "requested_budget"
     else:
         size, reason = _smallest(state)
     limits = SIZES[size]
-    return Chosen(size, reason, limits, request.chars or limits.chars)
+    return PackBudget(size, reason, limits, request.chars or limits.chars)
 
 
 def _smallest(state: OperationalState) -> tuple[Size, str]:
@@ -61,7 +61,7 @@ def _smallest(state: OperationalState) -> tuple[Size, str]:
     return "full", "requires_full_profile"
 
 
-def _holds(limits: Limits, state: OperationalState) -> bool:
+def _holds(limits: SectionLimits, state: OperationalState) -> bool:
     return (
         state.pending_count <= limits.pending
         and state.blocker_count <= limits.blockers

@@ -1,4 +1,4 @@
-"""The sections of a pack, in their order: what is wanted, decided, open, done, and what to mind."""
+"""The sections of a pack, in order: objective, decisions, open and done work, guardrails."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 
 from session_memory.core.schema import Observation
 from session_memory.core.work_state import OperationalState
-from session_memory.recall.guardrails import guardrails
 from session_memory.recall.material import Material
-from session_memory.recall.pack_budget import Limits
+from session_memory.recall.pack_budget import SectionLimits
 from session_memory.recall.pack_selection import MAX_LISTED, Selection, key_of, spread
-from session_memory.recall.pack_text import ITEM_CHARS, Section, item
+from session_memory.recall.pack_text import ITEM_CHARS, Section, safe_line
+from session_memory.recall.scope_guard import guardrails
 
 _RANKS = {
     "blockers": 0,
@@ -26,29 +26,31 @@ _RANKS = {
     "done": 8,
     "continuity": 9,
 }
-"""The order in which sections are kept when the text is short of room."""
+"""Sections with a higher rank lose lines first when the text is too long."""
 
 
 class Sections:
-    """Builds the sections of one pack from its material and what was selected of it."""
+    """Builds the sections of one pack from its material and the selection."""
 
-    def __init__(self, material: Material, selection: Selection, limits: Limits) -> None:
+    def __init__(self, material: Material, selection: Selection, limits: SectionLimits) -> None:
         self._state = material.state
         self._broad = material.scope.broad
         self._limits = limits
         self._counts = selection.counts
         self._summaries = [
-            kept.what for kept in selection.kept if kept.what.type == "session_summary"
+            each.observation
+            for each in selection.selected
+            if each.observation.type == "session_summary"
         ]
         self._seen: set[int] = set()
-        """Sessions of which some section shows a line."""
+        """Sessions that have a line in some section."""
         self._left: dict[str, list[Observation]] = {}
-        """What each section has no place for."""
+        """Observations that each section has no room for."""
 
     def all(self) -> tuple[Section, ...]:
-        """Every section that has something to say."""
+        """Every section that has lines."""
         state, limits = self._state, self._limits
-        found: tuple[Section, ...] = (
+        sections: tuple[Section, ...] = (
             self._objective(),
             self._listed(
                 "decisions", "Decisions", self._selected(state.decisions), limits.decisions
@@ -63,69 +65,68 @@ class Sections:
             self._lines("resume", "Resume", _resume(state), 1),
         )
         if self._broad:
-            found = self._with_unseen(found)
-        return tuple(section for section in found if section.items)
+            sections = self._with_unseen(sections)
+        return tuple(section for section in sections if section.items)
 
-    def _with_unseen(self, found: Sequence[Section]) -> tuple[Section, ...]:
-        """A further line for a session that shows nowhere, where it matters most (PCK-09).
+    def _with_unseen(self, sections: Sequence[Section]) -> tuple[Section, ...]:
+        """One more line for each session that has none yet, in its most important section (PCK-09).
 
-        The limits of sections would let a few large sessions take every line of a short pack. As
-        many sessions are shown as the stats name.
+        Otherwise a few large sessions could take every line of a short pack. At most as many
+        sessions are shown as the stats name.
         """
         best: dict[int, tuple[str, Observation]] = {}
         for name in sorted(self._left, key=_RANKS.__getitem__):
-            for one in self._left[name]:
-                if one.session not in self._seen:
-                    best.setdefault(one.session, (name, one))
+            for observation in self._left[name]:
+                if observation.session not in self._seen:
+                    best.setdefault(observation.session, (name, observation))
         latest = sorted(best.values(), key=lambda pair: -(pair[1].at or 0))
         latest = latest[: max(0, MAX_LISTED - len(self._seen))]
         lines: dict[str, list[str]] = {}
-        for name, one in latest:
-            lines.setdefault(name, []).append(self._line(one))
+        for name, observation in latest:
+            lines.setdefault(name, []).append(self._line(observation))
         return tuple(
             msgspec.structs.replace(section, items=(*section.items, *more), extra=len(more))
             if (more := lines.get(section.name))
             else section
-            for section in found
+            for section in sections
         )
 
     def _objective(self) -> Section:
-        """The objective and what was asked last; over several sessions only a candidate."""
-        state = self._state
-        goals = state.objective_candidates[:1]
-        asked = [one for one in self._requests() if one not in goals]
-        self._seen.update(one.session for one in (*goals, *asked))
-        lines = [self._line(one) for one in goals]
-        lines += [f"Asked: {self._line(one, ITEM_CHARS - 7)}" for one in asked]
+        """The objective and the latest request; over several sessions only a candidate."""
+        objectives = self._state.objective_candidates[:1]
+        request = self._state.request
+        requests = [request] if request is not None and request not in objectives else []
+        self._seen.update(observation.session for observation in (*objectives, *requests))
+        lines = [self._line(objective) for objective in objectives]
+        lines += [f"Asked: {self._line(each, ITEM_CHARS - 7)}" for each in requests]
         heading = "Objective (project-wide candidate)" if self._broad else "Objective"
         return self._lines("objective", heading, lines, 1 + self._limits.requests)
 
-    def _requests(self) -> list[Observation]:
-        return [self._state.request] if self._state.request is not None else []
-
-    def _selected(self, found: Sequence[Observation]) -> list[Observation]:
+    def _selected(self, observations: Sequence[Observation]) -> list[Observation]:
         """Those that passed the cap of their session."""
-        return [one for one in found if key_of(one) in self._counts]
+        return [each for each in observations if key_of(each) in self._counts]
 
-    def _listed(self, name: str, heading: str, found: Sequence[Observation], limit: int) -> Section:
-        shown = spread(found) if self._broad else list(found)
-        lines = tuple(self._line(one) for one in shown[:limit])
-        self._seen.update(one.session for one in shown[:limit])
-        self._left[name] = shown[limit:]
-        return Section(name, heading, lines, len(found), _RANKS[name])
+    def _listed(
+        self, name: str, heading: str, observations: Sequence[Observation], limit: int
+    ) -> Section:
+        ordered = spread(observations) if self._broad else list(observations)
+        lines = tuple(self._line(observation) for observation in ordered[:limit])
+        self._seen.update(observation.session for observation in ordered[:limit])
+        self._left[name] = ordered[limit:]
+        return Section(name, heading, lines, len(observations), _RANKS[name])
 
     def _lines(self, name: str, heading: str, lines: Sequence[str], limit: int) -> Section:
-        shown = tuple(item(line) for line in lines[:limit])
+        shown = tuple(safe_line(line) for line in lines[:limit])
         return Section(name, heading, shown, len(shown), _RANKS[name])
 
-    def _line(self, one: Observation, limit: int = ITEM_CHARS) -> str:
-        count = self._counts.get(key_of(one), 1)
+    def _line(self, observation: Observation, limit: int = ITEM_CHARS) -> str:
+        count = self._counts.get(key_of(observation), 1)
         times = f" (x{count})" if count > 1 else ""
-        return item(one.text, limit - len(times)) + times
+        return safe_line(observation.text, limit - len(times)) + times
 
 
 def _resume(state: OperationalState) -> list[str]:
-    """What to do next: clear what is in the way, else the first open item, else what was asked."""
+    """What to do next: remove a blocker, else the first open item, else the latest request."""
     if state.next_actions:
         return [state.next_actions[0]]
     return [state.request.text] if state.request is not None else []

@@ -1,4 +1,4 @@
-"""What of a scope's words may enter a pack: equal ones once, and no session drowns the others."""
+"""Which observations enter a pack: repeated ones once, and no session crowds out the others."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ PROTECTED: tuple[ObservationType, ...] = (
     "objective",
     "completion_claim",
 )
-"""Never left out by a cap: losing one of these would mislead (PCK-10, PCK-11)."""
+"""Never dropped by a cap: losing one of these would mislead (PCK-10, PCK-11)."""
 
 Key = tuple[str, str, str]
 
 
-class Kept(msgspec.Struct, frozen=True):
+class Selected(msgspec.Struct, frozen=True):
     """The latest of equal observations, and how many there were."""
 
-    what: Observation
+    observation: Observation
     count: int = 1
 
 
-class Capped(msgspec.Struct, frozen=True):
-    """A session of which not everything was taken."""
+class CappedSession(msgspec.Struct, frozen=True):
+    """A session of which not everything was selected."""
 
     session_id: int
     original_item_count: int
@@ -42,75 +42,75 @@ class Capped(msgspec.Struct, frozen=True):
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """What was taken, and what that left out."""
+    """What was selected, and what was left out."""
 
-    kept: tuple[Kept, ...]
+    selected: tuple[Selected, ...]
     """Latest first."""
     candidates: int
     unique: int
     protected: int
-    capped: tuple[Capped, ...] = ()
+    capped: tuple[CappedSession, ...] = ()
 
     @property
     def counts(self) -> dict[Key, int]:
         """How often each was said."""
-        return {key_of(one.what): one.count for one in self.kept}
+        return {key_of(each.observation): each.count for each in self.selected}
 
 
-def key_of(one: Observation) -> Key:
-    """Equal type, status and wording are the same thing said again; any other is another thing."""
-    return one.type, one.status, " ".join(one.text.casefold().split())
+def key_of(observation: Observation) -> Key:
+    """Observations of equal type, status and wording are the same thing said again."""
+    return observation.type, observation.status, " ".join(observation.text.casefold().split())
 
 
-def collapse(observations: Iterable[Observation]) -> list[Kept]:
+def collapse(observations: Iterable[Observation]) -> list[Selected]:
     """Latest first, given oldest first; of equal ones the latest and their number (PCK-06, 07)."""
-    found: dict[Key, tuple[Observation, int]] = {}
-    for one in observations:
-        key = key_of(one)
-        _, count = found.pop(key, (one, 0))
-        found[key] = (one, count + 1)
-    return [Kept(what, count) for what, count in reversed(found.values())]
+    latest: dict[Key, tuple[Observation, int]] = {}
+    for observation in observations:
+        key = key_of(observation)
+        _, count = latest.pop(key, (observation, 0))
+        latest[key] = (observation, count + 1)
+    return [Selected(observation, count) for observation, count in reversed(latest.values())]
 
 
 def select(observations: Sequence[Observation], *, limit: int, guard: bool) -> Selection:
     """Collapse, cap each session where several share a pack, and keep the latest `limit`.
 
-    Protected items pass both cuts; what the text has no room for is counted there.
+    Protected observations pass both cuts; the text counts those it has no room for.
     """
     unique = collapse(observations)
-    taken: list[Kept] = []
+    selected: list[Selected] = []
     used: Counter[int] = Counter()
-    plain: Counter[int] = Counter()
-    free = 0
-    for one in unique:
-        session = one.what.session
-        if one.what.type not in PROTECTED:
-            if (guard and plain[session] >= PER_SESSION) or free >= limit:
+    unprotected: Counter[int] = Counter()
+    total_unprotected = 0
+    for each in unique:
+        session = each.observation.session
+        if each.observation.type not in PROTECTED:
+            if (guard and unprotected[session] >= PER_SESSION) or total_unprotected >= limit:
                 continue
-            plain[session] += 1
-            free += 1
+            unprotected[session] += 1
+            total_unprotected += 1
         used[session] += 1
-        taken.append(one)
-    all_of = Counter(one.what.session for one in unique)
+        selected.append(each)
+    of_session = Counter(each.observation.session for each in unique)
     capped = [
-        Capped(session, count, used[session])
-        for session, count in all_of.items()
+        CappedSession(session, count, used[session])
+        for session, count in of_session.items()
         if used[session] < count
     ]
     return Selection(
-        kept=tuple(taken),
+        selected=tuple(selected),
         candidates=len(observations),
         unique=len(unique),
-        protected=len(taken) - free,
+        protected=len(selected) - total_unprotected,
         capped=tuple(capped) if guard else (),
     )
 
 
-def spread(found: Sequence[Observation]) -> list[Observation]:
+def spread(observations: Sequence[Observation]) -> list[Observation]:
     """The latest of each session first, then the second latest, given latest first (PCK-09)."""
     seen: Counter[int] = Counter()
     ranked: list[tuple[int, int]] = []
-    for place, one in enumerate(found):
-        ranked.append((seen[one.session], place))
-        seen[one.session] += 1
-    return [found[place] for _, place in sorted(ranked)]
+    for index, observation in enumerate(observations):
+        ranked.append((seen[observation.session], index))
+        seen[observation.session] += 1
+    return [observations[index] for _, index in sorted(ranked)]

@@ -1,8 +1,8 @@
-"""Everything about a pack but its words: sizes, sources, breadth, freshness, and what was cut."""
+"""The stats of a pack: sizes, sources, breadth, freshness, and what was cut."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -13,16 +13,16 @@ from session_memory.recall.breadth import (
     ScopeWarning,
     SourceSession,
     narrowing,
-    warning,
+    scope_warning,
 )
 from session_memory.recall.items import has_open_work
 from session_memory.recall.material import Freshness, Material
-from session_memory.recall.pack_budget import Chosen
+from session_memory.recall.pack_budget import PackBudget
 from session_memory.recall.pack_selection import (
     MAX_LISTED,
     PER_SESSION,
     PROTECTED,
-    Capped,
+    CappedSession,
     Selection,
 )
 from session_memory.recall.pack_text import Rendered
@@ -30,7 +30,7 @@ from session_memory.recall.scope_resolve import MAX_LANES, CandidateLane
 
 
 class Dedupe(msgspec.Struct, frozen=True):
-    """How many were said more than once."""
+    """How many observations repeat others."""
 
     dedupe_applied: bool
     duplicates_collapsed: int
@@ -38,18 +38,18 @@ class Dedupe(msgspec.Struct, frozen=True):
 
 
 class DominanceGuard(msgspec.Struct, frozen=True):
-    """Which sessions were cut so that others are heard; protected items never are."""
+    """Which sessions were capped in favour of others; protected items never are."""
 
     dominance_guard_applied: bool
     max_items_per_session: int
     protected_types: tuple[str, ...]
     protected_items_retained: int
-    sessions_capped: tuple[Capped, ...]
+    sessions_capped: tuple[CappedSession, ...]
     sessions_capped_count: int
 
 
 class SelectionPool(msgspec.Struct, frozen=True):
-    """How many observations there were to choose from, and how many were taken."""
+    """How many observations there were to choose from, and how many were selected."""
 
     candidate_pool_limit: int
     candidate_count_after_policy: int
@@ -57,7 +57,7 @@ class SelectionPool(msgspec.Struct, frozen=True):
 
 
 class PackStats(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything about a pack but its words."""
+    """Stats of a pack; this product never suppresses an objective."""
 
     source_char_count: int
     pack_char_count: int
@@ -103,75 +103,58 @@ class PackStats(msgspec.Struct, frozen=True, kw_only=True):
     build_ms: int
 
 
-def tokens(chars: int) -> int:
-    """A rough count of tokens: four letters each, rounded up."""
+def estimated_tokens(chars: int) -> int:
+    """A rough count of tokens: four characters each, rounded up."""
     return -(-chars // 4)
 
 
 def build_stats(
     material: Material,
-    found: Breadth,
+    breadth: Breadth,
     selection: Selection,
     rendered: Rendered,
-    settled: tuple[Chosen, Freshness],
+    *,
+    budget: PackBudget,
+    fresh: Freshness,
 ) -> PackStats:
-    """The stats of a rendered pack; `build_ms` is for the shell to fill in."""
-    chosen, fresh = settled
+    """The stats of a rendered pack; `build_ms` is measured by the caller."""
+    scope = material.scope
+    source_chars, pack_chars = material.totals.chars, len(rendered.text)
+    collapsed = selection.candidates - selection.unique
+    selected = [each.observation for each in selection.selected]
     return PackStats(
-        budget=chosen.size,
-        budget_reason=chosen.reason,
-        max_chars=chosen.max_chars,
+        source_char_count=source_chars,
+        pack_char_count=pack_chars,
+        approx_source_tokens=estimated_tokens(source_chars),
+        approx_pack_tokens=estimated_tokens(pack_chars),
+        compression_ratio=round(pack_chars / source_chars, 3) if source_chars else 0.0,
+        decision_count=material.state.decision_count,
+        summary_count=sum(observation.type == "session_summary" for observation in selected),
+        budget=budget.size,
+        budget_reason=budget.reason,
+        max_chars=budget.max_chars,
         section_counts=rendered.shown,
         left_out=rendered.left_out,
-        decision_count=material.state.decision_count,
-        summary_count=sum(one.what.type == "session_summary" for one in selection.kept),
         has_open_work=has_open_work(material.state),
-        build_ms=0,
-        **_sizes(material.totals.chars, len(rendered.text)),
-        **_scoped(material, found),
-        **_chosen(material, selection),
-        **msgspec.structs.asdict(fresh),
-    )
-
-
-def _sizes(source: int, packed: int) -> dict[str, Any]:
-    return {
-        "source_char_count": source,
-        "pack_char_count": packed,
-        "approx_source_tokens": tokens(source),
-        "approx_pack_tokens": tokens(packed),
-        "compression_ratio": round(packed / source, 3) if source else 0.0,
-    }
-
-
-def _scoped(material: Material, found: Breadth) -> dict[str, Any]:
-    scope = material.scope
-    return {
-        "scope_mode": "project" if scope.session is None else "session",
-        "session_filter_applied": scope.session is not None,
-        "source_session_count": found.session_count,
-        "source_sessions": found.sources,
-        "source_sessions_truncated": found.session_count > len(found.sources),
-        "older_sessions_not_read": material.older,
-        "source_sub_scope_count": sum(1 for lane in found.lanes if lane.inferred_sub_scope),
-        "source_sub_scopes": found.names,
-        "candidate_lanes": found.lanes[:MAX_LANES] if found.broad else (),
-        "candidate_sub_scopes": found.names if found.broad else (),
-        "multiple_sessions_detected": found.session_count > 1,
-        "multiple_lanes_detected": found.several_lanes,
-        "broad_scope_detected": found.broad,
-        "do_not_fetch_project_wide_pack": found.broad,
-        "scope_warning": warning(found, "multi_session_project_scope"),
-        "recommended_narrowing": narrowing(found, scope.project.key) or UNSET,
-        "active_objective_uncertain": found.broad,
-    }
-
-
-def _chosen(material: Material, selection: Selection) -> dict[str, Any]:
-    collapsed = selection.candidates - selection.unique
-    return {
-        "dedupe": Dedupe(collapsed > 0, collapsed, selection.unique),
-        "dominance_guard": DominanceGuard(
+        scope_mode="project" if scope.session is None else "session",
+        session_filter_applied=scope.session is not None,
+        source_session_count=breadth.session_count,
+        source_sessions=breadth.sources,
+        source_sessions_truncated=breadth.session_count > len(breadth.sources),
+        older_sessions_not_read=material.older,
+        source_sub_scope_count=sum(1 for lane in breadth.lanes if lane.inferred_sub_scope),
+        source_sub_scopes=breadth.lane_names,
+        candidate_lanes=breadth.lanes[:MAX_LANES] if breadth.broad else (),
+        candidate_sub_scopes=breadth.lane_names if breadth.broad else (),
+        multiple_sessions_detected=breadth.session_count > 1,
+        multiple_lanes_detected=breadth.several_lanes,
+        broad_scope_detected=breadth.broad,
+        do_not_fetch_project_wide_pack=breadth.broad,
+        scope_warning=scope_warning(breadth, "multi_session_project_scope"),
+        recommended_narrowing=narrowing(breadth, scope.project.key) or UNSET,
+        active_objective_uncertain=breadth.broad,
+        dedupe=Dedupe(collapsed > 0, collapsed, selection.unique),
+        dominance_guard=DominanceGuard(
             dominance_guard_applied=bool(selection.capped),
             max_items_per_session=PER_SESSION,
             protected_types=PROTECTED,
@@ -179,7 +162,7 @@ def _chosen(material: Material, selection: Selection) -> dict[str, Any]:
             sessions_capped=selection.capped[:MAX_LISTED],
             sessions_capped_count=len(selection.capped),
         ),
-        "selection_pool": SelectionPool(
-            material.pool_limit, selection.candidates, len(selection.kept)
-        ),
-    }
+        selection_pool=SelectionPool(material.pool_limit, selection.candidates, len(selected)),
+        build_ms=0,
+        **msgspec.structs.asdict(fresh),
+    )

@@ -1,4 +1,4 @@
-"""`pack --sync`: the pack written into a file agents read, unless it would not save anything."""
+"""`pack --sync`: write the pack into a file agents read, unless that would save nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -15,8 +16,11 @@ from session_memory.core.text.inserted import said_lines
 from session_memory.core.text.seal import Seal
 from session_memory.errors import Refused
 from session_memory.plain_files import open_plain
-from session_memory.recall.context_pack import ContextPack
+from session_memory.recall.context import RecallContext
+from session_memory.recall.context_pack import ContextPack, scope_pack
 from session_memory.recall.pack_block import find_packs, put_pack, take_pack
+from session_memory.recall.requests import PackRequest
+from session_memory.recall.scope import open_scope
 from session_memory.store.scopes import ContextSync
 
 OVERRIDE = "AGENTS.override.md"
@@ -28,7 +32,7 @@ _LIMIT = 4 * 1024 * 1024
 class SyncPlan(msgspec.Struct, frozen=True):
     """What would be written where; `after` is None where the file is left as it is.
 
-    A file that holds this very pack already is in step: that is a sync, not a skip.
+    A file that already holds this very pack counts as synced, not as skipped.
     """
 
     path: str
@@ -40,17 +44,41 @@ class SyncPlan(msgspec.Struct, frozen=True):
     """Packs in the file that this store did not write."""
 
     def record(self, now: int) -> ContextSync:
-        """What is kept of it."""
+        """The record of this sync that the store keeps."""
         return ContextSync(now, self.path, self.pack_hash, self.reason == NOT_SMALLER, self.reason)
 
 
+def sync_pack(
+    context: RecallContext,
+    request: PackRequest,
+    path: str,
+    *,
+    dry_run: bool = False,
+    before_write: Callable[[SyncPlan], None] | None = None,
+) -> ContextSync:
+    """Write the pack between its markers in a file, or leave the file and say why (DIS-04).
+
+    Either way the store keeps a record. `before_write` is called with what will be written.
+    """
+    store = context.store
+    scope = open_scope(store, request.project_key, request.session_id)
+    plan = plan_sync(scope_pack(context, scope, request), path, seal_of(store.tag_key))
+    record = plan.record(context.clock())
+    if before_write is not None:
+        before_write(plan)
+    if not dry_run:
+        write(plan)
+        store.syncs.record(scope.project.id, record)
+    return record
+
+
 def target(path: str) -> str:
-    """The file to write: an AGENTS.override.md beside AGENTS.md is what Codex reads instead."""
-    place = os.path.realpath(path)
-    override = os.path.join(os.path.dirname(place), OVERRIDE)
-    if os.path.basename(place) == "AGENTS.md" and os.path.isfile(override):
+    """The file to write: Codex reads an AGENTS.override.md instead of the AGENTS.md next to it."""
+    real = os.path.realpath(path)
+    override = os.path.join(os.path.dirname(real), OVERRIDE)
+    if os.path.basename(real) == "AGENTS.md" and os.path.isfile(override):
         return os.path.realpath(override)
-    return place
+    return real
 
 
 def seal_of(tag_key: bytes) -> Seal:
@@ -60,14 +88,14 @@ def seal_of(tag_key: bytes) -> Seal:
 
 def plan_sync(pack: ContextPack, path: str, seal: Seal) -> SyncPlan:
     """Decide without writing (DIS-04)."""
-    place = target(path)
-    before = _read(place)
+    path = target(path)
+    before = _read(path)
     if pack.stats.approx_pack_tokens >= pack.stats.approx_source_tokens:
-        return SyncPlan(place, before, None, pack.pack_hash, NOT_SMALLER)
+        return SyncPlan(path, before, None, pack.pack_hash, NOT_SMALLER)
     packs = find_packs(before, seal)
     if packs.ours is not None and packs.is_edited:
         raise Refused(
-            f"{place}: the pack in {said_lines(packs.ours.lines)} was edited",
+            f"{path}: the pack in {said_lines(packs.ours.lines)} was edited",
             hint="delete those lines to have it written anew, or only the first and the last of"
             " them to keep your words",
         )
@@ -78,12 +106,12 @@ def plan_sync(pack: ContextPack, path: str, seal: Seal) -> SyncPlan:
     )
     after = put_pack(before, packs.ours, pack.text, seal)
     if after == before:
-        return SyncPlan(place, before, None, pack.pack_hash, UNCHANGED, others)
-    return SyncPlan(place, before, after, pack.pack_hash, left_alone=others)
+        return SyncPlan(path, before, None, pack.pack_hash, UNCHANGED, others)
+    return SyncPlan(path, before, after, pack.pack_hash, left_alone=others)
 
 
 def plan_removal(path: str, seal: Seal) -> SyncPlan:
-    """What taking our pack out of a file would change; refuses one that somebody edited."""
+    """How a file changes when our pack is taken out; refuses a pack that somebody edited."""
     before = _read(path)
     packs = find_packs(before, seal)
     if packs.ours is None:
@@ -94,13 +122,13 @@ def plan_removal(path: str, seal: Seal) -> SyncPlan:
 
 
 def note(data: Path, plan: SyncPlan, why: str, now: int) -> None:
-    """Say in the audit what is going to be written."""
+    """Add what will be written to the audit log."""
     hashes = audit.sha256(plan.before), audit.sha256(plan.after)
     audit.append(data, audit.Written(now, "pack", plan.path, why, *hashes))
 
 
 def write(plan: SyncPlan) -> None:
-    """Replace the file whole and at once; it keeps its mode, and a change by others is refused."""
+    """Replace the file atomically, keeping its mode; refuses if somebody changed it meanwhile."""
     if plan.after is None:
         return
     folder = os.path.dirname(plan.path)

@@ -1,7 +1,7 @@
 """The text of a pack: whole lines in a fixed order, never longer than its budget.
 
-What does not fit goes line by line, the least needed first; the warning about a broad scope and
-the advice to let current instructions win always stay.
+Lines that do not fit are dropped one by one, the least important first. The warning about a broad
+scope and the advice that current instructions win are never dropped.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ LIVE_SHORT = "Persisted, not live."
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A heading and its lines; `total` says how many there were to choose from."""
+    """A heading and its lines; `total` is how many there were to choose from."""
 
     name: str
     heading: str
     items: tuple[str, ...]
     total: int
     rank: int
-    """What is needed least goes first: higher goes earlier."""
+    """Sections of a higher rank lose their lines first."""
     extra: int = 0
-    """So many of its last lines are there only if room is left when all others are in."""
+    """How many of its last lines are kept only if all others fit."""
 
 
 class Frame(msgspec.Struct, frozen=True):
-    """What stands around the sections."""
+    """The lines before the sections."""
 
     title: str
     warning: str | None = None
@@ -53,14 +53,14 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 class Rendered(msgspec.Struct, frozen=True):
-    """The text, and how many lines of each section stand in it."""
+    """The text, and how many lines of each section it shows and leaves out."""
 
     text: str
     shown: dict[str, int]
     left_out: dict[str, int]
 
 
-def item(text: str, limit: int = ITEM_CHARS) -> str:
+def safe_line(text: str, limit: int = ITEM_CHARS) -> str:
     """Stored text as one line that can neither end the pack nor drive a terminal."""
     line = _DECLARES.sub(r"\1 =", _FORGED.sub("(", one_line(stripped(text))))
     return excerpt(line, limit)
@@ -70,15 +70,15 @@ def render(frame: Frame, sections: tuple[Section, ...], max_chars: int) -> Rende
     """Drop lines until the text fits."""
     shown = {section.name: len(section.items) for section in sections}
     order = sorted(sections, key=lambda section: section.rank, reverse=True)
-    extras = [one for one in order for _ in range(one.extra)]
+    extras = [section for section in order for _ in range(section.extra)]
     text = _compose(frame, sections, shown, max_chars)
     while len(text) > max_chars:
-        victim = extras.pop(0) if extras else next((s for s in order if shown[s.name]), None)
-        if victim is None:
+        section = extras.pop(0) if extras else next((s for s in order if shown[s.name]), None)
+        if section is None:
             break
-        shown[victim.name] -= 1
+        shown[section.name] -= 1
         text = _compose(frame, sections, shown, max_chars)
-    left_out = {one.name: one.total - shown[one.name] for one in sections}
+    left_out = {section.name: section.total - shown[section.name] for section in sections}
     return Rendered(
         text,
         {name: count for name, count in shown.items() if count},

@@ -1,7 +1,8 @@
-"""mem_project_brief: a project or one session of it at a glance, every part cut short."""
+"""mem_project_brief: a project or one session of it at a glance."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -9,28 +10,30 @@ import msgspec
 from session_memory.clock import iso
 from session_memory.core.schema import Project
 from session_memory.core.text.safe_text import one_line
-from session_memory.recall.breadth import Breadth
-from session_memory.recall.completion_check import CompletionAnswer, check
+from session_memory.recall.breadth import Breadth, measure_breadth
+from session_memory.recall.completion_check import CompletionAnswer, completion_answer
+from session_memory.recall.context import RecallContext
 from session_memory.recall.items import (
-    STEPS,
+    LIMITS,
     Item,
     ListLimits,
     SessionFilter,
     StateAnswer,
-    fitted,
-    items,
+    largest_that_fits,
     session_filter,
     state_answer,
+    to_items,
 )
-from session_memory.recall.material import Material
-from session_memory.recall.open_work import OpenWorkAnswer, open_work
-from session_memory.recall.recent_changes import ChangesAnswer, Compared, compare, recent_changes
-from session_memory.recall.scope_guard import ScopeGuardAnswer, scope_guard
-from session_memory.store.scopes import Closure, ContextSync, ScopeTotals
+from session_memory.recall.material import requested_material
+from session_memory.recall.open_work import OpenWorkAnswer, open_work_answer
+from session_memory.recall.recent_changes import ChangesAnswer, changes_answer, compare
+from session_memory.recall.requests import ScopeRequest
+from session_memory.recall.scope_guard import ScopeGuardAnswer, guard_answer
+from session_memory.store.scopes import Closure, ContextSync
 
 LISTED = 5
 _ALIASES = 4
-_FEW = 2
+_SOURCES = 2
 
 
 class ProjectAnswer(msgspec.Struct, frozen=True):
@@ -45,7 +48,7 @@ class ProjectAnswer(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """Of the scope that was asked for: of one session, or of the whole project (OPS-03)."""
+    """Counts of the requested scope: one session or the whole project (OPS-03)."""
 
     sessions: int
     turns: int
@@ -54,7 +57,7 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class ContextMetrics(msgspec.Struct, frozen=True):
-    """How often the pack was written into a file, and how much there is to pack."""
+    """How often the pack was written into a file, and how much text it is made from."""
 
     source_char_count: int
     syncs: int
@@ -63,7 +66,7 @@ class ContextMetrics(msgspec.Struct, frozen=True):
 
 
 class ClosureMetrics(msgspec.Struct, frozen=True):
-    """How often somebody asked whether the work was done, and how often a claim was wrong."""
+    """How often a completion check was requested, and how often a claim was wrong."""
 
     checks: int
     mismatches: int
@@ -71,7 +74,11 @@ class ClosureMetrics(msgspec.Struct, frozen=True):
 
 
 class BriefAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """mem_project_brief; what this product does not have (snapshots, policies) is empty."""
+    """mem_project_brief.
+
+    The last nine fields are always empty: clients of this contract expect them, but this product
+    has no health reports, snapshots, policies, inheritances or repairs.
+    """
 
     project: ProjectAnswer
     counts: Counts
@@ -96,54 +103,56 @@ class BriefAnswer(msgspec.Struct, frozen=True, kw_only=True):
     repair_proposals: tuple[str, ...] = ()
 
 
-class Kept(msgspec.Struct, frozen=True):
-    """What the store keeps beside observations."""
+def project_brief(context: RecallContext, request: ScopeRequest) -> BriefAnswer:
+    """mem_project_brief: everything at once, as much of it as an answer may hold.
 
-    syncs: tuple[ContextSync, ...]
-    closures: tuple[Closure, ...]
-    totals: ScopeTotals
-    turns: int
-
-
-def brief(material: Material, found: Breadth, kept: Kept, now: int) -> BriefAnswer:
-    """Everything at once, as much of it as an answer may hold."""
-    compared = compare(material, kept.syncs)
-    return fitted(lambda limits: _brief(material, found, (kept, compared, now), limits))
-
-
-def _brief(
-    material: Material, found: Breadth, known: tuple[Kept, Compared, int], limits: ListLimits
-) -> BriefAnswer:
-    """What is open is told in full once, in the state; the other parts have tools of their own."""
-    shortest = STEPS[-1]
-    listed = min(LISTED, limits.changes)
-    kept, compared, now = known
-    scope, state, totals = material.scope, material.state, kept.totals
+    Open work is listed in full once, in the state; the other parts have tools of their own.
+    """
+    store = context.store
+    material = requested_material(context, request)
+    scope, state = material.scope, material.state
+    session_id = scope.session.id if scope.session else None
+    syncs = store.syncs.all(scope.project.id)
+    closures = store.closures.all(scope.project.id, session_id)
+    totals, turns = store.scopes.totals(scope.ids), store.scopes.turns(scope.ids)
+    breadth = measure_breadth(store, scope)
+    comparison = compare(material, syncs)
+    now = context.clock()
     newest = material.observations[: -LISTED - 1 : -1]
-    return BriefAnswer(
-        project=_project(scope.project),
-        counts=Counts(
-            sessions=found.session_count,
-            turns=kept.turns,
-            observations=totals.observations,
-            active_decisions=state.decision_count,
-        ),
-        session_filter=session_filter(scope),
-        recent_observations=items(newest, listed, limits),
-        recent_decisions=items(state.decisions, listed, limits),
-        operational_state=state_answer(state, limits),
-        open_work=open_work(material, shortest, checked=False),
-        completion_check=check(material, shortest),
-        recent_changes=recent_changes(material, compared, limits),
-        scope_guard=scope_guard(material, _fewer(found), shortest, now, checked=False),
-        context_metrics=_context(totals.chars, kept.syncs),
-        closure_metrics=_closing(kept.closures),
+    shortest = LIMITS[-1]
+
+    def answer(limits: ListLimits) -> BriefAnswer:
+        listed = min(LISTED, limits.changes)
+        return BriefAnswer(
+            project=_project(scope.project),
+            counts=Counts(
+                sessions=breadth.session_count,
+                turns=turns,
+                observations=totals.observations,
+                active_decisions=state.decision_count,
+            ),
+            session_filter=session_filter(scope),
+            recent_observations=to_items(newest, listed, limits),
+            recent_decisions=to_items(state.decisions, listed, limits),
+            operational_state=state_answer(state, limits),
+            open_work=open_work_answer(material, shortest, with_check=False),
+            completion_check=completion_answer(material, shortest),
+            recent_changes=changes_answer(material, comparison, limits),
+            scope_guard=guard_answer(
+                material, _shortened(breadth), shortest, now, with_check=False
+            ),
+            context_metrics=_context_metrics(totals.chars, syncs),
+            closure_metrics=_closure_metrics(closures),
+        )
+
+    return largest_that_fits(answer)
+
+
+def _shortened(breadth: Breadth) -> Breadth:
+    """Fewer sources and lanes: mem_scope_guard names more."""
+    return msgspec.structs.replace(
+        breadth, sources=breadth.sources[:_SOURCES], lanes=breadth.lanes[:_SOURCES]
     )
-
-
-def _fewer(found: Breadth) -> Breadth:
-    """The same breadth with fewer sources and lanes named: mem_scope_guard names more."""
-    return msgspec.structs.replace(found, sources=found.sources[:_FEW], lanes=found.lanes[:_FEW])
 
 
 def _project(project: Project) -> ProjectAnswer:
@@ -157,7 +166,7 @@ def _project(project: Project) -> ProjectAnswer:
     )
 
 
-def _context(chars: int, syncs: tuple[ContextSync, ...]) -> ContextMetrics:
+def _context_metrics(chars: int, syncs: Sequence[ContextSync]) -> ContextMetrics:
     written = [sync.at for sync in syncs if not sync.skipped]
     return ContextMetrics(
         source_char_count=chars,
@@ -167,10 +176,10 @@ def _context(chars: int, syncs: tuple[ContextSync, ...]) -> ContextMetrics:
     )
 
 
-def _closing(closures: tuple[Closure, ...]) -> ClosureMetrics:
-    asked = [one.at for one in closures if one.kind == "check"]
+def _closure_metrics(closures: Sequence[Closure]) -> ClosureMetrics:
+    checks = [closure.at for closure in closures if closure.kind == "check"]
     return ClosureMetrics(
-        checks=len(asked),
-        mismatches=len(closures) - len(asked),
-        last_check_at=iso(max(asked, default=None)),
+        checks=len(checks),
+        mismatches=len(closures) - len(checks),
+        last_check_at=iso(max(checks, default=None)),
     )

@@ -9,7 +9,9 @@ from session_memory.core.schema import Observation, SessionEvent
 from session_memory.core.text.safe_text import one_line, safe
 from session_memory.core.text.similarity import untagged
 from session_memory.errors import NotFound
-from session_memory.recall.session_list import capture_version
+from session_memory.recall.context import RecallContext
+from session_memory.recall.requests import ObservationRequest
+from session_memory.recall.session_fields import capture_version
 from session_memory.store.port import Store
 from session_memory.store.scopes import SessionLine
 
@@ -34,7 +36,7 @@ class ObservationAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SourceSessionAnswer(msgspec.Struct, frozen=True):
-    """The session something was said in."""
+    """The session an observation comes from."""
 
     session_id: int
     external_session_id: str
@@ -47,7 +49,7 @@ class SourceSessionAnswer(msgspec.Struct, frozen=True):
 
 
 class SourceTurn(msgspec.Struct, frozen=True):
-    """The event something was read from."""
+    """The event an observation was read from."""
 
     event_id: int
     seq: int
@@ -64,41 +66,43 @@ class ProvenanceAnswer(msgspec.Struct, frozen=True, kw_only=True):
     source_session: SourceSessionAnswer
     source_turn: SourceTurn | None
     source_span: str | None
-    """What was said there, from its beginning; None once the raw text has gone."""
+    """The beginning of the event's text; None once the raw text is gone."""
     turn_hash: str | None
     model_name: str | None
 
 
-def get(store: Store, observation_id: str) -> ObservationAnswer:
-    """One observation by its id."""
-    one, line = _found(store, observation_id, "Observation not found")
-    return _shown(store, one, line)
+def get(context: RecallContext, request: ObservationRequest) -> ObservationAnswer:
+    """mem_get: one observation by its id."""
+    store = context.store
+    observation, line = _find(store, request.observation_id, "Observation not found")
+    return _observation_answer(store, observation, line)
 
 
-def provenance(store: Store, observation_id: str) -> ProvenanceAnswer:
-    """Where an observation was said: session, event and words, as far as they are still here."""
-    one, line = _found(store, observation_id, "Provenance not found")
-    event = _event(store, one)
+def provenance(context: RecallContext, request: ObservationRequest) -> ProvenanceAnswer:
+    """mem_provenance: session, event and words of an observation, as far as they are still here."""
+    store = context.store
+    observation, line = _find(store, request.observation_id, "Provenance not found")
+    event = _event(store, observation)
     text = None
     if event is not None:
         try:
             text = store.text(event)
-        except NotFound:  # evicted since we looked
+        except NotFound:  # evicted meanwhile
             event = None
     version = capture_version(line.client_version)
     models = store.session(line.id).models
     return ProvenanceAnswer(
-        observation_id=one.hash,
-        source_observation=_shown(store, one, line),
+        observation_id=observation.hash,
+        source_observation=_observation_answer(store, observation, line),
         source_session=SourceSessionAnswer(
-            line.id,
-            one_line(line.external_id),
-            line.flavor,
-            one_line(line.cwd) if line.cwd else None,
-            iso(line.started_at),
-            iso(line.ended_at),
-            version.producer_version,
-            version.capture_version_status,
+            session_id=line.id,
+            external_session_id=one_line(line.external_id),
+            runtime=line.flavor,
+            cwd=one_line(line.cwd) if line.cwd else None,
+            started_at=iso(line.started_at),
+            ended_at=iso(line.ended_at),
+            producer_version=version.producer_version,
+            capture_version_status=version.capture_version_status,
         ),
         source_turn=None
         if event is None
@@ -109,33 +113,36 @@ def provenance(store: Store, observation_id: str) -> ProvenanceAnswer:
     )
 
 
-def _found(store: Store, observation_id: str, message: str) -> tuple[Observation, SessionLine]:
-    one = store.scopes.observation(observation_id)
-    line = store.scopes.line(one.session) if one is not None else None
-    if one is None or line is None:
-        raise NotFound(message, hint="ids stand in the answers of the other mem_ tools")
-    return one, line
+def _find(store: Store, observation_id: str, message: str) -> tuple[Observation, SessionLine]:
+    observation = store.scopes.observation(observation_id)
+    line = store.scopes.line(observation.session) if observation is not None else None
+    if observation is None or line is None:
+        raise NotFound(message, hint="the answers of the other mem_ tools contain valid ids")
+    return observation, line
 
 
-def _event(store: Store, one: Observation) -> SessionEvent | None:
-    if one.event is None:
+def _event(store: Store, observation: Observation) -> SessionEvent | None:
+    if observation.event is None:
         return None
-    return next((event for event in store.events(one.session) if event.id == one.event), None)
+    events = store.events(observation.session)
+    return next((event for event in events if event.id == observation.event), None)
 
 
-def _shown(store: Store, one: Observation, line: SessionLine) -> ObservationAnswer:
+def _observation_answer(
+    store: Store, observation: Observation, line: SessionLine
+) -> ObservationAnswer:
     keys = {project.id: project.key for project in store.projects()}
     return ObservationAnswer(
-        observation_id=one.hash,
+        observation_id=observation.hash,
         project_key=keys.get(line.project_id) if line.project_id is not None else None,
         session_id=line.id,
         external_session_id=one_line(line.external_id),
-        type=one.type,
-        status=one.status,
-        text=safe(one.text),
-        importance=one.importance,
-        origin=one.origin,
-        source_kind=one.source,
-        at=iso(one.at),
-        event_id=one.event,
+        type=observation.type,
+        status=observation.status,
+        text=safe(observation.text),
+        importance=observation.importance,
+        origin=observation.origin,
+        source_kind=observation.source,
+        at=iso(observation.at),
+        event_id=observation.event,
     )

@@ -1,4 +1,4 @@
-"""mem_recent_changes: what is new since a project's state was last written out (OPS-07)."""
+"""mem_recent_changes: what changed since the pack of a project was last synced (OPS-07)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from session_memory.clock import iso
 from session_memory.core.schema import Observation
 from session_memory.core.text.similarity import phrase
 from session_memory.core.work_state import OperationalState, derive_state
+from session_memory.recall.context import RecallContext
 from session_memory.recall.items import (
     Item,
     ListLimits,
     SessionFilter,
-    items,
-    one_item,
+    largest_that_fits,
+    optional_item,
     session_filter,
+    to_items,
 )
-from session_memory.recall.material import STATEFUL, UNCUT, Material
+from session_memory.recall.material import STATEFUL, UNCUT, Material, requested_material
+from session_memory.recall.requests import ScopeRequest
 from session_memory.store.scopes import ContextSync
 
 BaselineSource = Literal[
@@ -32,7 +35,7 @@ BaselineSource = Literal[
 
 
 class Baseline(msgspec.Struct, frozen=True):
-    """Since when changes count, and why since then."""
+    """The time from which changes count, and why that time."""
 
     since: int | None
     source: BaselineSource
@@ -59,13 +62,68 @@ class ChangesAnswer(msgspec.Struct, frozen=True, kw_only=True):
     session_filter: SessionFilter | UnsetType = UNSET
 
 
-def baseline(material: Material, syncs: Sequence[ContextSync]) -> Baseline:
-    """The last sync that does not hold the latest change yet, else the one before, else the start.
+class Comparison(msgspec.Struct, frozen=True):
+    """The baseline and the state of the work at that time."""
 
-    Whoever reads the synced file has seen what it held; the change they ask for came after it.
+    baseline: Baseline
+    old: OperationalState
+
+
+def recent_changes(context: RecallContext, request: ScopeRequest) -> ChangesAnswer:
+    """mem_recent_changes."""
+    material = requested_material(context, request)
+    comparison = compare(material, context.store.syncs.all(material.scope.project.id))
+    return largest_that_fits(lambda limits: changes_answer(material, comparison, limits))
+
+
+def compare(material: Material, syncs: Sequence[ContextSync]) -> Comparison:
+    """Find the baseline and the state of the work at that time."""
+    baseline = _baseline(material, syncs)
+    return Comparison(baseline, _state_at(material, baseline))
+
+
+def changes_answer(material: Material, comparison: Comparison, limits: ListLimits) -> ChangesAnswer:
+    """What was added and removed between the baseline and now."""
+    baseline, old, now = comparison.baseline, comparison.old, material.state
+    new_pending, resolved = _difference(old.pending, now.pending)
+    new_blockers, cleared_blockers = _difference(old.blockers, now.blockers)
+    new_gaps, cleared_gaps = _difference(old.dod_open, now.dod_open)
+    new_constraints, cleared_constraints = _difference(old.constraints, now.constraints)
+    new_decisions, _ = _difference(old.decisions, now.decisions)
+    objective_changed = _wording(now.objective) != _wording(old.objective)
+    return ChangesAnswer(
+        project_key=material.scope.project.key,
+        since=iso(baseline.since),
+        baseline_source=baseline.source,
+        objective_changed=objective_changed,
+        latest_user_request=optional_item(now.request, limits),
+        new_pending_items=to_items(new_pending, limits.changes, limits),
+        resolved_pending_items=to_items(resolved, limits.changes, limits),
+        new_blockers=to_items(new_blockers, limits.changes, limits),
+        cleared_blockers=to_items(cleared_blockers, limits.changes, limits),
+        new_dod_gaps=to_items(new_gaps, limits.changes, limits),
+        cleared_dod_gaps=to_items(cleared_gaps, limits.changes, limits),
+        new_constraints=to_items(new_constraints, limits.changes, limits),
+        cleared_constraints=to_items(cleared_constraints, limits.changes, limits),
+        new_decisions=to_items(new_decisions, limits.changes, limits),
+        has_changes=objective_changed
+        or any((new_pending, resolved, new_blockers, cleared_blockers, new_gaps, cleared_gaps))
+        or any((new_constraints, cleared_constraints, new_decisions)),
+        session_filter=session_filter(material.scope) or UNSET,
+    )
+
+
+def _baseline(material: Material, syncs: Sequence[ContextSync]) -> Baseline:
+    """The last sync before the latest change, else the sync before the last, else the start.
+
+    Whoever reads the synced file has seen what it held; the change they ask about came after it.
     """
     written = [sync.at for sync in syncs if not sync.skipped]
-    changes = [one.at for one in material.observations if one.type in STATEFUL and one.at]
+    changes = [
+        observation.at
+        for observation in material.observations
+        if observation.type in STATEFUL and observation.at
+    ]
     latest = max(changes, default=None)
     before = [at for at in written if latest is not None and at < latest]
     if before:
@@ -78,69 +136,29 @@ def baseline(material: Material, syncs: Sequence[ContextSync]) -> Baseline:
     return Baseline(min(starts, default=None), "project_start")
 
 
-class Compared(msgspec.Struct, frozen=True):
-    """Where the work stands, and where it stood at the baseline."""
-
-    start: Baseline
-    old: OperationalState
-
-
-def compare(material: Material, syncs: Sequence[ContextSync]) -> Compared:
-    """Find the baseline and the state of that time."""
-    start = baseline(material, syncs)
-    return Compared(start, _state_at(material, start))
-
-
-def recent_changes(material: Material, compared: Compared, limits: ListLimits) -> ChangesAnswer:
-    """What came and went between the baseline and now."""
-    start, old, now = compared.start, compared.old, material.state
-    new_pending, resolved = _between(old.pending, now.pending)
-    new_blockers, cleared = _between(old.blockers, now.blockers)
-    new_gaps, closed_gaps = _between(old.dod_open, now.dod_open)
-    new_rules, gone_rules = _between(old.constraints, now.constraints)
-    new_decisions, _ = _between(old.decisions, now.decisions)
-    moved = _words(now.objective) != _words(old.objective)
-    lists = (new_pending, resolved, new_blockers, cleared, new_gaps, closed_gaps, new_rules)
-    changed = moved or any(lists) or bool(gone_rules) or bool(new_decisions)
-    return ChangesAnswer(
-        project_key=material.scope.project.key,
-        since=iso(start.since),
-        baseline_source=start.source,
-        objective_changed=moved,
-        latest_user_request=one_item(now.request, limits) if now.request else None,
-        new_pending_items=items(new_pending, limits.changes, limits),
-        resolved_pending_items=items(resolved, limits.changes, limits),
-        new_blockers=items(new_blockers, limits.changes, limits),
-        cleared_blockers=items(cleared, limits.changes, limits),
-        new_dod_gaps=items(new_gaps, limits.changes, limits),
-        cleared_dod_gaps=items(closed_gaps, limits.changes, limits),
-        new_constraints=items(new_rules, limits.changes, limits),
-        cleared_constraints=items(gone_rules, limits.changes, limits),
-        new_decisions=items(new_decisions, limits.changes, limits),
-        has_changes=changed,
-        session_filter=session_filter(material.scope) or UNSET,
-    )
-
-
-def _state_at(material: Material, start: Baseline) -> OperationalState:
-    """Where the work stood at the baseline; before a project's start nothing stood."""
-    if start.since is None or start.source == "project_start":
+def _state_at(material: Material, baseline: Baseline) -> OperationalState:
+    """The state of the work at the baseline; empty at the start of a project."""
+    if baseline.since is None or baseline.source == "project_start":
         return OperationalState()
-    since = start.since
-    said = (one for one in material.observations if one.at is None or one.at <= since)
-    return derive_state(said, limits=UNCUT)
+    since = baseline.since
+    earlier = (
+        observation
+        for observation in material.observations
+        if observation.at is None or observation.at <= since
+    )
+    return derive_state(earlier, limits=UNCUT)
 
 
-def _between(
+def _difference(
     old: Iterable[Observation], new: Iterable[Observation]
 ) -> tuple[list[Observation], list[Observation]]:
-    """What came and what went, by wording."""
-    before = {_words(one): one for one in old}
-    after = {_words(one): one for one in new}
-    came = [one for words, one in after.items() if words not in before]
-    went = [one for words, one in before.items() if words not in after]
-    return came, went
+    """What was added and what was removed, by wording."""
+    before = {_wording(observation): observation for observation in old}
+    after = {_wording(observation): observation for observation in new}
+    added = [observation for wording, observation in after.items() if wording not in before]
+    removed = [observation for wording, observation in before.items() if wording not in after]
+    return added, removed
 
 
-def _words(one: Observation | None) -> str:
-    return "" if one is None else phrase(one.text).words or one.text
+def _wording(observation: Observation | None) -> str:
+    return "" if observation is None else phrase(observation.text).words or observation.text

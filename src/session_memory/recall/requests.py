@@ -1,4 +1,7 @@
-"""What may be asked of recall: one frozen value for each tool, its limits clamped here."""
+"""What can be asked of recall: one frozen value per kind of question, with its limits clamped.
+
+The MCP server imports this before its handshake, so it must stay cheap to import.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,20 @@ import msgspec
 from session_memory.core.schema import EventKind
 
 Budget = Literal["auto", "micro", "normal", "full"]
+ANSWER_BYTES = 11_500
+"""Size of the largest answer as JSON: clients cut longer ones, or keep them from the model."""
 MAX_FILES = 20
 HINT_CHARS = 400
-_CHARS = (400, 6000)
+_PACK_CHARS = (400, 6000)
 
 
-def clamped(wanted: int, least: int, most: int) -> int:
+def clamped(number: int, least: int, most: int) -> int:
     """The nearest allowed number: a limit out of range is no reason to refuse an answer."""
-    return max(least, min(most, wanted))
+    return max(least, min(most, number))
 
 
 class SessionListRequest(msgspec.Struct, frozen=True):
-    """mem_session_list; `query` and `sub_scope_hint` must both match where both are given."""
+    """mem_session_list; where both are given, `query` and `sub_scope_hint` must both match."""
 
     project_key: str
     limit: int = 20
@@ -29,7 +34,7 @@ class SessionListRequest(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many to list, 1 to 100."""
+        """How many sessions to list, 1 to 100."""
         return clamped(self.limit, 1, 100)
 
 
@@ -64,15 +69,15 @@ class BootstrapRequest(msgspec.Struct, frozen=True):
     budget: Budget = "micro"
 
     @property
-    def hints(self) -> str | None:
-        """All hints in one, each said once."""
-        given = (self.hint, self.thread_hint, self.chat_title, self.active_chat_label)
-        said = dict.fromkeys(one.strip() for one in given if one and one.strip())
-        return " ".join(said) or None
+    def merged_hint(self) -> str | None:
+        """The four hints joined, without repeats."""
+        hints = (self.hint, self.thread_hint, self.chat_title, self.active_chat_label)
+        different = dict.fromkeys(hint.strip() for hint in hints if hint and hint.strip())
+        return " ".join(different) or None
 
 
 class PackRequest(msgspec.Struct, frozen=True):
-    """mem_context_pack; `max_chars` outside 400 to 6000 is brought inside."""
+    """mem_context_pack."""
 
     project_key: str | None = None
     session_id: int | None = None
@@ -82,8 +87,8 @@ class PackRequest(msgspec.Struct, frozen=True):
 
     @property
     def chars(self) -> int | None:
-        """The budget in characters that was asked for."""
-        return None if self.max_chars is None else clamped(self.max_chars, *_CHARS)
+        """The requested size in characters, clamped to 400 to 6000."""
+        return None if self.max_chars is None else clamped(self.max_chars, *_PACK_CHARS)
 
 
 class ScopeRequest(msgspec.Struct, frozen=True):
@@ -97,7 +102,7 @@ class ScopeRequest(msgspec.Struct, frozen=True):
 
 
 class SearchRequest(msgspec.Struct, frozen=True):
-    """mem_search and mem_recent; the tools offer the first four, the command line all."""
+    """mem_search and mem_recent; the tools offer the first four fields, the command line all."""
 
     query: str = ""
     project_key: str | None = None
@@ -113,5 +118,11 @@ class SearchRequest(msgspec.Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many of each to give, 1 to 50."""
+        """How many of each kind of hit to give, 1 to 50."""
         return clamped(self.limit, 1, 50)
+
+
+class ObservationRequest(msgspec.Struct, frozen=True):
+    """mem_get and mem_provenance."""
+
+    observation_id: str

@@ -1,4 +1,4 @@
-"""mem_scope_resolve: which lane of a project a hint means, by points for each kind of evidence.
+"""Which lane of a project a hint means, by points for each kind of evidence.
 
 Points (SCP-09): the session's native id 220; a path that is its directory 100; its lane by name 80;
 the name of its directory 60; each further word of lane or path 30, up to 90; each word of its label
@@ -23,7 +23,7 @@ from session_memory.recall.scope import Scope
 from session_memory.store.scopes import SessionLine
 
 Confidence = Literal["none", "low", "medium", "high"]
-Routing = Literal["needs_hint", "no_match", "lane_resolved", "ambiguous"]
+RoutingDecision = Literal["needs_hint", "no_match", "lane_resolved", "ambiguous"]
 PLACEHOLDER = "<thread or sub-scope>"
 LEAD = 45
 _WORDS = re.compile(r"[^\W_]+")
@@ -31,22 +31,22 @@ _MIN_WORD = 3
 
 
 class Hint(msgspec.Struct, frozen=True):
-    """What a caller says of the thread it is in."""
+    """What a caller says about the thread it is in."""
 
     text: str = ""
     words: frozenset[str] = frozenset()
-    places: tuple[str, ...] = ()
-    """Directories the caller stands in."""
+    directories: tuple[str, ...] = ()
+    """Directories the caller works in."""
     files: tuple[str, ...] = ()
 
     @property
-    def given(self) -> bool:
-        """Whether anything was said that could tell lanes apart."""
-        return bool(self.text or self.places or self.files)
+    def is_given(self) -> bool:
+        """Whether it says anything that could tell lanes apart."""
+        return bool(self.text or self.directories or self.files)
 
 
-class Score(msgspec.Struct, frozen=True):
-    """How well one session fits a hint, and by what."""
+class SessionScore(msgspec.Struct, frozen=True):
+    """How well one session fits a hint, and by what evidence."""
 
     line: SessionLine
     lane: Lane
@@ -56,24 +56,24 @@ class Score(msgspec.Struct, frozen=True):
 
 
 class LaneScore(msgspec.Struct, frozen=True):
-    """How well a lane fits: as well as the best of its sessions."""
+    """How well a lane fits a hint: as well as the best of its sessions."""
 
     name: str | None
-    scores: tuple[Score, ...]
+    scores: tuple[SessionScore, ...]
 
     @property
-    def best(self) -> Score:
+    def best(self) -> SessionScore:
         """The session that fits best."""
         return max(self.scores, key=lambda score: score.points)
 
 
-class Routed(msgspec.Struct, frozen=True):
-    """The scores of a scope under a hint, best first, and what follows from them."""
+class Routing(msgspec.Struct, frozen=True):
+    """How the sessions and lanes of a scope fit a hint, best first, and the decision."""
 
     hint: Hint
-    scores: tuple[Score, ...]
+    scores: tuple[SessionScore, ...]
     lanes: tuple[LaneScore, ...]
-    decision: Routing
+    decision: RoutingDecision
     confidence: Confidence
 
     @property
@@ -83,13 +83,13 @@ class Routed(msgspec.Struct, frozen=True):
 
 
 def hint_of(request: ScopeResolveRequest, project: Project) -> Hint:
-    """Prepare a hint. To stand at the project's root says nothing about a lane."""
+    """The hint in a request. To work in the project's root says nothing about a lane."""
     text = " ".join((request.hint or "")[:HINT_CHARS].split())
-    asked = [absolute(path) for path in (request.current_cwd, request.repo_path) if path]
+    paths = [absolute(path) for path in (request.current_cwd, request.repo_path) if path]
     root = project.root
-    places = [path for path in asked if path and not (root and fold(path) == fold(root))]
+    directories = [path for path in paths if path and not (root and fold(path) == fold(root))]
     files = [absolute(path) or path for path in request.mentioned_files[:MAX_FILES] if path]
-    return Hint(text, words_of(text), tuple(places), tuple(files))
+    return Hint(text, words_of(text), tuple(directories), tuple(files))
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -98,38 +98,38 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(term for term in terms if len(term) >= _MIN_WORD)
 
 
-def score(line: SessionLine, project: Project, hint: Hint) -> Score:
+def score(line: SessionLine, project: Project, hint: Hint) -> SessionScore:
     """The points of one session."""
     lane = lane_of(line, project)
-    spoken = f" {hint.text.casefold()} "
-    found: list[tuple[str, int, Iterable[str]]] = []
-    if hint.text and line.external_id.casefold() in spoken.split():
-        found.append(("external_session_id", 220, [line.external_id]))
-    if any(_is_place(line, project, hint)):
-        found.append(("path_hint_exact", 100, [leaf(line.cwd or "")]))
-    if lane.name and _spoken(lane.name, spoken):
-        found.append(("sub_scope_literal", 80, [lane.name]))
+    text = f" {hint.text.casefold()} "
+    evidence: list[tuple[str, int, Iterable[str]]] = []
+    if hint.text and line.external_id.casefold() in text.split():
+        evidence.append(("external_session_id", 220, [line.external_id]))
+    if _hints_at_directory(line, project, hint):
+        evidence.append(("path_hint_exact", 100, [leaf(line.cwd or "")]))
+    if lane.name and _is_mentioned(lane.name, text):
+        evidence.append(("sub_scope_literal", 80, [lane.name]))
     own = leaf(line.cwd) if line.cwd else ""
-    if own and is_lane_name(own) and _spoken(own, spoken):
-        found.append(("cwd_leaf_literal", 60, [own]))
-    place = words_of(" ".join((*lane.candidates, _below(line.cwd, project.root))))
-    shared = sorted(hint.words & place)
+    if own and is_lane_name(own) and _is_mentioned(own, text):
+        evidence.append(("cwd_leaf_literal", 60, [own]))
+    path_words = words_of(" ".join((*lane.candidates, _folders_below(line.cwd, project.root))))
+    shared = sorted(hint.words & path_words)
     if shared:
-        found.append(("token_overlap", min(30 * len(shared), 90), shared))
-    told = sorted(hint.words & words_of(f"{line.label or ''} {line.title or ''}"))
-    if told:
-        found.append(("label_overlap", min(8 * len(told), 40), told))
-    return Score(
+        evidence.append(("token_overlap", min(30 * len(shared), 90), shared))
+    label_words = sorted(hint.words & words_of(f"{line.label or ''} {line.title or ''}"))
+    if label_words:
+        evidence.append(("label_overlap", min(8 * len(label_words), 40), label_words))
+    return SessionScore(
         line,
         lane,
-        sum(points for _, points, _ in found),
-        tuple(signal for signal, _, _ in found),
-        tuple(dict.fromkeys(word for _, _, words in found for word in words)),
+        sum(points for _, points, _ in evidence),
+        tuple(signal for signal, _, _ in evidence),
+        tuple(dict.fromkeys(word for _, _, words in evidence for word in words)),
     )
 
 
 def confidence(points: int, second: int) -> Confidence:
-    """How sure a score is, given the next best."""
+    """How certain a score is, given the next best."""
     if points >= 150 and points - second >= LEAD:
         return "high"
     if points >= 70:
@@ -137,49 +137,53 @@ def confidence(points: int, second: int) -> Confidence:
     return "low" if points > 0 else "none"
 
 
-def route(scope: Scope, hint: Hint) -> Routed:
-    """Score every session and lane of a scope, and decide; without a hint nothing leads."""
+def route(scope: Scope, hint: Hint) -> Routing:
+    """Score every session and lane of a scope, and decide; without a hint no lane wins."""
     scores = [score(line, scope.project, hint) for line in scope.lines]
-    ranked = sorted(scores, key=lambda one: -one.points)  # stable: the latest first among equals
-    groups: dict[str | None, list[Score]] = {}
-    for one in ranked:
-        groups.setdefault(one.lane.name, []).append(one)
+    # Stable: among equal scores the latest session stays first.
+    ranked = sorted(scores, key=lambda session: -session.points)
+    groups: dict[str | None, list[SessionScore]] = {}
+    for session in ranked:
+        groups.setdefault(session.lane.name, []).append(session)
     lanes = tuple(LaneScore(name, tuple(members)) for name, members in groups.items())
     best = lanes[0].best.points if lanes else 0
     second = lanes[1].best.points if len(lanes) > 1 else 0
-    return Routed(hint, tuple(ranked), lanes, _decide(hint, best, second), confidence(best, second))
+    return Routing(
+        hint, tuple(ranked), lanes, _decide(hint, best, second), confidence(best, second)
+    )
 
 
-def _decide(hint: Hint, best: int, second: int) -> Routing:
-    if not hint.given:
+def _decide(hint: Hint, best: int, second: int) -> RoutingDecision:
+    if not hint.is_given:
         return "needs_hint"
     if best == 0:
         return "no_match"
     return "lane_resolved" if second == 0 or best - second >= LEAD else "ambiguous"
 
 
-def call(tool: str, **arguments: object) -> str:
+def suggested_call(tool: str, **arguments: object) -> str:
     """A call that the caller may make next, written out."""
-    given = ", ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())
-    return f"{tool}({given})"
+    written = ", ".join(f"{name}={json.dumps(value)}" for name, value in arguments.items())
+    return f"{tool}({written})"
 
 
-def _is_place(line: SessionLine, project: Project, hint: Hint) -> Iterable[bool]:
+def _hints_at_directory(line: SessionLine, project: Project, hint: Hint) -> bool:
     if line.cwd is None:
-        return
+        return False
     own = fold(line.cwd)
-    yield any(fold(place) == own for place in hint.places)
+    if any(fold(directory) == own for directory in hint.directories):
+        return True
     # A file counts for the directory it lies in, unless every file of the project lies there.
-    if project.root is None or own != fold(project.root):
-        yield any(within(path, line.cwd) for path in hint.files)
+    is_root = project.root is not None and own == fold(project.root)
+    return not is_root and any(within(path, line.cwd) for path in hint.files)
 
 
-def _spoken(name: str, spoken: str) -> bool:
+def _is_mentioned(name: str, text: str) -> bool:
     pattern = rf"(?<![\w]){re.escape(name.casefold())}(?![\w])"
-    return re.search(pattern, spoken) is not None
+    return re.search(pattern, text) is not None
 
 
-def _below(cwd: str | None, root: str | None) -> str:
+def _folders_below(cwd: str | None, root: str | None) -> str:
     if cwd is None or root is None or not within(cwd, root):
         return ""
     parts: Sequence[str] = re.split(r"[\\/]", cwd[len(root) :])

@@ -1,4 +1,4 @@
-"""Which sessions a question is about; a wrong pair of project and session is always an error."""
+"""Which sessions a question is about; a session outside the named project is always an error."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ _PROGRAMS = frozenset(("internal_title_generation_prompt", "internal session of 
 
 
 class Scope(msgspec.Struct, frozen=True):
-    """A project, perhaps one session of it, and the sessions that speak for it."""
+    """A project, perhaps one session of it, and the sessions an answer is made from."""
 
     project: Project
     session: SessionLine | None
     lines: tuple[SessionLine, ...]
-    """Sessions whose words count, latest first: the one asked for, or the project's own."""
+    """Sessions whose words count, latest first: the requested one, or those of the project."""
     captured: tuple[SessionLine, ...]
-    """Those and the sessions in which only a program spoke: they are captured, and say nothing."""
+    """Those, and the sessions in which only a program spoke: stored, but not used in answers."""
 
     @property
     def ids(self) -> list[int]:
-        """Of the sessions whose words count."""
+        """Ids of the sessions whose words count."""
         return [line.id for line in self.lines]
 
     @property
     def broad(self) -> bool:
-        """Whether several threads of work are in it, so that none may be taken for the active."""
+        """Whether it holds several threads, so that none may be taken for the active one."""
         return self.session is None and len(self.lines) > 1
 
 
 def open_scope(store: Store, project_key: str | None, session_id: int | None = None) -> Scope:
-    """The scope a caller names. Project and session are checked against each other (SCP-11)."""
+    """The scope a caller names; the session must belong to the project (SCP-11)."""
     if session_id is not None:
         return _one_session(store, project_key, session_id)
     project = find_project(store.projects(), project_key)
@@ -47,7 +47,7 @@ def open_scope(store: Store, project_key: str | None, session_id: int | None = N
 
 
 def project_scope(project: Project, lines: list[SessionLine]) -> Scope:
-    """A whole project: without sub-agents, and without what was captured elsewhere (IDN-12)."""
+    """A whole project, without sub-agents and sessions captured elsewhere (IDN-12)."""
     captured = [line for line in lines if not line.parent and not is_outside(project, line)]
     return Scope(
         project=project,
@@ -58,39 +58,42 @@ def project_scope(project: Project, lines: list[SessionLine]) -> Scope:
 
 
 def find_project(projects: list[Project], key: str | None) -> Project:
-    """The project of a key; near names help who mistyped it."""
+    """The project with this key; the error suggests similar keys."""
     for project in projects:
         if project.key == key:
             return project
-    near = difflib.get_close_matches(key or "", [one.key for one in projects], n=3, cutoff=0.5)
-    names = f"did you mean {', '.join(near)}?" if near else "`session-memory usage` lists projects"
-    raise NotFound("Project not found", hint=names)
+    keys = [project.key for project in projects]
+    similar = difflib.get_close_matches(key or "", keys, n=3, cutoff=0.5)
+    listing = "`session-memory usage` lists projects"
+    hint = f"did you mean {', '.join(similar)}?" if similar else listing
+    raise NotFound("Project not found", hint=hint)
 
 
 def check_agent(store: Store, name: str | None) -> None:
-    """Raise for an agent that nobody knows; one that has no sessions yet is none of those."""
+    """Raise for an unknown agent; a known one without sessions is fine."""
     if name is None or store.span(name)[0]:
         return
     from session_memory.adapters.registry import agents
 
-    if name not in (known := agents()):
-        raise UsageError(f"unknown agent {one_line(name)!r}", hint=f"one of {', '.join(known)}")
+    names = agents()
+    if name not in names:
+        raise UsageError(f"unknown agent {one_line(name)!r}", hint=f"one of {', '.join(names)}")
 
 
 def is_outside(project: Project, line: SessionLine) -> bool:
-    """Whether a session ran elsewhere and only bears the project's name (IDN-12).
+    """Whether a session ran elsewhere and was only named as part of the project (IDN-12).
 
-    A directory that was walked up from leads to the root itself or to a worktree of it; only a
-    name that somebody gave can put a session into a project it did not run in.
+    A project found by walking up from the session's directory contains that directory. Only a
+    name given by a user or a hook can put a session into a project it did not run in.
     """
     if project.root is None or line.cwd is None or line.resolved_by not in _GIVEN:
         return False
-    places = (project.root, project.worktree_of)
-    return not any(place is not None and within(line.cwd, place) for place in places)
+    roots = (project.root, project.worktree_of)
+    return not any(root is not None and within(line.cwd, root) for root in roots)
 
 
 def is_program(line: SessionLine) -> bool:
-    """Whether no person asked for anything in it (SES-03)."""
+    """Whether only a program spoke in the session, no person (SES-03)."""
     return line.source_kind == "internal" or line.low_value in _PROGRAMS
 
 
@@ -100,7 +103,7 @@ def _one_session(store: Store, project_key: str | None, session_id: int) -> Scop
     if project_key is not None:
         project = find_project(projects, project_key)
         if line is None or line.project_id != project.id:
-            # The same words for a session of another project and for none at all.
+            # The same message whether the session is in another project or does not exist.
             raise ScopeMismatch(
                 f"Session not found for project: session {session_id} is not in {project.key!r}",
                 hint="mem_session_list names the sessions of a project",
@@ -108,7 +111,7 @@ def _one_session(store: Store, project_key: str | None, session_id: int) -> Scop
     elif line is None:
         raise NotFound("Session not found", hint="mem_session_list names the sessions of a project")
     else:
-        project = next((one for one in projects if one.id == line.project_id), None)
+        project = next((each for each in projects if each.id == line.project_id), None)
         if project is None:
             raise NotFound("Project not found", hint="this session is in no project yet")
     return Scope(project=project, session=line, lines=(line,), captured=(line,))

@@ -1,4 +1,4 @@
-"""The answers of mem_scope_resolve and the lane inventory that other answers carry."""
+"""mem_scope_resolve: which lanes and sessions a hint may mean; and the lanes of a scope."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.text.safe_text import one_line
-from session_memory.recall.lanes import LaneGroup, group, lane_of
+from session_memory.recall.context import RecallContext
+from session_memory.recall.lanes import LaneGroup, group_by_lane
 from session_memory.recall.requests import ScopeResolveRequest
 from session_memory.recall.routing import (
     PLACEHOLDER,
     Confidence,
     LaneScore,
-    Routed,
     Routing,
-    Score,
-    call,
+    RoutingDecision,
+    SessionScore,
     confidence,
     hint_of,
     route,
+    suggested_call,
 )
-from session_memory.recall.scope import Scope
-from session_memory.recall.session_list import display_label
+from session_memory.recall.scope import Scope, open_scope
+from session_memory.recall.session_fields import display_label
 from session_memory.store.scopes import SessionCounts
 
 MAX_LANES = 8
@@ -75,7 +76,7 @@ class ScopeResolveAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     project_key: str
     hint: str | None
-    routing_decision: Routing
+    routing_decision: RoutingDecision
     recommended_scope: RecommendedScope | None
     candidates: tuple[Candidate, ...]
     candidate_lanes: tuple[CandidateLane, ...]
@@ -93,7 +94,7 @@ class ScopeResolveAnswer(msgspec.Struct, frozen=True, kw_only=True):
     writes_performed: bool = False
 
 
-_NEXT: dict[Routing, str] = {
+_NEXT: dict[RoutingDecision, str] = {
     "needs_hint": "Give a hint (thread title, sub-scope or path), or pick a session with"
     " mem_session_list.",
     "no_match": "Nothing stored fits this hint: say it otherwise, or pick a session with"
@@ -102,7 +103,7 @@ _NEXT: dict[Routing, str] = {
     " mem_context_pack with its session_id.",
     "ambiguous": "Several lanes fit: say more, or pick a session with mem_session_list.",
 }
-_FALLBACK: dict[Routing, str | None] = {
+_FALLBACK: dict[RoutingDecision, str | None] = {
     "needs_hint": "no_hint_given",
     "no_match": "no_evidence_for_hint",
     "lane_resolved": None,
@@ -110,60 +111,58 @@ _FALLBACK: dict[Routing, str | None] = {
 }
 
 
-def routed(scope: Scope, request: ScopeResolveRequest) -> Routed:
-    """The routing of a request."""
-    return route(scope, hint_of(request, scope.project))
+def scope_resolve(context: RecallContext, request: ScopeResolveRequest) -> ScopeResolveAnswer:
+    """mem_scope_resolve."""
+    return resolve_hint(context, open_scope(context.store, request.project_key), request)
 
 
-def shown_candidates(found: Routed, limit: int) -> list[Score]:
-    """The sessions to name: those with evidence, or without any hint the latest."""
-    fitting = [one for one in found.scores if one.points > 0]
-    return (fitting or list(found.scores))[:limit]
-
-
-def answer(
-    scope: Scope,
-    request: ScopeResolveRequest,
-    found: Routed,
-    counts: dict[int, SessionCounts],
+def resolve_hint(
+    context: RecallContext, scope: Scope, request: ScopeResolveRequest
 ) -> ScopeResolveAnswer:
-    """What the routing means for the caller; nothing is selected for it."""
+    """What the hint of a request means in a scope; no session is selected for the caller."""
     key = scope.project.key
-    top = found.top
-    several = len(found.lanes) > 1
-    second = found.scores[1].points if len(found.scores) > 1 else 0
+    routing = route(scope, hint_of(request, scope.project))
+    top = routing.top
+    candidates = _candidates(routing, request.count)
+    counts = context.store.scopes.counts([session.line.id for session in candidates])
+    second = routing.scores[1].points if len(routing.scores) > 1 else 0
+    lanes = routing.lanes[:MAX_LANES]
     return ScopeResolveAnswer(
         project_key=key,
-        hint=one_line(found.hint.text) or None,
-        routing_decision=found.decision,
+        hint=one_line(routing.hint.text) or None,
+        routing_decision=routing.decision,
         recommended_scope=None
         if top is None
-        else RecommendedScope(top.name, found.confidence, top.best.points),
-        candidates=tuple(
-            _candidate(one, key, second, counts) for one in shown_candidates(found, request.count)
-        ),
-        candidate_lanes=tuple(_lane(one, key, found) for one in found.lanes[:MAX_LANES]),
-        candidate_sub_scopes=tuple(one.name for one in found.lanes[:MAX_LANES] if one.name),
+        else RecommendedScope(top.name, routing.confidence, top.best.points),
+        candidates=tuple(_candidate(session, key, second, counts) for session in candidates),
+        candidate_lanes=tuple(_scored_lane(lane, key, routing) for lane in lanes),
+        candidate_sub_scopes=tuple(lane.name for lane in lanes if lane.name),
         session_count=len(scope.lines),
         multiple_sessions_detected=len(scope.lines) > 1,
-        multiple_lanes_detected=several,
+        multiple_lanes_detected=len(routing.lanes) > 1,
         broad_scope_detected=scope.broad,
-        confidence=found.confidence,
+        confidence=routing.confidence,
         signals_used=top.best.signals if top else (),
-        fallback_reason=_FALLBACK[found.decision],
-        recommended_call=_next_call(found, key),
-        do_not_fetch_project_wide_pack=scope.broad or found.hint.given,
-        next_action=_NEXT[found.decision],
+        fallback_reason=_FALLBACK[routing.decision],
+        recommended_call=_next_call(routing, key),
+        do_not_fetch_project_wide_pack=scope.broad or routing.hint.is_given,
+        next_action=_NEXT[routing.decision],
     )
 
 
-def inventory(scope: Scope) -> tuple[CandidateLane, ...]:
-    """The lanes of a scope, latest first, without a hint; few ids, as it goes along with more."""
-    pairs = [(line, lane_of(line, scope.project)) for line in scope.lines]
-    return tuple(_plain(one, scope.project.key) for one in group(pairs))
+def lanes_of(scope: Scope) -> tuple[CandidateLane, ...]:
+    """The lanes of a scope without a hint, latest first; few ids each, to keep answers short."""
+    key = scope.project.key
+    return tuple(_lane(lane, key) for lane in group_by_lane(scope.lines, scope.project))
 
 
-def _plain(lane: LaneGroup, key: str) -> CandidateLane:
+def _candidates(routing: Routing, limit: int) -> list[SessionScore]:
+    """The sessions to name: those with evidence, or the latest if none has any."""
+    fitting = [session for session in routing.scores if session.points > 0]
+    return (fitting or list(routing.scores))[:limit]
+
+
+def _lane(lane: LaneGroup, key: str) -> CandidateLane:
     return CandidateLane(
         inferred_sub_scope=lane.name,
         session_count=len(lane.lines),
@@ -174,10 +173,10 @@ def _plain(lane: LaneGroup, key: str) -> CandidateLane:
     )
 
 
-def _lane(lane: LaneScore, key: str, found: Routed) -> CandidateLane:
+def _scored_lane(lane: LaneScore, key: str, routing: Routing) -> CandidateLane:
     best = lane.best
-    others = [one.best.points for one in found.lanes if one is not lane]
-    lines = [one.line for one in lane.scores]
+    others = [other.best.points for other in routing.lanes if other is not lane]
+    lines = [session.line for session in lane.scores]
     latest = max((line.ended_at for line in lines if line.ended_at is not None), default=None)
     return CandidateLane(
         inferred_sub_scope=lane.name,
@@ -193,32 +192,35 @@ def _lane(lane: LaneScore, key: str, found: Routed) -> CandidateLane:
     )
 
 
-def _candidate(one: Score, key: str, second: int, counts: dict[int, SessionCounts]) -> Candidate:
-    line = one.line
-    said = counts.get(line.id) or SessionCounts()
+def _candidate(
+    session: SessionScore, key: str, second: int, counts: dict[int, SessionCounts]
+) -> Candidate:
+    line = session.line
+    count = counts.get(line.id) or SessionCounts()
     return Candidate(
         session_id=line.id,
         external_session_id=one_line(line.external_id),
-        inferred_sub_scope=one.lane.name,
-        display_label=display_label(line, one.lane),
+        inferred_sub_scope=session.lane.name,
+        display_label=display_label(line, session.lane),
         cwd=one_line(line.cwd) if line.cwd else None,
         last_turn_at=iso(line.ended_at),
-        turn_count=said.turns,
-        observation_count=said.observations,
-        score=one.points,
-        confidence=confidence(one.points, second),
-        signals_used=one.signals,
-        matched_tokens=tuple(one_line(word) for word in one.matched),
-        recommended_call=call("mem_context_pack", project_key=key, session_id=line.id),
+        turn_count=count.turns,
+        observation_count=count.observations,
+        score=session.points,
+        confidence=confidence(session.points, second),
+        signals_used=session.signals,
+        matched_tokens=tuple(one_line(word) for word in session.matched),
+        recommended_call=suggested_call("mem_context_pack", project_key=key, session_id=line.id),
     )
 
 
 def _list_call(key: str, lane: str | None) -> str:
-    return call("mem_session_list", project_key=key, sub_scope_hint=lane or PLACEHOLDER)
+    hint = lane or PLACEHOLDER
+    return suggested_call("mem_session_list", project_key=key, sub_scope_hint=hint)
 
 
-def _next_call(found: Routed, key: str) -> str:
-    """With a lane, its sessions; else the question again, with a better hint in the placeholder."""
-    if found.top is not None:
-        return _list_call(key, found.top.name)
-    return call("mem_bootstrap_context", project_key=key, thread_hint=PLACEHOLDER)
+def _next_call(routing: Routing, key: str) -> str:
+    """With a lane, list its sessions; else ask again with a better hint."""
+    if routing.top is not None:
+        return _list_call(key, routing.top.name)
+    return suggested_call("mem_bootstrap_context", project_key=key, thread_hint=PLACEHOLDER)

@@ -1,8 +1,8 @@
 """mem_search and mem_recent: what was said, by its words or by its time.
 
-Observations are the items, as the tool's contract has it; beside them stand the events that match
-best, so that what nobody distilled is found too. An event leads on to its neighbours (`around`) and
-to the raw text (`session-memory show`).
+The items are observations, as the contract of the tool requires. The best matching events come
+with them, so that text nobody distilled is found too. `session-memory show` prints the raw text of
+an event.
 """
 
 from __future__ import annotations
@@ -16,24 +16,32 @@ from session_memory.clock import iso
 from session_memory.core.schema import Observation, Project
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.search_terms import terms_of
-from session_memory.recall.event_search import EventHit, Nearness, event_hits, speaks
-from session_memory.recall.observation_ranking import Ranked, collapse, fingerprint, rank, stem
+from session_memory.recall.context import RecallContext
+from session_memory.recall.event_search import EventHit, is_searched, search_events
+from session_memory.recall.observation_ranking import (
+    RankedObservation,
+    collapse,
+    fingerprint,
+    rank,
+    stem,
+)
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.scope import Scope, check_agent, is_outside, open_scope
-from session_memory.recall.session_list import capture_version, overfetch, shown
+from session_memory.recall.session_fields import capture_version, short_line
+from session_memory.recall.session_list import overfetch
 from session_memory.store.port import ObservationQuery, Store, TextFilter
 from session_memory.store.scopes import SessionLine
 
 TITLE_CHARS = 90
 SUMMARY_CHARS = 240
-NAMED = 25
-"""Sessions that are named where the same thing was said in many; the count tells of all."""
-MOST_READ = 2_000
-"""Observations that are ranked for one question, the latest."""
+MAX_DUPLICATE_SESSIONS = 25
+"""Sessions named where many said the same; the count includes all."""
+MAX_RANKED = 2_000
+"""Observations ranked for one search, the latest ones."""
 
 
 class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One observation; fields of the contract (CATALOGUE section 4)."""
+    """One observation, with the fields that clients of this contract expect."""
 
     id: str
     project_id: int | None
@@ -54,7 +62,7 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     updated_at: str | None
     last_captured_turn_at: str | None
     rank: int | UnsetType = UNSET
-    """Its place; there is no index over observations whose score could be told."""
+    """Its position: there is no index over observations whose score could be given."""
     memory_kind: str = "observation"
     retrieval_scope: str
     session_filter_applied: bool
@@ -80,54 +88,62 @@ class SearchAnswer(msgspec.Struct, frozen=True):
     event_count: int = 0
 
 
-class _Place(msgspec.Struct, frozen=True):
-    """Where answers may come from; no scope means every project."""
+class _SearchScope(msgspec.Struct, frozen=True):
+    """Where hits may come from; no scope means every project."""
 
     scope: Scope | None
     projects: dict[int, Project]
 
+    @property
+    def session_id(self) -> int | None:
+        """The one session that is searched, if the scope is one."""
+        return self.scope.session.id if self.scope and self.scope.session else None
 
-def search(store: Store, request: SearchRequest, nearness: Nearness | None = None) -> SearchAnswer:
-    """What matches a question; a blank one is answered with what is newest (SRC-06)."""
+
+def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
+    """mem_search; a blank query gives what is newest (SRC-06)."""
+    store = context.store
     terms = terms_of(request.query)
     if not terms:
-        return recent(store, request)
-    place = _place(store, request)
-    query = _query(place, request, tuple(stem(word) for word in terms.words))
-    ranked = rank(_allowed(store, place.scope, store.observations(query)), terms.words)
+        return recent(context, request)
+    within = _search_scope(store, request)
+    query = _query(within, request, tuple(stem(word) for word in terms.words))
+    ranked = rank(_searched(store, within.scope, store.observations(query)), terms.words)
     groups = collapse(ranked)[: request.count]
-    events = event_hits(store, request, place.scope, nearness)
+    events = search_events(store, request, within.scope, context.vectors)
     return SearchAnswer(
-        tuple(_item(store, place, group, at) for at, group in enumerate(groups, 1)),
+        tuple(_ranked_item(store, within, group, number) for number, group in enumerate(groups, 1)),
         len(groups),
         events,
         len(events),
     )
 
 
-def recent(store: Store, request: SearchRequest) -> SearchAnswer:
-    """The newest observations, each as it was said (SRC-09)."""
-    place = _place(store, request)
-    query = _query(place, request, ())
-    query = msgspec.structs.replace(query, limit=overfetch(request.count))
-    found = _allowed(store, place.scope, store.observations(query))
-    newest = found[::-1][: request.count]
-    items = tuple(_item(store, place, Ranked(one, (one,)), None) for one in newest)
+def recent(context: RecallContext, request: SearchRequest) -> SearchAnswer:
+    """mem_recent: the newest observations, each as it was said (SRC-09)."""
+    store = context.store
+    within = _search_scope(store, request)
+    query = msgspec.structs.replace(_query(within, request, ()), limit=overfetch(request.count))
+    observations = _searched(store, within.scope, store.observations(query))
+    newest = observations[::-1][: request.count]
+    items = tuple(_item(store, within, observation) for observation in newest)
     return SearchAnswer(items, len(items))
 
 
-def _place(store: Store, request: SearchRequest) -> _Place:
+def _search_scope(store: Store, request: SearchRequest) -> _SearchScope:
     check_agent(store, request.flavor)
     projects = {project.id: project for project in store.projects()}
-    named = request.project_key is not None or request.session_id is not None
-    scope = open_scope(store, request.project_key, request.session_id) if named else None
-    return _Place(scope, projects)
+    is_limited = request.project_key is not None or request.session_id is not None
+    scope = open_scope(store, request.project_key, request.session_id) if is_limited else None
+    return _SearchScope(scope, projects)
 
 
-def _query(place: _Place, request: SearchRequest, stems: tuple[str, ...]) -> ObservationQuery:
-    scope = place.scope
+def _query(
+    within: _SearchScope, request: SearchRequest, stems: tuple[str, ...]
+) -> ObservationQuery:
+    scope = within.scope
     return ObservationQuery(
-        session=scope.session.id if scope and scope.session else None,
+        session=within.session_id,
         project=scope.project.key if scope and not scope.session else None,
         flavor=request.flavor,
         since=request.since,
@@ -138,26 +154,28 @@ def _query(place: _Place, request: SearchRequest, stems: tuple[str, ...]) -> Obs
             file=request.file,
             errors_only=request.errors_only,
         ),
-        limit=MOST_READ,
+        limit=MAX_RANKED,
         holding=stems,
     )
 
 
-def _allowed(store: Store, scope: Scope | None, found: Sequence[Observation]) -> list[Observation]:
-    """Without what only programs said to each other, or what was captured elsewhere."""
-    lines = {one.session: store.scopes.line(one.session) for one in found}
-    speaking = {number for number, line in lines.items() if speaks(line, scope)}
-    return [one for one in found if one.session in speaking]
+def _searched(
+    store: Store, scope: Scope | None, observations: Sequence[Observation]
+) -> list[Observation]:
+    """Without those of programs' own sessions and of sessions that ran elsewhere."""
+    lines = {each.session: store.scopes.line(each.session) for each in observations}
+    searched = {number for number, line in lines.items() if is_searched(line, scope)}
+    return [each for each in observations if each.session in searched]
 
 
-def _item(store: Store, place: _Place, group: Ranked, at: int | None) -> FoundItem:
-    one = group.one
-    line = store.scopes.line(one.session)
-    assert line is not None  # _allowed looked it up in the same connection
-    project = place.projects.get(line.project_id) if line.project_id is not None else None
+def _item(store: Store, within: _SearchScope, observation: Observation) -> FoundItem:
+    line = store.scopes.line(observation.session)
+    assert line is not None  # _searched looked it up in the same connection
+    project = within.projects.get(line.project_id) if line.project_id is not None else None
     version = capture_version(line.client_version)
-    fields = FoundItem(
-        id=one.hash,
+    in_session = within.session_id is not None
+    return FoundItem(
+        id=observation.hash,
         project_id=line.project_id,
         project_key=project.key if project else None,
         project_root_path=one_line(project.root) if project and project.root else None,
@@ -166,34 +184,35 @@ def _item(store: Store, place: _Place, group: Ranked, at: int | None) -> FoundIt
         external_session_id=one_line(line.external_id),
         cwd=one_line(line.cwd) if line.cwd else None,
         runtime=line.flavor,
-        turn_id=one.event,
-        type=one.type,
-        title=shown(one.text, TITLE_CHARS),
-        summary=shown(one.text, SUMMARY_CHARS),
-        importance=one.importance,
-        status=one.status,
-        source_kind=one.source,
-        updated_at=iso(one.at),
-        last_captured_turn_at=iso(line.ended_at or one.at),
-        retrieval_scope="session" if place.scope and place.scope.session else "project",
-        session_filter_applied=bool(place.scope and place.scope.session),
+        turn_id=observation.event,
+        type=observation.type,
+        title=short_line(observation.text, TITLE_CHARS),
+        summary=short_line(observation.text, SUMMARY_CHARS),
+        importance=observation.importance,
+        status=observation.status,
+        source_kind=observation.source,
+        updated_at=iso(observation.at),
+        last_captured_turn_at=iso(line.ended_at or observation.at),
+        retrieval_scope="session" if in_session else "project",
+        session_filter_applied=in_session,
         producer_version=version.producer_version,
         capture_version_status=version.capture_version_status,
         capture_version_scope=version.capture_version_scope,
         capture_version_inferred=version.capture_version_inferred,
-        memory_fingerprint=fingerprint(one),
+        memory_fingerprint=fingerprint(observation),
     )
-    return fields if at is None else _with_duplicates(store, fields, group, at)
 
 
-def _with_duplicates(store: Store, fields: FoundItem, group: Ranked, at: int) -> FoundItem:
-    sessions = tuple(dict.fromkeys(same.session for same in group.same))[:NAMED]
-    lines = [line for number in sessions if (line := store.scopes.line(number)) is not None]
+def _ranked_item(
+    store: Store, within: _SearchScope, group: RankedObservation, number: int
+) -> FoundItem:
+    sessions = tuple(dict.fromkeys(same.session for same in group.same))[:MAX_DUPLICATE_SESSIONS]
+    lines = [line for session in sessions if (line := store.scopes.line(session)) is not None]
     latest = max((same.at or 0 for same in group.same), default=0) or None
     captured = max((line.ended_at or 0 for line in lines), default=0) or latest
     return msgspec.structs.replace(
-        fields,
-        rank=at,
+        _item(store, within, group.best),
+        rank=number,
         dedupe_applied=len(group.same) > 1,
         duplicate_count=len(group.same),
         duplicate_session_ids=sessions,

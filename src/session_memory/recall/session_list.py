@@ -10,26 +10,16 @@ from msgspec import UNSET, UnsetType
 
 from session_memory.clock import iso
 from session_memory.core.schema import Project
-from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import one_line
-from session_memory.core.text.similarity import untagged
-from session_memory.recall.lanes import Lane, LaneConfidence, LaneSource, lane_of
+from session_memory.recall.context import RecallContext
+from session_memory.recall.lanes import LaneConfidence, LaneSource, lane_of
 from session_memory.recall.requests import SessionListRequest
-from session_memory.recall.scope import is_outside
+from session_memory.recall.scope import find_project, is_outside
+from session_memory.recall.session_fields import capture_version, display_label, short_line
 from session_memory.store.scopes import SessionCounts, SessionLine
 
 PREVIEW_CHARS = 180
-LABEL_CHARS = 120
 CROSS_PROJECT = "captured outside the project's root; left out of project-wide answers"
-
-
-class CaptureVersion(msgspec.Struct, frozen=True):
-    """Which version of the agent wrote a session: known from its log, or not known (IDN-11)."""
-
-    producer_version: str | None
-    capture_version_status: Literal["known_session_metadata", "unknown"]
-    capture_version_scope: Literal["session", "none"]
-    capture_version_inferred: bool = False
 
 
 class SessionItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,31 +65,23 @@ class SessionListAnswer(msgspec.Struct, frozen=True):
     project_key: str
 
 
-def capture_version(client_version: str | None) -> CaptureVersion:
-    """What the session's own metadata says; nothing is inferred from anything else."""
-    if client_version:
-        return CaptureVersion(one_line(client_version), "known_session_metadata", "session")
-    return CaptureVersion(None, "unknown", "none")
+def session_list(context: RecallContext, request: SessionListRequest) -> SessionListAnswer:
+    """mem_session_list: every conversation of the project, also those captured elsewhere."""
+    store = context.store
+    project = find_project(store.projects(), request.project_key)
+    lines = [line for line in store.scopes.lines(project.id) if not line.parent]
+    likely = [line.id for line in lines[: overfetch(request.count)]]
+    matching = matching_sessions(request, project, lines, store.scopes.counts(likely))
+    counts = store.scopes.counts([line.id for line in matching])
+    items = tuple(_session_item(line, project, counts.get(line.id)) for line in matching)
+    return SessionListAnswer(items, len(items), project.key)
 
 
-def display_label(line: SessionLine, lane: Lane) -> str:
-    """`<lane or native id> · <what was asked>`; never the prompt of a program."""
-    place = lane.name or line.external_id
-    said = line.label or line.title
-    return shown(f"{place} · {said}" if said else place, LABEL_CHARS)
-
-
-def shown(text: str, limit: int) -> str:
-    """Stored text on one line, harmless to whoever reads it."""
-    return one_line(excerpt(untagged(text), limit))[:limit]
-
-
-def describe(line: SessionLine, project: Project, counts: SessionCounts | None) -> SessionItem:
-    """Everything the list tells of one session."""
+def _session_item(line: SessionLine, project: Project, counts: SessionCounts | None) -> SessionItem:
     lane = lane_of(line, project)
     counts = counts or SessionCounts()
-    asked = counts.first_request or line.label
-    preview = shown(asked, PREVIEW_CHARS) if asked else None
+    request = counts.first_request or line.label
+    preview = short_line(request, PREVIEW_CHARS) if request else None
     outside = is_outside(project, line)
     version = capture_version(line.client_version)
     return SessionItem(
@@ -137,32 +119,36 @@ def describe(line: SessionLine, project: Project, counts: SessionCounts | None) 
 
 
 def overfetch(limit: int) -> int:
-    """How many to look at for `limit` that match; those beyond are matched by their line alone."""
+    """How many candidates to read in full for `limit` matches."""
     return min(max(5 * limit, limit + 20), 250)
 
 
-def wanted(
+def matching_sessions(
     request: SessionListRequest,
     project: Project,
     lines: Sequence[SessionLine],
     counts: dict[int, SessionCounts],
 ) -> list[SessionLine]:
-    """The sessions that match, latest first. All are looked through: a match may lie far back."""
-    words = [one.casefold().strip() for one in (request.query, request.sub_scope_hint) if one]
+    """The sessions that match, latest first.
+
+    Sessions without counts are searched too, without their first request: a match may lie far back.
+    """
+    phrases = (request.query, request.sub_scope_hint)
+    words = [phrase.casefold().strip() for phrase in phrases if phrase]
     if not any(words):
         return list(lines[: request.count])
-    found: list[SessionLine] = []
+    matching: list[SessionLine] = []
     for line in lines:
-        told = _told(line, project, counts.get(line.id))
-        if all(word in told for word in words):
-            found.append(line)
-            if len(found) == request.count:
+        text = _searchable_text(line, project, counts.get(line.id))
+        if all(word in text for word in words):
+            matching.append(line)
+            if len(matching) == request.count:
                 break
-    return found
+    return matching
 
 
-def _told(line: SessionLine, project: Project, counts: SessionCounts | None) -> str:
-    """All that can be asked for in a session: label, lane, preview, directory, native id."""
+def _searchable_text(line: SessionLine, project: Project, counts: SessionCounts | None) -> str:
+    """Label, lane, first request, title, directory and native id."""
     lane = lane_of(line, project)
     parts = (
         display_label(line, lane),
