@@ -21,7 +21,7 @@ from session_memory.install.checks import Check
 from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.directory import check_place, file_system
 from session_memory.store.marks import read_marks
-from session_memory.store.port import Store
+from session_memory.store.port import CaptureStore, DistilStore, MaintenanceStore
 from session_memory.store.swap import ASIDE
 from session_memory.store.unfinished import is_marked
 
@@ -107,7 +107,7 @@ def _space(directory: str) -> Check:
     )
 
 
-def _integrity(store: Store) -> Check:
+def _integrity(store: MaintenanceStore) -> Check:
     told = store.quick_check()
     if told == "ok":
         return Check("database", "pass", f"sound, schema {store.info().schema_version}")
@@ -124,7 +124,7 @@ def _damage(directory: str) -> Check:
     return Check("damage", "pass", "no damaged database is kept here")
 
 
-def _pending(store: Store) -> Check:
+def _pending(store: DistilStore) -> Check:
     waiting = len(store.unanalyzed())
     if waiting:
         told = f"{waiting} sessions wait for their digest"
@@ -141,7 +141,7 @@ def _pending(store: Store) -> Check:
     return Check("digests", "warn", f"{told}; their logs are gone", fix)
 
 
-def _incomplete(store: Store) -> Iterator[Check]:
+def _incomplete(store: CaptureStore) -> Iterator[Check]:
     """Logs that lacked a part when they were read."""
     for part in missing_parts(store):
         fix = "if you moved or deleted that file, put it back and run session-memory sweep"

@@ -21,7 +21,7 @@ from session_memory.curate.review import under_gate
 from session_memory.distribute.ledger import read_ledger
 from session_memory.errors import Ambiguous, NotFound
 from session_memory.redact import render
-from session_memory.store.port import ObservationQuery, Store
+from session_memory.store.port import MemoryStore, ObservationQuery, SessionReader, Store
 from session_memory.store.trial_files import read_trials
 
 SHOWN = 10
@@ -107,7 +107,7 @@ def _witnesses(store: Store) -> dict[str, list[Witness]]:
 
 
 def _of_pattern(
-    store: Store, catalog: Catalog, data: Path, name: str, witnesses: list[Witness]
+    store: SessionReader, catalog: Catalog, data: Path, name: str, witnesses: list[Witness]
 ) -> dict[str, Any]:
     pattern, proposal = catalog.patterns.get(name), catalog.proposals.get(name)
     entry = pattern or proposal
@@ -153,12 +153,12 @@ def _of_pattern(
     }
 
 
-def _number(store: Store, flavor: str, native_id: str) -> int | None:
+def _number(store: SessionReader, flavor: str, native_id: str) -> int | None:
     found = store.own_session(native_id, flavor)
     return found.id if found else None
 
 
-def _of_observation(store: Store, note: Observation) -> dict[str, Any]:
+def _of_observation(store: SessionReader, note: Observation) -> dict[str, Any]:
     session = store.session(note.session)
     event = next(
         (one for one in store.events(session.id, texts=True) if one.id == note.event), None
@@ -180,7 +180,7 @@ def _of_observation(store: Store, note: Observation) -> dict[str, Any]:
 
 
 def _of_session(
-    store: Store, session: Session, witnesses: dict[str, list[Witness]]
+    store: MemoryStore, session: Session, witnesses: dict[str, list[Witness]]
 ) -> dict[str, Any]:
     digest = store.digest(session.id)
     own = (session.flavor, session.external_id)

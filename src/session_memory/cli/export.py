@@ -18,7 +18,7 @@ from session_memory.errors import NotFound, UsageError
 from session_memory.export.destination import prepare_directory, prepare_file
 from session_memory.export.jsonl import Wish, target_of, write_jsonl
 from session_memory.export.markdown import write_markdown, write_session
-from session_memory.store.port import Store
+from session_memory.store.port import ForgetStore, Store
 from session_memory.store.values import SessionQuery
 
 
@@ -72,7 +72,7 @@ def command(app: App, target: Path, form: str, dry_run: bool, **asked: str | Non
     _tell(app, done)
 
 
-def _choose(store: Store, app: App, asked: dict[str, str | None]) -> tuple[Session, ...]:
+def _choose(store: ForgetStore, app: App, asked: dict[str, str | None]) -> tuple[Session, ...]:
     """The sessions that were asked for, oldest number first."""
     query = SessionQuery(project=asked["project"], since=to_ms(asked["since"], app.clock()))
     found = store.sessions(query)

@@ -20,7 +20,7 @@ from session_memory.paths import private_dir
 from session_memory.redact import make_redactor
 from session_memory.store import open_store, store_exists
 from session_memory.store.lock import exclusive
-from session_memory.store.port import Store
+from session_memory.store.port import CaptureStore, Store
 from session_memory.store.unfinished import marked
 
 
@@ -72,7 +72,7 @@ def _opened(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[Store |
             yield store
 
 
-def _apply_marks(store: Store) -> None:
+def _apply_marks(store: CaptureStore) -> None:
     """Before anything comes in: what was forgotten here, also by a store that is no more."""
     if store.has_new_marks():
         store.apply_marks()

@@ -41,7 +41,7 @@ from session_memory.paths import private_dir
 from session_memory.redact import render
 from session_memory.store import open_store, store_exists
 from session_memory.store.memories import Claim
-from session_memory.store.port import Store
+from session_memory.store.port import BackgroundStore, MemoryStore, Store
 
 EVERYTHING = 1_000_000
 
@@ -147,17 +147,17 @@ def _consolidate(app: App, store: Store, roots: list[str], *, force: bool = Fals
     return consolidate(store, stage, [Claim(root, owner) for root in roots])
 
 
-def _has_memory(app: App, store: Store, root: str) -> bool:
+def _has_memory(app: App, store: MemoryStore, root: str) -> bool:
     return root in store.memories.roots() or memory_root(app.paths.data, root).is_dir()
 
 
-def _is_current(app: App, store: Store, root: str) -> bool:
+def _is_current(app: App, store: MemoryStore, root: str) -> bool:
     traces = store.memories.of_root(root, app.config.memory.max_traces)
     return is_current(memory_root(app.paths.data, root), stamp_of(traces))
 
 
 def _wanted(
-    app: App, store: Store, session: str | None, project: str | None, everything: bool
+    app: App, store: MemoryStore, session: str | None, project: str | None, everything: bool
 ) -> Wanted:
     limit = app.config.memory.max_sessions_per_start
     return Wanted(
@@ -178,13 +178,13 @@ def _open(app: App) -> Store:
 def _around(app: App) -> Around:
     run = f"memory-{secrets.token_hex(4)}"
 
-    def model(store: Store) -> Model | None:
+    def model(store: BackgroundStore) -> Model | None:
         return open_model(app.config.model, app.environ, store.spend, app.clock, run)
 
     return surroundings(app.paths, app.config, app.clock, model)
 
 
-def _root(store: Store, project: str | None) -> str:
+def _root(store: MemoryStore, project: str | None) -> str:
     """The place a project's memory belongs to: by its key, by a directory, or by where we are."""
     known = store.projects()
     for one in known:

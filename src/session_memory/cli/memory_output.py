@@ -20,7 +20,7 @@ from session_memory.memory.layout import MEMORY, SUMMARY
 from session_memory.memory.log import read_log
 from session_memory.memory.session_material import Candidate
 from session_memory.store.memories import Trace
-from session_memory.store.port import Store
+from session_memory.store.port import MemoryStore
 
 SHOWN = 10
 
@@ -108,7 +108,7 @@ def _page(path: Path) -> str | None:
     return path.read_text(encoding="utf-8", errors="replace")
 
 
-def tell_status(app: App, store: Store, due: Sequence[Candidate]) -> None:
+def tell_status(app: App, store: MemoryStore, due: Sequence[Candidate]) -> None:
     """What there is, what is due, what was worth nothing and why, what went wrong."""
     roots = store.memories.roots()
     passed = Counter(one.reason for one in store.memories.passed_over())

@@ -15,7 +15,7 @@ from session_memory.core.schema import SessionEvent
 from session_memory.errors import StoreLocked
 from session_memory.recall.scope import check_agent
 from session_memory.redact import render
-from session_memory.store.port import Store
+from session_memory.store.port import SessionReader
 from session_memory.worker.sweep import sweep_and_mine
 
 _SHOWN = {
@@ -61,7 +61,7 @@ def command(app: App, flavor: str | None, every: float, once: bool) -> None:
 
 
 def _new_lines(
-    store: Store, seen: dict[int, int], now: dict[int, int], flavor: str | None
+    store: SessionReader, seen: dict[int, int], now: dict[int, int], flavor: str | None
 ) -> Iterator[str]:
     for session_id, height in now.items():
         before = seen.get(session_id, 0)

@@ -12,10 +12,10 @@ from session_memory.core.schema import SessionEvent
 from session_memory.core.text.reason import reason_of
 from session_memory.distil.digest import build_digest
 from session_memory.distil.observe import Observer
-from session_memory.store.port import Store, Writer
+from session_memory.store.port import DistilStore, Writer
 
 
-def analyze(store: Store, writer: Writer) -> list[int]:
+def analyze(store: DistilStore, writer: Writer) -> list[int]:
     """Digest what is captured but not analyzed; returns those sessions."""
     waiting = store.unanalyzed()
     for session_id in waiting:
@@ -23,7 +23,7 @@ def analyze(store: Store, writer: Writer) -> list[int]:
     return waiting
 
 
-def distil_waiting(store: Store) -> dict[str, str]:
+def distil_waiting(store: DistilStore) -> dict[str, str]:
     """Make the digests that are missing, so that nothing needs to go without one.
 
     Returns the sessions for which that failed, with the reason; each is tried on its own.
@@ -40,14 +40,14 @@ def distil_waiting(store: Store) -> dict[str, str]:
     return failed
 
 
-def analyze_one(store: Store, writer: Writer, session_id: int) -> bool:
+def analyze_one(store: DistilStore, writer: Writer, session_id: int) -> bool:
     """Digest one session; if that fails, what was written of it is rolled back."""
     with writer.attempt():
         _analyze(store, writer, session_id)
     return True
 
 
-def _analyze(store: Store, writer: Writer, session_id: int) -> None:
+def _analyze(store: DistilStore, writer: Writer, session_id: int) -> None:
     session = store.session(session_id)
     evicted = store.evicted_digest(session_id)
     observer = Observer(session)

@@ -33,7 +33,7 @@ from session_memory.export.records import (
 )
 from session_memory.paths import open_private
 from session_memory.store.exchange import Origins
-from session_memory.store.port import Store
+from session_memory.store.port import CaptureStore, Store
 from session_memory.store.values import ObservationQuery
 
 Progress = Callable[[int, int, str], None]
@@ -141,7 +141,7 @@ def _session_lines(store: Store, session: Session, projects: dict[int, Project])
 
 
 def _event_lines(
-    store: Store, session: Session, origins: Origins, order: dict[int, int]
+    store: CaptureStore, session: Session, origins: Origins, order: dict[int, int]
 ) -> Iterator[EventLine]:
     numbering = Numbering(store.fingerprint_key, session.external_id)
     for event in store.events(session.id, texts=True):

@@ -12,7 +12,7 @@ from session_memory.core.text.safe_text import one_line, safe
 from session_memory.export.jsonl import Progress
 from session_memory.paths import open_private
 from session_memory.redact.placeholder import render
-from session_memory.store.port import Store
+from session_memory.store.port import SessionReader
 
 _HEADINGS = {
     "user_prompt": "User",
@@ -27,7 +27,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>#|!&])")
 
 
 def write_markdown(
-    store: Store, directory: Path, sessions: tuple[Session, ...], progress: Progress
+    store: SessionReader, directory: Path, sessions: tuple[Session, ...], progress: Progress
 ) -> int:
     """One file for each session; returns bytes written."""
     total = 0
@@ -37,7 +37,7 @@ def write_markdown(
     return total
 
 
-def write_session(store: Store, path: Path, session: Session) -> int:
+def write_session(store: SessionReader, path: Path, session: Session) -> int:
     """One session into one new file; returns bytes written."""
     total = 0
     with open_private(path, "xb") as stream:
@@ -53,7 +53,7 @@ def file_name(session: Session) -> str:
     return f"{name}-{session.id}.md"
 
 
-def session_parts(store: Store, session: Session) -> Iterator[str]:
+def session_parts(store: SessionReader, session: Session) -> Iterator[str]:
     """The pieces of a session's page, one after the other."""
     yield f"# {inline(session.title or session.external_id)}\n\n"
     yield from _facts(session)

@@ -7,7 +7,7 @@ import msgspec
 from session_memory.core.schema import SessionEvent
 from session_memory.distil.sessions import analyze
 from session_memory.redact import Redactor
-from session_memory.store.port import SessionQuery, Store
+from session_memory.store.port import SessionQuery, SessionReader, Store
 
 
 class RescanReport(msgspec.Struct):
@@ -20,7 +20,7 @@ class RescanReport(msgspec.Struct):
     """By rule: counts, never values."""
 
 
-def scan(store: Store, redactor: Redactor) -> RescanReport:
+def scan(store: SessionReader, redactor: Redactor) -> RescanReport:
     """Count, and change nothing."""
     report = RescanReport()
     for session in store.sessions(SessionQuery()):

@@ -6,7 +6,7 @@ import os
 
 import msgspec
 
-from session_memory.store.port import Store
+from session_memory.store.port import CaptureStore
 
 
 class MissingPart(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class MissingPart(msgspec.Struct, frozen=True):
         )
 
 
-def missing_parts(store: Store) -> list[MissingPart]:
+def missing_parts(store: CaptureStore) -> list[MissingPart]:
     """By agent and part. What lies beside its log again is left to the next sweep."""
     found: dict[tuple[str, str], set[str]] = {}
     for flavor, session, part, path in store.missing_parts():

@@ -12,10 +12,10 @@ from session_memory.core.retention import (
 )
 from session_memory.ingest.report import PassLine, RetentionLine
 from session_memory.settings import Retention
-from session_memory.store.port import Store
+from session_memory.store.port import RetentionStore
 
 
-def make_plan(store: Store, policy: Retention, now_ms: int) -> EvictionPlan:
+def make_plan(store: RetentionStore, policy: Retention, now_ms: int) -> EvictionPlan:
     """What would be evicted now. Sessions are only listed when a limit is exceeded."""
     usage = store.raw_usage()
     caps = (policy.raw_soft_cap_bytes, policy.raw_hard_cap_bytes)
@@ -26,13 +26,13 @@ def make_plan(store: Store, policy: Retention, now_ms: int) -> EvictionPlan:
     return plan_eviction(usage, store.raw_sessions() if over else [], policy, now_ms)
 
 
-def expected_plan(store: Store, policy: Retention, now_ms: int) -> EvictionPlan:
+def expected_plan(store: RetentionStore, policy: Retention, now_ms: int) -> EvictionPlan:
     """What would be evicted once the digests that are missing now have been made."""
     sessions = [msgspec.structs.replace(session, analyzed=True) for session in store.raw_sessions()]
     return plan_eviction(store.raw_usage(), sessions, policy, now_ms)
 
 
-def apply_plan(store: Store, plan: EvictionPlan, now_ms: int) -> RetentionLine:
+def apply_plan(store: RetentionStore, plan: EvictionPlan, now_ms: int) -> RetentionLine:
     """Carry a plan out and measure what is left."""
     freed = store.evict(list(plan.evictions), now_ms) if plan.evictions else 0
     usage = store.raw_usage() if plan.evictions else plan.usage_before

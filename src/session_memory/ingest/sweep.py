@@ -21,7 +21,7 @@ from session_memory.store.damage import keep_aside, known_damage, was_removed
 from session_memory.store.failures import as_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import clean_up
-from session_memory.store.port import Store
+from session_memory.store.port import CaptureStore, RetentionStore
 from session_memory.store.swap import drop_staging
 from session_memory.store.unfinished import clear, is_marked, mark
 
@@ -134,13 +134,13 @@ def _sweep(context: SweepContext) -> SweepReport:
     return report
 
 
-def _clean_up(store: Store, directory: str, report: SweepReport) -> None:
+def _clean_up(store: RetentionStore, directory: str, report: SweepReport) -> None:
     clean_up(directory)
     drop_staging(directory)
     report.orphans_removed = store.sweep_orphans()
 
 
-def _warn_of_deletion(store: Store, first: list[LogFolders], report: SweepReport) -> None:
+def _warn_of_deletion(store: CaptureStore, first: list[LogFolders], report: SweepReport) -> None:
     """On the first sweep of a flavour: when its agent deletes logs, and what was captured."""
     for folders in first:
         adapter = folders.adapter
@@ -157,7 +157,7 @@ def _warn_of_deletion(store: Store, first: list[LogFolders], report: SweepReport
             )
 
 
-def _evict(context: SweepContext, store: Store, report: SweepReport) -> None:
+def _evict(context: SweepContext, store: RetentionStore, report: SweepReport) -> None:
     now = context.clock()
     plan = make_plan(store, context.config.retention, now)
     if plan.evictions:  # files go after their rows, so this too can be cut off in between

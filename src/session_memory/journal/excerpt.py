@@ -21,7 +21,7 @@ from session_memory.core.text.own_text import without_own_text
 from session_memory.core.text.safe_text import stripped
 from session_memory.journal.files import atomic_write_text, read_text
 from session_memory.journal.paths import JournalPaths
-from session_memory.store.port import Store
+from session_memory.store.port import SessionReader
 
 MAX_TURNS = 30
 MAX_CHARS = 15_000
@@ -47,7 +47,7 @@ class Turn(msgspec.Struct, frozen=True):
         return f"**{self.role}:** {self.text}\n"
 
 
-def turns_of_session(store: Store, session_id: int, count: int = MAX_TURNS) -> list[Turn]:
+def turns_of_session(store: SessionReader, session_id: int, count: int = MAX_TURNS) -> list[Turn]:
     """The last turns of a session in the store."""
     spoken = (event for event in store.events(session_id) if event.kind in _KINDS)
     # Some contain nothing but our own injected text, so more are read than are needed.

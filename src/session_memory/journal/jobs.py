@@ -35,7 +35,7 @@ from session_memory.journal.log import FlushLog
 from session_memory.paths import Paths
 from session_memory.settings import Config
 from session_memory.settings import Journal as JournalSettings
-from session_memory.store.port import Store
+from session_memory.store.port import MemoryStore, Store
 
 FLUSH = "journal.flush"
 COMPILE = "journal.compile"
@@ -44,7 +44,7 @@ TRIGGERS = {"session_end": "end", "compaction": "compaction"}
 
 
 def enqueue(
-    store: Store, records: Iterable[SpoolRecord], settings: JournalSettings, now: int
+    store: MemoryStore, records: Iterable[SpoolRecord], settings: JournalSettings, now: int
 ) -> int:
     """Ask for a flush of every session that ended or is being compacted; returns how many.
 

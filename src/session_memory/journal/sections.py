@@ -20,7 +20,7 @@ from session_memory.core.work_state import derive_state
 from session_memory.journal.daily import local_date
 from session_memory.journal.files import read_text
 from session_memory.journal.paths import JournalPaths, journal_paths
-from session_memory.store.port import ObservationQuery, Store
+from session_memory.store.port import ObservationQuery, SessionReader
 
 LOG_LINES = 30
 LOG_CHARS = 3_000
@@ -45,7 +45,7 @@ def sections_for(
     return tuple(Section(name, text) for name, text in texts if text)
 
 
-def open_items(store: Store, project: str) -> tuple[str, ...]:
+def open_items(store: SessionReader, project: str) -> tuple[str, ...]:
     """Blockers and open items of a project, newest first."""
     state = derive_state(store.observations(ObservationQuery(project=project)))
     blocked = (f"blocked: {blocker.text}" for blocker in state.blockers)

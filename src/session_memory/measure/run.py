@@ -16,7 +16,7 @@ from session_memory.measure.effect import Subject, before_after
 from session_memory.measure.metrics import Seen, Units, units, watch
 from session_memory.measure.trial import arms, trial_effect
 from session_memory.settings import Measure
-from session_memory.store.port import SessionQuery, Store
+from session_memory.store.port import BackgroundStore, SessionQuery, SessionReader
 
 T = TypeVar("T")
 
@@ -31,13 +31,13 @@ class Material(msgspec.Struct, frozen=True):
     """Pattern to the near duplicates that detection counts under it."""
 
 
-def read_units(store: Store, mined: Iterable[Mined]) -> Units:
+def read_units(store: SessionReader, mined: Iterable[Mined]) -> Units:
     """Every session worth measuring."""
     return units(store.sessions(SessionQuery()), mined, store.outcomes())
 
 
 def measure(
-    store: Store, sessions: Units, material: Material, policy: Measure, now_ms: int
+    store: BackgroundStore, sessions: Units, material: Material, policy: Measure, now_ms: int
 ) -> list[Effect]:
     """The effect of each pattern's latest version in files, and of its latest trial."""
     found: list[Effect] = []

@@ -15,7 +15,7 @@ from session_memory.errors import NotFound
 from session_memory.memory.layout import MEMORY, memory_root
 from session_memory.redact import render
 from session_memory.store.memories import Trace
-from session_memory.store.port import Store
+from session_memory.store.port import MemoryStore, SessionReader
 
 CITED = re.compile(r"\[e:(\d{1,18})\]")
 _QUOTE_CHARS = 240
@@ -43,7 +43,7 @@ class Evidence(msgspec.Struct, frozen=True):
     quotes: tuple[Quote, ...]
 
 
-def evidence_for(store: Store, wanted: str, data: Path | None = None) -> list[Evidence]:
+def evidence_for(store: MemoryStore, wanted: str, data: Path | None = None) -> list[Evidence]:
     """Evidence for a trace (by its id), an event (`[e:ID]`) or words that stand in a line.
 
     Words of a MEMORY.md, which lies in `data`, lead to the lines of the traces they were made of.
@@ -60,7 +60,7 @@ def evidence_for(store: Store, wanted: str, data: Path | None = None) -> list[Ev
     return [_evidence(store, trace, line) for trace, line in found[:_MAX_LINES]]
 
 
-def _lines(store: Store, wanted: str) -> list[tuple[Trace, str]]:
+def _lines(store: MemoryStore, wanted: str) -> list[tuple[Trace, str]]:
     one = _trace(store, wanted)
     return [
         (trace, line)
@@ -70,7 +70,7 @@ def _lines(store: Store, wanted: str) -> list[tuple[Trace, str]]:
     ]
 
 
-def _cited_in_memory(store: Store, wanted: str, data: Path) -> list[int]:
+def _cited_in_memory(store: MemoryStore, wanted: str, data: Path) -> list[int]:
     """The events behind the lines of any MEMORY.md that say so."""
     words, found = _bare(wanted), list[int]()
     for root in store.memories.roots():
@@ -83,14 +83,14 @@ def _cited_in_memory(store: Store, wanted: str, data: Path) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-def _trace(store: Store, wanted: str) -> Trace | None:
+def _trace(store: MemoryStore, wanted: str) -> Trace | None:
     try:
         return None if " " in wanted.strip() else store.memories.find(wanted)
     except NotFound:
         return None
 
 
-def _all(store: Store) -> list[Trace]:
+def _all(store: MemoryStore) -> list[Trace]:
     return [trace for root in store.memories.roots() for trace in store.memories.of_root(root)]
 
 
@@ -107,7 +107,7 @@ def _bare(text: str) -> str:
     return " ".join(re.findall(r"\w+", CITED.sub("", text).casefold()))
 
 
-def _evidence(store: Store, trace: Trace, line: str) -> Evidence:
+def _evidence(store: SessionReader, trace: Trace, line: str) -> Evidence:
     session = store.session(trace.session_id)
     wanted = {int(number) for number in CITED.findall(line)}
     quotes: list[Quote] = []

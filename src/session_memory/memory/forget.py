@@ -20,7 +20,7 @@ from session_memory.memory.skills import SKILLS
 from session_memory.memory.staging import discard, leftovers
 from session_memory.memory.traces import remove_files, thread_named, thread_of
 from session_memory.memory.user_part import page_of, yours_in
-from session_memory.store.port import Store
+from session_memory.store.port import MemoryStore
 
 Words = Callable[[str], str]
 Named = Collection[tuple[str, str]]
@@ -69,7 +69,7 @@ def _drop_leftovers(folder: Path) -> None:
         discard(path, _silent)
 
 
-def forget_jobs(store: Store, gone: Named) -> None:
+def forget_jobs(store: MemoryStore, gone: Named) -> None:
     """Remove background work and locks that name sessions, or places none is left in."""
     names = {f"{flavor}:{name}" for flavor, name in gone}
     places = store.memories.roots()
@@ -98,7 +98,7 @@ def is_said(data: Path, words: Words) -> bool:
     return False
 
 
-def reword(store: Store, data: Path, logs: Path, words: Words) -> int:
+def reword(store: MemoryStore, data: Path, logs: Path, words: Words) -> int:
     """Replace words in every row and file of memory; returns how many files changed."""
     for root in store.memories.reword(words):
         mark_for_rebuild(memory_root(data, root))

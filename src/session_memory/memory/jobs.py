@@ -24,7 +24,7 @@ from session_memory.paths import Paths
 from session_memory.redact import Redactor, make_redactor
 from session_memory.settings import Config
 from session_memory.store.memories import Claim
-from session_memory.store.port import Store
+from session_memory.store.port import BackgroundStore, MemoryStore, SessionReader, Store
 
 KIND = "memory.extract"
 CONSOLIDATE = "memory.consolidate"
@@ -62,7 +62,7 @@ def is_opted_out(cwd: str | None) -> bool:
 
 
 def enqueue(
-    store: Store,
+    store: BackgroundStore,
     records: Iterable[SpoolRecord],
     config: Config,
     now_ms: int,
@@ -136,7 +136,7 @@ def handlers(
 
 
 def enqueue_consolidation(
-    store: Store, roots: Collection[str], now_ms: int, session_id: int | None = None
+    store: BackgroundStore, roots: Collection[str], now_ms: int, session_id: int | None = None
 ) -> int:
     """Ask for the memory of places to be made; returns for how many that was new."""
     return sum(
@@ -144,19 +144,19 @@ def enqueue_consolidation(
     )
 
 
-def rebuilds(store: Store, data: Path) -> set[str]:
+def rebuilds(store: MemoryStore, data: Path) -> set[str]:
     """Places whose MEMORY.md lost something it was made of."""
     return {root for root in store.memories.roots() if (memory_root(data, root) / REBUILD).exists()}
 
 
-def _session_of(store: Store, job: Job) -> int | None:
+def _session_of(store: SessionReader, job: Job) -> int | None:
     """The session on whose behalf a pass ran, if it was captured."""
     _, flavor, native_id = job.key.split(":", 2)
     found = store.own_session(native_id, flavor)
     return found.id if found else None
 
 
-def _owner(store: Store, job: Job, token: str) -> str:
+def _owner(store: SessionReader, job: Job, token: str) -> str:
     """Who holds the lock: the session that asked for it, not the run that does the work."""
     if job.session_id is None:
         return manual_owner(token)

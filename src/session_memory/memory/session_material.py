@@ -15,7 +15,7 @@ from session_memory.memory.rollout import array_of, kept_items, lines_of
 from session_memory.memory.selection import SCAN_LIMIT, candidates, scanned
 from session_memory.memory.tasks import Source
 from session_memory.redact import Redactor, render
-from session_memory.store.port import ObservationQuery, SessionQuery, Store
+from session_memory.store.port import ObservationQuery, SessionQuery, SessionReader, Store
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -81,7 +81,7 @@ def _candidate(
     )
 
 
-def load_source(store: Store, candidate: Candidate) -> Source:
+def load_source(store: SessionReader, candidate: Candidate) -> Source:
     """What a trace without a model is made of; events come without their texts."""
     session = candidate.session
     digest = store.digest(session.id)
@@ -106,7 +106,9 @@ class Conversation(msgspec.Struct, frozen=True):
     """Bytes of the whole."""
 
 
-def load_conversation(store: Store, candidate: Candidate, redactor: Redactor) -> Conversation:
+def load_conversation(
+    store: SessionReader, candidate: Candidate, redactor: Redactor
+) -> Conversation:
     """The conversation of a session, redacted before anything of it is cut."""
     items = kept_items(lines_of(store.events(candidate.session.id, texts=True)))
     whole = array_of(items, MAX_PROMPT_BYTES)

@@ -129,6 +129,10 @@ class SessionReader(Protocol):
         """Observations that fit, oldest first."""
         ...
 
+    def span(self, flavor: str) -> tuple[int, int | None]:
+        """How many sessions of a flavour there are, and when the oldest began."""
+        ...
+
     def usage(
         self, group: UsageGroup, since: int | None = None, until: int | None = None
     ) -> list[UsageRow]:
@@ -154,13 +158,17 @@ class WritableStore(Protocol):
         ...
 
 
-class CaptureStore(SessionReader, WritableStore, Protocol):
-    """What a sweep asks before and while it captures."""
+class KeyedStore(Protocol):
+    """The keys of a store; they never change."""
 
     fingerprint_key: bytes
     """Key of the hashes that recognise events."""
     tag_key: bytes
     """Key of the tags that stand for redacted secrets."""
+
+
+class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
+    """What a sweep asks before and while it captures."""
 
     def stamps(self, flavor: str) -> dict[str, tuple[Stamp, int]]:
         """Path to (stamp, parser version) of every source of a flavour."""
@@ -172,10 +180,6 @@ class CaptureStore(SessionReader, WritableStore, Protocol):
 
     def sharing(self, source_id: int) -> bool:
         """Whether a session of this source has further sources."""
-        ...
-
-    def span(self, flavor: str) -> tuple[int, int | None]:
-        """How many sessions of a flavour there are, and when the oldest began."""
         ...
 
     def is_forgotten(self, flavor: str, external_id: str) -> bool:
@@ -273,7 +277,7 @@ class RetentionStore(Protocol):
         ...
 
 
-class ForgetStore(SessionReader, Protocol):
+class ForgetStore(SessionReader, KeyedStore, Protocol):
     """Forgetting sessions, events and words."""
 
     def with_subagents(self, sessions: set[int]) -> set[int]:
@@ -406,8 +410,8 @@ class BackgroundStore(Protocol):
         ...
 
 
-class MemoryStore(SessionReader, Protocol):
-    """What memory keeps."""
+class MemoryStore(SessionReader, KeyedStore, BackgroundStore, Protocol):
+    """What memory keeps, and the jobs that make it."""
 
     @property
     def memories(self) -> Memories:
@@ -415,7 +419,7 @@ class MemoryStore(SessionReader, Protocol):
         ...
 
 
-class ExchangeStore(SessionReader, WritableStore, Protocol):
+class ExchangeStore(DistilStore, KeyedStore, Protocol):
     """What export and import need."""
 
     @property
@@ -426,15 +430,13 @@ class ExchangeStore(SessionReader, WritableStore, Protocol):
 
 class Store(
     CaptureStore,
-    DistilStore,
+    ExchangeStore,
     RetentionStore,
     ForgetStore,
     MaintenanceStore,
     RecallStore,
     LoopStore,
-    BackgroundStore,
     MemoryStore,
-    ExchangeStore,
     Protocol,
 ):
     """Everything an open store can do. Ask for the smallest of the protocols above that will do."""

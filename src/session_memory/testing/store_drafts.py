@@ -11,7 +11,14 @@ from session_memory.core.facts import Fact
 from session_memory.core.hashing import blake2b
 from session_memory.core.retention import Eviction
 from session_memory.core.schema import Digest
-from session_memory.store.port import EventDraft, Store, UsageDraft, Writer
+from session_memory.store.port import (
+    EventDraft,
+    RetentionStore,
+    SessionReader,
+    UsageDraft,
+    WritableStore,
+    Writer,
+)
 
 START = 1_772_442_000_000  # 2026-03-02T09:00:00Z
 MODEL = "claude-sonnet-4-5-20250929"
@@ -123,7 +130,7 @@ def tell(writer: Writer, said: Said) -> int:
     return session.id
 
 
-def capture(store: Store, *said: Said) -> list[int]:
+def capture(store: WritableStore, *said: Said) -> list[int]:
     """Take in files in one transaction and settle; returns the session of each."""
     with store.writing() as writer:
         sessions = [tell(writer, one) for one in said]
@@ -131,7 +138,7 @@ def capture(store: Store, *said: Said) -> list[int]:
     return sessions
 
 
-def analyze(store: Store, session_id: int, digest: Digest | None = None) -> Digest:
+def analyze(store: WritableStore, session_id: int, digest: Digest | None = None) -> Digest:
     """Give a session a digest, which is what makes its raw text evictable."""
     digest = digest or distilled()
     with store.writing() as writer:
@@ -139,7 +146,7 @@ def analyze(store: Store, session_id: int, digest: Digest | None = None) -> Dige
     return digest
 
 
-def evict(store: Store, *sessions: int, data_loss: bool = False) -> int:
+def evict(store: RetentionStore, *sessions: int, data_loss: bool = False) -> int:
     """Evict these sessions, as an age pass would."""
     names = {raw.session_id: raw for raw in store.raw_sessions()}
     evictions = [
@@ -149,6 +156,6 @@ def evict(store: Store, *sessions: int, data_loss: bool = False) -> int:
     return store.evict(evictions, START)
 
 
-def texts(store: Store, session_id: int) -> list[str | None]:
+def texts(store: SessionReader, session_id: int) -> list[str | None]:
     """The texts of a session in source order."""
     return [found.text for found in store.events(session_id, texts=True)]

@@ -28,7 +28,7 @@ from session_memory.paths import private_dir
 from session_memory.settings import Config, Ingest, Retention, Source, Sources
 from session_memory.store import open_store
 from session_memory.store.lock import exclusive
-from session_memory.store.port import SessionQuery, Store
+from session_memory.store.port import SessionQuery, SessionReader, Store
 from session_memory.store.unfinished import marked
 
 DAY_MS = 86_400_000
@@ -255,7 +255,7 @@ class Workspace:
             return store.digest(self._number(store, external_id))
 
     @staticmethod
-    def _number(store: Store, external_id: str) -> int:
+    def _number(store: SessionReader, external_id: str) -> int:
         found = store.own_session(external_id)
         assert found is not None, f"no session {external_id}"
         return found.id

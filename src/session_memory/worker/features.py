@@ -24,7 +24,7 @@ from session_memory.model.open import open_model
 from session_memory.model.port import Model
 from session_memory.paths import Paths
 from session_memory.settings import Config
-from session_memory.store.port import Store
+from session_memory.store.port import BackgroundStore, CaptureStore, Store
 from session_memory.worker.injection_pages import write_pages
 from session_memory.worker.lessons import pattern_sections
 
@@ -46,7 +46,7 @@ class Duties(msgspec.Struct, frozen=True):
         given = (self.paths, self.config, self.clock, self.model)
         return {**memory.handlers(*given), **journal.handlers(*given)}
 
-    def model(self, store: Store) -> Model | None:
+    def model(self, store: BackgroundStore) -> Model | None:
         """The model the user turned on, inside its budget; None by default."""
         return open_model(self.config.model, self.environ, store.spend, self.clock, self.run)
 
@@ -64,7 +64,7 @@ class Duties(msgspec.Struct, frozen=True):
         """Write the page of every directory a session can start in; returns how many."""
         return write_pages(self.paths.state, self.pages(store, now_ms), now_ms)
 
-    def pages(self, store: Store, now_ms: int) -> dict[str, tuple[Section, ...]]:
+    def pages(self, store: CaptureStore, now_ms: int) -> dict[str, tuple[Section, ...]]:
         """What sessions are given, by the directory they start in, most useful first."""
         patterns = pattern_sections(store, self.paths.data, self.config)
         pages: dict[str, tuple[Section, ...]] = {}

@@ -22,11 +22,11 @@ from session_memory.distribute.targets import Repo
 from session_memory.narrowing import read_project_rules
 from session_memory.redact import make_redactor
 from session_memory.settings import Config
-from session_memory.store.port import Store
+from session_memory.store.port import CaptureStore, SessionReader
 from session_memory.store.trial_files import read_trials
 
 
-def gather(store: Store, data: Path, config: Config) -> tuple[Wanted, tuple[str, ...]]:
+def gather(store: CaptureStore, data: Path, config: Config) -> tuple[Wanted, tuple[str, ...]]:
     """What is to be given and where, and what there is to warn about."""
     redactor, warnings = make_redactor(store.tag_key, config.redact)
     catalog = read_catalog(data)
@@ -43,7 +43,7 @@ def gather(store: Store, data: Path, config: Config) -> tuple[Wanted, tuple[str,
     return wanted, (*warnings, *notes)
 
 
-def known_repos(store: Store) -> tuple[Repo, ...]:
+def known_repos(store: SessionReader) -> tuple[Repo, ...]:
     """Every place of work that has a root."""
     return tuple(
         Repo(project.key, project.root, project.domain)
@@ -61,7 +61,7 @@ def why_not(root: str) -> str | None:
 
 
 def pattern_sections(
-    store: Store, data: Path, config: Config
+    store: CaptureStore, data: Path, config: Config
 ) -> Callable[[str], tuple[Section, ...]]:
     """A function from a root to the patterns that its sessions are given at their start."""
     wanted, _ = gather(store, data, config)
@@ -81,7 +81,9 @@ def pattern_sections(
     return of_root
 
 
-def all_sections(store: Store, data: Path, config: Config) -> Mapping[str, tuple[Section, ...]]:
+def all_sections(
+    store: CaptureStore, data: Path, config: Config
+) -> Mapping[str, tuple[Section, ...]]:
     """The sections of every known root that has any."""
     of_root = pattern_sections(store, data, config)
     found = {repo.root: of_root(repo.root) for repo in known_repos(store)}
