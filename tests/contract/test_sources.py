@@ -132,3 +132,12 @@ def test_responses_without_a_price_are_priced_by_a_newer_table(store: Store) -> 
 def test_only_errors_about_the_whole_store_make_it_unusable(store: Store) -> None:
     assert store.is_unusable_after(StoreLocked("busy"))
     assert not store.is_unusable_after(ValueError("one odd event"))
+
+
+def test_a_digest_of_this_version_is_not_outdated(store: Store) -> None:
+    (one,) = capture(store, ONE)
+    assert store.outdated(5) == [], "a session without a digest waits for its first"
+    with store.writing() as writer:
+        writer.save_digest(one, distilled(), None)
+        writer.save_observations(one, [])
+    assert store.outdated(5) == []

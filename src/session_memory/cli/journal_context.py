@@ -21,7 +21,7 @@ from session_memory.journal.jobs import has_conversation
 from session_memory.journal.paths import JournalPaths, journal_paths
 from session_memory.model.port import Model
 from session_memory.store import store_exists
-from session_memory.store.port import SessionQuery, Store
+from session_memory.store.port import SessionQuery, SessionReader, Store
 
 project_option = click.option(
     "--project", metavar="KEY", help="This project; default: the one of the current directory."
@@ -79,7 +79,7 @@ def find_journal(app: App, project_key: str | None) -> JournalPaths:
     return journal_paths(app.paths.data, project_root, app.config.journal.vault)
 
 
-def latest_session(app: App, store: Store) -> Session:
+def latest_session(app: App, store: SessionReader) -> Session:
     """The latest session of the current directory."""
     project = project_at(store.projects(), current_root(app.environ.get("HOME")))
     if project is not None:
@@ -89,7 +89,7 @@ def latest_session(app: App, store: Store) -> Session:
     raise NotFound("no session of this directory", hint="name one: session-memory journal flush ID")
 
 
-def sessions_to_flush(context: JournalContext, store: Store) -> list[Session]:
+def sessions_to_flush(context: JournalContext, store: SessionReader) -> list[Session]:
     """Sessions of people that have no entry yet, oldest first."""
     query = SessionQuery(include_subagents=False)
     candidates = [session for session in store.sessions(query) if has_conversation(session)]

@@ -23,7 +23,7 @@ from session_memory.journal.rule_entry import SessionFacts, entry_text, facts_fr
 from session_memory.model.port import Model
 from session_memory.redact import Redactor, drop_private, make_redactor, render
 from session_memory.settings import Config
-from session_memory.store.port import ObservationQuery, Store
+from session_memory.store.port import ObservationQuery, SessionReader, Store
 
 OpenModel = Callable[[Store], Model | None]
 """Opens the enabled model with the store's ledger; None if no model is enabled."""
@@ -128,7 +128,7 @@ def _ended_at(store: Store | None, session_id: str) -> int | None:
     return session.ended_at if session else None
 
 
-def project_root(store: Store, session: Session) -> str:
+def project_root(store: SessionReader, session: Session) -> str:
     """The directory whose journal a session belongs to; "" if it has none."""
     roots = {project.id: project.root for project in store.projects()}
     return roots.get(session.project_id or 0) or session.cwd or ""
