@@ -16,7 +16,7 @@ from session_memory.errors import NotFound
 from session_memory.recall.context import RecallContext, recall_context
 from session_memory.recall.items import Item
 from session_memory.recall.requests import ScopeRequest
-from session_memory.store.port import Store
+from session_memory.store.port import SessionReader, Store
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
@@ -36,7 +36,7 @@ def open_recall(app: App, *, read_only: bool = False) -> Generator[tuple[RecallC
         yield recall_context(store, app.clock, read_only=read_only, settings=settings), store
 
 
-def project_key(store: Store, project: str | None) -> str:
+def project_key(store: SessionReader, project: str | None) -> str:
     """The project that was named, or the one the working directory belongs to."""
     if project is not None:
         return project
@@ -46,7 +46,7 @@ def project_key(store: Store, project: str | None) -> str:
     return here.key
 
 
-def scope_request(store: Store, project: str | None, session: str | None) -> ScopeRequest:
+def scope_request(store: SessionReader, project: str | None, session: str | None) -> ScopeRequest:
     """The requested scope; a session needs no project."""
     if session is None:
         return ScopeRequest(project_key(store, project))

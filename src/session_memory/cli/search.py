@@ -17,7 +17,7 @@ from session_memory.errors import NotFound
 from session_memory.recall.event_search import EventHit
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.search import search
-from session_memory.store.port import Store
+from session_memory.store.port import SessionReader
 
 KINDS = get_args(EventKind)
 TEXT_CHARS = 2_000
@@ -102,7 +102,7 @@ def _grouped(hits: tuple[EventHit, ...]) -> list[EventHit]:
     return sorted(hits, key=lambda hit: order[hit.session_id])
 
 
-def _echo_session(store: Store, session_id: int, hits: list[EventHit], around: int) -> None:
+def _echo_session(store: SessionReader, session_id: int, hits: list[EventHit], around: int) -> None:
     session = store.session(session_id)
     click.echo(f"\n{named(session)}  {one_line(titled(session)[:70])}")
     for hit in hits:
@@ -112,7 +112,7 @@ def _echo_session(store: Store, session_id: int, hits: list[EventHit], around: i
             click.echo(f"    | {line}")
 
 
-def _turns_around(store: Store, hit: EventHit, around: int) -> list[str]:
+def _turns_around(store: SessionReader, hit: EventHit, around: int) -> list[str]:
     events = list(store.events(hit.session_id))
     turns = [
         e for e in events if e.kind in ("user_prompt", "assistant_text") or e.id == hit.event_id

@@ -12,7 +12,7 @@ from session_memory.core.forget import FORGOTTEN, ForgottenSessions
 from session_memory.core.schema import Project, Session
 from session_memory.distil.sessions import analyze
 from session_memory.file_names import name_to_text, text_to_name
-from session_memory.store.port import SessionQuery, Store, TextHit
+from session_memory.store.port import ForgetStore, SessionQuery, SessionReader, Store, TextHit
 
 
 class ForgetRequest(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class ForgetPlan(msgspec.Struct, frozen=True):
         return not self.sessions and not self.hits
 
 
-def plan_forget(store: Store, request: ForgetRequest) -> ForgetPlan:
+def plan_forget(store: ForgetStore, request: ForgetRequest) -> ForgetPlan:
     """Find what matches: with a text the events that contain it, without one whole sessions."""
     sessions = _sessions(store, request)
     if request.text is None:
@@ -62,7 +62,7 @@ def plan_forget(store: Store, request: ForgetRequest) -> ForgetPlan:
     return ForgetPlan({}, hits, sum(len(hit.fingerprints) for hit in hits))
 
 
-def _sessions(store: Store, request: ForgetRequest) -> list[Session]:
+def _sessions(store: SessionReader, request: ForgetRequest) -> list[Session]:
     sessions = store.sessions(
         SessionQuery(
             project=request.project, since=request.since, until=request.until, include_empty=True
@@ -74,7 +74,7 @@ def _sessions(store: Store, request: ForgetRequest) -> list[Session]:
     return sessions
 
 
-def _titles_of_folders(store: Store, chosen: set[int]) -> set[int]:
+def _titles_of_folders(store: ForgetStore, chosen: set[int]) -> set[int]:
     """Sessions without events or directory whose logs lie in a folder of the chosen sessions.
 
     Some agents keep the logs of a project in a folder of its own. A folder that also has logs of
@@ -87,7 +87,7 @@ def _titles_of_folders(store: Store, chosen: set[int]) -> set[int]:
     return {title for title in titles if (own := _folders(store, {title})) and own <= folders}
 
 
-def _folders(store: Store, sessions: set[int]) -> set[str]:
+def _folders(store: ForgetStore, sessions: set[int]) -> set[str]:
     return {os.path.dirname(path) for path in store.log_paths(sessions)}
 
 

@@ -13,7 +13,7 @@ from session_memory.recall.routing import PLACEHOLDER, suggested_call
 from session_memory.recall.scope import Scope
 from session_memory.recall.scope_resolve import MAX_LANES, CandidateLane, lanes_of
 from session_memory.recall.session_fields import capture_version, display_label
-from session_memory.store.port import Store
+from session_memory.store.port import RecallStore
 from session_memory.store.scopes import SessionCounts, SessionLine
 
 MAX_SOURCES = 6
@@ -74,7 +74,7 @@ class Breadth(msgspec.Struct, frozen=True):
         return tuple(names[:MAX_LANES])
 
 
-def measure_breadth(store: Store, scope: Scope) -> Breadth:
+def measure_breadth(store: RecallStore, scope: Scope) -> Breadth:
     """The sessions and lanes of a scope; only the latest sessions are named as sources."""
     named = scope.lines[:MAX_SOURCES]
     counts = store.scopes.counts([line.id for line in named])

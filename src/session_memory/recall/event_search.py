@@ -17,7 +17,7 @@ from session_memory.recall.requests import SearchRequest
 from session_memory.recall.scope import Scope, is_outside, is_program
 from session_memory.recall.session_list import overfetch
 from session_memory.recall.vectors import VectorRanking, reordered
-from session_memory.store.port import Store, TextFilter
+from session_memory.store.port import RecallStore, SessionReader, TextFilter
 from session_memory.store.scopes import SessionLine
 
 SNIPPET_CHARS = 240
@@ -45,7 +45,7 @@ class EventHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def search_events(
-    store: Store, request: SearchRequest, scope: Scope | None, vectors: VectorRanking | None
+    store: RecallStore, request: SearchRequest, scope: Scope | None, vectors: VectorRanking | None
 ) -> tuple[EventHit, ...]:
     """The best events of a scope; more are read than requested, as many have the same text."""
     scores = dict(
@@ -114,7 +114,7 @@ def _hit(event: SessionEvent, line: SessionLine, snippet: str, score: float) -> 
     )
 
 
-def _text(store: Store, event: SessionEvent) -> str | None:
+def _text(store: SessionReader, event: SessionEvent) -> str | None:
     try:
         return event.command or store.text(event)
     except NotFound:  # evicted since it was found

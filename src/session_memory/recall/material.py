@@ -10,7 +10,7 @@ from session_memory.core.work_state import OperationalState, StateLimits, derive
 from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import ScopeRequest
 from session_memory.recall.scope import Scope, open_scope
-from session_memory.store.port import Store
+from session_memory.store.port import RecallStore
 from session_memory.store.scopes import ScopeTotals
 
 PROJECT_POOL = 480
@@ -66,7 +66,7 @@ def requested_material(context: RecallContext, request: ScopeRequest) -> Materia
     return read_material(store, open_scope(store, request.project_key, request.session_id))
 
 
-def read_material(store: Store, scope: Scope) -> Material:
+def read_material(store: RecallStore, scope: Scope) -> Material:
     """Read what a scope said."""
     limit = PROJECT_POOL if scope.session is None else SESSION_POOL
     sessions = window(scope)

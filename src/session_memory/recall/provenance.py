@@ -12,7 +12,7 @@ from session_memory.errors import NotFound
 from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import ObservationRequest
 from session_memory.recall.session_fields import capture_version
-from session_memory.store.port import Store
+from session_memory.store.port import RecallStore, SessionReader
 from session_memory.store.scopes import SessionLine
 
 SPAN_CHARS = 600
@@ -113,7 +113,7 @@ def provenance(context: RecallContext, request: ObservationRequest) -> Provenanc
     )
 
 
-def _find(store: Store, observation_id: str, message: str) -> tuple[Observation, SessionLine]:
+def _find(store: RecallStore, observation_id: str, message: str) -> tuple[Observation, SessionLine]:
     observation = store.scopes.observation(observation_id)
     line = store.scopes.line(observation.session) if observation is not None else None
     if observation is None or line is None:
@@ -121,7 +121,7 @@ def _find(store: Store, observation_id: str, message: str) -> tuple[Observation,
     return observation, line
 
 
-def _event(store: Store, observation: Observation) -> SessionEvent | None:
+def _event(store: SessionReader, observation: Observation) -> SessionEvent | None:
     if observation.event is None:
         return None
     events = store.events(observation.session)
@@ -129,7 +129,7 @@ def _event(store: Store, observation: Observation) -> SessionEvent | None:
 
 
 def _observation_answer(
-    store: Store, observation: Observation, line: SessionLine
+    store: SessionReader, observation: Observation, line: SessionLine
 ) -> ObservationAnswer:
     keys = {project.id: project.key for project in store.projects()}
     return ObservationAnswer(

@@ -10,7 +10,7 @@ from session_memory.core.project.path_shape import within
 from session_memory.core.schema import Project
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import NotFound, ScopeMismatch, UsageError
-from session_memory.store.port import Store
+from session_memory.store.port import RecallStore, SessionReader
 from session_memory.store.scopes import SessionLine
 
 _GIVEN = frozenset(("explicit", "payload"))
@@ -38,7 +38,7 @@ class Scope(msgspec.Struct, frozen=True):
         return self.session is None and len(self.lines) > 1
 
 
-def open_scope(store: Store, project_key: str | None, session_id: int | None = None) -> Scope:
+def open_scope(store: RecallStore, project_key: str | None, session_id: int | None = None) -> Scope:
     """The scope a caller names; the session must belong to the project (SCP-11)."""
     if session_id is not None:
         return _one_session(store, project_key, session_id)
@@ -69,7 +69,7 @@ def find_project(projects: list[Project], key: str | None) -> Project:
     raise NotFound("Project not found", hint=hint)
 
 
-def check_agent(store: Store, name: str | None) -> None:
+def check_agent(store: SessionReader, name: str | None) -> None:
     """Raise for an unknown agent; a known one without sessions is fine."""
     if name is None or store.span(name)[0]:
         return
@@ -97,7 +97,7 @@ def is_program(line: SessionLine) -> bool:
     return line.source_kind == "internal" or line.low_value in _PROGRAMS
 
 
-def _one_session(store: Store, project_key: str | None, session_id: int) -> Scope:
+def _one_session(store: RecallStore, project_key: str | None, session_id: int) -> Scope:
     line = store.scopes.line(session_id)
     projects = store.projects()
     if project_key is not None:

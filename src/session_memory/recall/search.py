@@ -29,7 +29,7 @@ from session_memory.recall.requests import SearchRequest
 from session_memory.recall.scope import Scope, check_agent, is_outside, open_scope
 from session_memory.recall.session_fields import capture_version, short_line
 from session_memory.recall.session_list import overfetch
-from session_memory.store.port import ObservationQuery, Store, TextFilter
+from session_memory.store.port import ObservationQuery, RecallStore, TextFilter
 from session_memory.store.scopes import SessionLine
 
 TITLE_CHARS = 90
@@ -130,7 +130,7 @@ def recent(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     return SearchAnswer(items, len(items))
 
 
-def _search_scope(store: Store, request: SearchRequest) -> _SearchScope:
+def _search_scope(store: RecallStore, request: SearchRequest) -> _SearchScope:
     check_agent(store, request.flavor)
     projects = {project.id: project for project in store.projects()}
     is_limited = request.project_key is not None or request.session_id is not None
@@ -160,7 +160,7 @@ def _query(
 
 
 def _searched(
-    store: Store, scope: Scope | None, observations: Sequence[Observation]
+    store: RecallStore, scope: Scope | None, observations: Sequence[Observation]
 ) -> list[Observation]:
     """Without those of programs' own sessions and of sessions that ran elsewhere."""
     lines = {each.session: store.scopes.line(each.session) for each in observations}
@@ -168,7 +168,7 @@ def _searched(
     return [each for each in observations if each.session in searched]
 
 
-def _item(store: Store, within: _SearchScope, observation: Observation) -> FoundItem:
+def _item(store: RecallStore, within: _SearchScope, observation: Observation) -> FoundItem:
     line = store.scopes.line(observation.session)
     assert line is not None  # _searched looked it up in the same connection
     project = within.projects.get(line.project_id) if line.project_id is not None else None
@@ -204,7 +204,7 @@ def _item(store: Store, within: _SearchScope, observation: Observation) -> Found
 
 
 def _ranked_item(
-    store: Store, within: _SearchScope, group: RankedObservation, number: int
+    store: RecallStore, within: _SearchScope, group: RankedObservation, number: int
 ) -> FoundItem:
     sessions = tuple(dict.fromkeys(same.session for same in group.same))[:MAX_DUPLICATE_SESSIONS]
     lines = [line for session in sessions if (line := store.scopes.line(session)) is not None]
