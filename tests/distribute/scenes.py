@@ -11,11 +11,11 @@ import pytest
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.core.loop.catalog import Evidence, Pattern, PatternVersion, Snapshot
-from session_memory.distribute.apply import Done, apply
-from session_memory.distribute.draft import Plan
-from session_memory.distribute.files import Look, repository_problem
+from session_memory.distribute.apply import ApplyResult, apply
+from session_memory.distribute.files import FileReader, repository_problem
 from session_memory.distribute.ledger import distributing, read_ledger
-from session_memory.distribute.plan import Wanted, make_plan
+from session_memory.distribute.plan import DistributeRequest, make_plan
+from session_memory.distribute.plan_builder import Plan
 from session_memory.distribute.render import Lesson, lessons
 from session_memory.distribute.targets import Repo
 from session_memory.distribute.undo import UndoRequest, plan_undo
@@ -71,19 +71,19 @@ class Hand:
     def plan(self, *given: Lesson, **more: Any) -> Plan:
         """What giving these would change."""
         ledger = more.pop("ledger", None) or read_ledger(self.data)
-        wanted = Wanted(given, self.repos, more.pop("settings", self.settings), **more)
-        return make_plan(wanted, ledger, Look(), repository_problem)
+        request = DistributeRequest(given, self.repos, more.pop("settings", self.settings), **more)
+        return make_plan(request, ledger, FileReader(), repository_problem)
 
-    def give(self, *given: Lesson, **more: Any) -> tuple[Plan, Done]:
+    def give(self, *given: Lesson, **more: Any) -> tuple[Plan, ApplyResult]:
         """Give exactly these."""
         with distributing(self.data) as ledger:
             plan = self.plan(*given, ledger=ledger, **more)
             return plan, apply(self.data, plan, ledger, lambda: NOON)
 
-    def undo(self, **which: Any) -> tuple[Plan, Done]:
+    def undo(self, **which: Any) -> tuple[Plan, ApplyResult]:
         """Take out."""
         with distributing(self.data) as ledger:
-            plan = plan_undo(ledger, Look(), repository_problem, UndoRequest(**which))
+            plan = plan_undo(ledger, FileReader(), repository_problem, UndoRequest(**which))
             return plan, apply(self.data, plan, ledger, lambda: NOON)
 
 

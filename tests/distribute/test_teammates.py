@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 from tests.distribute.scenes import Desk, Hand, lesson, repository
 
-from session_memory.distribute.files import look
-from session_memory.distribute.ledger import FILE, Entry, Ledger, Place, read_ledger, write_ledger
+from session_memory.distribute.files import read_file
+from session_memory.distribute.ledger import (
+    FILE,
+    Entry,
+    Ledger,
+    TargetFile,
+    read_ledger,
+    write_ledger,
+)
 from session_memory.distribute.sections import said_by_others, sections_for
 from session_memory.settings import Distribute
 
@@ -83,11 +90,11 @@ def test_what_a_teammates_block_says_is_not_given_at_the_start_either(
 ) -> None:
     alice, bob = hands(tmp_path, shop)
     alice.give(lesson("p1"))
-    said = said_by_others(str(shop), read_ledger(bob.data), look)
+    said = said_by_others(str(shop), read_ledger(bob.data), read_file)
     given = (lesson("p1"), lesson("p2"))
     found = sections_for(str(shop), given, bob.repos, read_ledger(bob.data), said=said)
     assert [one.id for one in found] == ["pattern:p2"]
-    assert said_by_others(str(shop), read_ledger(alice.data), look) == frozenset()
+    assert said_by_others(str(shop), read_ledger(alice.data), read_file) == frozenset()
 
 
 @pytest.mark.rows("DIS-08")
@@ -142,7 +149,7 @@ def test_a_block_of_an_older_version_is_ours_if_the_ledger_says_the_same(
     before = file.read_text()
     hand = Hand(tmp_path / "data", shop, settings=ONLY)
     hand.data.mkdir()
-    entry = Entry(Place(str(shop), "CLAUDE.md"), "shop", "block", patterns, 1)
+    entry = Entry(TargetFile(str(shop), "CLAUDE.md"), "shop", "block", patterns, 1)
     write_ledger(hand.data, Ledger((entry,)))
     hand.give(lesson("p1"))
     assert ("[sm-zed]" in file.read_text()) is not ours

@@ -17,9 +17,9 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from session_memory.distribute.draft import Change, Plan, Refusal
     from session_memory.distribute.ledger import Ledger
-    from session_memory.distribute.plan import Wanted
+    from session_memory.distribute.plan import DistributeRequest
+    from session_memory.distribute.plan_builder import Change, Plan, Refusal
 
     Planner = Callable[[Ledger], Plan]
 
@@ -54,14 +54,14 @@ def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) ->
         if repo or dry_run or force:
             raise click.UsageError(f"write the options behind `{ctx.invoked_subcommand}`")
         return EXIT_OK
-    from session_memory.distribute.files import Look
+    from session_memory.distribute.files import FileReader
     from session_memory.distribute.plan import make_plan
     from session_memory.worker.lessons import why_not
 
-    wanted = _wanted(app)
-    only = None if repo is None else _root(repo, [one.root for one in wanted.repos])
-    wanted = msgspec.structs.replace(wanted, only=only, force=force)
-    return _carry_out(app, lambda known: make_plan(wanted, known, Look(), why_not), dry_run)
+    request = _request(app)
+    only = None if repo is None else _root(repo, [one.root for one in request.repos])
+    request = msgspec.structs.replace(request, only=only, force=force)
+    return _carry_out(app, lambda known: make_plan(request, known, FileReader(), why_not), dry_run)
 
 
 @command.command()
@@ -93,7 +93,7 @@ def undo(
       session-memory distribute undo --pattern sm-1a2b3c4d5e6f
       session-memory distribute undo --all
     """
-    from session_memory.distribute.files import Look
+    from session_memory.distribute.files import FileReader
     from session_memory.distribute.ledger import read_ledger
     from session_memory.distribute.undo import UndoRequest, plan_undo
     from session_memory.worker.lessons import why_not
@@ -104,7 +104,7 @@ def undo(
     root = None if repo is None else _root(repo, [one.place.root for one in ledger.entries])
     names = frozenset(_full_id(ledger, name) for name in patterns)
     request = UndoRequest(root, names, force)
-    code = _carry_out(app, lambda known: plan_undo(known, Look(), why_not, request), dry_run)
+    code = _carry_out(app, lambda known: plan_undo(known, FileReader(), why_not, request), dry_run)
     if names and not dry_run:
         app.note("retire it with `session-memory review retire`, or it is written again")
     return code
@@ -121,13 +121,13 @@ def status(app: App) -> None:
       session-memory distribute status
       session-memory distribute status --json
     """
-    from session_memory.distribute.files import Look
+    from session_memory.distribute.files import FileReader
     from session_memory.distribute.ledger import read_ledger
     from session_memory.distribute.state import states
     from session_memory.worker.lessons import why_not
 
     ledger = read_ledger(app.paths.data)
-    found = states(ledger, Look(), why_not)
+    found = states(ledger, FileReader(), why_not)
     if app.json:
         emit_json({"files": found})
         return
@@ -135,15 +135,15 @@ def status(app: App) -> None:
     click.echo(table(rows, ("state", "file", "patterns")) if rows else "nothing is distributed")
 
 
-def _wanted(app: App) -> Wanted:
+def _request(app: App) -> DistributeRequest:
     from session_memory.cli.store import reading
     from session_memory.worker.lessons import gather
 
     with reading(app) as store:
-        wanted, warnings = gather(store, app.paths.data, app.config)
+        request, warnings = gather(store, app.paths.data, app.config)
     for text in warnings:
         app.warn(text)
-    return wanted
+    return request
 
 
 def _root(path: str, roots: list[str]) -> str:

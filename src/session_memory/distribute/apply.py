@@ -1,4 +1,4 @@
-"""Carrying a plan out: each file in one step, the ledger before it, the audit beside it."""
+"""Carries out a plan: the ledger first, then an audit line and the write for each file."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from msgspec.structs import replace
 from session_memory import audit
 from session_memory.distribute import files
 from session_memory.distribute.block import VERSION
-from session_memory.distribute.draft import Change, Plan, Refusal
-from session_memory.distribute.ledger import Entry, Ledger, Place, write_ledger
+from session_memory.distribute.ledger import Entry, Ledger, TargetFile, write_ledger
 from session_memory.distribute.ownership import sort_blocks
+from session_memory.distribute.plan_builder import Change, Plan, Refusal
 from session_memory.errors import Refused
 
 BY = "distribute"
 
 
-class Done(msgspec.Struct, frozen=True):
-    """What was carried out, and what could not be."""
+class ApplyResult(msgspec.Struct, frozen=True):
+    """The changes that were made, and those that could not be."""
 
     changed: tuple[Change, ...] = ()
     refused: tuple[Refusal, ...] = ()
 
 
-def apply(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> Done:
+def apply(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> ApplyResult:
     """Write what the plan says, while the caller holds the ledger's lock.
 
     The ledger names every file before the first of them is written: whatever a crash leaves in a
-    file can be taken out again, and the next run ends where this one would have.
+    file can be removed again, and the next run finishes what this one began.
     """
     now = clock()
     entries = {change.place: _entry(change, ledger, now) for change in _all(plan)}
     before = ledger.with_entries(entries.values())
     if plan.changes or before != ledger:
-        write_ledger(data, before)  # with the key: a block whose key is lost is nobody's
+        write_ledger(data, before)  # with the key: without it, a block would not be known as ours
     changed: list[Change] = []
     refused: list[Refusal] = []
     for change in _all(plan):  # what a run that was killed left behind
@@ -48,13 +48,13 @@ def apply(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> D
             _carry_out(data, change, entries[change.place], now)
         except (OSError, Refused) as error:
             why = error.message if isinstance(error, Refused) else f"it cannot be written: {error}"
-            refused.append(Refusal(f"{change.place.root}/{change.place.path}", why))
+            refused.append(Refusal(change.place.full_path, why))
             continue
         changed.append(change)
     after = _settled(plan, ledger, entries, tuple(changed))
     if after != before:
         write_ledger(data, after)
-    return Done(tuple(changed), tuple(refused))
+    return ApplyResult(tuple(changed), tuple(refused))
 
 
 def _all(plan: Plan) -> tuple[Change, ...]:
@@ -62,34 +62,41 @@ def _all(plan: Plan) -> tuple[Change, ...]:
 
 
 def _entry(change: Change, ledger: Ledger, now: int) -> Entry:
-    """What the ledger says of a file while it is written: all that it may hold then."""
-    known = ledger.by_place().get(change.place)
+    """The ledger's entry while a file is written: everything the file may hold then."""
+    earlier = ledger.by_file().get(change.place)
     created = change.before is None or (
-        known is not None and known.created and not _is_users(change, ledger, known)
+        earlier is not None and earlier.created and not _is_users(change, ledger, earlier)
     )
-    kept = known.replaced if known else ()
+    replaced = earlier.replaced if earlier else ()
     if change.edited is not None:
-        kept = (*kept, change.edited.decode("utf-8", "replace"))
-    patterns = dict.fromkeys((*change.patterns, *(known.patterns if known else ())))
-    at = known.at if known and change.before == change.after else now
+        replaced = (*replaced, change.edited.decode("utf-8", "replace"))
     made = files.missing_folders(change.place.root, change.real) if change.after else ()
-    folders = tuple(dict.fromkeys((*(known.folders if known else ()), *made)))
-    marker = known.marker if known else VERSION
     return Entry(
-        *(change.place, change.repo, change.kind, tuple(patterns), at),
-        *(created, folders, kept, marker),
+        place=change.place,
+        repo=change.repo,
+        kind=change.kind,
+        patterns=_joined(change.patterns, earlier.patterns if earlier else ()),
+        at=earlier.at if earlier and change.before == change.after else now,
+        created=created,
+        folders=_joined(earlier.folders if earlier else (), made),
+        replaced=replaced,
+        marker=earlier.marker if earlier else VERSION,
     )
 
 
-def _is_users(change: Change, ledger: Ledger, known: Entry) -> bool:
-    """Whether somebody else made the file since: it holds no block of ours."""
-    return change.kind == "block" and sort_blocks(change.before, ledger.seal, known).ours is None
+def _joined(first: tuple[str, ...], second: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
+
+
+def _is_users(change: Change, ledger: Ledger, entry: Entry) -> bool:
+    """Whether somebody created the file again since: it holds no block of ours."""
+    return change.kind == "block" and sort_blocks(change.before, ledger.seal, entry).ours is None
 
 
 def _carry_out(data: Path, change: Change, entry: Entry, now: int) -> None:
     root, real = change.place.root, change.real
     hashes = audit.sha256(change.before), audit.sha256(change.after)
-    # Before the write: a line too many tells of an attempt, a line too few would hide a write.
+    # Before the write: a line too many records an attempt, a line too few would hide a write.
     audit.append(data, audit.Written(now, BY, real, change.why, *hashes))
     if change.after is None:
         files.remove(root, real, change.before, entry.folders)
@@ -98,21 +105,21 @@ def _carry_out(data: Path, change: Change, entry: Entry, now: int) -> None:
 
 
 def _settled(
-    plan: Plan, ledger: Ledger, entries: dict[Place, Entry], changed: tuple[Change, ...]
+    plan: Plan, ledger: Ledger, entries: dict[TargetFile, Entry], changed: tuple[Change, ...]
 ) -> Ledger:
     """The ledger after the run: what each file holds now, without those that hold nothing."""
-    kept: list[Entry] = []
-    gone: list[Place] = []
+    remaining: list[Entry] = []
+    empty: list[TargetFile] = []
     done = {change.place for change in (*changed, *plan.unchanged)}
     for change in _all(plan):
         entry = entries[change.place]
         if change.place in done:
             entry = replace(entry, patterns=change.patterns, marker=_marker(change, entry))
         if entry.patterns or entry.replaced:
-            kept.append(entry)
+            remaining.append(entry)
         else:
-            gone.append(change.place)
-    return ledger.with_entries(kept, gone)
+            empty.append(change.place)
+    return ledger.with_entries(remaining, empty)
 
 
 def _marker(change: Change, entry: Entry) -> int:

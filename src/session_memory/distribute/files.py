@@ -1,7 +1,7 @@
-"""Files of a repository, which is hostile until shown otherwise: read and replaced with care.
+"""Reads and replaces files of a repository, which is taken to be hostile.
 
 A link may lead within the repository only; directories are entered one by one without following
-links, so that nobody can swap one between the look and the write.
+links, so that nobody can swap one between reading and writing.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _AT = os.name == "posix"
 _LEFT_OVER = ".session-memory-"
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """A file as it is now, or why it is not to be touched."""
+class FileContent(msgspec.Struct, frozen=True):
+    """A file as it is now, or why it must not be touched."""
 
     real: str
     """Where it really is, behind any link."""
@@ -36,22 +36,22 @@ class Seen(msgspec.Struct, frozen=True):
     problem: str | None = None
 
 
-class Look:
-    """Reads files of repositories, each once."""
+class FileReader:
+    """Reads files of repositories, each only once."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, str], Seen] = {}
+        self._contents: dict[tuple[str, str], FileContent] = {}
 
-    def __call__(self, root: str, path: str) -> Seen:
+    def __call__(self, root: str, path: str) -> FileContent:
         """The file `path` below `root`."""
         key = (root, path)
-        if key not in self._seen:
-            self._seen[key] = look(root, path)
-        return self._seen[key]
+        if key not in self._contents:
+            self._contents[key] = read_file(root, path)
+        return self._contents[key]
 
 
 def repository_problem(root: str) -> str | None:
-    """Why nothing is to be written into a repository, or None."""
+    """Why a repository must not be written to, or None."""
     try:
         if not os.path.isabs(root) or not stat.S_ISDIR(os.lstat(root).st_mode):
             return "it is not a directory any more"
@@ -62,24 +62,24 @@ def repository_problem(root: str) -> str | None:
     return None
 
 
-def look(root: str, path: str) -> Seen:
-    """Read one file; never raises for what the repository holds."""
+def read_file(root: str, path: str) -> FileContent:
+    """ReadFile one file; never raises for what the repository holds."""
     base = os.path.realpath(root)
     real = os.path.realpath(os.path.join(base, path))
     inside = os.path.relpath(real, base) if real.startswith(base + os.sep) else None
     if inside is None or ".git" in Path(inside).parts:
-        return Seen(real, problem="it leads out of the repository")
+        return FileContent(real, problem="it leads out of the repository")
     try:
         with _folder(base, os.path.dirname(inside), make=False) as folder:
-            return Seen(real, _read(folder, real))
+            return FileContent(real, _read(folder, real))
     except FileNotFoundError:
         if os.path.islink(os.path.join(base, path)):
-            return Seen(real, problem="it is a link to nothing")
-        return Seen(real)
+            return FileContent(real, problem="it is a link to nothing")
+        return FileContent(real)
     except Refused as error:
-        return Seen(real, problem=error.message)
+        return FileContent(real, problem=error.message)
     except OSError as error:
-        return Seen(real, problem=f"it cannot be read: {error.strerror}")
+        return FileContent(real, problem=f"it cannot be read: {error.strerror}")
 
 
 def missing_folders(root: str, real: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Forgotten patterns and projects leave the files that agents read, where those are ours."""
+"""Removing forgotten patterns and projects from files that agents read."""
 
 from __future__ import annotations
 
@@ -10,21 +10,27 @@ import msgspec
 
 from session_memory.core.forget import Remains
 from session_memory.distribute.apply import apply
-from session_memory.distribute.files import Look
-from session_memory.distribute.ledger import Entry, Place, distributing, read_ledger, write_ledger
-from session_memory.distribute.undo import plan_taking_out
+from session_memory.distribute.files import FileReader
+from session_memory.distribute.ledger import (
+    Entry,
+    TargetFile,
+    distributing,
+    read_ledger,
+    write_ledger,
+)
+from session_memory.distribute.undo import plan_removal
 
 
 class Removal(msgspec.Struct, frozen=True):
     """Files that changed, and those that were left."""
 
-    places: tuple[Place, ...] = ()
+    places: tuple[TargetFile, ...] = ()
     remains: tuple[Remains, ...] = ()
 
     @property
     def files(self) -> tuple[str, ...]:
         """The files that changed, by their paths."""
-        return tuple(f"{place.root}/{place.path}" for place in self.places)
+        return tuple(file.full_path for file in self.places)
 
 
 def forget_given(
@@ -34,10 +40,10 @@ def forget_given(
     why_not: Callable[[str], str | None],
     now: int,
 ) -> Removal:
-    """Take patterns out of every file, and everything out of forgotten projects.
+    """Remove patterns from every file, and everything from forgotten projects.
 
-    The ledger stops naming those projects, except where something of ours has to stay: without
-    its entry nobody could take that out later.
+    The ledger drops the entries of those projects, except where something of ours has to stay:
+    without its entry it could not be removed later.
     """
     if not read_ledger(data).entries:
         return Removal()
@@ -48,22 +54,22 @@ def forget_given(
         return chosen if owns(entry.place.root) else chosen & names
 
     def problem(root: str) -> str | None:
-        return why_not(root) if os.path.lexists(root) else None  # gone: nothing is left to take out
+        return why_not(root) if os.path.lexists(root) else None  # gone: nothing is left to remove
 
     with distributing(data) as ledger:
-        plan = plan_taking_out(ledger, Look(), problem, choose)
-        done = apply(data, plan, ledger, lambda: now)
-        taken = {change.place for change in (*done.changed, *plan.unchanged)}
+        plan = plan_removal(ledger, FileReader(), problem, choose)
+        result = apply(data, plan, ledger, lambda: now)
+        cleaned = {change.place for change in (*result.changed, *plan.unchanged)}
         after = read_ledger(data)
-        kept = tuple(
+        entries = tuple(
             entry
             for entry in after.entries
-            if not owns(entry.place.root) or (entry.patterns and entry.place not in taken)
+            if not owns(entry.place.root) or (entry.patterns and entry.place not in cleaned)
         )
-        if kept != after.entries:
-            write_ledger(data, msgspec.structs.replace(after, entries=kept))
-    left = (*plan.refused, *done.refused, *plan.left_alone)
+        if entries != after.entries:
+            write_ledger(data, msgspec.structs.replace(after, entries=entries))
+    left = (*plan.refused, *result.refused, *plan.left_alone)
     return Removal(
-        tuple(change.place for change in done.changed),
-        tuple(Remains(one.where, one.why) for one in left),
+        tuple(change.place for change in result.changed),
+        tuple(Remains(refusal.where, refusal.why) for refusal in left),
     )

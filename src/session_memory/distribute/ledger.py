@@ -1,8 +1,8 @@
-"""What was written into which file, so that it can be changed, told and taken out again.
+"""The ledger: what was written into which file, so that it can be changed, listed and removed.
 
-No copy of a user's file is kept: a block is taken out exactly by its markers. The only words in
-here that are not ours are edits inside a block that somebody chose to overwrite. The key makes the
-seals of our blocks: without this file nothing that was written is known as ours any more.
+No copy of a user's file is kept: the markers are enough to remove a block exactly. The only text in
+here that is not ours are edits of a block that the user chose to overwrite. The key makes the seals
+of our blocks: without this file, nothing that was written can be recognised as ours.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from session_memory.store.lock import exclusive
 FILE = "distribution.json"
 
 
-class Place(msgspec.Struct, frozen=True):
-    """A file of a repository, as given to agents."""
+class TargetFile(msgspec.Struct, frozen=True):
+    """A file of a repository that agents read."""
 
     root: str
     path: str
@@ -40,17 +40,17 @@ class Place(msgspec.Struct, frozen=True):
 class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     """What we have in one file."""
 
-    place: Place
+    place: TargetFile
     repo: str
     kind: Literal["block", "skill"]
     patterns: tuple[str, ...]
     at: int
     created: bool = False
-    """Whether the file was not there before: then it goes with its last line of ours."""
+    """Whether we created the file: then it goes with our last line in it."""
     folders: tuple[str, ...] = ()
     """Directories made for it, outermost first."""
     replaced: tuple[str, ...] = ()
-    """Blocks that somebody had edited and that were overwritten on request."""
+    """Edits of our block that were overwritten on request."""
     marker: int = 1
     """The version of the marker in the file."""
 
@@ -65,20 +65,20 @@ class Ledger(msgspec.Struct, frozen=True):
 
     @property
     def seal(self) -> Seal:
-        """Seals what we write, and knows it again."""
+        """Seals what we write, so that it can be recognised."""
         return Seal(bytes.fromhex(self.key))
 
     def with_key(self) -> Ledger:
         """The ledger with a key, a new one where it has none."""
         return self if self.key else msgspec.structs.replace(self, key=secrets.token_hex(32))
 
-    def by_place(self) -> dict[Place, Entry]:
+    def by_file(self) -> dict[TargetFile, Entry]:
         """The entries by the file they are about."""
         return {entry.place: entry for entry in self.entries}
 
-    def with_entries(self, changed: Iterable[Entry], gone: Iterable[Place] = ()) -> Ledger:
-        """The ledger with these entries new or renewed and those gone."""
-        known = {**self.by_place(), **{entry.place: entry for entry in changed}}
+    def with_entries(self, changed: Iterable[Entry], gone: Iterable[TargetFile] = ()) -> Ledger:
+        """The ledger with these entries added or replaced, and others removed."""
+        known = {**self.by_file(), **{entry.place: entry for entry in changed}}
         for place in gone:
             known.pop(place, None)
         order = sorted(known.values(), key=lambda entry: (entry.place.root, entry.place.path))
@@ -95,7 +95,7 @@ class Ledger(msgspec.Struct, frozen=True):
 
 
 def read_ledger(data: Path) -> Ledger:
-    """What was written so far; a ledger that cannot be read stops everything that writes."""
+    """The ledger; raises Refused where it cannot be read, so that nothing is written."""
     try:
         ledger = msgspec.json.decode((data / FILE).read_bytes(), type=Ledger)
         _ = ledger.seal
@@ -108,7 +108,7 @@ def read_ledger(data: Path) -> Ledger:
 
 
 def write_ledger(data: Path, ledger: Ledger) -> None:
-    """Keep the ledger."""
+    """Write the ledger."""
     replace_file(private_dir(data) / FILE, msgspec.json.encode(ledger))
 
 
@@ -121,7 +121,7 @@ def distributing(data: Path) -> Generator[Ledger]:
 
 
 def rewrite_words(data: Path, words: Callable[[str], str]) -> bool:
-    """Change words of edited blocks that are kept here; whether there were any."""
+    """Rewrite the edits that are kept here; returns whether any changed."""
     if not (data / FILE).exists():
         return False
     with distributing(data) as ledger:

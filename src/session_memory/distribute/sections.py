@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from session_memory.core.loop.injection import Section
-from session_memory.distribute.draft import Read
-from session_memory.distribute.ledger import Ledger, Place
+from session_memory.distribute.ledger import Ledger, TargetFile
 from session_memory.distribute.ownership import said_by, sort_blocks
+from session_memory.distribute.plan_builder import ReadFile
 from session_memory.distribute.render import Lesson, section
 from session_memory.distribute.targets import OVERRIDE, Repo, block_targets, reach
 from session_memory.errors import Refused
@@ -40,11 +40,11 @@ def sections_for(
     )
 
 
-def said_by_others(root: str, ledger: Ledger, read: Read) -> frozenset[str]:
+def said_by_others(root: str, ledger: Ledger, read: ReadFile) -> frozenset[str]:
     """What blocks that this store did not write give in the files of a root: ids and words."""
     said: frozenset[str] = frozenset()
     for path in (*block_targets(), OVERRIDE):
-        entry = ledger.by_place().get(Place(root, path))
+        entry = ledger.by_file().get(TargetFile(root, path))
         try:
             said |= said_by(sort_blocks(read(root, path).data, ledger.seal, entry).others)
         except Refused:  # its markers do not pair up: nobody knows what it gives

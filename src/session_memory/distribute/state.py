@@ -1,4 +1,4 @@
-"""Whether the files that were written are still as they were written."""
+"""Whether the files we wrote are still as we wrote them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Literal
 import msgspec
 
 from session_memory.core.text.seal import Seal
-from session_memory.distribute.draft import Read
-from session_memory.distribute.ledger import Entry, Ledger, Place
+from session_memory.distribute.ledger import Entry, Ledger, TargetFile
 from session_memory.distribute.ownership import skill_state, sort_blocks
+from session_memory.distribute.plan_builder import ReadFile
 from session_memory.errors import Refused
 
 State = Literal["in place", "edited", "missing", "not ours", "damaged", "out of reach", "taken out"]
@@ -30,32 +30,36 @@ class FileState(msgspec.Struct, frozen=True):
 
 
 def states(
-    ledger: Ledger, read: Read, problem: Callable[[str], str | None]
+    ledger: Ledger, read: ReadFile, problem: Callable[[str], str | None]
 ) -> tuple[FileState, ...]:
-    """Every file of the ledger with what became of it."""
+    """The state of every file of the ledger."""
     return tuple(
         FileState(
-            *(entry.place.root, entry.place.path, _state(entry, read, problem, ledger.seal)),
-            *(entry.patterns, entry.at, entry.replaced),
+            root=entry.place.root,
+            path=entry.place.path,
+            state=_state(entry, read, problem, ledger.seal),
+            patterns=entry.patterns,
+            at=entry.at,
+            replaced=entry.replaced,
         )
         for entry in ledger.entries
     )
 
 
-def _state(entry: Entry, read: Read, problem: Callable[[str], str | None], seal: Seal) -> State:
+def _state(entry: Entry, read: ReadFile, problem: Callable[[str], str | None], seal: Seal) -> State:
     if not entry.patterns:  # the entry is kept for the edits that were overwritten
         return "taken out"
     if problem(entry.place.root):
         return "out of reach"
-    seen = read(entry.place.root, entry.place.path)
-    if seen.problem:
+    content = read(entry.place.root, entry.place.path)
+    if content.problem:
         return "damaged"
-    if seen.data is None:
+    if content.data is None:
         return "missing"
     if entry.kind == "skill":
-        return _OF_SKILL[skill_state(seen.data, seal, entry)]
+        return _OF_SKILL[skill_state(content.data, seal, entry)]
     try:
-        blocks = sort_blocks(seen.data, seal, entry)
+        blocks = sort_blocks(content.data, seal, entry)
     except Refused:
         return "damaged"
     if blocks.ours is None:
@@ -64,13 +68,12 @@ def _state(entry: Entry, read: Read, problem: Callable[[str], str | None], seal:
 
 
 def files_holding(
-    ledger: Ledger, read: Read, test: Callable[[bytes], bool], also: Iterable[Place] = ()
+    ledger: Ledger, read: ReadFile, test: Callable[[bytes], bool], also: Iterable[TargetFile] = ()
 ) -> tuple[str, ...]:
     """Files of the ledger, and others, whose content passes a test."""
-    places = dict.fromkeys((*(entry.place for entry in ledger.entries), *also))
-    found: list[str] = []
-    for place in places:
-        seen = read(place.root, place.path)
-        if seen.data is not None and test(seen.data):
-            found.append(f"{place.root}/{place.path}")
-    return tuple(found)
+    files = dict.fromkeys((*(entry.place for entry in ledger.entries), *also))
+    return tuple(
+        file.full_path
+        for file in files
+        if (data := read(file.root, file.path).data) is not None and test(data)
+    )

@@ -9,7 +9,7 @@ from session_memory.core.forget import ForgottenSessions, Remains
 from session_memory.curate import forget as catalogs
 from session_memory.curate.catalog import FOLDER, read_catalog
 from session_memory.distribute import ledger as ledgers
-from session_memory.distribute.files import Look
+from session_memory.distribute.files import FileReader
 from session_memory.distribute.forget import forget_given
 from session_memory.distribute.state import files_holding
 from session_memory.forget.report import ForgetContext, ForgetReport, Rewrite, would_change
@@ -35,7 +35,7 @@ def rewrite(context: ForgetContext, rewrite: Rewrite) -> ForgetReport:
     removal = forget_given(data, touched, lambda _root: False, why_not, context.now)
     files = files_holding(
         ledgers.read_ledger(data),
-        Look(),
+        FileReader(),
         lambda content: would_change(content, rewrite),
         also=removal.places,
     )

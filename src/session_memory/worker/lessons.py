@@ -13,9 +13,9 @@ from session_memory.core.loop.trials import under_trial
 from session_memory.curate.catalog import read_catalog
 from session_memory.curate.review import distributable, held_back
 from session_memory.curate.wording import make_clean
-from session_memory.distribute.files import look, repository_problem
+from session_memory.distribute.files import read_file, repository_problem
 from session_memory.distribute.ledger import read_ledger
-from session_memory.distribute.plan import Wanted
+from session_memory.distribute.plan import DistributeRequest
 from session_memory.distribute.render import lessons
 from session_memory.distribute.sections import said_by_others, sections_for
 from session_memory.distribute.targets import Repo
@@ -26,12 +26,14 @@ from session_memory.store.port import CaptureStore, SessionReader
 from session_memory.store.trial_files import read_trials
 
 
-def gather(store: CaptureStore, data: Path, config: Config) -> tuple[Wanted, tuple[str, ...]]:
+def gather(
+    store: CaptureStore, data: Path, config: Config
+) -> tuple[DistributeRequest, tuple[str, ...]]:
     """What is to be given and where, and what there is to warn about."""
     redactor, warnings = make_redactor(store.tag_key, config.redact)
     catalog = read_catalog(data)
     patterns = distributable(catalog, config.curate)
-    wanted = Wanted(
+    request = DistributeRequest(
         lessons=lessons(patterns, make_clean(redactor)),
         repos=known_repos(store),
         settings=config.distribute,
@@ -40,7 +42,7 @@ def gather(store: CaptureStore, data: Path, config: Config) -> tuple[Wanted, tup
     )
     held = held_back(catalog, config.curate).items()
     notes = (f"{name} is not given to agents, the gate holds it back: {why}" for name, why in held)
-    return wanted, (*warnings, *notes)
+    return request, (*warnings, *notes)
 
 
 def known_repos(store: SessionReader) -> tuple[Repo, ...]:
@@ -64,18 +66,18 @@ def pattern_sections(
     store: CaptureStore, data: Path, config: Config
 ) -> Callable[[str], tuple[Section, ...]]:
     """A function from a root to the patterns that its sessions are given at their start."""
-    wanted, _ = gather(store, data, config)
+    request, _ = gather(store, data, config)
     ledger = read_ledger(data)
 
     def of_root(root: str) -> tuple[Section, ...]:
         return sections_for(
             root,
-            wanted.lessons,
-            wanted.repos,
+            request.lessons,
+            request.repos,
             ledger,
-            on_trial=wanted.on_trial,
-            default_domain=wanted.default_domain,
-            said=said_by_others(root, ledger, look) if wanted.lessons else frozenset(),
+            on_trial=request.on_trial,
+            default_domain=request.default_domain,
+            said=said_by_others(root, ledger, read_file) if request.lessons else frozenset(),
         )
 
     return of_root
