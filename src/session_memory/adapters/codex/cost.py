@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.codex.memory import TOKEN_PARTS, Memory, Record
+from session_memory.adapters.codex.state import TOKEN_PARTS, ReaderState, Record
 from session_memory.adapters.common import Json, as_count, as_object, as_text
 from session_memory.core.schema import Usage
 
@@ -15,38 +15,38 @@ _PARTS = (
 )
 
 
-def usage_record(payload: Record, at: int | None, memory: Memory) -> Usage | None:
+def usage_record(payload: Record, at: int | None, state: ReaderState) -> Usage | None:
     """The exact cost of one response; it wins over the counts that follow in the same turn."""
     spent = _parts(payload.get("usage"))
     whole = _parts(payload.get("thread_token_usage"))
-    if whole is None and spent is not None and memory.totals is not None:
-        whole = [a + b for a, b in zip(memory.totals, spent, strict=True)]
-    memory.totals = whole or memory.totals
-    memory.recorded = True
+    if whole is None and spent is not None and state.totals is not None:
+        whole = [a + b for a, b in zip(state.totals, spent, strict=True)]
+    state.totals = whole or state.totals
+    state.recorded = True
     response = as_text(payload.get("response_id"))
     if spent is None or not response:
         return None
-    return _usage(response, spent, at, memory)
+    return _usage(response, spent, at, state)
 
 
-def token_count(payload: Record, at: int | None, memory: Memory) -> Usage | None:
+def token_count(payload: Record, at: int | None, state: ReaderState) -> Usage | None:
     """The step from the last cumulative count to this one; a count told again is no step."""
     info = as_object(payload.get("info"))
     last = _parts(info.get("last_token_usage"))
     total = _parts(info.get("total_token_usage"))
     if total is None and last is not None:  # a log that states single responses only
-        total = [a + b for a, b in zip(memory.totals or [0] * TOKEN_PARTS, last, strict=True)]
+        total = [a + b for a, b in zip(state.totals or [0] * TOKEN_PARTS, last, strict=True)]
     if total is None or not any(total[:-1]):  # a window size in the place of a count
         return None
-    before, memory.totals = memory.totals, total
-    answered, memory.answered = memory.answered, False
-    if memory.recorded:
+    before, state.totals = state.totals, total
+    answered, state.answered = state.answered, False
+    if state.recorded:
         return None
     spent = _step(before, total, last, answered)
     if not any(spent[:-1]):
         return None
-    key = ":".join([memory.lineage.owner, *map(str, total)])
-    return _usage(key, spent, at, memory, as_text(info.get("model")))
+    key = ":".join([state.lineage.owner, *map(str, total)])
+    return _usage(key, spent, at, state, as_text(info.get("model")))
 
 
 def _step(
@@ -66,18 +66,18 @@ def _step(
 
 
 def _usage(
-    key: str, spent: list[int], at: int | None, memory: Memory, model: str = ""
+    key: str, spent: list[int], at: int | None, state: ReaderState, model: str = ""
 ) -> Usage | None:
     given, cached, output, reasoning, _ = spent
     return Usage(
         key=key,
-        model=model or memory.model,
+        model=model or state.model,
         at=at,
         input=max(0, given - cached),  # Codex counts what it read from the cache as input too
         output=output,
         cache_read=cached,
         reasoning=reasoning,
-        sidechain=memory.by_agent,
+        sidechain=state.by_agent,
     )
 
 

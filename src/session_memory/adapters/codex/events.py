@@ -12,7 +12,7 @@ from session_memory.adapters.codex.items import (
     think,
     web_search,
 )
-from session_memory.adapters.codex.memory import Emitter, Outcome, Record
+from session_memory.adapters.codex.state import Emitter, Outcome, Record
 from session_memory.adapters.codex.text import content_text, split_user_text
 from session_memory.adapters.common import Json, as_list, as_object, as_text
 from session_memory.adapters.excerpt import EXCERPT, compact_json
@@ -47,7 +47,7 @@ def _item(item: Record, out: Emitter) -> None:
 
 def compacted(payload: Record, out: Emitter) -> None:
     """The history gave way to a summary; the new history repeats what was there before."""
-    if out.memory.twin("item", "compaction", [""]):
+    if out.state.twin("item", "compaction", [""]):
         out.ignored["told_twice"] += 1
         return
     text = as_text(payload.get("message")) or "context compacted; the summary is encrypted"
@@ -77,7 +77,7 @@ def _user_item(item: Record, out: Emitter) -> None:
 
 def _prompt(texts: list[str], out: Emitter) -> None:
     texts = [text for text in texts if text.strip()]
-    if not texts or out.memory.twin("event", "user", forms(texts)):
+    if not texts or out.state.twin("event", "user", forms(texts)):
         out.ignored["told_twice" if texts else "empty_text"] += 1
         return
     add_pieces([piece for text in texts for piece in split_user_text(text)], out)
@@ -112,7 +112,7 @@ def _reasoning_item(item: Record, out: Emitter) -> None:
 
 def _hook_item(item: Record, out: Emitter) -> None:
     for part in as_list(item.get("fragments")):
-        if (text := content_text(part)) and not out.memory.twin("event", "user", [text]):
+        if (text := content_text(part)) and not out.state.twin("event", "user", [text]):
             out.add("injected", "harness", text, "hook_feedback")
 
 
@@ -149,7 +149,7 @@ def _notice(payload: Record, out: Emitter) -> None:
 
 
 def _compaction(payload: Record, out: Emitter) -> None:
-    if out.memory.twin("event", "compaction", [""]):
+    if out.state.twin("event", "compaction", [""]):
         out.ignored["told_twice"] += 1
     else:
         out.add("compaction", "harness", "context compacted", "context_compacted")
@@ -171,7 +171,7 @@ def _command(fields: Record, out: Emitter) -> None:
     if not text:
         text = "\n".join(filter(None, (as_text(fields.get(s)) for s in ("stdout", "stderr"))))
     call_id = _id(fields)
-    if call_id in out.memory.running:
+    if call_id in out.state.running:
         _late(call_id, end, text, out)
     elif not _lent(call_id, end, out):
         as_shell(
@@ -183,8 +183,8 @@ def _command(fields: Record, out: Emitter) -> None:
 
 def _late(call_id: str, end: Outcome, text: str, out: Emitter) -> None:
     """The end of a process that outlived its call; a poll that waits for it tells it itself."""
-    out.memory.running.remove(call_id)
-    if any(open_call.tool == "write_stdin" for open_call in out.memory.calls.values()):
+    out.state.running.remove(call_id)
+    if any(open_call.tool == "write_stdin" for open_call in out.state.calls.values()):
         out.ignored["told_twice"] += 1
     else:
         _result(call_id, end, text, out)
@@ -237,11 +237,11 @@ def _web_end(fields: Record, out: Emitter) -> None:
 
 def _lent(call_id: str, end: Outcome, out: Emitter) -> bool:
     """Keep the end of a call for its output, if that is still to come."""
-    waiting = out.memory.calls.get(call_id)
+    waiting = out.state.calls.get(call_id)
     if waiting is None:
         return False
     end.tool = waiting.tool
-    out.memory.calls[call_id] = end
+    out.state.calls[call_id] = end
     out.ignored["told_twice"] += 1
     return True
 

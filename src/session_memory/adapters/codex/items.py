@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from session_memory.adapters.codex.memory import Emitter, Record, Side
+from session_memory.adapters.codex.state import Emitter, Record, Side
 from session_memory.adapters.codex.text import (
     command_line,
     content_text,
@@ -68,8 +68,8 @@ def _answer(payload: Record, out: Emitter) -> None:
 
 def say(texts: list[str], side: Side, out: Emitter) -> None:
     """What the assistant said, unless the other side has told it before."""
-    out.memory.answered = True
-    if out.memory.twin(side, "assistant", forms(texts)):
+    out.state.answered = True
+    if out.state.twin(side, "assistant", forms(texts)):
         out.ignored["told_twice"] += 1
         return
     for text in texts:
@@ -90,7 +90,7 @@ def _user_message(payload: Record, out: Emitter) -> None:
         pieces += found
         if any(piece.kind == "user_prompt" for piece in found):
             typed.append(text)
-    if typed and out.memory.twin("item", "user", forms(typed)):
+    if typed and out.state.twin("item", "user", forms(typed)):
         out.ignored["told_twice"] += 1
         pieces = [piece for piece in pieces if piece.kind != "user_prompt"]
     add_pieces(pieces, out)
@@ -99,7 +99,7 @@ def _user_message(payload: Record, out: Emitter) -> None:
 def add_pieces(pieces: list[Piece], out: Emitter) -> None:
     """Prompts and injections; what an agent asks of its sub-agent is no human's prompt."""
     for piece in pieces:
-        if piece.kind == "user_prompt" and out.memory.by_agent:
+        if piece.kind == "user_prompt" and out.state.by_agent:
             piece = Piece("injected", "agent", "subagent_prompt", piece.text)
         out.add(piece.kind, piece.origin, piece.text, piece.label)
 
@@ -136,11 +136,11 @@ def _reasoning(payload: Record, out: Emitter) -> None:
 
 def think(texts: list[str], side: Side, out: Emitter) -> None:
     """Each paragraph by itself, as older versions write one event for each."""
-    out.memory.answered = True
+    out.state.answered = True
     if not texts:
         out.ignored["reasoning/encrypted"] += 1
     for text in texts:
-        if out.memory.twin(side, "reasoning", [text]):
+        if out.state.twin(side, "reasoning", [text]):
             out.ignored["told_twice"] += 1
         else:
             out.add("reasoning", out.speaker, text)
@@ -172,8 +172,8 @@ def _function_call(payload: Record, out: Emitter) -> None:
     tool = f"{space}__{name}" if space.startswith("mcp__") else name
     text = _argument_text(payload.get("arguments"))
     event = call(out, tool, text, _call_id(payload))
-    out.memory.open_call(event.call_id, tool)
-    out.memory.answered = True
+    out.state.open_call(event.call_id, tool)
+    out.state.answered = True
     given = decode_record(text.encode("utf-8", "surrogatepass")) or {}
     if event.tool_class == "shell":
         as_shell(event, given.get("cmd") or given.get("command"))
@@ -196,8 +196,8 @@ def _custom_tool_call(payload: Record, out: Emitter) -> None:
     tool = as_text(payload.get("name"))
     text = _argument_text(payload.get("input"))
     event = call(out, tool, text, _call_id(payload))
-    out.memory.open_call(event.call_id, tool)
-    out.memory.answered = True
+    out.state.open_call(event.call_id, tool)
+    out.state.answered = True
     if event.tool_class == "edit":
         event.files = patched_files(text)
     elif event.tool_class == "shell":  # a script of calls; the commands in it come as events
@@ -207,14 +207,14 @@ def _custom_tool_call(payload: Record, out: Emitter) -> None:
 def _local_shell_call(payload: Record, out: Emitter) -> None:
     action = as_object(payload.get("action"))
     event = call(out, "local_shell", compact_json(action), _call_id(payload))
-    out.memory.open_call(event.call_id, "local_shell")
-    out.memory.answered = True
+    out.state.open_call(event.call_id, "local_shell")
+    out.state.answered = True
     as_shell(event, action.get("command"))
 
 
 def _tool_search_call(payload: Record, out: Emitter) -> None:
     event = call(out, "tool_search", _argument_text(payload.get("arguments")), _call_id(payload))
-    out.memory.open_call(event.call_id, "tool_search")
+    out.state.open_call(event.call_id, "tool_search")
 
 
 def _tool_search_output(payload: Record, out: Emitter) -> None:
@@ -222,7 +222,7 @@ def _tool_search_output(payload: Record, out: Emitter) -> None:
     names = [as_text(as_object(tool).get("name")) for tool in as_list(payload.get("tools"))]
     event = out.add("tool_result", "tool", "\n".join(filter(None, names)))
     event.call_id = _call_id(payload)
-    out.memory.calls.pop(event.call_id or "", None)
+    out.state.calls.pop(event.call_id or "", None)
 
 
 def _web_search_call(payload: Record, out: Emitter) -> None:
@@ -232,7 +232,7 @@ def _web_search_call(payload: Record, out: Emitter) -> None:
 def web_search(action: Json, call_id: str, side: Side, out: Emitter) -> None:
     """A search by the provider's own servers; what it found is not in the log."""
     text = compact_json(action)
-    if out.memory.twin(side, "web", [text]):
+    if out.state.twin(side, "web", [text]):
         out.ignored["told_twice"] += 1
         return
     call(out, "web_search", text, call_id or None)
@@ -250,7 +250,7 @@ def _output(payload: Record, out: Emitter) -> None:
     event = out.add("tool_result", "tool", given.text, given.label)
     event.call_id = call_id
     event.exit_code, event.is_error = given.exit_code, given.failed
-    ended = out.memory.calls.pop(call_id, None) if call_id else None
+    ended = out.state.calls.pop(call_id, None) if call_id else None
     if ended is None:
         event.tool = as_text(payload.get("name")) or None
         return
@@ -260,7 +260,7 @@ def _output(payload: Record, out: Emitter) -> None:
     event.label = "denied" if ended.denied else event.label
     event.files = ended.files
     if given.running and call_id:
-        out.memory.left_running(call_id)
+        out.state.left_running(call_id)
 
 
 def _call_id(payload: Record) -> str | None:
@@ -274,7 +274,7 @@ def _argument_text(value: Json) -> str:
 def _compaction(payload: Record, out: Emitter) -> None:
     """A summary by the provider's servers: opaque, and told by the row `compacted`."""
     text = as_text(payload.get("summary"))
-    if text and not out.memory.twin("item", "compaction", [""]):
+    if text and not out.state.twin("item", "compaction", [""]):
         out.add("compaction", "harness", excerpt(text), "compaction")
     else:
         out.ignored["response_item/compaction"] += 1

@@ -12,8 +12,8 @@ from session_memory.adapters.codex.cost import token_count, usage_record
 from session_memory.adapters.codex.events import compacted, event_msg, inter_agent
 from session_memory.adapters.codex.files import discover, read, thread_of
 from session_memory.adapters.codex.items import ITEMS, Handler, response_item
-from session_memory.adapters.codex.memory import Emitter, Memory, Record
 from session_memory.adapters.codex.session import note_session, note_settings
+from session_memory.adapters.codex.state import Emitter, ReaderState, Record
 from session_memory.adapters.common import (
     Adapter,
     Block,
@@ -54,7 +54,7 @@ Shape = Literal["row", "header", "item", "state", "document", "none"]
 
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block; what later lines need of earlier ones travels in the state."""
-    reading = _Reading(source.path, msgspec.convert(state, Memory))
+    reading = _Reading(source.path, msgspec.convert(state, ReaderState))
     for offset, record in line_records(block, reading.bundle, _is_row):
         reading.take(offset, record)
     for offset, record in tail_record(block, reading.bundle, _is_whole):
@@ -80,12 +80,12 @@ def shape_of(record: Record) -> Shape:
 class _Reading:
     """What one block of one file says about its thread."""
 
-    def __init__(self, path: str, memory: Memory) -> None:
+    def __init__(self, path: str, state: ReaderState) -> None:
         self._path = path
-        self._memory = memory
+        self._state = state
         self._part: PartBuilder | None = None
         self.bundle = Normalized()
-        self._out = Emitter(memory, self.bundle.ignored)
+        self._out = Emitter(state, self.bundle.ignored)
 
     def take(self, offset: int, record: Record) -> None:
         """Read one whole record."""
@@ -113,13 +113,13 @@ class _Reading:
         self.bundle.too_long = too_long
         if self._part is not None:
             self.bundle.sessions = [self._part.build()]
-        self.bundle.state = msgspec.to_builtins(self._memory)
+        self.bundle.state = msgspec.to_builtins(self._state)
         return self.bundle
 
     def _thread(self) -> PartBuilder:
         """The part of the file's thread; before any header, the file's name says which it is."""
         if self._part is None:
-            lineage = self._memory.lineage
+            lineage = self._state.lineage
             if not lineage.thread:
                 lineage.open(thread_of(self._path), None, None)
             self._part = PartBuilder(lineage.thread, lineage.parent)
@@ -131,23 +131,23 @@ class _Reading:
             self._session(offset, payload, at)
             return
         self._thread()
-        memory = self._memory
+        state = self._state
         if kind == "turn_context" or as_text(payload.get("type")) in _TURN_STARTS:
             started = parse_time(payload.get("started_at"))
-            memory.lineage.turn(as_text(payload.get("turn_id")), started)
-            memory.recorded = memory.recorded and kind == "turn_context"
+            state.lineage.turn(as_text(payload.get("turn_id")), started)
+            state.recorded = state.recorded and kind == "turn_context"
         ordinal = record.get("ordinal")
-        copied = memory.lineage.inherited(at, ordinal if type(ordinal) is int else None)
+        copied = state.lineage.inherited(at, ordinal if type(ordinal) is int else None)
         spent = self._cost(kind, payload, at)
         if copied:
-            if not memory.lineage.keeps_time(at) or kind not in _HANDLERS:
+            if not state.lineage.keeps_time(at) or kind not in _HANDLERS:
                 # Known by reference: the thread it was copied from has it, under its own time.
                 self.bundle.ignored["inherited"] += 1
                 return
         else:
             if spent is not None:
                 self._thread().spend(spent)
-            note_settings(self._thread(), kind, payload, memory, offset)
+            note_settings(self._thread(), kind, payload, state, offset)
         if kind in _HANDLERS:
             if isinstance(record.get("metadata"), dict):
                 payload["_metadata"] = record["metadata"]
@@ -159,14 +159,14 @@ class _Reading:
 
     def _cost(self, kind: str, payload: Record, at: int | None) -> Usage | None:
         if kind == "token_usage_record":
-            return usage_record(payload, at, self._memory)
+            return usage_record(payload, at, self._state)
         if kind == "event_msg" and payload.get("type") == "token_count":
-            return token_count(payload, at, self._memory)
+            return token_count(payload, at, self._state)
         return None
 
     def _session(self, offset: int, header: Record, at: int | None) -> None:
         """The first header names the thread; later ones repeat it or come with a copied history."""
-        lineage, thread = self._memory.lineage, as_text(header.get("id"))
+        lineage, thread = self._state.lineage, as_text(header.get("id"))
         made_at = parse_time(header.get("timestamp"))
         if not lineage.thread:
             lineage.open(thread or thread_of(self._path), made_at, at)
@@ -174,7 +174,7 @@ class _Reading:
             lineage.add(thread, made_at)
             self.bundle.ignored["inherited"] += 1
             return
-        note_session(self._thread(), header, self._memory, self._path, offset)
+        note_session(self._thread(), header, self._state, self._path, offset)
 
     def _document(self, offset: int, record: Record) -> None:
         """The TypeScript client's file: one object with a header and all items."""
@@ -186,13 +186,13 @@ class _Reading:
     def _keep(self, offset: int, at: int | None) -> None:
         out = self._out
         for what in out.unknown:
-            self.bundle.unknown[self._memory.version, what] += 1
+            self.bundle.unknown[self._state.version, what] += 1
         out.unknown.clear()
         if not out.events:
             return
         part = self._thread()
         part.events += out.events
-        if at is not None and self._memory.lineage.owner == part.external_id:
+        if at is not None and self._state.lineage.owner == part.external_id:
             part.note_time(at, offset)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from session_memory.adapters.codex.files import is_revert
-from session_memory.adapters.codex.memory import Memory, Record
+from session_memory.adapters.codex.state import ReaderState, Record
 from session_memory.adapters.common import Json, as_object, as_text, parse_time
 from session_memory.adapters.gather import PartBuilder
 from session_memory.core.schema import SourceKind
@@ -14,14 +14,16 @@ _INTERNAL = frozenset({"guardian", "memory_consolidation", "memories"})
 _EXEC = frozenset({"exec", "mcp"})
 
 
-def note_session(part: PartBuilder, header: Record, memory: Memory, path: str, pos: int) -> None:
+def note_session(
+    part: PartBuilder, header: Record, state: ReaderState, path: str, pos: int
+) -> None:
     """Read a thread's own header; instructions and tool lists in it are the same every time."""
     kind = source_kind(header)
-    memory.by_agent = kind == "subagent"
+    state.by_agent = kind == "subagent"
     parent = _parent(header) if kind in ("subagent", "internal") else None
     if parent is not None:
-        memory.lineage.parent = part.parent = parent
-    memory.version = as_text(header.get("cli_version")) or memory.version
+        state.lineage.parent = part.parent = parent
+    state.version = as_text(header.get("cli_version")) or state.version
     part.note("source_kind", kind, pos)
     names = (header.get("agent_nickname"), header.get("agent_role") or header.get("agent_type"))
     git = as_object(header.get("git"))
@@ -40,10 +42,12 @@ def note_session(part: PartBuilder, header: Record, memory: Memory, path: str, p
         part.note("opened_at", made_at, pos)
         if "originator" not in header:  # 2025: no line has a time but this one
             part.note_time(made_at, pos)
-    _note_history(part, header, memory, path, pos)
+    _note_history(part, header, state, path, pos)
 
 
-def _note_history(part: PartBuilder, header: Record, memory: Memory, path: str, pos: int) -> None:
+def _note_history(
+    part: PartBuilder, header: Record, state: ReaderState, path: str, pos: int
+) -> None:
     """A fork points at its parent's history, or begins with a copy of it."""
     base = as_object(header.get("history_base"))
     origin = as_text(header.get("forked_from_id"))
@@ -52,9 +56,9 @@ def _note_history(part: PartBuilder, header: Record, memory: Memory, path: str, 
         origin = pointed
     if origin:
         part.note("forked_from", origin, pos)
-    if base and memory.totals is not None and not any(memory.totals):
-        memory.totals = None  # they go on from the parent's, which stand in the parent's file
-    lineage = memory.lineage
+    if base and state.totals is not None and not any(state.totals):
+        state.totals = None  # they go on from the parent's, which stand in the parent's file
+    lineage = state.lineage
     source = origin or (part.parent or "")
     if not base and source and source not in lineage.others and lineage.owner == part.external_id:
         lineage.add(source, None)
@@ -64,7 +68,9 @@ def _note_history(part: PartBuilder, header: Record, memory: Memory, path: str, 
     lineage.own_from = first if type(first) is int else 0
 
 
-def note_settings(part: PartBuilder, kind: str, payload: Record, memory: Memory, pos: int) -> None:
+def note_settings(
+    part: PartBuilder, kind: str, payload: Record, state: ReaderState, pos: int
+) -> None:
     """Model and working directory change from turn to turn; a name may come at any time."""
     said = payload.get("type")
     if kind == "turn_context":
@@ -76,7 +82,7 @@ def note_settings(part: PartBuilder, kind: str, payload: Record, memory: Memory,
             part.note("title.custom", as_text(payload.get("thread_name")), pos)
         return
     if model := as_text(fields.get("model")):
-        memory.model = model
+        state.model = model
         part.note("model", model, pos)
     if cwd := as_text(fields.get("cwd")):
         part.note("cwd", cwd, pos)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 from session_memory.adapters.common import as_list, as_object, as_text
 from session_memory.adapters.copilot.files import CHECKPOINTS
-from session_memory.adapters.copilot.legacy import tell_document
-from session_memory.adapters.copilot.memory import Emitter, Record, mark
-from session_memory.adapters.copilot.tools import tell_call, tell_result
+from session_memory.adapters.copilot.legacy import add_document
+from session_memory.adapters.copilot.state import Emitter, Record, mark
+from session_memory.adapters.copilot.tools import add_call, add_result
 from session_memory.adapters.copilot.usage import compaction_usage, record_usage, shutdown_usages
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 
@@ -39,7 +39,7 @@ def note_context(data: Record, out: Emitter) -> None:
     for name, key in (("cwd", "cwd"), ("branch", "branch"), ("commit", "headCommit")):
         if value := as_text(context.get(key)):
             out.part.note(name, value, out.pos)
-    out.memory.cwd = as_text(context.get("cwd")) or out.memory.cwd
+    out.state.cwd = as_text(context.get("cwd")) or out.state.cwd
     note_model(as_text(data.get("selectedModel")), out)
 
 
@@ -48,24 +48,24 @@ def note_model(model: str, out: Emitter) -> None:
     if model:
         out.part.note("model", model, out.pos)
         if not out.by_agent:
-            out.memory.model = model
+            out.state.model = model
 
 
 def _start(data: Record, out: Emitter) -> None:
     if version := as_text(data.get("copilotVersion")):
-        out.memory.version = version
+        out.state.version = version
         out.part.note("client_version", version, out.pos)
     origin = as_text(data.get("sessionId"))
-    if origin and origin != out.memory.session:  # a history copied from another session
+    if origin and origin != out.state.session:  # a history copied from another session
         out.part.note("forked_from", origin, out.pos)
-    out.memory.origin = origin
+    out.state.origin = origin
     note_context(data, out)
     out.ignored["session.start"] += 1
 
 
 def _imported(data: Record, out: Emitter) -> None:
     """A session of the oldest layout, taken over whole."""
-    tell_document(as_object(data.get("legacySession")), out)
+    add_document(as_object(data.get("legacySession")), out)
 
 
 def _resume(data: Record, out: Emitter) -> None:
@@ -120,7 +120,7 @@ def _user(data: Record, out: Emitter) -> None:
 
 def _answer(data: Record, out: Emitter) -> None:
     """What the model thought, said and asked tools for."""
-    memory = out.memory
+    state = out.state
     note_model(as_text(data.get("model")), out)
     thought = as_text(data.get("reasoningText"))
     if thought:
@@ -130,11 +130,11 @@ def _answer(data: Record, out: Emitter) -> None:
     if text := as_text(data.get("content")):
         out.add("assistant_text", out.speaker, text)
     for request in as_list(data.get("toolRequests")):
-        tell_call(as_object(request), out.speaker, out)
+        add_call(as_object(request), out.speaker, out)
     if not out.events and not thought:
         out.ignored["empty_text"] += 1
-    elif out.events and memory.spent and memory.spent_call == as_text(data.get("apiCallId")):
-        out.events[0].usage_key = memory.spent
+    elif out.events and state.spent and state.spent_call == as_text(data.get("apiCallId")):
+        out.events[0].usage_key = state.spent
 
 
 def _reasoning(data: Record, out: Emitter) -> None:
@@ -148,29 +148,29 @@ def _reasoning(data: Record, out: Emitter) -> None:
 def _think(text: str, out: Emitter) -> None:
     """A thought may come by itself and with its answer, in either order: it is told once."""
     known = mark(text)
-    if known == out.memory.thought:
-        out.memory.thought = ""
+    if known == out.state.thought:
+        out.state.thought = ""
         out.ignored["told_twice"] += 1
     else:
         out.add("reasoning", out.speaker, text)
-        out.memory.thought = known
+        out.state.thought = known
 
 
 def _execution(data: Record, out: Emitter) -> None:
     """The answer that asked for a call has told it already, in most versions."""
-    if as_text(data.get("toolCallId")) in out.memory.calls:
+    if as_text(data.get("toolCallId")) in out.state.calls:
         out.ignored["tool.execution_start"] += 1
     else:
-        tell_call(data, out.speaker, out)
+        add_call(data, out.speaker, out)
 
 
 def _by_hand(data: Record, out: Emitter) -> None:
-    tell_call(data, "user", out)
+    add_call(data, "user", out)
 
 
 def _permission(data: Record, out: Emitter) -> None:
     if as_text(as_object(data.get("result")).get("kind")).startswith("denied"):
-        out.memory.deny(as_text(data.get("toolCallId")))
+        out.state.deny(as_text(data.get("toolCallId")))
     out.ignored["permission.completed"] += 1
 
 
@@ -203,18 +203,18 @@ def _words(data: Record) -> str:
 
 
 def _news(label: str) -> Handler:
-    def tell(data: Record, out: Emitter) -> None:
+    def handle(data: Record, out: Emitter) -> None:
         out.add("system", "harness", _words(data), label)
 
-    return tell
+    return handle
 
 
 def _failure(label: str) -> Handler:
-    def tell(data: Record, out: Emitter) -> None:
+    def handle(data: Record, out: Emitter) -> None:
         said = as_text(data.get("errorMessage")) or as_text(data.get("error")) or _words(data)
         out.add("error", "harness", said, label).is_error = True
 
-    return tell
+    return handle
 
 
 def _hook_end(data: Record, out: Emitter) -> None:
@@ -238,9 +238,9 @@ def _compacted(data: Record, out: Emitter) -> None:
     said = as_text(data.get("summaryContent")) or kept
     event = out.add("compaction", "harness", said, "compaction")
     # Without records the totals at the end are all there is, and they may hold this already.
-    if out.memory.recorded:
+    if out.state.recorded:
         name = f"{out.part.external_id}:{out.at}"
-        usage = compaction_usage(data, name, out.at, out.memory.model)
+        usage = compaction_usage(data, name, out.at, out.state.model)
         if usage is not None:
             out.part.spend(usage)
             event.usage_key = usage.key
@@ -252,13 +252,13 @@ def _truncated(data: Record, out: Emitter) -> None:
 
 
 def _spent(data: Record, out: Emitter) -> None:
-    out.memory.recorded = True
+    out.state.recorded = True
     fields = as_object(data.get("usage")) or data
     name = f"{out.part.external_id}:{out.at}:{out.pos}"
     usage = record_usage(fields, name, out.at, by_agent=out.by_agent)
     if usage is not None:
         out.part.spend(usage)
-        out.memory.spent, out.memory.spent_call = usage.key, as_text(fields.get("apiCallId"))
+        out.state.spent, out.state.spent_call = usage.key, as_text(fields.get("apiCallId"))
         note_model(usage.model, out)
     out.ignored["usage_record"] += 1
 
@@ -266,10 +266,10 @@ def _spent(data: Record, out: Emitter) -> None:
 def _shutdown(data: Record, out: Emitter) -> None:
     if data.get("shutdownType") == "error":
         _failure("shutdown")({"message": data.get("errorReason")}, out)
-    if out.memory.recorded:
+    if out.state.recorded:
         out.ignored["session.shutdown/told_twice"] += 1
         return
-    for usage in shutdown_usages(data, out.memory.origin or out.memory.session, out.at):
+    for usage in shutdown_usages(data, out.state.origin or out.state.session, out.at):
         out.part.spend(usage)
         note_model(usage.model, out)
     out.ignored["session.shutdown"] += 1
@@ -306,7 +306,7 @@ HANDLERS: dict[str, Handler] = {
     "subagent.started": _news("subagent_started"),
     "system.message": _system_prompt,
     "system.notification": _notification,
-    "tool.execution_complete": tell_result,
+    "tool.execution_complete": add_result,
     "tool.execution_start": _execution,
     "tool.user_requested": _by_hand,
     "user.message": _user,

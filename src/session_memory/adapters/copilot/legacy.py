@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from session_memory.adapters.common import as_list, as_object, as_text, parse_time
-from session_memory.adapters.copilot.memory import Emitter, Record
-from session_memory.adapters.copilot.tools import tell_call, tell_result
+from session_memory.adapters.copilot.state import Emitter, Record
+from session_memory.adapters.copilot.tools import add_call, add_result
 
 _QUIET = frozenset({"tool_call_requested", "tool_call_progress"})
 
@@ -14,7 +14,7 @@ def is_document(record: Record) -> bool:
     return isinstance(record.get("timeline"), list) or isinstance(record.get("chatMessages"), list)
 
 
-def tell_document(document: Record, out: Emitter) -> None:
+def add_document(document: Record, out: Emitter) -> None:
     """The timeline where there is one: it says the same as the messages, and when."""
     began = parse_time(document.get("startTime"))
     if began is not None:
@@ -54,14 +54,14 @@ def _completed(row: Record, out: Emitter) -> None:
     call_id = as_text(row.get("callId")) or as_text(row.get("id"))
     name = as_text(row.get("name")) or as_text(row.get("toolTitle"))
     arguments = row.get("arguments")
-    tell_call({"toolCallId": call_id, "name": name, "arguments": arguments}, out.speaker, out)
+    add_call({"toolCallId": call_id, "name": name, "arguments": arguments}, out.speaker, out)
     result = as_object(row.get("result"))
     kind = as_text(result.get("type"))
     said = as_text(result.get("log")) or as_text(result.get("textResultForLlm"))
     data: Record = {"toolCallId": call_id, "result": said}
     if kind not in ("", "success"):
         data |= {"success": False, "error": {"code": kind}}
-    tell_result(data, out)
+    add_result(data, out)
 
 
 def _chat_row(row: Record, out: Emitter) -> None:
@@ -74,8 +74,8 @@ def _chat_row(row: Record, out: Emitter) -> None:
         for item in map(as_object, as_list(row.get("tool_calls"))):
             function = as_object(item.get("function"))
             call: Record = {"toolCallId": item.get("id"), "name": function.get("name")}
-            tell_call({**call, "arguments": function.get("arguments")}, out.speaker, out)
+            add_call({**call, "arguments": function.get("arguments")}, out.speaker, out)
     elif role == "tool":
-        tell_result({"toolCallId": row.get("tool_call_id"), "result": text}, out)
+        add_result({"toolCallId": row.get("tool_call_id"), "result": text}, out)
     else:
         out.ignored[f"chat/{role}"] += 1

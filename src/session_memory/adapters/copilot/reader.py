@@ -21,8 +21,8 @@ from session_memory.adapters.copilot.agent import AGENT
 from session_memory.adapters.copilot.events import HANDLERS
 from session_memory.adapters.copilot.files import WORKSPACE, discover, named, read, session_of
 from session_memory.adapters.copilot.kinds import IGNORED
-from session_memory.adapters.copilot.legacy import is_document, tell_document
-from session_memory.adapters.copilot.memory import Emitter, Memory, Parts, Record
+from session_memory.adapters.copilot.legacy import add_document, is_document
+from session_memory.adapters.copilot.state import Emitter, Parts, ReaderState, Record
 from session_memory.adapters.copilot.yaml import read_pairs
 from session_memory.adapters.gather import PartBuilder
 
@@ -33,7 +33,7 @@ PARSER_VERSION = 1
 
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block; what later lines need of earlier ones travels in the state."""
-    reading = _Reading(source.path, msgspec.convert(state, Memory), block.beside)
+    reading = _Reading(source.path, msgspec.convert(state, ReaderState), block.beside)
     for offset, record in line_records(block, reading.bundle, _is_record):
         reading.take(offset, record)
     reading.remember()
@@ -45,12 +45,12 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
 class _Reading:
     """What one block of one file says about its session and the sub-agents in it."""
 
-    def __init__(self, path: str, memory: Memory, beside: dict[str, bytes]) -> None:
+    def __init__(self, path: str, state: ReaderState, beside: dict[str, bytes]) -> None:
         self._path = path
-        self._memory = memory
+        self._state = state
         self.bundle = Normalized()
-        self._parts = Parts(memory)
-        self._out = Emitter(memory, PartBuilder(""), self.bundle.ignored)
+        self._parts = Parts(state)
+        self._out = Emitter(state, PartBuilder(""), self.bundle.ignored)
         self._out.beside = beside
 
     def take(self, offset: int, record: Record) -> None:
@@ -83,23 +83,23 @@ class _Reading:
 
     def remember(self) -> None:
         """Keep the state as it is here: a last line without newline will be read once more."""
-        self.bundle.state = msgspec.to_builtins(self._memory)
+        self.bundle.state = msgspec.to_builtins(self._state)
 
     def result(self, block: Block) -> Normalized:
         """Everything read, as one bundle."""
         self.bundle.too_long = block.too_long
-        if self._memory.session and WORKSPACE in block.beside:
+        if self._state.session and WORKSPACE in block.beside:
             pairs = read_pairs(block.beside[WORKSPACE].decode("utf-8", "replace"))
-            _note_workspace(self._parts.of("", block.start), pairs, self._memory, block.end)
+            _note_workspace(self._parts.of("", block.start), pairs, self._state, block.end)
         self.bundle.sessions = [part.build() for part in self._parts.all()]
         return self.bundle
 
     def _name(self, start: Record) -> None:
         """A file's place names its session; a start record may be copied from another."""
-        if not self._memory.session:
+        if not self._state.session:
             stem = os.path.basename(self._path).partition(".")[0]
             named = session_of(self._path) or as_text(start.get("sessionId"))
-            self._memory.session = named or stem
+            self._state.session = named or stem
 
     def _note_agent(self, agent: str, data: Record, offset: int) -> None:
         if not agent:
@@ -109,23 +109,23 @@ class _Reading:
         for fact, value in (
             ("label", name),
             ("model", as_text(data.get("model"))),
-            ("client_version", self._memory.version),
+            ("client_version", self._state.version),
         ):
             if value:
                 part.note(fact, value, offset)
 
     def _document(self, offset: int, record: Record) -> None:
         self.bundle.records += 1
-        self._memory.session = as_text(record.get("sessionId")) or self._memory.session
+        self._state.session = as_text(record.get("sessionId")) or self._state.session
         self._name({})
         self._out.begin(self._parts.of("", offset), offset, None)
-        tell_document(record, self._out)
+        add_document(record, self._out)
         self._keep(offset)
 
     def _keep(self, offset: int) -> None:
         out = self._out
         for what in out.unknown:
-            self.bundle.unknown[self._memory.version, what] += 1
+            self.bundle.unknown[self._state.version, what] += 1
         out.part.events += out.events
         for event in out.events:
             if event.at is not None:
@@ -138,11 +138,11 @@ def _is_record(value: Record) -> bool:
     return (kind in HANDLERS or kind in IGNORED) and "data" in value and "timestamp" in value
 
 
-def _note_workspace(part: PartBuilder, pairs: dict[str, str], memory: Memory, pos: int) -> None:
+def _note_workspace(part: PartBuilder, pairs: dict[str, str], state: ReaderState, pos: int) -> None:
     """The session's name, and where it ran if its log does not say."""
     named = "title.custom" if pairs.get("user_named") == "true" else "title.ai"
     facts = [(named, pairs.get("name")), ("title.summary", pairs.get("summary"))]
-    if not memory.cwd:
+    if not state.cwd:
         facts += [("cwd", pairs.get("cwd")), ("branch", pairs.get("branch"))]
     for name, value in facts:
         if value:

@@ -12,7 +12,7 @@ from session_memory.adapters.common import (
     classify_tool,
     decode_record,
 )
-from session_memory.adapters.copilot.memory import Emitter, Record
+from session_memory.adapters.copilot.state import Emitter, Record
 from session_memory.adapters.excerpt import compact_json
 from session_memory.core.schema import Origin, ToolClass
 
@@ -50,7 +50,7 @@ def tool_class(name: str, given: Record, server: str = "") -> ToolClass:
     return _CLASSES.get(name) or classify_tool(name)
 
 
-def tell_call(fields: Record, origin: Origin, out: Emitter) -> None:
+def add_call(fields: Record, origin: Origin, out: Emitter) -> None:
     """A call, as the answer that asks for it names it or as its execution does."""
     name = as_text(fields.get("name")) or as_text(fields.get("toolName"))
     arguments = fields.get("arguments")
@@ -67,7 +67,7 @@ def tell_call(fields: Record, origin: Origin, out: Emitter) -> None:
     elif event.tool_class in ("read", "edit"):
         event.files = _files(arguments)
     if event.call_id:
-        out.memory.open_call(event.call_id, event.tool_class)
+        out.state.open_call(event.call_id, event.tool_class)
 
 
 def _files(arguments: Json) -> tuple[str, ...]:
@@ -77,10 +77,10 @@ def _files(arguments: Json) -> tuple[str, ...]:
     return named or tuple(dict.fromkeys(path.strip() for path in _PATCHED.findall(patch)))
 
 
-def tell_result(data: Record, out: Emitter) -> None:
+def add_result(data: Record, out: Emitter) -> None:
     """What a tool gave back, and whether it did what was asked."""
-    memory, call_id = out.memory, as_text(data.get("toolCallId"))
-    kind = memory.calls.pop(call_id, "")
+    state, call_id = out.state, as_text(data.get("toolCallId"))
+    kind = state.calls.pop(call_id, "")
     error = as_object(data.get("error"))
     text = _result_text(data)
     event = out.add("tool_result", "web" if kind == "web" else "tool", text)
@@ -92,9 +92,9 @@ def tell_result(data: Record, out: Emitter) -> None:
     edits = (as_text(as_object(edit).get("path")) for edit in as_list(data.get("fileEdits")))
     event.files = tuple(filter(None, edits))
     code = as_text(error.get("code")).lower()
-    if call_id in memory.denied or any(word in code for word in _DENIED):
+    if call_id in state.denied or any(word in code for word in _DENIED):
         event.label, event.is_error = "denied", True
-        memory.denied = [other for other in memory.denied if other != call_id]
+        state.denied = [other for other in state.denied if other != call_id]
     elif any(word in code for word in _STOPPED):
         event.label = "interrupted"
 

@@ -41,7 +41,7 @@ _CANCELLED = ("Request cancelled", "User cancelled", "Agent execution stopped: C
 _SAID_BY_CLIENT = {"info": "info", "warning": "warning", "error": "error"}
 
 
-class Teller:
+class EventBuilder:
     """Fills a session's part from its messages."""
 
     def __init__(self, part: PartBuilder, fold: Fold, outputs: dict[str, str]) -> None:
@@ -61,7 +61,7 @@ class Teller:
         self._pos = 0
         self._now: Message | None = None
 
-    def tell(self) -> None:
+    def build(self) -> None:
         """Every message, rewind and unknown record of the file, by rank."""
         steps: list[tuple[int, Message | Rewind | Record]] = [
             (message.rank, message) for message in self._fold.messages.values() if message.rank >= 0

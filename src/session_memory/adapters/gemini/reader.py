@@ -23,7 +23,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.gemini.agent import AGENT
-from session_memory.adapters.gemini.events import Teller
+from session_memory.adapters.gemini.events import EventBuilder
 from session_memory.adapters.gemini.files import (
     OLDER,
     OUTPUT,
@@ -61,13 +61,13 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     for record in records:
         fold.take(record)
     part = PartBuilder(session, _parent(source.path, session))
-    children = _tell(bundle, part, fold, block, "json" if document else "jsonl")
+    children = _add_events(bundle, part, fold, block, "json" if document else "jsonl")
     _note_session(part, fold, block, os.path.basename(project_of(source.path)))
     bundle.sessions = [part.build(), *_links(children, session)]
     return bundle
 
 
-def _tell(
+def _add_events(
     bundle: Normalized, part: PartBuilder, fold: Fold, block: Block, version: str
 ) -> dict[str, str]:
     outputs = {
@@ -75,12 +75,12 @@ def _tell(
         for name, data in block.beside.items()
         if name.startswith(OUTPUT)
     }
-    teller = Teller(part, fold, outputs)
-    teller.tell()
-    bundle.ignored += fold.ignored + teller.ignored
-    for what, count in (fold.unknown + teller.unknown).items():
+    builder = EventBuilder(part, fold, outputs)
+    builder.build()
+    bundle.ignored += fold.ignored + builder.ignored
+    for what, count in (fold.unknown + builder.unknown).items():
         bundle.unknown[version, what] += count  # chats name no client version: the form must do
-    return teller.children
+    return builder.children
 
 
 def _records(bundle: Normalized, block: Block, *, document: bool) -> list[Record]:

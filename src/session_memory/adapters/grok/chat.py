@@ -27,7 +27,7 @@ _EXIT = re.compile(r"exit: (-?\d{1,10})(?:\n|$)")
 _PLACE_BITS = 8
 
 
-class ChatTeller:
+class ChatEventBuilder:
     """Takes the rows of a history in order and fills the session's part."""
 
     def __init__(self, part: PartBuilder, outcomes: dict[str, str], *, by_agent: bool) -> None:
@@ -40,7 +40,7 @@ class ChatTeller:
         self._tools: dict[str, str] = {}
         self._pos = 0
 
-    def tell(self, rows: list[Record], inherited: int) -> None:
+    def read(self, rows: list[Record], inherited: int) -> None:
         """Read all rows; the first `inherited` of them are a parent's, copied by a fork.
 
         Without times a copy cannot be told from the original by its content, so it is kept as
@@ -133,12 +133,12 @@ def row_kind(row: Record) -> str:
     return as_text(row.get("type")) or as_text(row.get("role"))
 
 
-_HANDLERS: dict[str, Callable[[ChatTeller, dict[str, Json]], None]] = {
-    "assistant": ChatTeller.assistant,
-    "backend_tool_call": ChatTeller.backend,
-    "reasoning": ChatTeller.reasoning,
-    "system": ChatTeller.system,
-    "tool": ChatTeller.result,
-    "tool_result": ChatTeller.result,
-    "user": ChatTeller.user,
+_HANDLERS: dict[str, Callable[[ChatEventBuilder, dict[str, Json]], None]] = {
+    "assistant": ChatEventBuilder.assistant,
+    "backend_tool_call": ChatEventBuilder.backend,
+    "reasoning": ChatEventBuilder.reasoning,
+    "system": ChatEventBuilder.system,
+    "tool": ChatEventBuilder.result,
+    "tool_result": ChatEventBuilder.result,
+    "user": ChatEventBuilder.user,
 }

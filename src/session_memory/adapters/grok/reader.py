@@ -22,7 +22,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.grok.agent import AGENT
-from session_memory.adapters.grok.chat import ChatTeller, row_kind
+from session_memory.adapters.grok.chat import ChatEventBuilder, row_kind
 from session_memory.adapters.grok.files import (
     CHECKPOINTS,
     CWD,
@@ -41,7 +41,7 @@ from session_memory.adapters.grok.files import (
 from session_memory.adapters.grok.order import Line, Record, in_order, line_of
 from session_memory.adapters.grok.text import content_text, user_pieces
 from session_memory.adapters.grok.tools import outcomes_of
-from session_memory.adapters.grok.updates import Sides, Teller
+from session_memory.adapters.grok.updates import EventBuilder, Sides
 
 __all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
 
@@ -71,9 +71,9 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     children = _children_beside(block.beside, session)
     sides = _sides(summary, block.beside)
     if log == UPDATES:
-        children |= _tell_updates(bundle, part, sides, lines)
+        children |= _add_updates(bundle, part, sides, lines)
     else:
-        _tell_chat(bundle, part, sides, block, summary)
+        _add_chat(bundle, part, sides, block, summary)
     _note_times(part, summary)
     bundle.sessions = [part.build(), *_links(children, session)]
     return bundle
@@ -96,25 +96,25 @@ def _missing(beside: dict[str, bytes], log: str) -> Iterator[str]:
 # --- the two kinds of log ---
 
 
-def _tell_updates(
+def _add_updates(
     bundle: Normalized, part: PartBuilder, sides: Sides, lines: list[Line]
 ) -> dict[str, str]:
-    teller = Teller(part, sides)
-    teller.tell(in_order(lines))
-    bundle.ignored += teller.ignored
-    bundle.unknown += teller.unknown
-    return teller.children
+    builder = EventBuilder(part, sides)
+    builder.read(in_order(lines))
+    bundle.ignored += builder.ignored
+    bundle.unknown += builder.unknown
+    return builder.children
 
 
-def _tell_chat(
+def _add_chat(
     bundle: Normalized, part: PartBuilder, sides: Sides, block: Block, summary: Record
 ) -> None:
     records = whole_records(block, bundle, _is_row)
     copied = summary.get("inherited_prefix_len")
-    teller = ChatTeller(part, sides.outcomes, by_agent=sides.by_agent)
-    teller.tell([row for _, row in records], copied if type(copied) is int else 0)
-    bundle.ignored += teller.ignored
-    for kind, count in teller.unknown.items():
+    builder = ChatEventBuilder(part, sides.outcomes, by_agent=sides.by_agent)
+    builder.read([row for _, row in records], copied if type(copied) is int else 0)
+    bundle.ignored += builder.ignored
+    for kind, count in builder.unknown.items():
         bundle.unknown[sides.version, kind] += count
 
 

@@ -46,7 +46,7 @@ class Sides(msgspec.Struct, frozen=True):
     version: str = ""
 
 
-class Teller:
+class EventBuilder:
     """Takes a session's lines in order and fills its part."""
 
     def __init__(self, part: PartBuilder, sides: Sides) -> None:
@@ -67,7 +67,7 @@ class Teller:
         self._pos = -1
         self._line = Line(0, {}, {}, None)
 
-    def tell(self, lines: list[Line]) -> None:
+    def read(self, lines: list[Line]) -> None:
         """Read all lines of a session."""
         for line in lines:  # a call's input may come with a later record about it
             if line.kind in ("tool_call", "tool_call_update"):
@@ -319,30 +319,30 @@ def _common(one: str, other: str) -> int:
     return low
 
 
-_HANDLERS: dict[str, Callable[[Teller, Record], None]] = {
-    "agent_message_chunk": Teller.assistant,
-    "agent_thought_chunk": Teller.thought,
-    "auto_compact_cancelled": Teller.note,
-    "auto_compact_completed": Teller.compacted,
-    "auto_compact_failed": Teller.failure,
-    "auto_recovery_exhausted": Teller.failure,
-    "auto_recovery_started": Teller.failure,
-    "compaction_checkpoint": Teller.checkpoint,
-    "hook_execution": Teller.hooks,
-    "image_dropped": Teller.note,
-    "model_auto_switched": Teller.note,
-    "model_changed": Teller.note,
-    "monitor_event": Teller.note,
-    "plan": Teller.plan,
-    "retry_state": Teller.failure,
-    "rewind_marker": Teller.rewind,
-    "session_recap": Teller.note,
-    "subagent_finished": Teller.finished,
-    "subagent_spawned": Teller.spawned,
-    "task_backgrounded": Teller.task,
-    "task_completed": Teller.task,
-    "tool_call": Teller.tool,
-    "tool_call_update": Teller.tool,
-    "turn_completed": Teller.turn_completed,
-    "user_message_chunk": Teller.user,
+_HANDLERS: dict[str, Callable[[EventBuilder, Record], None]] = {
+    "agent_message_chunk": EventBuilder.assistant,
+    "agent_thought_chunk": EventBuilder.thought,
+    "auto_compact_cancelled": EventBuilder.note,
+    "auto_compact_completed": EventBuilder.compacted,
+    "auto_compact_failed": EventBuilder.failure,
+    "auto_recovery_exhausted": EventBuilder.failure,
+    "auto_recovery_started": EventBuilder.failure,
+    "compaction_checkpoint": EventBuilder.checkpoint,
+    "hook_execution": EventBuilder.hooks,
+    "image_dropped": EventBuilder.note,
+    "model_auto_switched": EventBuilder.note,
+    "model_changed": EventBuilder.note,
+    "monitor_event": EventBuilder.note,
+    "plan": EventBuilder.plan,
+    "retry_state": EventBuilder.failure,
+    "rewind_marker": EventBuilder.rewind,
+    "session_recap": EventBuilder.note,
+    "subagent_finished": EventBuilder.finished,
+    "subagent_spawned": EventBuilder.spawned,
+    "task_backgrounded": EventBuilder.task,
+    "task_completed": EventBuilder.task,
+    "tool_call": EventBuilder.tool,
+    "tool_call_update": EventBuilder.tool,
+    "turn_completed": EventBuilder.turn_completed,
+    "user_message_chunk": EventBuilder.user,
 }

@@ -53,7 +53,7 @@ class Message(msgspec.Struct):
         )
 
 
-class Teller:
+class EventBuilder:
     """Adds events, usages and facts of one session to its part."""
 
     def __init__(self, part: PartBuilder, version: str, message: Message) -> None:
@@ -65,7 +65,7 @@ class Teller:
         self._agent: Origin = "subagent" if part.parent else "agent"
         self._pos = self._sub = 0
 
-    def tell(self, pos: int, record: Record) -> None:
+    def read(self, pos: int, record: Record) -> None:
         """Take in one line that is not the session's own."""
         self._pos, self._sub = pos, 0
         if "message" in record:
@@ -231,16 +231,16 @@ def _time(record: Record, name: str) -> int | None:
     return parse_time(as_object(record.get("time")).get(name))
 
 
-_HANDLERS: dict[str, Callable[[Teller, Record], None]] = {
-    "compaction": Teller.compaction,
-    "file": Teller.file,
-    "patch": Teller.patch,
-    "reasoning": Teller.reasoning,
-    "retry": Teller.retry,
-    "step-finish": Teller.step_finish,
-    "subtask": Teller.subtask,
-    "text": Teller.text,
-    "tool": Teller.tool,
+_HANDLERS: dict[str, Callable[[EventBuilder, Record], None]] = {
+    "compaction": EventBuilder.compaction,
+    "file": EventBuilder.file,
+    "patch": EventBuilder.patch,
+    "reasoning": EventBuilder.reasoning,
+    "retry": EventBuilder.retry,
+    "step-finish": EventBuilder.step_finish,
+    "subtask": EventBuilder.subtask,
+    "text": EventBuilder.text,
+    "tool": EventBuilder.tool,
 }
 _NOTHING_TO_KEEP = frozenset(("agent", "snapshot", "step-start"))
 """Marks of the client's own, and the name of an agent that stands in the prompt as well."""

@@ -22,7 +22,7 @@ from session_memory.adapters.common import (
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.opencode.agent import AGENT
 from session_memory.adapters.opencode.files import discover, named, open_lines, read
-from session_memory.adapters.opencode.parts import Message, Record, Teller
+from session_memory.adapters.opencode.parts import EventBuilder, Message, Record
 
 __all__ = ["ADAPTER", "discover", "parse", "read"]
 
@@ -61,17 +61,17 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
             found.append((offset, record))
     part = PartBuilder(held.id or _name_of(source.path), held.parent)
     _note_session(bundle, part, info)
-    teller = Teller(part, held.version, held.message)
+    builder = EventBuilder(part, held.version, held.message)
     for offset, record in found:
-        teller.tell(offset, record)
+        builder.read(offset, record)
     for event in part.events:
         if event.at is not None:
             part.note_time(event.at, event.pos)
-    bundle.ignored += teller.ignored
-    bundle.unknown += teller.unknown
+    bundle.ignored += builder.ignored
+    bundle.unknown += builder.unknown
     if info or part.events:
         bundle.sessions = [part.build()]
-    held.message = teller.message
+    held.message = builder.message
     bundle.state = msgspec.to_builtins(held)
     return bundle
 

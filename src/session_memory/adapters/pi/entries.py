@@ -49,7 +49,7 @@ _ABANDONED = frozenset(
 """What leaving a branch takes back; money spent and errors met stay what they were."""
 
 
-class Teller:
+class EventBuilder:
     """Takes entries in file order and fills the session's part."""
 
     def __init__(self, part: PartBuilder, version: str) -> None:
@@ -62,7 +62,7 @@ class Teller:
         self._pos = 0
         self._tools: dict[str, str] = {}
 
-    def tell(self, entry: Entry, *, live: bool) -> None:
+    def read(self, entry: Entry, *, live: bool) -> None:
         """Read one entry; off the live branch its events are history, not conversation."""
         self._pos, self.at = entry.offset, parse_time(entry.record.get("timestamp"))
         before = len(self.part.events)
@@ -250,26 +250,26 @@ class Teller:
                 event.usage_key = usage.key
 
 
-_ROLES: dict[str, Callable[[Teller, Record], None]] = {
-    "assistant": Teller.assistant,
-    "bashExecution": Teller.bash,
-    "branchSummary": Teller.summary,
-    "compactionSummary": Teller.summary,
-    "custom": Teller.custom,
-    "hookMessage": Teller.custom,
-    "toolResult": Teller.result,
-    "user": Teller.user,
+_ROLES: dict[str, Callable[[EventBuilder, Record], None]] = {
+    "assistant": EventBuilder.assistant,
+    "bashExecution": EventBuilder.bash,
+    "branchSummary": EventBuilder.summary,
+    "compactionSummary": EventBuilder.summary,
+    "custom": EventBuilder.custom,
+    "hookMessage": EventBuilder.custom,
+    "toolResult": EventBuilder.result,
+    "user": EventBuilder.user,
 }
-_ENTRIES: dict[str, Callable[[Teller, Record], None]] = {
-    "branch_summary": Teller.branch_summary,
-    "compaction": Teller.compaction,
-    "custom_message": Teller.custom,
-    "label": Teller.bookmark,
-    "message": Teller.message,
-    "model_change": Teller.model_change,
-    "session_info": Teller.session_info,
-    "title": Teller.title,
-    "title_change": Teller.title,
-    "usage": Teller.usage,
+_ENTRIES: dict[str, Callable[[EventBuilder, Record], None]] = {
+    "branch_summary": EventBuilder.branch_summary,
+    "compaction": EventBuilder.compaction,
+    "custom_message": EventBuilder.custom,
+    "label": EventBuilder.bookmark,
+    "message": EventBuilder.message,
+    "model_change": EventBuilder.model_change,
+    "session_info": EventBuilder.session_info,
+    "title": EventBuilder.title,
+    "title_change": EventBuilder.title,
+    "usage": EventBuilder.usage,
 }
 KNOWN = frozenset({*_ENTRIES, *_COUNTED, "session"})

@@ -14,7 +14,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.pi.agent import AGENT
-from session_memory.adapters.pi.entries import KNOWN, Teller
+from session_memory.adapters.pi.entries import KNOWN, EventBuilder
 from session_memory.adapters.pi.files import discover, read, session_of
 from session_memory.adapters.pi.tree import Entry, Record, live_places
 
@@ -34,7 +34,7 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
     header = headers[0] if headers else {}
     session = as_text(header.get("id")) or session_of(source.path)
     part = PartBuilder(session)
-    teller = Teller(part, _version(header))
+    builder = EventBuilder(part, _version(header))
     _note_header(part, header)
     live = live_places(entries)
     opened = parse_time(header.get("timestamp")) if _origin(header) else None
@@ -42,12 +42,12 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
         if entry.record.get("type") == "session":
             continue  # the first is the header; more come where files were put together
         before = len(part.events)
-        teller.tell(entry, live=index in live)
-        own = teller.at is not None and (opened is None or teller.at >= opened)
-        if own and teller.at is not None and len(part.events) > before:
-            part.note_time(teller.at, entry.offset)
-    bundle.ignored += teller.ignored
-    bundle.unknown += teller.unknown
+        builder.read(entry, live=index in live)
+        own = builder.at is not None and (opened is None or builder.at >= opened)
+        if own and builder.at is not None and len(part.events) > before:
+            part.note_time(builder.at, entry.offset)
+    bundle.ignored += builder.ignored
+    bundle.unknown += builder.unknown
     bundle.sessions = [part.build()]
     return bundle
 

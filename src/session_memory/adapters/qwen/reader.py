@@ -32,7 +32,7 @@ from session_memory.adapters.qwen.events import (
     user,
 )
 from session_memory.adapters.qwen.files import META, discover, read
-from session_memory.adapters.qwen.usage import Ledger
+from session_memory.adapters.qwen.usage import PendingResponses
 
 __all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
 
@@ -68,7 +68,7 @@ class _Reading:
             name.removeprefix(OUTPUT): data for name, data in beside.items() if name != META
         }
         self._version = as_text(state.get("version"))
-        self._ledger = Ledger(state.get("waiting"))
+        self._pending = PendingResponses(state.get("waiting"))
         self._parts: dict[str, PartBuilder] = {}
         self.bundle = Normalized()
         self._out = Emitter(self.bundle.ignored)
@@ -106,7 +106,7 @@ class _Reading:
         """Everything read, as one bundle."""
         self.bundle.too_long = too_long
         self.bundle.sessions = [part.build() for part in self._parts.values()]
-        waiting = self._ledger.state()
+        waiting = self._pending.state()
         state: dict[str, Json] = {"version": self._version, "waiting": waiting}
         self.bundle.state = {name: value for name, value in state.items() if value}
         return self.bundle
@@ -126,10 +126,10 @@ class _Reading:
             model = as_text(record.get("model")) or _started_with(self._meta)
             if model:
                 part.note("model", model, self._out.pos)
-            key, usage = self._ledger.answered(record, at, model)
+            key, usage = self._pending.answered(record, at, model)
             self._out.usage_key = key or None
         elif record.get("subtype") == "ui_telemetry":
-            usage = self._ledger.told(record, at)
+            usage = self._pending.reported(record, at)
         if usage is not None:
             part.spend(usage)
 

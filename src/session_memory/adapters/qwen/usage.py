@@ -28,7 +28,7 @@ WAITING = 8
 """How many responses wait for their answer: it follows at once, or never comes."""
 
 
-class Ledger:
+class PendingResponses:
     """Responses told by telemetry whose answers were not seen yet; goes from block to block.
 
     Only telemetry knows what a compression or a title cost, only older builds have no telemetry.
@@ -43,7 +43,7 @@ class Ledger:
         """What the next block has to know."""
         return [[key, *figures] for key, figures in self._waiting]
 
-    def told(self, record: Record, at: int | None) -> Usage | None:
+    def reported(self, record: Record, at: int | None) -> Usage | None:
         """The usage behind a telemetry record, unless a sub-agent's own log tells it."""
         event = as_object(as_object(record.get("systemPayload")).get("uiEvent"))
         name = as_text(event.get("event.name"))

@@ -17,7 +17,7 @@ Record = dict[str, Json]
 MAX_CALLS = 500
 
 
-class Memory(msgspec.Struct):
+class ReaderState(msgspec.Struct):
     """Plain values only: the cursor stores it, so that any split of a file reads the same."""
 
     session: str = ""
@@ -59,21 +59,21 @@ def mark(text: str) -> str:
 class Parts:
     """The sessions a block speaks of: the file's own, and the sub-agents that log into it."""
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
+    def __init__(self, state: ReaderState) -> None:
+        self._state = state
         self._found: dict[str, PartBuilder] = {}
 
     def of(self, agent: str, pos: int) -> PartBuilder:
         """The part of a sub-agent, or of the file's own session."""
-        memory = self._memory
-        name = f"{memory.session}:{agent}" if agent else memory.session
+        state = self._state
+        name = f"{state.session}:{agent}" if agent else state.session
         part = self._found.get(name)
         if part is None:
-            part = self._found[name] = PartBuilder(name, memory.session if agent else None)
+            part = self._found[name] = PartBuilder(name, state.session if agent else None)
             if agent:
                 part.note("source_kind", "subagent", pos)
-                if memory.cwd:
-                    part.note("cwd", memory.cwd, pos)
+                if state.cwd:
+                    part.note("cwd", state.cwd, pos)
         return part
 
     def all(self) -> list[PartBuilder]:
@@ -85,11 +85,11 @@ class Emitter:
     """Where the events of the record in hand go, with what they all share."""
 
     __slots__ = (
-        *("at", "beside", "by_agent", "events", "ignored", "memory", "part", "pos", "unknown"),
+        *("at", "beside", "by_agent", "events", "ignored", "state", "part", "pos", "unknown"),
     )
 
-    def __init__(self, memory: Memory, part: PartBuilder, ignored: Counter[str]) -> None:
-        self.memory = memory
+    def __init__(self, state: ReaderState, part: PartBuilder, ignored: Counter[str]) -> None:
+        self.state = state
         self.part = part
         self.ignored = ignored
         self.unknown: list[str] = []

@@ -32,7 +32,7 @@ class Outcome(msgspec.Struct):
     files: tuple[str, ...] = ()
 
 
-class Memory(msgspec.Struct):
+class ReaderState(msgspec.Struct):
     """Plain values only: the cursor stores it, so that any split of a file reads the same."""
 
     lineage: Lineage = msgspec.field(default_factory=Lineage)
@@ -85,10 +85,10 @@ def _mark(text: str) -> str:
 class Emitter:
     """Where the events of the record in hand go, with what they all share."""
 
-    __slots__ = ("at", "count", "events", "ignored", "memory", "pos", "unknown")
+    __slots__ = ("at", "count", "events", "ignored", "pos", "state", "unknown")
 
-    def __init__(self, memory: Memory, ignored: Counter[str]) -> None:
-        self.memory = memory
+    def __init__(self, state: ReaderState, ignored: Counter[str]) -> None:
+        self.state = state
         self.ignored = ignored
         self.unknown: list[str] = []
         self.events: list[RawEvent] = []
@@ -104,7 +104,7 @@ class Emitter:
     @property
     def speaker(self) -> Origin:
         """Who the assistant of this conversation is."""
-        return "subagent" if self.memory.by_agent else "agent"
+        return "subagent" if self.state.by_agent else "agent"
 
     def add(self, kind: EventKind, origin: Origin, text: str, label: str | None = None) -> RawEvent:
         """Append an event and return it, for the fields only some kinds have."""
