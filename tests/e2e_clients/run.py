@@ -36,7 +36,7 @@ from tests.e2e_clients.seen import (
 )
 
 from session_memory.core.spool import SpoolRecord, Unreadable, decode, plan_imports
-from session_memory.worker.rate_limits import read_served
+from session_memory.worker.spool_files import read_served
 
 FOLDER = packages.ROOT / ".cache" / "e2e"
 """Not under the system's temporary folder: Codex declines to put its helpers there."""

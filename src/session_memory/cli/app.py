@@ -132,6 +132,7 @@ class App:
         loaded = load(self.config_path, self.environ, self.flags, str(Path.home()))
         for text in loaded.warnings:
             self.warn(text)
+        self.log(f"configuration: {loaded.file or 'no file, defaults'}")
         return loaded
 
     @property
@@ -149,16 +150,22 @@ class App:
             from session_memory.store.swap import finish
 
             finish(str(found.data))
+        self.log(f"store: {found.data}")
         return found
 
     @property
     def shows_progress(self) -> bool:
         """Whether a progress bar is welcome; it also needs a terminal."""
-        return not (self.quiet or self.json)
+        return not (self.quiet or self.json or self.verbosity)
 
     def note(self, text: str) -> None:
         """Print to stderr, except with --quiet."""
         if not self.quiet:
+            click.echo(safe(text), err=True)
+
+    def log(self, text: str) -> None:
+        """Print to stderr what is being done, with --verbose."""
+        if self.verbosity:
             click.echo(safe(text), err=True)
 
     def warn(self, text: str) -> None:
@@ -278,7 +285,12 @@ def _split_settings(
     help="Set a configuration key for this run; repeatable.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only results and warnings.")
-@click.option("-v", "--verbose", count=True, help="Print more; repeatable.")
+@click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    help="Print each step of a sweep or worker run to stderr; -vv also files that are skipped.",
+)
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),

@@ -56,12 +56,14 @@ def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) ->
         return EXIT_OK
     from session_memory.distribute.files import FileReader
     from session_memory.distribute.plan import make_plan
-    from session_memory.worker.lessons import why_not
+    from session_memory.worker.lessons import writing_problem
 
     request = _request(app)
     only = None if repo is None else _root(repo, [one.root for one in request.repos])
     request = msgspec.structs.replace(request, only=only, force=force)
-    return _carry_out(app, lambda known: make_plan(request, known, FileReader(), why_not), dry_run)
+    return _carry_out(
+        app, lambda known: make_plan(request, known, FileReader(), writing_problem), dry_run
+    )
 
 
 @command.command()
@@ -96,7 +98,7 @@ def undo(
     from session_memory.distribute.files import FileReader
     from session_memory.distribute.ledger import read_ledger
     from session_memory.distribute.undo import UndoRequest, plan_undo
-    from session_memory.worker.lessons import why_not
+    from session_memory.worker.lessons import writing_problem
 
     if everything == bool(repo or patterns):
         raise UsageError("say what to undo: --repo, --pattern, or --all alone")
@@ -104,7 +106,9 @@ def undo(
     root = None if repo is None else _root(repo, [one.place.root for one in ledger.entries])
     names = frozenset(_full_id(ledger, name) for name in patterns)
     request = UndoRequest(root, names, force)
-    code = _carry_out(app, lambda known: plan_undo(known, FileReader(), why_not, request), dry_run)
+    code = _carry_out(
+        app, lambda known: plan_undo(known, FileReader(), writing_problem, request), dry_run
+    )
     if names and not dry_run:
         app.note("retire it with `session-memory review retire`, or it is written again")
     return code
@@ -124,10 +128,10 @@ def status(app: App) -> None:
     from session_memory.distribute.files import FileReader
     from session_memory.distribute.ledger import read_ledger
     from session_memory.distribute.state import states
-    from session_memory.worker.lessons import why_not
+    from session_memory.worker.lessons import writing_problem
 
     ledger = read_ledger(app.paths.data)
-    found = states(ledger, FileReader(), why_not)
+    found = states(ledger, FileReader(), writing_problem)
     if app.json:
         emit_json({"files": found})
         return

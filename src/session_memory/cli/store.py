@@ -69,4 +69,6 @@ def sweep_context(app: App) -> SweepContext:
         peek_store=peek,
         tree=DiskTree(),
         clock=app.clock,
+        log=app.log,
+        verbosity=app.verbosity,
     )

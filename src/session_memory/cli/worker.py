@@ -14,7 +14,7 @@ from session_memory.cli.store import sweep_context
 from session_memory.errors import StoreLocked
 from session_memory.paths import private_dir
 from session_memory.store.lock import exclusive
-from session_memory.worker.features import Duties
+from session_memory.worker.features import WorkerFeatures
 from session_memory.worker.run import Worker
 from session_memory.worker.spool_files import SpoolFiles
 
@@ -50,8 +50,8 @@ def run(app: App) -> None:
     watchdog.start()
     os.environ["SESSION_MEMORY_INTERNAL"] = "1"  # hooks of agents that we run stay silent
     token = secrets.token_hex(8)
-    duties = Duties(app.paths, app.config, app.environ, app.clock, token)
-    report = Worker(sweep_context(app), app.paths.state, token, duties=duties).run()
+    features = WorkerFeatures(app.paths, app.config, app.environ, app.clock, token)
+    report = Worker(sweep_context(app), app.paths.state, token, features=features).run()
     watchdog.cancel()
     if app.json:
         emit_json(report)

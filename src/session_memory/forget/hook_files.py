@@ -8,8 +8,7 @@ from pathlib import Path
 
 from session_memory.core.forget import ForgottenSessions
 from session_memory.file_names import name_to_text
-from session_memory.worker.rate_limits import NAME as SERVED
-from session_memory.worker.spool_files import SpoolFiles
+from session_memory.worker.spool_files import SERVED, SpoolFiles
 
 
 def forget_hook_files(state: Path, gone: ForgottenSessions, now_ms: int) -> int:

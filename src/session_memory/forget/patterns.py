@@ -13,7 +13,7 @@ from session_memory.distribute.files import FileReader
 from session_memory.distribute.forget import forget_given
 from session_memory.distribute.state import files_holding
 from session_memory.forget.report import ForgetContext, ForgetReport, Rewrite, would_change
-from session_memory.worker.lessons import why_not
+from session_memory.worker.lessons import writing_problem
 
 
 def forget_sessions(context: ForgetContext, gone: ForgottenSessions) -> ForgetReport:
@@ -23,7 +23,7 @@ def forget_sessions(context: ForgetContext, gone: ForgottenSessions) -> ForgetRe
     context.store.patterns.restore(
         [(pattern.id, pattern.kind, pattern.type, "retired") for pattern in changed.retired], now
     )
-    removal = forget_given(data, changed.reworded, gone.owns, why_not, now)
+    removal = forget_given(data, changed.reworded, gone.owns, writing_problem, now)
     return ForgetReport(removal.files, (*removal.remains, *_typed(data, changed.typed)))
 
 
@@ -32,7 +32,7 @@ def rewrite(context: ForgetContext, rewrite: Rewrite) -> ForgetReport:
     data = context.paths.data
     touched = catalogs.rewrite_words(data, rewrite)
     ledgers.rewrite_words(data, rewrite)
-    removal = forget_given(data, touched, lambda _root: False, why_not, context.now)
+    removal = forget_given(data, touched, lambda _root: False, writing_problem, context.now)
     files = files_holding(
         ledgers.read_ledger(data),
         FileReader(),

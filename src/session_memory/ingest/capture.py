@@ -48,6 +48,7 @@ def capture(
             pauses=read_pauses(context.store_directory),
             limits=context.config.ingest,
             report=report,
+            log=context.log,
         )
         steps.attempt(
             "prices",
@@ -155,6 +156,7 @@ class _Capture(msgspec.Struct):
 
     def _distil(self, session_id: int) -> None:
         analyze = partial(analyze_one, self.store, self.writer, session_id)
+        self.context.log(f"digest session {session_id}")
         if self.steps.attempt("digest", session_id, analyze):
             self.report.analyzed += 1
             self.report.digested.append(session_id)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[int, int, str], None]
 """(bytes done, bytes in all, path): called before each file that is read."""
+Log = Callable[[str], object]
 
 
 class SweepContext(msgspec.Struct, frozen=True):
@@ -38,3 +39,7 @@ class SweepContext(msgspec.Struct, frozen=True):
     named: Mapping[str, list[str]] = {}
     """Files to read besides those discovered, per flavour: transcripts that hooks named."""
     progress: Progress = lambda _done, _all, _path: None
+    log: Log = lambda _text: None
+    """Says what a step does and why something is left out."""
+    verbosity: int = 0
+    """From 2 on, files that are skipped are logged too; there may be very many."""

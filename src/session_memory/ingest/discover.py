@@ -98,6 +98,10 @@ def find_changed(
         group = ChangedFiles(folders, [])
         select = partial(_select_changed, context, report, store, group)
         steps.attempt("discover", folders.adapter.name, select)
+        if folders.roots:
+            name = folders.adapter.name
+            found = f"{report.flavors.get(name, 0)} files, {len(group.files)} new or changed"
+            context.log(f"discover {name}: {found}, in {', '.join(folders.roots)}")
         changed.append(group)
     return changed
 
@@ -116,8 +120,12 @@ def _select_changed(
             path = name_to_text(file.path)
             last_read = stamps.pop(path, None)
             if last_read == (stamp_of(file), version):
+                if context.verbosity > 1:
+                    context.log(f"skip {path}: unchanged")
                 continue
             if last_read is None and store and store.is_forgotten_source(path, stamp_of(file)):
+                if context.verbosity > 1:
+                    context.log(f"skip {path}: its sessions were forgotten")
                 continue
             files.append(file)
         report.vanished += len(stamps)

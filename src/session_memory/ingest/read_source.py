@@ -19,6 +19,7 @@ from session_memory.core.index_text import BEFORE
 from session_memory.core.pauses import Pauses, is_paused
 from session_memory.errors import StoreDamaged
 from session_memory.file_names import name_to_text
+from session_memory.ingest.context import Log
 from session_memory.ingest.discover import stamp_of
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.merge import Reading, place
@@ -26,6 +27,14 @@ from session_memory.ingest.normalize import Drafter, overflow_beside
 from session_memory.ingest.report import SweepReport
 from session_memory.settings import Ingest
 from session_memory.store.port import EventDraft, SessionHandle, Store, Writer
+
+_WHY_READ = {
+    "new": "new file",
+    "tail": "grew, from byte {}",
+    "rewritten": "from its start, it was rewritten or shares events with other files",
+    "reparse": "from its start, with a newer parser",
+    "unchanged": "nothing new in it",
+}
 
 
 class UnreadError(Exception):
@@ -46,6 +55,7 @@ class SourceReader(msgspec.Struct):
     pauses: Pauses
     limits: Ingest
     report: SweepReport
+    log: Log = lambda _text: None
     touched: set[int] = set()
     """Sessions changed in this transaction."""
     new_sessions: set[int] = set()
@@ -69,6 +79,7 @@ class SourceReader(msgspec.Struct):
             if self.store.is_unusable_after(error):
                 raise
             raise UnreadError(error) from error
+        self.log(f"read {name_to_text(file.path)}: {_WHY_READ[plan.kind].format(plan.offset)}")
         if plan.kind == "unchanged":
             return
         pass_ = _Pass(
@@ -131,8 +142,10 @@ class SourceReader(msgspec.Struct):
         cwd = next((f.value for f in part.facts if f.name == "cwd"), None)
         if isinstance(cwd, str):
             pass_.cwds.setdefault(part.external_id, name_to_text(cwd))
-        if self.finder.unwanted(pass_.cwds.get(part.external_id)):
+        cwd = pass_.cwds.get(part.external_id)
+        if part.external_id not in pass_.unwanted and self.finder.unwanted(cwd):
             pass_.unwanted.add(part.external_id)
+            self.log(f"leave out session {part.external_id}: {cwd} is excluded")
 
     def _plan(self, adapter: Adapter, file: SourceFile) -> ReadPlan:
         cursor = self.store.cursor(name_to_text(file.path))
@@ -174,6 +187,7 @@ class SourceReader(msgspec.Struct):
         if self._is_forgotten(flavor, part):
             self.report.forgotten += len(part.events)
             pass_.forgotten = True
+            self.log(f"leave out session {part.external_id}: it was forgotten")
             return
         session = pass_.handles.get(part.external_id)
         if session is None:

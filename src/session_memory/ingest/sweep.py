@@ -12,6 +12,7 @@ import time
 from functools import partial
 
 from session_memory.clock import iso
+from session_memory.core.retention import explain
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.discover import LogFolders, find_changed
 from session_memory.ingest.pauses import keep_pauses
@@ -68,6 +69,7 @@ def _dry_run(context: SweepContext) -> SweepReport:
     for group in changed:
         for file in group.files:
             context.progress(report.bytes_read, total, file.path)
+            context.log(f"parse {file.path}")
             try:
                 count_only(group.adapter, file, context.config.ingest.line_cap_bytes, report)
                 report.ingested += 1
@@ -160,6 +162,8 @@ def _warn_of_deletion(store: CaptureStore, first: list[LogFolders], report: Swee
 def _evict(context: SweepContext, store: RetentionStore, report: SweepReport) -> None:
     now = context.clock()
     plan = make_plan(store, context.config.retention, now)
+    for eviction in plan.evictions:
+        context.log(f"evict {explain(eviction, plan.policy)}")
     if plan.evictions:  # files go after their rows, so this too can be cut off in between
         mark(context.store_directory)
     report.retention = apply_plan(store, plan, now)

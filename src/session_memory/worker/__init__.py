@@ -1,1 +1,1 @@
-"""The detached process that does what hooks asked for: one at a time, bounded, safe to kill."""
+"""The detached process behind hooks: one at a time, bounded in time, safe to kill."""

@@ -1,6 +1,7 @@
-"""What the worker does for the features: which jobs hooks ask for, who does them, what is given.
+"""Memory, journal and the learning loop as the worker runs them.
 
-Memory, journal and the learning loop know nothing of each other; here, above them, they meet.
+Which jobs hook events cause, which function does each, and what sessions are given at their start.
+The three features do not import each other; they are joined here.
 """
 
 from __future__ import annotations
@@ -31,41 +32,43 @@ from session_memory.worker.lessons import pattern_sections
 Handler = Callable[[Store, Job, str], None]
 
 
-class Duties(msgspec.Struct, frozen=True):
-    """Everything the worker does beside importing."""
+class WorkerFeatures(msgspec.Struct, frozen=True):
+    """Everything the worker does besides importing."""
 
     paths: Paths
     config: Config
     environ: Mapping[str, str]
     clock: Clock
     run: str
-    """Names this run: some caps on spending hold for each."""
+    """Identifies this run: some spending caps apply to each run."""
 
     def handlers(self) -> dict[str, Handler]:
-        """Who does which kind of job."""
-        given = (self.paths, self.config, self.clock, self.model)
-        return {**memory.handlers(*given), **journal.handlers(*given)}
+        """The function for each kind of job."""
+        return {
+            **memory.handlers(self.paths, self.config, self.clock, self.model),
+            **journal.handlers(self.paths, self.config, self.clock, self.model),
+        }
 
     def model(self, store: BackgroundStore) -> Model | None:
         """The model the user turned on, inside its budget; None by default."""
         return open_model(self.config.model, self.environ, store.spend, self.clock, self.run)
 
     def enqueue(self, store: Store, records: Sequence[SpoolRecord], now_ms: int) -> int:
-        """Ask for what sessions that started or ended give reason to; again changes nothing."""
+        """Queue the jobs that these records call for; doing it again changes nothing."""
         pauses = read_pauses(str(self.paths.data))
 
         def paused(at: int) -> bool:
             return is_paused(pauses, at)
 
-        asked = memory.enqueue(store, records, self.config, now_ms, paused)
-        return asked + journal.enqueue(store, records, self.config.journal, now_ms)
+        queued = memory.enqueue(store, records, self.config, now_ms, paused)
+        return queued + journal.enqueue(store, records, self.config.journal, now_ms)
 
     def refresh(self, store: Store, now_ms: int) -> int:
         """Write the page of every directory a session can start in; returns how many."""
         return write_pages(self.paths.state, self.pages(store, now_ms), now_ms)
 
     def pages(self, store: CaptureStore, now_ms: int) -> dict[str, tuple[Section, ...]]:
-        """What sessions are given, by the directory they start in, most useful first."""
+        """Sections for sessions by the directory they start in, most useful first."""
         patterns = pattern_sections(store, self.paths.data, self.config)
         pages: dict[str, tuple[Section, ...]] = {}
         for project in store.projects():
@@ -77,6 +80,6 @@ class Duties(msgspec.Struct, frozen=True):
             if self.config.journal.enabled and not self.config.journal.vault:
                 work = open_items(store, project.key)
                 sections += journal_sections(self.paths.data, project.root, now_ms, work)
-            for place in (project.root, *project.aliases):
-                pages[place] = sections
+            for directory in (project.root, *project.aliases):
+                pages[directory] = sections
         return pages

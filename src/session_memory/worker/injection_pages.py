@@ -21,7 +21,7 @@ from session_memory.paths import private_dir
 
 VERSION = 1
 TOLD_MS = 7 * 24 * 3_600_000
-"""Marks of sessions that were told in their middle, and that never said that they ended."""
+"""Marks are kept this long for sessions that were given a page but never reported their end."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -43,22 +43,22 @@ def page_name(root: str) -> str:
 def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: int) -> int:
     """Write a page for each directory that has sections, remove every other; returns how many."""
     folder = private_dir(state / "inject")
-    wanted = {page_name(root): fit(sections) for root, sections in pages.items()}
-    wanted = {name: sections for name, sections in wanted.items() if sections}
+    fitted = {page_name(root): fit(sections) for root, sections in pages.items()}
+    fitted = {name: sections for name, sections in fitted.items() if sections}
     for old in folder.glob("*.json"):
-        if old.name not in wanted:
+        if old.name not in fitted:
             with contextlib.suppress(FileNotFoundError):
                 old.unlink()
-    for name, sections in wanted.items():
+    for name, sections in fitted.items():
         page = Page("", sections, now_ms)
         path = folder / name
         with contextlib.suppress(OSError, msgspec.DecodeError):
-            known = msgspec.json.decode(path.read_bytes(), type=Page)
-            if known.sections == sections:
+            written = msgspec.json.decode(path.read_bytes(), type=Page)
+            if written.sections == sections:
                 continue
         replace_file(path, msgspec.json.encode(page))
     _drop_marks(state, now_ms)
-    return len(wanted)
+    return len(fitted)
 
 
 def _drop_marks(state: Path, now_ms: int) -> None:
@@ -69,7 +69,7 @@ def _drop_marks(state: Path, now_ms: int) -> None:
 
 
 def drop_pages(state: Path) -> None:
-    """Remove every page: it may hold words that must go, and the worker writes it anew."""
+    """Remove every page, since it may hold text that must go; the worker writes new ones."""
     for page in (state / "inject").glob("*.json"):
         with contextlib.suppress(FileNotFoundError):
             page.unlink()

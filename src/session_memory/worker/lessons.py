@@ -1,6 +1,6 @@
-"""What may be given to agents, gathered from the catalog, the trials and the store.
+"""The lessons that may be given to agents, from the catalog, the trials and the store.
 
-Curation, distribution and measurement know nothing of each other; here, above them, they meet.
+Curation, distribution and measurement do not import each other; they are joined here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from session_memory.store.trial_files import read_trials
 def gather(
     store: CaptureStore, data: Path, config: Config
 ) -> tuple[DistributeRequest, tuple[str, ...]]:
-    """What is to be given and where, and what there is to warn about."""
+    """What to give and where, and warnings for the user."""
     redactor, warnings = make_redactor(store.tag_key, config.redact)
     catalog = read_catalog(data)
     patterns = distributable(catalog, config.curate)
@@ -40,13 +40,15 @@ def gather(
         default_domain=config.identity.default_domain,
         on_trial=frozenset(under_trial(read_trials(data))),
     )
-    held = held_back(catalog, config.curate).items()
-    notes = (f"{name} is not given to agents, the gate holds it back: {why}" for name, why in held)
+    notes = (
+        f"{name} is not given to agents, the gate holds it back: {reason}"
+        for name, reason in held_back(catalog, config.curate).items()
+    )
     return request, (*warnings, *notes)
 
 
 def known_repos(store: SessionReader) -> tuple[Repo, ...]:
-    """Every place of work that has a root."""
+    """Every project that has a root."""
     return tuple(
         Repo(project.key, project.root, project.domain)
         for project in store.projects()
@@ -54,7 +56,7 @@ def known_repos(store: SessionReader) -> tuple[Repo, ...]:
     )
 
 
-def why_not(root: str) -> str | None:
+def writing_problem(root: str) -> str | None:
     """Why nothing may be written into a repository; its own files can only ask for less."""
     problem = repository_problem(root)
     if problem is None and not (rules := read_project_rules(root)).enabled:

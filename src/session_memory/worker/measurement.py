@@ -1,6 +1,6 @@
-"""Measuring with everything it takes: catalog, history of giving, trials, and detection's names.
+"""Measuring effects, with the catalog, the history of giving, the trials and detected patterns.
 
-Detection, curation and measurement know nothing of each other; here, above them, they meet.
+Detection, curation and measurement do not import each other; they are joined here.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from session_memory.store.trial_files import read_trials
 def measure_all(
     store: Store, data: Path, policy: Measure, now_ms: int, *, keep: bool = True
 ) -> list[Effect]:
-    """The effect of all that was given; kept in the store unless asked not to."""
+    """The effects of everything given; saved in the store unless `keep` is false."""
     patterns = store.patterns
     mine(patterns)
-    found = cluster(patterns.evidence, patterns.statuses())
+    clusters = cluster(patterns.evidence, patterns.statuses())
     sessions = read_units(store, patterns.evidence())
     material = Material(
         read_catalog(data).patterns,
         read_given(data),
         read_trials(data),
-        {one.id: one.merged for one in found},
+        {pattern.id: pattern.merged for pattern in clusters},
     )
     effects = measure(store, sessions, material, policy, now_ms)
     if keep and effects:

@@ -1,56 +1,44 @@
-"""One run of the worker: drain the spool, import what is due, do due jobs, refresh injections.
+"""One run of the worker: drain the spool, import what is due, do due jobs, refresh injection pages.
 
-Everything it does can be done again: records are removed after their import was committed, jobs
-are leased, files are replaced whole. So it may be killed at any point.
+Everything it does can be repeated: records are removed after their import was committed, jobs are
+leased, files are replaced whole. So it may be killed at any point.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from session_memory.clock import iso
 from session_memory.core.jobs import Job
 from session_memory.core.spool import ImportRequest, SpoolPlan, SpoolRecord, plan_imports
 from session_memory.core.text.reason import reason_of
 from session_memory.errors import BudgetSpent, Refused, SessionMemoryError, StoreLocked
-from session_memory.ingest.context import SweepContext
+from session_memory.ingest.context import Log, SweepContext
 from session_memory.ingest.report import SweepReport
+from session_memory.paths import open_private, private_dir
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
-from session_memory.worker.log import WorkerLog
-from session_memory.worker.rate_limits import read_served, write_served
-from session_memory.worker.spool_files import SpoolFiles
+from session_memory.worker.spool_files import SpoolFiles, read_served, write_served
 from session_memory.worker.sweep import sweep_and_mine
 
+if TYPE_CHECKING:
+    from session_memory.worker.features import WorkerFeatures
+
 SOFT_LIMIT_S = 600.0
-"""No new work is begun after this long."""
+"""No new work is started after this time."""
 PATIENCE_MS = 120_000
-"""A transcript that is not there yet is looked for again this long, then the record is dropped."""
+"""How long to wait for a transcript that does not exist yet, before its record is dropped."""
 BUSY_WAIT_S = 0.2
+LOG_MAX_BYTES = 512 * 1024
 
 Handler = Callable[[Store, Job, str], None]
 """Does a job; commits through `store.jobs.completing(job, token)`."""
-
-
-class Duties(Protocol):
-    """What is done beside importing; worker/features.py has all of it."""
-
-    def handlers(self) -> Mapping[str, Handler]:
-        """Who does which kind of job."""
-        ...
-
-    def enqueue(self, store: Store, records: Sequence[SpoolRecord], now_ms: int) -> int:
-        """Ask for what these records give reason to."""
-        ...
-
-    def refresh(self, store: Store, now_ms: int) -> int:
-        """Write what sessions are given; returns how many pages there are."""
-        ...
 
 
 class WorkerReport(msgspec.Struct):
@@ -70,8 +58,26 @@ class WorkerReport(msgspec.Struct):
     pages: int = 0
 
 
+class WorkerLog:
+    """One JSON line per thing done, in `worker.log`; the log before it is `worker.log.1`."""
+
+    def __init__(self, directory: Path, echo: Log) -> None:
+        self._path = directory / "worker.log"
+        self._echo = echo
+        private_dir(directory)
+
+    def write(self, now_ms: int, event: str, **fields: str | int | None) -> None:
+        """Append a line. Fields are ids, paths, counts and reasons, never text of sessions."""
+        if self._path.exists() and self._path.stat().st_size > LOG_MAX_BYTES:
+            self._path.replace(self._path.with_name("worker.log.1"))
+        line = msgspec.json.encode({"at": iso(now_ms), "event": event, **fields})
+        with open_private(self._path, "ab") as file:
+            file.write(line + b"\n")
+        self._echo(" ".join((event, *(f"{name}={value}" for name, value in fields.items()))))
+
+
 class Worker:
-    """Holds what a run needs; `run` is the whole of it."""
+    """One run: construct it, then call `run`."""
 
     def __init__(
         self,
@@ -79,19 +85,19 @@ class Worker:
         state: Path,
         token: str,
         handlers: Mapping[str, Handler] | None = None,
-        duties: Duties | None = None,
+        features: WorkerFeatures | None = None,
     ) -> None:
         self._context = context
         self._state = state
         self._token = token
-        self._duties = duties
-        self._handlers = {**(duties.handlers() if duties else {}), **(handlers or {})}
+        self._features = features
+        self._handlers = {**(features.handlers() if features else {}), **(handlers or {})}
         self._spool = SpoolFiles(str(state / "spool"))
-        self._log = WorkerLog(state / "logs")
+        self._log = WorkerLog(state / "logs", context.log)
         self._began = time.monotonic()
 
     def run(self) -> WorkerReport:
-        """Work until there is nothing due; at most one worker does."""
+        """Work until nothing is due; only one worker runs at a time."""
         report = WorkerReport()
         lock = str(self._state / "worker.lock")
         while True:
@@ -101,7 +107,7 @@ class Worker:
             except StoreLocked:
                 report.already_running = True
                 return report
-            # A hook that saw the lock held has left its record to us: look once more without it.
+            # A hook that found us running starts no worker for its record: look once more.
             if not self._has_time() or not self._is_ready():
                 return report
 
@@ -127,16 +133,16 @@ class Worker:
             if not ready and not plan.notes:
                 break
             self._take(ready, plan, report)
-        self._do_jobs(report)
-        self._give(report)
+        self._run_jobs(report)
+        self._refresh_pages(report)
 
-    def _give(self, report: WorkerReport) -> None:
-        """Refresh what sessions are given at their start."""
-        if self._duties is None or not os.path.exists(self._context.store_directory):
+    def _refresh_pages(self, report: WorkerReport) -> None:
+        """Write what sessions are given at their start."""
+        if self._features is None or not os.path.exists(self._context.store_directory):
             return
         store = self._context.open_store()
         try:
-            report.pages = self._duties.refresh(store, self._context.clock())
+            report.pages = self._features.refresh(store, self._context.clock())
         except Exception as error:
             if store.is_unusable_after(error):
                 raise
@@ -145,16 +151,16 @@ class Worker:
             store.close()
 
     def _is_too_early(self, request: ImportRequest, now: int) -> bool:
-        """Its transcript is not there yet, and its record is still young."""
+        """Whether its transcript is not written yet and may still appear."""
         if any(os.path.exists(path) for path in request.files) or not request.files:
             return False
         return now - request.due_at < PATIENCE_MS
 
     def _take(self, ready: list[ImportRequest], plan: SpoolPlan, report: WorkerReport) -> None:
-        """Import, then note what the records told, then remove them: in this order."""
-        wanted = {record_id for request in ready for record_id in request.record_ids}
-        records = [r for r in self._spool.list(self._context.clock()).records if r.id in wanted]
-        # A start also takes in what an earlier session left without saying that it ended.
+        """Import, then store what the records say, then remove them: in this order."""
+        ids = {record_id for request in ready for record_id in request.record_ids}
+        records = [r for r in self._spool.list(self._context.clock()).records if r.id in ids]
+        # The start of a session also imports an earlier one that never reported its end.
         if ready or any(note.kind == "session_start" for note in plan.notes):
             self._sweep(ready, report)
         store = self._context.open_store()
@@ -166,18 +172,18 @@ class Worker:
         served = read_served(self._state)
         for request in ready:
             served.update(dict.fromkeys((request.key, *request.repeat_keys), now))
-            self._tell_missing(request, now, report)
+            self._log_missing(request, now, report)
         write_served(self._state, served, now)
-        done = [*wanted, *(note.id for note in plan.notes)]
+        done = [*ids, *(note.id for note in plan.notes)]
         report.records += len(done)
         self._spool.remove(done)
 
     def _note(self, store: Store, records: list[SpoolRecord], report: WorkerReport) -> None:
-        """Note what records tell; one that cannot be noted is set aside, and the others are."""
+        """Store what records say; one that cannot be stored is set aside, the others are stored."""
         try:
             report.new_turns += store.live.note(records)
-            if self._duties is not None:
-                self._duties.enqueue(store, records, self._context.clock())
+            if self._features is not None:
+                self._features.enqueue(store, records, self._context.clock())
         except Exception as error:
             if store.is_unusable_after(error) or isinstance(error, Refused):
                 raise
@@ -190,7 +196,7 @@ class Worker:
             self._log.write(self._context.clock(), "damaged_record", reason=reason_of(error))
 
     def _sweep(self, ready: list[ImportRequest], report: WorkerReport) -> None:
-        """Sweep with the named transcripts; while another sweep runs, wait for it and go after."""
+        """Sweep with the named transcripts, after any sweep that is running now."""
         named: dict[str, list[str]] = {}
         for request in ready:
             named.setdefault(request.flavor, []).extend(request.files)
@@ -222,12 +228,12 @@ class Worker:
         for reason in done.warnings:
             self._log.write(self._context.clock(), "warning", reason=reason)
 
-    def _tell_missing(self, request: ImportRequest, now: int, report: WorkerReport) -> None:
+    def _log_missing(self, request: ImportRequest, now: int, report: WorkerReport) -> None:
         if request.files and not any(os.path.exists(path) for path in request.files):
             report.skipped += 1
             self._log.write(now, "SKIP", session=request.session, transcript=request.files[0])
 
-    def _do_jobs(self, report: WorkerReport) -> None:
+    def _run_jobs(self, report: WorkerReport) -> None:
         if not self._handlers:
             return
         store = self._context.open_store()
@@ -237,11 +243,11 @@ class Worker:
                 job = store.jobs.claim(kinds, self._token, self._context.clock())
                 if job is None:
                     return
-                self._do_job(store, job, report)
+                self._run_job(store, job, report)
         finally:
             store.close()
 
-    def _do_job(self, store: Store, job: Job, report: WorkerReport) -> None:
+    def _run_job(self, store: Store, job: Job, report: WorkerReport) -> None:
         try:
             self._handlers[job.kind](store, job, self._token)
             report.jobs_done += 1

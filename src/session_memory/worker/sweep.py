@@ -45,6 +45,7 @@ def mine_digested(context: SweepContext, report: SweepReport) -> bool:
     """
     from session_memory.detect.mine import mine  # 20 ms that an idle sweep saves
 
+    context.log(f"mine {len(report.digested)} digests")
     failures = len(report.failed_steps)
     try:
         store = context.open_store()
