@@ -1,6 +1,6 @@
 """Everything the program knows about one agent, as one record: `Agent`.
 
-Each folder beside this file has such a record in its `agent.py`; a plug-in package brings its own.
+Each folder beside this file has such a record in its `__init__.py`; a plug-in brings its own.
 Every table about agents elsewhere (installer, hook file, MCP server, distribution, configuration)
 is made from these records. They are read by commands that need no parser, so this module imports
 next to nothing, and a record names its heavy parts as text: "package.module:NAME".

@@ -24,7 +24,7 @@ INJECTION_LIMIT = 9_500  # characters; Claude Code parks more than 10,000 in a f
 CUT_NOTE = "\n[shortened]"
 O_BINARY, O_NOFOLLOW = getattr(os, "O_BINARY", 0), getattr(os, "O_NOFOLLOW", 0)
 
-# --- agents: made by `make docs` from adapters/*/agent.py; do not edit between these lines
+# --- agents: made by `make docs` from adapters/*/__init__.py; do not edit these lines
 AGENTS = ("claude", "codex", "grok", "gemini", "qwen", "opencode", "copilot", "pi")
 # Agent, the variable that holds its session's id, a part of its transcripts' paths.
 SIGNS = (

@@ -11,9 +11,7 @@ from collections.abc import Collection, Sequence
 
 from session_memory.adapters.agent import Agent
 
-BEGIN = (
-    "# --- agents: made by `make docs` from adapters/*/agent.py; do not edit between these lines\n"
-)
+BEGIN = "# --- agents: made by `make docs` from adapters/*/__init__.py; do not edit these lines\n"
 END = "# --- end of agents\n"
 
 

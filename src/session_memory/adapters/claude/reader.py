@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import msgspec
 
 from session_memory.adapters.block_records import has_type, line_records, tail_record
-from session_memory.adapters.claude.agent import AGENT
+from session_memory.adapters.claude import AGENT
 from session_memory.adapters.claude.attachments import attachment
 from session_memory.adapters.claude.events import (
     Emitter,

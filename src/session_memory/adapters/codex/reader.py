@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from session_memory.adapters.block_records import line_records, tail_record
-from session_memory.adapters.codex.agent import AGENT
+from session_memory.adapters.codex import AGENT
 from session_memory.adapters.codex.cost import token_count, usage_record
 from session_memory.adapters.codex.events import compacted, event_msg, inter_agent
 from session_memory.adapters.codex.files import discover, read, thread_of

@@ -7,7 +7,7 @@ import json
 import os
 from typing import Any
 
-from session_memory.adapters.codex.agent import AGENT
+from session_memory.adapters.codex import AGENT
 from session_memory.adapters.wiring import json_edit
 from session_memory.adapters.wiring.client import (
     Approvals,

@@ -17,7 +17,7 @@ from session_memory.adapters.common import (
     as_text,
     parse_time,
 )
-from session_memory.adapters.copilot.agent import AGENT
+from session_memory.adapters.copilot import AGENT
 from session_memory.adapters.copilot.events import HANDLERS
 from session_memory.adapters.copilot.files import WORKSPACE, discover, named, read, session_of
 from session_memory.adapters.copilot.kinds import IGNORED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from session_memory.adapters.copilot.agent import AGENT
+from session_memory.adapters.copilot import AGENT
 from session_memory.adapters.wiring import commands
 from session_memory.adapters.wiring.client import Client, Files, InstallContext, json_server
 from session_memory.adapters.wiring.launchers import Launchers

@@ -1,1 +1,24 @@
-"""Gemini CLI."""
+"""Gemini CLI: chats, hooks, MCP and GEMINI.md."""
+
+from __future__ import annotations
+
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+
+AGENT = Agent(
+    name="gemini",
+    title="Gemini CLI",
+    home_variable="GEMINI_CLI_HOME",
+    homes=("~/.gemini",),
+    reader="session_memory.adapters.gemini.reader:ADAPTER",
+    wiring="session_memory.adapters.gemini.wiring:CLIENT",
+    hook=HookFacts(
+        session_variable="GEMINI_SESSION_ID",
+        transcript_part="/.gemini/",
+    ),
+    mcp=McpFacts(
+        client_name="gemini",
+        model_sees="json",
+    ),
+    instruction_files=("GEMINI.md",),
+    log_builder="session_memory.adapters.gemini.log_builder:GeminiLog",
+)

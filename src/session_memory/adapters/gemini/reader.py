@@ -22,7 +22,7 @@ from session_memory.adapters.common import (
     recover_records,
 )
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.gemini.agent import AGENT
+from session_memory.adapters.gemini import AGENT
 from session_memory.adapters.gemini.events import EventBuilder
 from session_memory.adapters.gemini.files import (
     OLDER,

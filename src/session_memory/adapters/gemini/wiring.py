@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from session_memory.adapters.gemini.agent import AGENT
+from session_memory.adapters.gemini import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
     Files,

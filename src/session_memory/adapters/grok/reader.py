@@ -21,7 +21,7 @@ from session_memory.adapters.common import (
     parse_time,
 )
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.grok.agent import AGENT
+from session_memory.adapters.grok import AGENT
 from session_memory.adapters.grok.chat import ChatEventBuilder, row_kind
 from session_memory.adapters.grok.files import (
     CHECKPOINTS,

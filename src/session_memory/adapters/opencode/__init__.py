@@ -1,1 +1,30 @@
-"""OpenCode."""
+"""OpenCode: a database, a plug-in that calls the hook, MCP and AGENTS.md."""
+
+from __future__ import annotations
+
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+
+AGENT = Agent(
+    name="opencode",
+    title="OpenCode",
+    home_variable="OPENCODE_DATA_DIR",
+    homes=("$XDG_DATA_HOME/opencode", "~/.local/share/opencode"),
+    reader="session_memory.adapters.opencode.reader:ADAPTER",
+    wiring="session_memory.adapters.opencode.wiring:CLIENT",
+    hook=HookFacts(
+        # Its plug-in may report every piece of every message; these begin or end something.
+        events=(
+            "session_created",
+            "session_idle",
+            "session_compacted",
+            "session_deleted",
+            "session_end",
+        ),
+    ),
+    mcp=McpFacts(
+        client_name="opencode",
+    ),
+    instruction_files=("AGENTS.md",),
+    config_note="Paths may be its database, its older storage, or folders with exports.",
+    log_builder="session_memory.adapters.opencode.log_builder:OpenCodeLog",
+)

@@ -20,7 +20,7 @@ from session_memory.adapters.common import (
     parse_time,
 )
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.opencode.agent import AGENT
+from session_memory.adapters.opencode import AGENT
 from session_memory.adapters.opencode.files import discover, named, open_lines, read
 from session_memory.adapters.opencode.parts import EventBuilder, Message, Record
 

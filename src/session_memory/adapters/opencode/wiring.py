@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-from session_memory.adapters.opencode.agent import AGENT
+from session_memory.adapters.opencode import AGENT
 from session_memory.adapters.wiring.client import Client, Files, InstallContext, Switch
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import SERVER, JsonServer, WholeFile

@@ -13,7 +13,7 @@ from session_memory.adapters.common import (
     parse_time,
 )
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.pi.agent import AGENT
+from session_memory.adapters.pi import AGENT
 from session_memory.adapters.pi.entries import KNOWN, EventBuilder
 from session_memory.adapters.pi.files import discover, read, session_of
 from session_memory.adapters.pi.tree import Entry, Record, live_places

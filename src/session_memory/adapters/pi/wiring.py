@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from session_memory.adapters.pi.agent import AGENT
+from session_memory.adapters.pi import AGENT
 from session_memory.adapters.wiring.client import Client, Files, InstallContext
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import WholeFile

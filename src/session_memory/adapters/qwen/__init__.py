@@ -1,1 +1,25 @@
-"""Qwen Code."""
+"""Qwen Code: chats, hooks, MCP and AGENTS.md."""
+
+from __future__ import annotations
+
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts
+
+AGENT = Agent(
+    name="qwen",
+    title="Qwen Code",
+    home_variable="QWEN_HOME",
+    homes=("~/.qwen",),
+    reader="session_memory.adapters.qwen.reader:ADAPTER",
+    wiring="session_memory.adapters.qwen.wiring:CLIENT",
+    hook=HookFacts(
+        session_variable="QWEN_CODE_SESSION_ID",
+        transcript_part="/.qwen/",
+    ),
+    mcp=McpFacts(
+        client_name="qwen",
+        model_sees="structured",
+        session_variable="QWEN_CODE_SESSION_ID",
+    ),
+    instruction_files=("AGENTS.md",),
+    log_builder="session_memory.adapters.qwen.log_builder:QwenLog",
+)

@@ -22,7 +22,7 @@ from session_memory.adapters.gemini import reader as gemini
 from session_memory.adapters.gemini.events import cut_out
 from session_memory.adapters.gemini.files import OUTPUT
 from session_memory.adapters.gemini.text import unwrapped
-from session_memory.adapters.qwen.agent import AGENT
+from session_memory.adapters.qwen import AGENT
 from session_memory.adapters.qwen.events import (
     Handler,
     Record,
