@@ -25,7 +25,7 @@ ENTRY_POINTS_CAP = 1024 * 1024
 
 BUILT_IN = ("claude", "codex", "grok", "gemini", "qwen", "opencode", "copilot", "pi")
 """Our agents: each has a folder of that name beside this file, with its record in `__init__.py`.
-The order is that of every report. After a change run `make docs`, which renews what is generated."""
+The order is that of every report. After a change run `make docs`, which renews generated tables."""
 
 # What importing a stranger's module may raise. Not `Exception`: an interrupt of ours must pass.
 _PLUGIN_ERRORS = (
