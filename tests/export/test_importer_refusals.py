@@ -68,10 +68,10 @@ def test_a_cut_export_is_refused(there: Workspace, path: Path, keep: int) -> Non
 def test_an_export_without_its_manifest_or_lines_is_no_export(there: Workspace, path: Path) -> None:
     (path / "sessions.jsonl").rename(path / "elsewhere")
     code, _, err = run(there, "import", str(path))
-    assert (code, "sessions.jsonl is not there" in err) == (1, True)
+    assert (code, "sessions.jsonl is missing" in err) == (1, True)
     (path / "manifest.json").unlink()
     code, _, err = run(there, "import", str(path))
-    assert (code, "no whole export" in err) == (1, True)
+    assert (code, "not a complete export" in err) == (1, True)
 
 
 def test_an_export_of_a_newer_program_is_refused_with_a_hint(there: Workspace, path: Path) -> None:

@@ -70,6 +70,19 @@ def test_a_store_that_read_the_same_logs_itself_gains_nothing(
     assert there.dump() == before
 
 
+def test_equal_events_of_two_sessions_are_both_known(here: Workspace, there: Workspace) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    for seed in (7, 8):
+        log = ClaudeLog(seed)
+        log.prompt(f"use {secret} to fetch it")
+        here.write(log)
+        there.write(log)
+    here.sweep()
+    there.sweep()
+    taken = bring(there, export(here))
+    assert (taken["known"], taken["grown"], taken["events"]) == (2, 0, 0)
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_logs_read_after_an_import_double_neither_events_nor_cost(
     here: Workspace, there: Workspace, own: bool

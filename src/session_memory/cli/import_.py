@@ -1,4 +1,4 @@
-"""`session-memory import`: an export back into a store, or into another one."""
+"""`session-memory import`: read an export into this or another store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, safe
 from session_memory.distil.sessions import analyze
 from session_memory.errors import Refused
-from session_memory.export.importer import Receiver, Taken, take
+from session_memory.export.importer import ImportContext, ImportReport, import_lines
 from session_memory.export.reader import open_export, read_lines
 from session_memory.export.records import Manifest
 from session_memory.paths import private_dir
@@ -32,10 +32,10 @@ from session_memory.store.unfinished import marked
 @json_option
 @pass_app
 def command(app: App, source: Path, dry_run: bool) -> None:
-    """Take in what `export` wrote: SOURCE is its directory or .jsonl file.
+    """Import what `export` wrote: SOURCE is its directory or .jsonl file.
 
-    Every byte is checked first. Sessions that are here already stay as they are and get only the
-    events they lack; what you forgot stays forgotten; everything is redacted again.
+    Every byte is checked first. Sessions that are already here only get the events they lack; what
+    you forgot stays forgotten; everything is redacted again.
 
     \b
     Examples:
@@ -44,17 +44,25 @@ def command(app: App, source: Path, dry_run: bool) -> None:
       session-memory import shop.jsonl --json
     """
     manifest, lines = open_export(source.absolute())
-    with _opened(app, manifest, dry_run=dry_run) as store:
+    with _open(app, manifest, dry_run=dry_run) as store:
         if store is None:
-            taken = Taken(new=manifest.counts["sessions"], events=manifest.counts["events"])
+            counts = manifest.counts
+            report = ImportReport(new=counts["sessions"], events=counts["events"])
         else:
-            taken = _take(app, store, (manifest, lines), dry_run=dry_run)
-    _tell(app, taken, dry_run=dry_run)
+            redactor, warnings = make_redactor(store.tag_key, app.config.redact)
+            for text in warnings:
+                app.warn(text)
+            context = ImportContext(
+                store, redactor, lambda writer: analyze(store, writer), dry_run=dry_run
+            )
+            with byte_progress(shown=app.shows_progress) as advance:
+                report = import_lines(context, manifest, read_lines(lines, advance))
+    _print(app, report, dry_run=dry_run)
 
 
 @contextmanager
-def _opened(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[Store | None]:
-    """The store, made if new; None where a dry run finds none."""
+def _open(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[Store | None]:
+    """The store, created if new; None where a dry run finds none."""
     directory = str(app.paths.data)
     if dry_run and not store_exists(app.paths.data):
         yield None
@@ -65,7 +73,7 @@ def _opened(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[Store |
         nullcontext() if dry_run else marked(directory),
     ):
         if not dry_run:
-            _take_key(app, manifest)
+            _adopt_key(app, manifest)
         with open_store(directory, app.clock(), create_missing=True) as store:
             if not dry_run:
                 _apply_marks(store)
@@ -73,47 +81,37 @@ def _opened(app: App, manifest: Manifest, *, dry_run: bool) -> Generator[Store |
 
 
 def _apply_marks(store: CaptureStore) -> None:
-    """Before anything comes in: what was forgotten here, also by a store that is no more."""
+    """Apply first what was forgotten here, also by a store that no longer exists."""
     if store.has_new_marks():
         store.apply_marks()
 
 
-def _take_key(app: App, manifest: Manifest) -> None:
-    """A blank store takes over the key, so that it knows these events again in their logs."""
+def _adopt_key(app: App, manifest: Manifest) -> None:
+    """A blank store adopts the key, so that it recognises these events in their logs."""
     try:
         key = bytes.fromhex(manifest.fingerprint_key)
     except ValueError:
         key = b""
     if not 16 <= len(key) <= 64:
-        raise Refused("the manifest of this export is damaged: its key is none")
+        raise Refused("the manifest of this export is damaged: its key is not valid")
     with open_store(str(app.paths.data), app.clock(), create_missing=True) as store:
         _apply_marks(store)
         if store.exchange.is_blank():
             store.exchange.adopt(key)
 
 
-def _take(app: App, store: Store, export: tuple[Manifest, Path], *, dry_run: bool) -> Taken:
-    manifest, lines = export
-    redactor, warnings = make_redactor(store.tag_key, app.config.redact)
-    for text in warnings:
-        app.warn(text)
-    receiver = Receiver(store, redactor, lambda writer: analyze(store, writer), dry_run=dry_run)
-    with byte_progress(shown=app.shows_progress) as advance:
-        return take(receiver, manifest, read_lines(lines, advance))
-
-
-def _tell(app: App, taken: Taken, *, dry_run: bool) -> None:
+def _print(app: App, report: ImportReport, *, dry_run: bool) -> None:
     if app.json:
-        emit_json({**msgspec.to_builtins(taken), "dry_run": dry_run})
+        emit_json({**msgspec.to_builtins(report), "dry_run": dry_run})
         return
     click.echo(
-        f"{'would take' if dry_run else 'took'} in {taken.new} new sessions and"
-        f" {taken.events} events; {taken.grown} sessions grew, {taken.known} were here already"
+        f"{'would import' if dry_run else 'imported'} {report.new} new sessions and"
+        f" {report.events} events; {report.grown} sessions grew, {report.known} were already here"
     )
-    if taken.forgotten or taken.forgotten_events:
+    if report.forgotten or report.forgotten_events:
         click.echo(
-            f"left out {taken.forgotten} forgotten sessions and"
-            f" {taken.forgotten_events} forgotten events"
+            f"left out {report.forgotten} forgotten sessions and"
+            f" {report.forgotten_events} forgotten events"
         )
-    for rule, count in sorted(taken.redactions.items()):
+    for rule, count in sorted(report.redactions.items()):
         click.echo(f"redacted {count} by {safe(rule)}")

@@ -1,4 +1,4 @@
-"""An event of an export as this store takes it: redacted again, indexed, known by its content."""
+"""Events of an export on their way into this store: redacted again, indexed, fingerprinted."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from session_memory.store.exchange import imported_key
 from session_memory.store.values import EventDraft
 
 _PLAIN = PLAIN.encode()
-Likeness = tuple[str, int | None, str | None, bytes]
-"""What an event says, whatever store redacted it."""
+ContentKey = tuple[str, int | None, str | None, bytes]
+"""Equal for the same event, whichever store redacted it."""
 
 
-def likeness(kind: str, at: int | None, call_id: str | None, text: str) -> Likeness:
-    """Tags of redacted secrets differ from store to store: they are left out."""
+def content_key(kind: str, at: int | None, call_id: str | None, text: str) -> ContentKey:
+    """The tags of redacted secrets are left out: they differ from store to store."""
     body = MARK.sub(_PLAIN, text.encode("utf-8", "replace"))
     return kind, at, call_id, blake2b(body, digest_size=16).digest()
 
 
-def likeness_of(event: SessionEvent) -> Likeness:
-    """The likeness of a stored event."""
-    return likeness(event.kind, event.at, event.call_id, event.text or "")
+def stored_content_key(event: SessionEvent) -> ContentKey:
+    """The content key of a stored event."""
+    return content_key(event.kind, event.at, event.call_id, event.text or "")
 
 
-class Drafting:
-    """The events of one session on their way in."""
+class EventDrafter:
+    """Makes the drafts of the events of one session."""
 
     def __init__(
         self, external_id: str, redactor: Redactor, key: bytes, *, same_keys: bool
@@ -39,11 +39,11 @@ class Drafting:
         self._redactor = redactor
         self._key = key
         self._same_keys = same_keys
-        self._numbering = Numbering(key, external_id)
+        self._fingerprints = EventFingerprints(key, external_id)
         self._turns: list[str] = []
 
     def draft(self, line: EventLine) -> EventDraft:
-        """The event with every text of it clean."""
+        """The event with every text redacted."""
         clean = self._redactor.redact_text
         body = line.text.encode("utf-8", "replace")
         tool = clean(line.tool) if line.tool else None
@@ -84,43 +84,43 @@ class Drafting:
         )
 
     def add_window(self, draft: EventDraft) -> None:
-        """Index a turn together with those before it."""
+        """Index a turn together with the turns before it."""
         if is_turn(draft.kind) and draft.index_text:
             draft.turn_text = window_text(draft.index_text, self._turns)
             self._turns.append(draft.index_text)
             del self._turns[:-BEFORE]
 
-    def response_key(self, told: str) -> int:
-        """The number of a response here; the same as in the logs where both stores share a key."""
+    def response_key(self, exported: str) -> int:
+        """The key of a response here; the same as in the logs where both stores share a key."""
         if self._same_keys:
-            return from_hex(told)
-        return imported_key(self._key, f"response {told}")
+            return from_hex(exported)
+        return imported_key(self._key, f"response {exported}")
 
     def _fingerprint(self, line: EventLine, body: bytes) -> int:
-        """What reading the log would give; made up where that cannot be known any more."""
+        """The fingerprint that reading the log gives; made up where that is no longer known."""
         if not line.exact:
             return imported_key(self._key, f"event {line.mark}")
-        return self._numbering.number(line, body)
+        return self._fingerprints.next(line, body)
 
 
-class Numbering:
-    """The fingerprints that the events of a session have in the logs, as far as texts can tell."""
+class EventFingerprints:
+    """The fingerprints that reading the log of a session gives, computed from its events."""
 
     def __init__(self, key: bytes, external_id: str) -> None:
         self._key = key
-        self._place = external_id
-        self._numbers: Counter[int] = Counter()
+        self._external_id = external_id
+        self._counts: Counter[int] = Counter()
 
-    def number(self, event: SessionEvent | EventLine, body: bytes) -> int:
-        """The fingerprint of the next event; equal ones are numbered in their order."""
+    def next(self, event: SessionEvent | EventLine, body: bytes) -> int:
+        """The fingerprint of the next event; equal events are told apart by their order."""
         base = event_fingerprint(
             self._key,
             kind=event.kind,
             at=event.at,
             body=body,
             call_id=event.call_id,
-            place=self._place,
+            place=self._external_id,
         )
-        number = self._numbers[base]
-        self._numbers[base] += 1
+        number = self._counts[base]
+        self._counts[base] += 1
         return repeated(self._key, base, number)

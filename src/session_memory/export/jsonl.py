@@ -1,4 +1,4 @@
-"""Writing an export: one line after the other, so that no session has to fit into memory."""
+"""Writes an export as JSONL, line by line, so that no session has to fit into memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 from session_memory import __version__
 from session_memory.atomic_files import replace_file
 from session_memory.core.schema import Digest, Project, Session
-from session_memory.export.drafts import Numbering
+from session_memory.export.drafts import EventFingerprints
 from session_memory.export.records import (
     FORMAT,
     KIND,
@@ -39,59 +39,61 @@ from session_memory.store.values import ObservationQuery
 Progress = Callable[[int, int, str], None]
 
 
-class Wish(msgspec.Struct, frozen=True):
-    """What to export, and when that is."""
+class ExportRequest(msgspec.Struct, frozen=True):
+    """What to export, and the current time."""
 
     sessions: tuple[Session, ...]
-    asked: dict[str, Any]
-    """The filter, as the user gave it."""
+    filters: dict[str, Any]
+    """As the user gave them."""
     now_ms: int
 
 
-class Target(msgspec.Struct, frozen=True):
+class ExportFiles(msgspec.Struct, frozen=True):
     """The two files of an export."""
 
     lines: Path
     manifest: Path
 
 
-def target_of(path: Path) -> Target:
-    """A path that ends in .jsonl is the file of lines itself; any other is a directory."""
+def export_files(path: Path) -> ExportFiles:
+    """The files of the export at a path: a .jsonl file, or a directory."""
     if path.suffix == ".jsonl":
-        return Target(path, path.with_name(f"{path.stem}.{MANIFEST}"))
-    return Target(path / SESSIONS, path / MANIFEST)
+        return ExportFiles(path, path.with_name(f"{path.stem}.{MANIFEST}"))
+    return ExportFiles(path / SESSIONS, path / MANIFEST)
 
 
-def write_jsonl(store: Store, target: Target, wish: Wish, progress: Progress) -> Manifest:
-    """Write the lines, then the manifest; what is cut off in between is no export."""
-    fresh = target.lines.with_name(f"{target.lines.name}.{os.getpid()}.new")
+def write_jsonl(
+    store: Store, files: ExportFiles, request: ExportRequest, progress: Progress
+) -> Manifest:
+    """Write the lines, then the manifest: an export that was cut off has no manifest."""
+    fresh = files.lines.with_name(f"{files.lines.name}.{os.getpid()}.new")
     try:
         with open_private(fresh, "xb") as stream:
-            written = _Written(stream)
-            for line in lines_of(store, wish.sessions, progress):
+            written = _HashingStream(stream)
+            for line in lines_of(store, request.sessions, progress):
                 written.add(line)
             stream.flush()
             os.fsync(stream.fileno())
-        fresh.replace(target.lines)
+        fresh.replace(files.lines)
     finally:
         fresh.unlink(missing_ok=True)
     manifest = Manifest(
         kind=KIND,
         format=FORMAT,
         version=__version__,
-        made_at=wish.now_ms,
+        made_at=request.now_ms,
         store=store_mark(store.tag_key),
         fingerprint_key=store.fingerprint_key.hex(),
-        files=(FileEntry(target.lines.name, written.size, written.hash.hexdigest()),),
+        files=(FileEntry(files.lines.name, written.size, written.hash.hexdigest()),),
         counts=dict(written.counts),
-        asked=wish.asked,
+        asked=request.filters,
     )
-    replace_file(target.manifest, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
+    replace_file(files.manifest, msgspec.json.format(msgspec.json.encode(manifest), indent=2))
     return manifest
 
 
-class _Written:
-    """A stream that knows what went into it."""
+class _HashingStream:
+    """A stream that hashes and counts what is written to it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -114,7 +116,7 @@ class _Written:
 
 
 def lines_of(store: Store, sessions: tuple[Session, ...], progress: Progress) -> Iterator[Line]:
-    """Every session with its events behind it."""
+    """Every session, each followed by its events."""
     projects = {project.id: project for project in store.projects()}
     for number, session in enumerate(sessions):
         progress(number, len(sessions), session.external_id)
@@ -124,17 +126,20 @@ def lines_of(store: Store, sessions: tuple[Session, ...], progress: Progress) ->
 def _session_lines(store: Store, session: Session, projects: dict[int, Project]) -> Iterator[Line]:
     origins = store.exchange.origins(session.id)
     order = {source: number for number, source in enumerate(origins.paths)}
-    asked = ObservationQuery(session=session.id, excluded=True)
+    query = ObservationQuery(session=session.id, excluded=True)
     yield SessionLine(
         session=session,
         project=None if session.project_id is None else projects.get(session.project_id),
         logs=tuple(origins.paths.values()),
-        facts=tuple(FactLine(order[s], f.name, f.value, f.pos) for s, f in origins.facts),
+        facts=tuple(
+            FactLine(order[source], fact.name, fact.value, fact.pos)
+            for source, fact in origins.facts
+        ),
         notes=origins.notes,
         usages=tuple(usage_line(usage) for usage in origins.usages),
-        digest=_unmarked(store.digest(session.id)),
-        evicted_digest=_unmarked(store.evicted_digest(session.id)),
-        observations=tuple(store.observations(asked)),
+        digest=_without_fingerprint(store.digest(session.id)),
+        evicted_digest=_without_fingerprint(store.evicted_digest(session.id)),
+        observations=tuple(store.observations(query)),
         lasting=tuple(sorted(origins.lasting)),
     )
     yield from _event_lines(store, session, origins, order)
@@ -143,7 +148,7 @@ def _session_lines(store: Store, session: Session, projects: dict[int, Project])
 def _event_lines(
     store: CaptureStore, session: Session, origins: Origins, order: dict[int, int]
 ) -> Iterator[EventLine]:
-    numbering = Numbering(store.fingerprint_key, session.external_id)
+    fingerprints = EventFingerprints(store.fingerprint_key, session.external_id)
     for event in store.events(session.id, texts=True):
         body = (event.text or "").encode("utf-8", "replace")
         source, pos = event.source_ref or (0, 0)
@@ -164,10 +169,10 @@ def _event_lines(
             command=event.command,
             response=None if response is None else to_hex(response),
             label=event.label,
-            exact=numbering.number(event, body) == event.fingerprint,
+            exact=fingerprints.next(event, body) == event.fingerprint,
             text=event.text or "",
         )
 
 
-def _unmarked(digest: Digest | None) -> Digest | None:
+def _without_fingerprint(digest: Digest | None) -> Digest | None:
     return None if digest is None else msgspec.structs.replace(digest, source_fingerprint="")

@@ -1,4 +1,4 @@
-"""Sessions as Markdown, one readable file each; what was said stands in fences it cannot leave."""
+"""Sessions as Markdown, one file each; stored text is fenced so that it cannot break out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MARKUP = re.compile(r"([\\`*_\[\]<>#|!&])")
 def write_markdown(
     store: SessionReader, directory: Path, sessions: tuple[Session, ...], progress: Progress
 ) -> int:
-    """One file for each session; returns bytes written."""
+    """One file per session; returns bytes written."""
     total = 0
     for number, session in enumerate(sessions):
         progress(number, len(sessions), session.external_id)
@@ -47,14 +47,14 @@ def write_session(store: SessionReader, path: Path, session: Session) -> int:
 
 
 def file_name(session: Session) -> str:
-    """Day, flavour and native id; our number tells apart what a file system would not."""
+    """Day, flavour, native id, and our number, as file systems ignore some differences in ids."""
     day = (iso(session.started_at) or "undated")[:10]
     name = _NOT_PLAIN.sub("-", f"{day}-{session.flavor}-{session.external_id}")[:120]
     return f"{name}-{session.id}.md"
 
 
 def session_parts(store: SessionReader, session: Session) -> Iterator[str]:
-    """The pieces of a session's page, one after the other."""
+    """The parts of a session's page, in order."""
     yield f"# {inline(session.title or session.external_id)}\n\n"
     yield from _facts(session)
     digest = store.digest(session.id)
@@ -70,7 +70,7 @@ def session_parts(store: SessionReader, session: Session) -> Iterator[str]:
 
 
 def _facts(session: Session) -> Iterator[str]:
-    told = {
+    facts = {
         "agent": session.flavor,
         "session": session.external_id,
         "project": session.project_key,
@@ -83,7 +83,7 @@ def _facts(session: Session) -> Iterator[str]:
         "tokens": session.cost.total_tokens,
         "cost": None if session.cost.usd is None else f"${session.cost.usd:.2f}",
     }
-    for name, value in told.items():
+    for name, value in facts.items():
         if value not in (None, ""):
             yield f"- {name}: {inline(str(value))}\n"
 
@@ -117,7 +117,7 @@ def _event(event: SessionEvent) -> str:
 
 
 def fenced(text: str) -> str:
-    """Text in a block that nothing in it can close; shown as it was, without control characters."""
+    """Text in a code block that it cannot close, without control characters."""
     shown = safe(render(text))
     longest = max((len(run) for run in _BACKTICKS.findall(shown)), default=0)
     fence = "`" * max(3, longest + 1)
@@ -125,5 +125,5 @@ def fenced(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Text in a line of ours, with nothing that Markdown would act on."""
+    """Text inside one of our lines, with Markdown escaped."""
     return _MARKUP.sub(r"\\\1", one_line(render(text)))

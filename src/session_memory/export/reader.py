@@ -1,4 +1,4 @@
-"""Is this an export, whole, and can this program read it? Asked before anything is written."""
+"""Reads an export: checks that it is complete and readable before anything is imported."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from pathlib import Path
 import msgspec
 
 from session_memory.errors import NotFound, Refused
-from session_memory.export.jsonl import Progress, Target, target_of
+from session_memory.export.jsonl import ExportFiles, Progress, export_files
 from session_memory.export.records import FORMAT, KIND, EventLine, Line, Manifest, SessionLine
 
 _CHUNK = 1024 * 1024
-_AGAIN = "make the export again, or copy it again from where it was made"
+_MAKE_AGAIN = "make the export again, or copy it again from where it was made"
 
 
-def read_manifest(target: Target) -> Manifest:
-    """The manifest of an export; refuses what is none, and what a newer program wrote."""
+def read_manifest(target: ExportFiles) -> Manifest:
+    """The manifest of an export; refuses anything else, and what a newer program wrote."""
     try:
         data = target.manifest.read_bytes()
     except FileNotFoundError:
         raise NotFound(
-            f"{target.manifest} is not there, so this is no whole export",
+            f"{target.manifest} is missing, so this is not a complete export",
             hint="an export that was cut off has no manifest: make it again",
         ) from None
     except NotADirectoryError:
         raise NotFound(
-            f"{target.manifest.parent} is no export",
+            f"{target.manifest.parent} is not an export",
             hint="name the directory, or the .jsonl file, that `session-memory export` wrote",
         ) from None
     try:
-        head = msgspec.json.decode(data, type=_Head)
+        head = msgspec.json.decode(data, type=_ManifestHead)
     except msgspec.DecodeError as error:
-        raise Refused(f"{target.manifest} is damaged: {error}", hint=_AGAIN) from None
+        raise Refused(f"{target.manifest} is damaged: {error}", hint=_MAKE_AGAIN) from None
     if head.kind != KIND:
         raise Refused(f"{target.manifest} is not the manifest of an export")
     if head.format > FORMAT:
@@ -44,10 +44,12 @@ def read_manifest(target: Target) -> Manifest:
     try:
         return msgspec.json.decode(data, type=Manifest)
     except msgspec.DecodeError as error:
-        raise Refused(f"{target.manifest} is damaged: {error}", hint=_AGAIN) from None
+        raise Refused(f"{target.manifest} is damaged: {error}", hint=_MAKE_AGAIN) from None
 
 
-class _Head(msgspec.Struct, frozen=True):
+class _ManifestHead(msgspec.Struct, frozen=True):
+    """The fields that every version of the format has."""
+
     kind: str
     format: int
     version: str = "?"
@@ -55,24 +57,24 @@ class _Head(msgspec.Struct, frozen=True):
 
 def open_export(path: Path) -> tuple[Manifest, Path]:
     """The manifest and the file of lines of an export, checked to the last byte."""
-    target = target_of(path)
+    target = export_files(path)
     manifest = read_manifest(target)
-    entry = next((e for e in manifest.files if e.name == target.lines.name), None)
+    entry = next((file for file in manifest.files if file.name == target.lines.name), None)
     if entry is None:
-        raise Refused(f"{target.manifest} does not list {target.lines.name}", hint=_AGAIN)
-    seen, size = hashlib.sha256(), 0
+        raise Refused(f"{target.manifest} does not list {target.lines.name}", hint=_MAKE_AGAIN)
+    digest, size = hashlib.sha256(), 0
     try:
         with open(target.lines, "rb") as stream:
             while chunk := stream.read(_CHUNK):
-                seen.update(chunk)
+                digest.update(chunk)
                 size += len(chunk)
     except FileNotFoundError:
-        raise NotFound(f"{target.lines} is not there", hint=_AGAIN) from None
-    if (size, seen.hexdigest()) != (entry.bytes, entry.sha256):
+        raise NotFound(f"{target.lines} is missing", hint=_MAKE_AGAIN) from None
+    if (size, digest.hexdigest()) != (entry.bytes, entry.sha256):
         raise Refused(
-            f"{target.lines} is damaged: it is not what its manifest says ({size} bytes,"
+            f"{target.lines} is damaged: it does not match its manifest ({size} bytes,"
             f" {entry.bytes} expected)",
-            hint=_AGAIN,
+            hint=_MAKE_AGAIN,
         )
     return manifest, target.lines
 
@@ -87,7 +89,9 @@ def read_lines(path: Path, progress: Progress) -> Iterator[Line]:
             try:
                 line = decoder.decode(data)
             except msgspec.DecodeError as error:
-                raise Refused(f"line {number} of {path} is damaged: {error}", hint=_AGAIN) from None
+                raise Refused(
+                    f"line {number} of {path} is damaged: {error}", hint=_MAKE_AGAIN
+                ) from None
             done += len(data)
             if isinstance(line, SessionLine):
                 progress(done, total, line.session.external_id)

@@ -1,8 +1,8 @@
 """The lines of an export and its manifest: plain values that any program can read.
 
-An export holds no keyed number that could confirm a guess at a redacted secret. The fingerprints of
-events are made before redaction, so of those only a one-way mark under a key that stays at home
-leaves the store, and a digest goes without its fingerprint.
+An export contains nothing that could confirm a guess at a redacted secret. Fingerprints of events
+are made before redaction, so only a one-way mark of them leaves the store, under a key that stays
+there, and digests are written without their fingerprint.
 """
 
 from __future__ import annotations
@@ -25,38 +25,38 @@ from session_memory.store.exchange import Note
 from session_memory.store.values import UsageDraft
 
 FORMAT = 1
-"""Raised when an older program could misread what a newer one wrote."""
+"""Increased when an older program could misread what a newer one wrote."""
 MANIFEST = "manifest.json"
 SESSIONS = "sessions.jsonl"
 KIND = "session-memory export"
 
 
 Number = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]
-"""What a database can hold: an export may come from anywhere."""
-Place = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
+"""What the database can hold: an export may come from anywhere."""
+Position = Annotated[int, msgspec.Meta(ge=0, le=1 << 62)]
 
 
 class FactLine(msgspec.Struct, frozen=True):
-    """What a log states about its session; `log` is its place in the list of logs."""
+    """What a log states about its session; `log` is its index in the list of logs."""
 
-    log: Place
+    log: Position
     name: str
     value: str | Number
-    pos: Place
+    pos: Position
 
 
 class UsageLine(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one API response cost."""
+    """Tokens and cost of one API response."""
 
     key: str
     model: str
     at: Number | None = None
-    input: Place = 0
-    output: Place = 0
-    cache_read: Place = 0
-    cache_write_5m: Place = 0
-    cache_write_1h: Place = 0
-    reasoning: Place = 0
+    input: Position = 0
+    output: Position = 0
+    cache_read: Position = 0
+    cache_write_5m: Position = 0
+    cache_write_1h: Position = 0
+    reasoning: Position = 0
     stated_usd: float | None = None
     usd: float | None = None
     price_table: str | None = None
@@ -64,7 +64,7 @@ class UsageLine(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SessionLine(msgspec.Struct, frozen=True, tag="session", tag_field="record"):
-    """A session and all that was made of it; its events follow, one a line."""
+    """A session and everything derived from it; its events follow, one per line."""
 
     session: Session
     project: Project | None
@@ -76,14 +76,14 @@ class SessionLine(msgspec.Struct, frozen=True, tag="session", tag_field="record"
     evicted_digest: Digest | None
     observations: tuple[Observation, ...]
     lasting: tuple[str, ...]
-    """Hashes of the observations whose text has gone, and of notes."""
+    """Hashes of observations whose text is gone, and of notes."""
 
 
 class EventLine(msgspec.Struct, frozen=True, tag="event", tag_field="record", omit_defaults=True):
     """One event with its text."""
 
-    log: Place
-    pos: Place
+    log: Position
+    pos: Position
     mark: str
     kind: EventKind
     origin: Origin
@@ -98,7 +98,7 @@ class EventLine(msgspec.Struct, frozen=True, tag="event", tag_field="record", om
     response: str | None = None
     label: str | None = None
     exact: bool = False
-    """Whether the text is what the log says, to the byte: not redacted, cut or put together."""
+    """Whether the text is byte for byte that of the log: not redacted, cut or joined."""
     text: str = ""
 
 
@@ -106,7 +106,7 @@ Line = SessionLine | EventLine
 
 
 class FileEntry(msgspec.Struct, frozen=True):
-    """A file of the export, and how to know that it is whole."""
+    """A file of the export, with its size and hash."""
 
     name: str
     bytes: int
@@ -114,7 +114,7 @@ class FileEntry(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """What an export holds; written last, so that one that was cut off has none."""
+    """What an export contains; written last, so that one that was cut off has none."""
 
     kind: str
     format: int
@@ -122,47 +122,47 @@ class Manifest(msgspec.Struct, frozen=True):
     """Of the program that wrote it."""
     made_at: int
     store: str
-    """Which store it came from: a mark under a key that only that store has."""
+    """The store it came from: a mark under a key that only that store has."""
     fingerprint_key: str
-    """Lets an empty store know these events again in the logs they came from."""
+    """With it an empty store recognises these events in the logs they came from."""
     files: tuple[FileEntry, ...]
     counts: dict[str, int]
     asked: dict[str, Any] = {}
-    """The filter it was made with; empty for everything."""
+    """The filters it was made with; empty for everything."""
 
 
 def store_mark(tag_key: bytes) -> str:
-    """The name of a store; nobody else can make it."""
+    """The mark of a store; only that store can make it."""
     return blake2b(b"store", key=tag_key, digest_size=8).hexdigest()
 
 
 def event_mark(tag_key: bytes, fingerprint: int) -> str:
-    """The name of an event in exports of this store; says nothing about its words."""
+    """The mark of an event in exports of this store; reveals nothing about its text."""
     data = b"event" + fingerprint.to_bytes(8, "big", signed=True)
     return blake2b(data, key=tag_key, digest_size=8).hexdigest()
 
 
 def to_hex(number: int) -> str:
-    """A 64-bit key as text: many readers of JSON lose digits of such numbers."""
+    """A 64-bit key as text: many JSON readers lose digits of such numbers."""
     return number.to_bytes(8, "big", signed=True).hex()
 
 
 def from_hex(text: str) -> int:
-    """The way back; raises ValueError for anything else."""
+    """The key in such a text; raises ValueError for anything else."""
     data = bytes.fromhex(text)
     if len(data) != 8:
-        raise ValueError(f"{text!r} is no 64-bit key")
+        raise ValueError(f"{text!r} is not a 64-bit key")
     return int.from_bytes(data, "big", signed=True)
 
 
 def usage_line(usage: UsageDraft) -> UsageLine:
-    """A response on its way out."""
+    """A response as an export has it."""
     fields: dict[str, Any] = msgspec.structs.asdict(usage)
     return UsageLine(key=to_hex(fields.pop("key")), **fields)
 
 
 def usage_draft(line: UsageLine, key: int) -> UsageDraft:
-    """A response on its way in, under the key this store gives it."""
+    """An exported response under the key this store gives it."""
     fields: dict[str, Any] = msgspec.structs.asdict(line)
     del fields["key"]
     return UsageDraft(key=key, **fields)
