@@ -12,8 +12,8 @@ from pathlib import Path
 
 from session_memory.core.loop.patterns import Signal
 from session_memory.core.loop.trials import is_given
-from session_memory.measure.effect import Groups, changes, judge
-from session_memory.measure.metrics import Seen, Watch
+from session_memory.measure.effect import Groups, judge, secondary_changes
+from session_memory.measure.metrics import MeasuredSession, Watch
 from session_memory.settings import Measure
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "loop.md"
@@ -37,15 +37,15 @@ SIZES = (40, 160)
 ORDER = ("improved", "no_effect", "regressed", "insufficient_data")
 
 
-def sessions(name: str, count: int, rate: float) -> tuple[Seen, ...]:
+def sessions(name: str, count: int, rate: float) -> tuple[MeasuredSession, ...]:
     """Sessions that show the signal by chance; one that does costs a dollar more."""
     draw = random.Random(name).random
-    found: list[Seen] = []
+    found: list[MeasuredSession] = []
     for at in range(count):
         shows = draw() < rate
         cost = 0.5 + draw() + (1.0 if shows else 0.0)
         place = ("claude", f"{name}-{at}", "shop", "work", at, at)
-        found.append(Seen(*place, SIGNAL if shows else (), usd=cost))
+        found.append(MeasuredSession(*place, SIGNAL if shows else (), usd=cost))
     return tuple(found)
 
 
@@ -85,7 +85,7 @@ def table() -> str:
 def savings() -> str:
     """What the fixture saves, as the program would say it; true of the fixture alone."""
     made = groups(SCENES[6], 160, 0)
-    usd = changes(made.plus_new, made.minus_new)[0]
+    usd = secondary_changes(made.plus_new, made.minus_new)[0]
     gap = usd.difference
     return (
         f"In the trial fixture (50% to 10%, seed 0, {usd.sessions[0]} sessions given and"

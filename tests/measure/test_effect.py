@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from tests.measure.seen import DAY, GIVEN, NOW, POLICY, SINCE, SUBJECT, drawn, row, session
+from tests.measure.measured_sessions import (
+    DAY,
+    GIVEN,
+    NOW,
+    POLICY,
+    SINCE,
+    SUBJECT,
+    drawn,
+    row,
+    session,
+)
 
 from session_memory.core.loop.effects import Effect, Interval
 from session_memory.core.loop.givings import Given
@@ -21,11 +31,11 @@ from session_memory.measure.effect import (
     decide,
     judge,
 )
-from session_memory.measure.metrics import Seen, Watch, watch
+from session_memory.measure.metrics import MeasuredSession, Watch, watch
 from session_memory.measure.stats import Share, contrast, power
 
 
-def measured(seen: list[Seen], **policy: float) -> Effect:
+def measured(seen: list[MeasuredSession], **policy: float) -> Effect:
     ordered = sorted(seen, key=lambda one: one.began)
     settings = replace(POLICY, **policy)
     return before_after(SUBJECT, ordered, GIVEN, settings, NOW)
@@ -114,7 +124,7 @@ def false_alarms(rate: float, controlled: bool) -> int:
     return alarms
 
 
-def quick(seen: list[Seen], until: int) -> str:
+def quick(seen: list[MeasuredSession], until: int) -> str:
     """The verdict at a moment, without the second measures, which take no part in it."""
     by_cell = {
         (repo, after): tuple(

@@ -6,7 +6,7 @@ from typing import Any
 
 from session_memory.core.loop.patterns import Mined, Signal
 from session_memory.core.schema import Cost, Session
-from session_memory.measure.metrics import Watch, figures, units
+from session_memory.measure.metrics import Watch, figures, find_units
 
 SIGNAL = Signal("p1", "failing_command", "npm test")
 
@@ -32,7 +32,7 @@ def test_sub_agents_count_for_their_session_and_the_rest_is_left_out_by_reason()
         run(7, cost=Cost()),
     ]
     told = [mined(1), mined(2, SIGNAL, counts_as=1), mined(7)]
-    found = units(sessions, told, {1: "success", 7: "uncertain"})
+    found = find_units(sessions, told, {1: "success", 7: "uncertain"})
     assert found.left_out == {
         "low value": 1,
         "no time known": 1,
@@ -40,11 +40,11 @@ def test_sub_agents_count_for_their_session_and_the_rest_is_left_out_by_reason()
         "our own": 1,
         "sub-agent": 1,
     }
-    assert [(one.name, one.usd, one.minutes) for one in found.seen] == [
+    assert [(one.name, one.usd, one.minutes) for one in found.sessions] == [
         ("s1", 2.0, 5.0),
         ("s7", None, 5.0),
     ]
-    group = figures(found.seen, Watch(frozenset({"p1"}), "fewer"))
+    group = figures(found.sessions, Watch(frozenset({"p1"}), "fewer"))
     assert (group.sessions, group.recurred, group.decided, group.succeeded) == (2, 1, 1, 1)
     assert (group.usd, group.minutes) == (2.0, 5.0)
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 from msgspec.structs import replace
-from tests.measure.seen import GIVEN, NOW, POLICY, SINCE, SUBJECT, row
+from tests.measure.measured_sessions import GIVEN, NOW, POLICY, SINCE, SUBJECT, row
 
 from session_memory.core.loop.catalog import Catalog, Pattern, PatternVersion, Proposal
 from session_memory.core.loop.effects import Effect, Interval
@@ -15,7 +15,7 @@ from session_memory.core.loop.givings import Given
 from session_memory.core.loop.trials import Trial
 from session_memory.measure.effect import before_after
 from session_memory.measure.report import NOTHING, bar, html_page, report, verdict_sentence
-from session_memory.measure.stages import Facts, counts, latest_effects, stages
+from session_memory.measure.stages import LoopFacts, counts, latest_effects, stages
 
 EVIL = '<script>alert(1)</script>\x1b[31m & "quoted"'
 
@@ -95,7 +95,7 @@ def test_every_stage_of_the_loop_is_told_with_its_next_command() -> None:
         {"new": Proposal("new", "problem", "failing_command", "x", "Words.")},
     )
     good, bad, few = effect(20, 4), effect(8, 28), effect(100, 3, 200, 10)
-    facts = Facts(
+    facts = LoopFacts(
         catalog,
         tuple(Given(name, 1, "shop", SINCE) for name in ("p1", "wait", "filed", "bad")),
         (Trial("tried", 1, SINCE), Trial("p1", 1, 1, 2)),

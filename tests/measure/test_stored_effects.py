@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from tests.measure.seen import GIVEN, NOW, POLICY, SUBJECT, row
+from tests.measure.measured_sessions import GIVEN, NOW, POLICY, SUBJECT, row
 
 from session_memory.core.loop.givings import Given, renewed
 from session_memory.errors import Refused

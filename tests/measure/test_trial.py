@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.measure.seen import DAY, NOW, POLICY, SINCE, SUBJECT, session
+from tests.measure.measured_sessions import DAY, NOW, POLICY, SINCE, SUBJECT, session
 
 from session_memory.core.loop.trials import (
     Trial,
@@ -19,7 +19,7 @@ from session_memory.core.loop.trials import (
 )
 from session_memory.errors import NotFound, Refused
 from session_memory.hooks import entry
-from session_memory.measure.metrics import Seen
+from session_memory.measure.metrics import MeasuredSession
 from session_memory.measure.trial import Recorded, arms, start, stop, trial_effect
 from session_memory.store.trial_files import TRIALS, read_trials, write_trials
 
@@ -53,9 +53,9 @@ def test_half_of_the_sessions_are_given_a_pattern_and_patterns_are_independent()
     assert 0.47 < sum(a == b for a, b in zip(one, other, strict=True)) / 4000 < 0.53
 
 
-def spread(count: int, given_rate: float, held_rate: float) -> list[Seen]:
+def spread(count: int, given_rate: float, held_rate: float) -> list[MeasuredSession]:
     """Sessions that show the signal at the rate of their arm, evenly."""
-    seen: list[Seen] = []
+    seen: list[MeasuredSession] = []
     counts = {True: 0, False: 0}
     for number in range(count):
         name = f"s{number}"

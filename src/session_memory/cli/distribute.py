@@ -59,7 +59,7 @@ def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) ->
     from session_memory.worker.lessons import writing_problem
 
     request = _request(app)
-    only = None if repo is None else _root(repo, [one.root for one in request.repos])
+    only = None if repo is None else _root(repo, [known.root for known in request.repos])
     request = msgspec.structs.replace(request, only=only, force=force)
     return _carry_out(
         app, lambda known: make_plan(request, known, FileReader(), writing_problem), dry_run
@@ -103,7 +103,7 @@ def undo(
     if everything == bool(repo or patterns):
         raise UsageError("say what to undo: --repo, --pattern, or --all alone")
     ledger = read_ledger(app.paths.data)
-    root = None if repo is None else _root(repo, [one.place.root for one in ledger.entries])
+    root = None if repo is None else _root(repo, [entry.place.root for entry in ledger.entries])
     names = frozenset(_full_id(ledger, name) for name in patterns)
     request = UndoRequest(root, names, force)
     code = _carry_out(
@@ -131,11 +131,11 @@ def status(app: App) -> None:
     from session_memory.worker.lessons import writing_problem
 
     ledger = read_ledger(app.paths.data)
-    found = states(ledger, FileReader(), writing_problem)
+    files = states(ledger, FileReader(), writing_problem)
     if app.json:
-        emit_json({"files": found})
+        emit_json({"files": files})
         return
-    rows = [(one.state, f"{one.root}/{one.path}", len(one.patterns)) for one in found]
+    rows = [(file.state, f"{file.root}/{file.path}", len(file.patterns)) for file in files]
     click.echo(table(rows, ("state", "file", "patterns")) if rows else "nothing is distributed")
 
 
@@ -151,7 +151,7 @@ def _request(app: App) -> DistributeRequest:
 
 
 def _root(path: str, roots: list[str]) -> str:
-    """The known repository that a path is, or is inside of."""
+    """The root of the known repository that a path is in."""
     real = os.path.realpath(os.path.expanduser(path))
     fitting = [
         root
@@ -173,45 +173,26 @@ def _full_id(ledger: Ledger, given: str) -> str:
 
 
 def _carry_out(app: App, make: Planner, dry_run: bool) -> int:
-    """Plan, and unless it is a dry run carry it out, while nobody else does; then tell."""
-    from session_memory.distribute.apply import apply
-    from session_memory.distribute.ledger import distributing, read_ledger
+    from session_memory.curate.catalog import read_catalog
+    from session_memory.distribute.apply import distribute
+    from session_memory.distribute.ledger import read_ledger
 
     data = app.paths.data
+
+    def versions() -> dict[str, int]:
+        return {name: p.current.number for name, p in read_catalog(data).patterns.items()}
+
     if dry_run:
         plan = make(read_ledger(data))
         refused, changes = plan.refused, plan.changes
     else:
-        with distributing(data) as ledger:
-            plan = make(ledger)
-            done = apply(data, plan, ledger, app.clock)
-            _note_given(app, (*done.changed, *plan.unchanged))
-        refused, changes = (*plan.refused, *done.refused), done.changed
-    _tell(app, plan, changes, refused, dry_run)
+        plan, result = distribute(data, make, versions, app.clock)
+        refused, changes = (*plan.refused, *result.refused), result.changed
+    _show(app, plan, changes, refused, dry_run)
     return EXIT_WARNINGS if refused else EXIT_OK
 
 
-def _note_given(app: App, written: tuple[Change, ...]) -> None:
-    """Since when each repository has which version: what measuring goes by."""
-    from session_memory.curate.catalog import read_catalog
-    from session_memory.distribute.ledger import read_ledger
-    from session_memory.store.given_files import note_given
-
-    data = app.paths.data
-    giving = [change for change in written if change.why.startswith("gives ")]
-    # A catalog that cannot be read must not stop an undo.
-    patterns = read_catalog(data).patterns if giving else {}
-    held = [(name, one.repo) for one in read_ledger(data).entries for name in one.patterns]
-    versions = {
-        (name, change.repo): patterns[name].current.number
-        for change in giving
-        for name in change.patterns
-        if name in patterns
-    }
-    note_given(data, held, versions, app.clock())
-
-
-def _tell(
+def _show(
     app: App,
     plan: Plan,
     changes: tuple[Change, ...],
@@ -223,7 +204,7 @@ def _tell(
             {
                 "dry_run": dry_run,
                 "changes": [_row(change, dry_run) for change in changes],
-                "unchanged": [f"{one.place.root}/{one.place.path}" for one in plan.unchanged],
+                "unchanged": [change.place.full_path for change in plan.unchanged],
                 "left_out": plan.left_out,
                 "refused": refused,
                 "left_alone": plan.left_alone,
@@ -238,18 +219,18 @@ def _tell(
         click.echo(f"{one_line(other.where)}: {other.why}")
     for refusal in refused:
         app.warn(f"{one_line(refusal.where)}: {refusal.why}")
-    done = "would change" if dry_run else "changed"
-    app.note(f"{len(changes)} files {done}, {len(plan.unchanged)} are as they should be")
+    verb = "would change" if dry_run else "changed"
+    app.note(f"{len(changes)} files {verb}, {len(plan.unchanged)} are up to date")
 
 
 def _sentence(change: Change) -> str:
     did = "removed" if change.after is None else "created" if change.before is None else "changed"
-    return f"{did} {one_line(change.place.root)}/{one_line(change.place.path)}: {change.why}"
+    return f"{did} {one_line(change.place.full_path)}: {change.why}"
 
 
 def _row(change: Change, dry_run: bool) -> dict[str, object]:
     row: dict[str, object] = {
-        "file": f"{change.place.root}/{change.place.path}",
+        "file": change.place.full_path,
         "kind": change.kind,
         "patterns": change.patterns,
         "why": change.why,
@@ -258,8 +239,8 @@ def _row(change: Change, dry_run: bool) -> dict[str, object]:
 
 
 def diff(change: Change) -> str:
-    """A change as a unified diff that drives no terminal."""
-    name = f"{change.place.root}/{change.place.path}"
+    """A change as a unified diff, safe to print on a terminal."""
+    name = change.place.full_path
     before = one_line(name) if change.before is not None else "/dev/null"
     after = one_line(name) if change.after is not None else "/dev/null"
     lines = difflib.unified_diff(

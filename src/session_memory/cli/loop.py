@@ -11,7 +11,7 @@ from session_memory.cli.output import emit_json, one_line, table
 from session_memory.store import store_exists
 
 if TYPE_CHECKING:
-    from session_memory.measure.stages import Facts, Stage
+    from session_memory.measure.stages import LoopFacts, PatternStage
 
 SHOWN = 15
 TEXT_CHARS = 40
@@ -31,29 +31,30 @@ def command(app: App, everything: bool) -> None:
     """
     from session_memory.measure.stages import counts, stages
 
-    found = stages(_facts(app))
+    patterns = stages(_facts(app))
+    by_stage = counts(patterns)
     if app.json:
-        emit_json({"counts": counts(found), "patterns": found})
+        emit_json({"counts": by_stage, "patterns": patterns})
         return
     click.echo(
-        " -> ".join(f"{name} {count}" for name, count in counts(found).items() if name != "closed")
+        " -> ".join(f"{name} {count}" for name, count in by_stage.items() if name != "closed")
     )
-    rows = [one for one in found if everything or one.stage != "closed"]
+    rows = [pattern for pattern in patterns if everything or pattern.stage != "closed"]
     shown = rows if everything else rows[:SHOWN]
     if shown:
         headers = ("pattern", "stage", "where", "verdict", "text", "next")
-        click.echo(table([_row(one) for one in shown], headers))
+        click.echo(table(list(map(_row, shown)), headers))
     else:
         click.echo("no patterns yet: `session-memory detect`, then `session-memory review propose`")
     if len(rows) > len(shown):
         app.note(f"{len(rows) - len(shown)} more; --all shows them")
 
 
-def _facts(app: App) -> Facts:
+def _facts(app: App) -> LoopFacts:
     from session_memory.cli.store import reading
     from session_memory.curate.catalog import read_catalog
     from session_memory.curate.review import under_gate
-    from session_memory.measure.stages import Facts
+    from session_memory.measure.stages import LoopFacts
     from session_memory.store.given_files import read_given
     from session_memory.store.trial_files import read_trials
 
@@ -63,16 +64,15 @@ def _facts(app: App) -> Facts:
         with reading(app) as store:
             effects = tuple(store.effects.all())
     catalog = under_gate(read_catalog(data), app.config.curate)
-    return Facts(catalog, read_given(data), read_trials(data), effects)
+    return LoopFacts(catalog, read_given(data), read_trials(data), effects)
 
 
-def _row(one: Stage) -> tuple[object, ...]:
-    where = ", ".join(one.repos) or None
+def _row(pattern: PatternStage) -> tuple[object, ...]:
     return (
-        one.pattern_id,
-        one.stage,
-        where,
-        one.verdict,
-        one_line(one.text)[:TEXT_CHARS],
-        one.next or None,
+        pattern.pattern_id,
+        pattern.stage,
+        ", ".join(pattern.repos) or None,
+        pattern.verdict,
+        one_line(pattern.text)[:TEXT_CHARS],
+        pattern.next or None,
     )

@@ -175,17 +175,11 @@ def list_(app: App) -> None:
 
 
 def _change(app: App, change: Change, dry_run: bool) -> None:
-    from session_memory.store.lock import exclusive
-    from session_memory.store.trial_files import read_trials, write_trials
+    from session_memory.store.trial_files import change_trials, read_trials
 
     data = app.paths.data
-    if dry_run:
-        _show(app, change(read_trials(data)), dry_run=True)
-        return
-    with exclusive(str(data / "trials.lock"), "another change of trials", wait=True):
-        trials = change(read_trials(data))
-        write_trials(data, trials)
-    _show(app, trials, dry_run=False)
+    trials = change(read_trials(data)) if dry_run else change_trials(data, change)
+    _show(app, trials, dry_run=dry_run)
 
 
 def _show(app: App, trials: tuple[Trial, ...], *, dry_run: bool) -> None:
@@ -194,12 +188,12 @@ def _show(app: App, trials: tuple[Trial, ...], *, dry_run: bool) -> None:
         return
     rows = [
         (
-            one.pattern_id,
-            one.version,
-            human_time(one.started_at, app.clock()),
-            "runs" if one.runs else human_time(one.stopped_at, app.clock()),
+            trial.pattern_id,
+            trial.version,
+            human_time(trial.started_at, app.clock()),
+            "runs" if trial.runs else human_time(trial.stopped_at, app.clock()),
         )
-        for one in trials
+        for trial in trials
     ]
     headers = ("pattern", "version", "started", "stopped")
     click.echo(table(rows, headers) if rows else "no trials")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -11,10 +11,18 @@ from msgspec.structs import replace
 from session_memory import audit
 from session_memory.distribute import files
 from session_memory.distribute.block import VERSION
-from session_memory.distribute.ledger import Entry, Ledger, TargetFile, write_ledger
+from session_memory.distribute.ledger import (
+    Entry,
+    Ledger,
+    TargetFile,
+    distributing,
+    read_ledger,
+    write_ledger,
+)
 from session_memory.distribute.ownership import sort_blocks
 from session_memory.distribute.plan_builder import Change, Plan, Refusal
 from session_memory.errors import Refused
+from session_memory.store.given_files import note_given
 
 BY = "distribute"
 
@@ -24,6 +32,35 @@ class ApplyResult(msgspec.Struct, frozen=True):
 
     changed: tuple[Change, ...] = ()
     refused: tuple[Refusal, ...] = ()
+
+
+def distribute(
+    data: Path,
+    make_plan: Callable[[Ledger], Plan],
+    versions: Callable[[], Mapping[str, int]],
+    clock: Callable[[], int],
+) -> tuple[Plan, ApplyResult]:
+    """Plan and carry out while nobody else distributes, and record what was given since when.
+
+    `versions` are the current versions of patterns. It is called only when something is given: a
+    catalog that cannot be read must not stop an undo.
+    """
+    with distributing(data) as ledger:
+        plan = make_plan(ledger)
+        result = apply(data, plan, ledger, clock)
+        written = (*result.changed, *plan.unchanged)
+        giving = [change for change in written if change.why.startswith("gives ")]
+        known: Mapping[str, int] = versions() if giving else {}
+        given = {
+            (name, change.repo): known[name]
+            for change in giving
+            for name in change.patterns
+            if name in known
+        }
+        entries = read_ledger(data).entries
+        held = [(name, entry.repo) for entry in entries for name in entry.patterns]
+        note_given(data, held, given, clock())
+    return plan, result
 
 
 def apply(data: Path, plan: Plan, ledger: Ledger, clock: Callable[[], int]) -> ApplyResult:

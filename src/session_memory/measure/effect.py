@@ -1,9 +1,9 @@
 """Before and after, with untouched repositories as control, and the rule that gives verdicts.
 
 Looking again and again at growing data finds an effect by chance sooner or later. So data is looked
-at only when the smaller new group has reached the minimum, twice it, four times it and so on, six
-times in all, each time at just those sessions; and the looks share one chance of error, ALPHA,
-equally (Bonferroni). What the sixth look says stands.
+at only when the smaller new group has reached the minimum, twice the minimum, four times it and so
+on, at most six times, and each look uses just those sessions. The looks share one chance of error,
+ALPHA, equally (Bonferroni). The sixth look is final.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from session_memory.core.loop.effects import Change, Effect, Interval, Method, Verdict
 from session_memory.core.loop.givings import Given
-from session_memory.measure.metrics import Seen, Watch, figures, recurrence, success
+from session_memory.measure.metrics import MeasuredSession, Watch, figures, recurrence, success
 from session_memory.measure.stats import (
     Share,
     bootstrap_difference,
@@ -29,12 +29,12 @@ from session_memory.measure.stats import (
 from session_memory.settings import Measure
 
 ALPHA = 0.05
-"""Chance that any look, ever, sees a difference where there is none; half of it for the better."""
+"""Chance that any look ever sees a difference where there is none."""
 FUTILE_LEVEL = 0.8
-"""For saying that no effect worth having is there: wrong once in ten, and a person decides."""
+"""Of the interval behind `no_effect`: wrong one time in ten, and a person decides anyway."""
 POWER = 0.8
 RESAMPLED = 500_000
-"""Values drawn for one bootstrap: thousands of sessions need fewer rounds to be as sure."""
+"""Values drawn for one bootstrap: with thousands of sessions fewer rounds are enough."""
 LOOKS = 6
 LEVEL = 1 - ALPHA / LOOKS
 """Of every look's interval."""
@@ -52,18 +52,19 @@ class Subject(msgspec.Struct, frozen=True):
 
 
 class Groups(msgspec.Struct, frozen=True):
-    """Sessions to compare: `new` grow with time, `old` stand still; plus minus the opposite sign.
+    """Sessions to compare; `new` groups grow with time, `old` ones do not.
 
-    The difference is (new - old) of those that got the pattern, less that of those that did not.
+    The measured difference is the sum of the rates of `plus` groups less that of `minus` groups:
+    (new - old) of those that got the pattern, less the same of those that did not.
     """
 
-    plus_new: tuple[Seen, ...]
-    minus_new: tuple[Seen, ...] = ()
-    minus_old: tuple[Seen, ...] = ()
-    plus_old: tuple[Seen, ...] = ()
+    plus_new: tuple[MeasuredSession, ...]
+    minus_new: tuple[MeasuredSession, ...] = ()
+    minus_old: tuple[MeasuredSession, ...] = ()
+    plus_old: tuple[MeasuredSession, ...] = ()
 
 
-class Judged(msgspec.Struct, frozen=True):
+class Judgement(msgspec.Struct, frozen=True):
     """What a look at the data says."""
 
     verdict: Verdict
@@ -84,34 +85,34 @@ def cut_to_look(groups: Groups, minimum: int) -> tuple[int, Groups]:
     until = max(group[enough - 1].began for group in growing)
     return look, msgspec.structs.replace(
         groups,
-        plus_new=tuple(one for one in groups.plus_new if one.began <= until),
-        minus_new=tuple(one for one in groups.minus_new if one.began <= until),
+        plus_new=tuple(s for s in groups.plus_new if s.began <= until),
+        minus_new=tuple(s for s in groups.minus_new if s.began <= until),
     )
 
 
-def judge(groups: Groups, watch: Watch, policy: Measure) -> Judged:
-    """The verdict of the latest look. Too little data is never anything but insufficient."""
+def judge(groups: Groups, watch: Watch, policy: Measure) -> Judgement:
+    """The verdict of the latest look; with too little data it is always insufficient_data."""
     standing = [group for group in (groups.minus_old, groups.plus_old) if group]
     look, cut = cut_to_look(groups, policy.min_sessions)
     base = recurrence(groups.minus_old or groups.minus_new, watch).rate
     minimum = policy.min_effect * base
     if not look or not (groups.minus_old or groups.minus_new):
-        return Judged("insufficient_data", needs=_needs(groups, watch, policy, 0))
+        return Judgement("insufficient_data", needs=_needs(groups, watch, policy, 0))
     if any(len(group) < policy.min_sessions for group in standing):
-        return Judged("insufficient_data", look)
+        return Judgement("insufficient_data", look)
     difference = _difference(cut, watch, LEVEL)
     verdict = decide(
         _benefit(difference, watch), _benefit(_difference(cut, watch, FUTILE_LEVEL), watch), minimum
     )
     undecided = verdict == "insufficient_data"
     needs = _needs(groups, watch, policy, look) if undecided else None
-    return Judged(verdict, look, difference, minimum, needs)
+    return Judgement(verdict, look, difference, minimum, needs)
 
 
 def decide(strict: Interval, loose: Interval, minimum: float) -> Verdict:
-    """From the benefit's two intervals to a verdict.
+    """The verdict for two intervals of the benefit.
 
-    An effect must be surely there and large enough; that there is none worth having must be likely.
+    An effect must be certain and large enough; the absence of one need only be likely.
     """
     if strict.low > 0 and strict.estimate >= minimum:
         return "improved"
@@ -121,13 +122,17 @@ def decide(strict: Interval, loose: Interval, minimum: float) -> Verdict:
 
 
 def before_after(
-    subject: Subject, seen: Sequence[Seen], given: Sequence[Given], policy: Measure, now_ms: int
+    subject: Subject,
+    sessions: Sequence[MeasuredSession],
+    given: Sequence[Given],
+    policy: Measure,
+    now_ms: int,
 ) -> Effect:
     """What changed where the pattern was written into files, and where it was not."""
-    mine = [one for one in given if one.pattern_id == subject.pattern_id]
-    current = [one for one in mine if one.version == subject.version]
-    since = min((one.since for one in current), default=now_ms)
-    cells, left_out = _cells(subject, seen, mine, policy)
+    givings = [giving for giving in given if giving.pattern_id == subject.pattern_id]
+    current = [giving.since for giving in givings if giving.version == subject.version]
+    since = min(current, default=now_ms)
+    cells, left_out = _cells(subject, sessions, givings, policy)
     control = cells["control_before"], cells["control_after"]
     controlled = all(len(group) >= policy.min_sessions for group in control)
     if not controlled:
@@ -143,35 +148,37 @@ def before_after(
 
 
 def _cells(
-    subject: Subject, seen: Sequence[Seen], mine: Sequence[Given], policy: Measure
-) -> tuple[dict[str, list[Seen]], dict[str, int]]:
+    subject: Subject, sessions: Sequence[MeasuredSession], givings: Sequence[Given], policy: Measure
+) -> tuple[dict[str, list[MeasuredSession]], dict[str, int]]:
     """The four groups, and why sessions of these repositories are in none."""
-    current = {one.repo: one for one in mine if one.version == subject.version}
-    touched = {one.repo: min(o.since for o in mine if o.repo == one.repo) for one in mine}
-    first = min((one.since for one in current.values()), default=0)
-    domains = {one.domain for one in seen if one.repo in current}
-    cells: dict[str, list[Seen]] = {
+    current = {giving.repo: giving for giving in givings if giving.version == subject.version}
+    touched: dict[str, int] = {}
+    for giving in givings:
+        touched[giving.repo] = min(giving.since, touched.get(giving.repo, giving.since))
+    first = min((giving.since for giving in current.values()), default=0)
+    domains = {session.domain for session in sessions if session.repo in current}
+    cells: dict[str, list[MeasuredSession]] = {
         name: [] for name in ("before", "after", "control_before", "control_after")
     }
     left_out: Counter[str] = Counter()
-    for one in seen:
-        if one.repo is None or one.domain not in domains:
+    for session in sessions:
+        if session.repo is None or session.domain not in domains:
             continue
-        if not subject.watch.applies(one):
+        if not subject.watch.applies(session):
             left_out["problem not met"] += 1
             continue
-        here = current.get(one.repo)
-        began_with = touched.get(one.repo, first)
+        here = current.get(session.repo)
+        began_with = touched.get(session.repo, first)
         since, until = (here.since, here.until) if here else (first, None)
-        if here is None and one.repo in touched:
+        if here is None and session.repo in touched:
             left_out["another version of the pattern"] += 1
-        elif one.ended <= began_with:
-            if one.began < began_with - policy.window_days * DAY_MS:
+        elif session.ended <= began_with:
+            if session.began < began_with - policy.window_days * DAY_MS:
                 left_out["before the window"] += 1
             else:
-                cells["before" if here else "control_before"].append(one)
-        elif one.began >= since and (until is None or one.ended <= until):
-            cells["after" if here else "control_after"].append(one)
+                cells["before" if here else "control_before"].append(session)
+        elif session.began >= since and (until is None or session.ended <= until):
+            cells["after" if here else "control_after"].append(session)
         else:
             left_out["while it was given or taken out"] += 1
     return cells, dict(sorted(left_out.items()))
@@ -181,12 +188,12 @@ def _effect(
     subject: Subject,
     method: Method,
     groups: Groups,
-    named: dict[str, list[Seen]],
+    named: dict[str, list[MeasuredSession]],
     policy: Measure,
 ) -> Effect:
     judged = judge(groups, subject.watch, policy)
     others = groups.minus_old or groups.minus_new
-    one, other = (recurrence(group, subject.watch) for group in (groups.plus_new, others))
+    with_it, without = (recurrence(group, subject.watch) for group in (groups.plus_new, others))
     return Effect(
         pattern_id=subject.pattern_id,
         version=subject.version,
@@ -198,16 +205,19 @@ def _effect(
         groups={name: figures(group, subject.watch) for name, group in named.items()},
         difference=judged.difference,
         level=LEVEL,
-        p=fisher(one, other) if one.n and other.n else None,
+        p=fisher(with_it, without) if with_it.n and without.n else None,
         look=judged.look,
         minimum=judged.minimum,
         needs=judged.needs,
-        changes=changes(groups.plus_new, others),
+        changes=secondary_changes(groups.plus_new, others),
     )
 
 
 def compare_arms(
-    subject: Subject, given: Sequence[Seen], held: Sequence[Seen], policy: Measure
+    subject: Subject,
+    given: Sequence[MeasuredSession],
+    held: Sequence[MeasuredSession],
+    policy: Measure,
 ) -> Effect:
     """The effect of a trial: its two arms, as they were assigned."""
     groups = Groups(plus_new=tuple(given), minus_new=tuple(held))
@@ -215,26 +225,28 @@ def compare_arms(
     return _effect(subject, "trial", groups, named, policy)
 
 
-def changes(one: Sequence[Seen], other: Sequence[Seen]) -> tuple[Change, ...]:
-    """Dollars, minutes and outcomes of two groups: shown beside a verdict, never behind it."""
-    found: list[Change] = []
+def secondary_changes(
+    one: Sequence[MeasuredSession], other: Sequence[MeasuredSession]
+) -> tuple[Change, ...]:
+    """Dollars, minutes and outcomes of two groups: shown with a verdict, but not part of it."""
+    changes: list[Change] = []
     for what in ("usd", "minutes"):
         left, right = _values(one, what), _values(other, what)
         if len(left) > 1 and len(right) > 1:
             rounds = max(200, min(1000, RESAMPLED // (len(left) + len(right))))
             interval = bootstrap_difference(left, right, median, rounds=rounds)
             sizes = len(left), len(right)
-            found.append(Change(what, interval, mann_whitney(left, right), sizes))
+            changes.append(Change(what, interval, mann_whitney(left, right), sizes))
     left, right = success(one), success(other)
     if left.n and right.n:
         interval = contrast([left], [right])
-        found.append(Change("success", interval, fisher(left, right), (left.n, right.n)))
-    return tuple(found)
+        changes.append(Change("success", interval, fisher(left, right), (left.n, right.n)))
+    return tuple(changes)
 
 
-def _values(seen: Sequence[Seen], what: str) -> list[float]:
-    found = [one.usd if what == "usd" else one.minutes for one in seen]
-    return [value for value in found if value is not None]
+def _values(sessions: Sequence[MeasuredSession], what: str) -> list[float]:
+    values = (session.usd if what == "usd" else session.minutes for session in sessions)
+    return [value for value in values if value is not None]
 
 
 def _shares(groups: Groups, watch: Watch) -> tuple[list[Share], list[Share]]:
@@ -271,8 +283,8 @@ def _needs(groups: Groups, watch: Watch, policy: Measure, look: int) -> int | No
     growing = [len(group) for group in (groups.plus_new, groups.minus_new) if group]
     have = min(growing, default=0)
     base, now = recurrence(others, watch), recurrence(groups.plus_new, watch)
-    seen = _benefit(Interval(now.rate - base.rate, 0, 0), watch).estimate if look else 0.0
-    size = max(policy.min_effect * base.rate, seen)
+    observed = _benefit(Interval(now.rate - base.rate, 0, 0), watch).estimate if look else 0.0
+    size = max(policy.min_effect * base.rate, observed)
     if not base.n or not size:
         return max(0, policy.min_sessions - have) or None
     after = min(1.0, base.rate + size) if watch.better == "more" else max(0.0, base.rate - size)

@@ -1,9 +1,8 @@
-"""Sessions as measuring sees them, and one group of them in figures.
+"""The sessions that are measured, and the figures of a group of them.
 
-A unit is a session that a person ran. Sub-agents are no units: they are not independent of the
-session they work for and are not given anything by themselves; what they met and cost counts for
-it. Sessions of low value and our own are left out: in them nothing was asked for, so nothing could
-recur, and they would make every rate look better.
+Only sessions that a person ran are measured. Sub-agents depend on the session they work for and are
+not given anything themselves, so their signals and costs count for it. Sessions of low value and
+our own are left out: nothing was asked for in them, so they would make every rate look better.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _CURABLE: frozenset[SignalType] = frozenset(
 )
 
 
-class Seen(msgspec.Struct, frozen=True):
+class MeasuredSession(msgspec.Struct, frozen=True):
     """One session: where, when, what it showed, how it ended and what it took."""
 
     flavor: str
@@ -45,7 +44,7 @@ class Seen(msgspec.Struct, frozen=True):
 class Units(msgspec.Struct, frozen=True):
     """Every session worth measuring in order of time, and how many were not, by reason."""
 
-    seen: tuple[Seen, ...]
+    sessions: tuple[MeasuredSession, ...]
     left_out: dict[str, int]
 
 
@@ -58,20 +57,20 @@ class Watch(msgspec.Struct, frozen=True):
     problems: frozenset[str] | None = None
     """For a cure: the problems it is tried on; only sessions that met one can show it."""
 
-    def applies(self, seen: Seen) -> bool:
+    def applies(self, session: MeasuredSession) -> bool:
         """Whether the session could show the signal at all."""
         return self.problems is None or any(
             signal.pattern in self.names
             or (signal.type in _CURABLE and signal.locus in self.problems)
-            for signal in seen.signals
+            for signal in session.signals
         )
 
-    def shows(self, seen: Seen) -> bool:
-        """Whether it did. A cure that was tried in vain has a count of 0."""
-        return any(signal.pattern in self.names and signal.count for signal in seen.signals)
+    def shows(self, session: MeasuredSession) -> bool:
+        """Whether it did. A cure that did not work has a count of 0."""
+        return any(signal.pattern in self.names and signal.count for signal in session.signals)
 
 
-def units(
+def find_units(
     sessions: Iterable[Session], mined: Iterable[Mined], outcomes: Mapping[int, str]
 ) -> Units:
     """The sessions worth measuring, with what their sub-agents met and cost."""
@@ -89,17 +88,16 @@ def units(
         else:
             left_out[reason] += 1
     signals: dict[int, list[Signal]] = {}
-    for one in mined:
-        signals.setdefault(one.counts_as, []).extend(one.signals)
-    unread = [number for number in kept if number not in signals]
-    left_out["not analyzed yet"] += len(unread)
-    seen = [
-        _seen(kept[number], tuple(found), outcomes.get(number), cost.get(number))
-        for number, found in signals.items()
+    for session_signals in mined:
+        signals.setdefault(session_signals.counts_as, []).extend(session_signals.signals)
+    left_out["not analyzed yet"] += len(kept.keys() - signals.keys())
+    measured = [
+        _measured(kept[number], tuple(own), outcomes.get(number), cost.get(number))
+        for number, own in signals.items()
         if number in kept
     ]
     counts = {reason: count for reason, count in sorted(left_out.items()) if count}
-    return Units(tuple(sorted(seen, key=lambda one: (one.began, one.flavor, one.name))), counts)
+    return Units(tuple(sorted(measured, key=lambda s: (s.began, s.flavor, s.name))), counts)
 
 
 def _reason(session: Session) -> str | None:
@@ -124,50 +122,52 @@ def _owner(sessions: Mapping[int, Session], session: Session) -> int:
     return session.id
 
 
-def _seen(
+def _measured(
     session: Session, signals: tuple[Signal, ...], outcome: str | None, usd: float | None
-) -> Seen:
+) -> MeasuredSession:
     began, ended = session.started_at or 0, session.ended_at or 0
     active = min((ended - began) / 1000, ACTIVE_S * session.event_count) / 60
-    place = session.project_key, session.domain
-    return Seen(
-        session.flavor,
-        session.external_id,
-        *place,
-        began,
-        ended,
-        signals,
-        outcome,
-        usd,
-        max(0.0, active),
+    return MeasuredSession(
+        flavor=session.flavor,
+        name=session.external_id,
+        repo=session.project_key,
+        domain=session.domain,
+        began=began,
+        ended=ended,
+        signals=signals,
+        outcome=outcome,
+        usd=usd,
+        minutes=max(0.0, active),
     )
 
 
-def watch(pattern_id: str, kind: str, aliases: Iterable[str], seen: Iterable[Seen]) -> Watch:
+def watch(
+    pattern_id: str, kind: str, aliases: Iterable[str], sessions: Iterable[MeasuredSession]
+) -> Watch:
     """What to look for; a cure's problems are read from the sessions that tried it."""
     names = frozenset((pattern_id, *aliases))
-    found = [signal for one in seen for signal in one.signals if signal.pattern in names]
-    is_cure = any(signal.type == "cure" for signal in found)
-    problems = frozenset(signal.about for signal in found) if is_cure else None
+    signals = [signal for s in sessions for signal in s.signals if signal.pattern in names]
+    is_cure = any(signal.type == "cure" for signal in signals)
+    problems = frozenset(signal.about for signal in signals) if is_cure else None
     return Watch(names, "more" if kind == "success" else "fewer", problems)
 
 
-def recurrence(seen: Sequence[Seen], watched: Watch) -> Share:
+def recurrence(sessions: Sequence[MeasuredSession], watched: Watch) -> Share:
     """In how many of the sessions the signal showed."""
-    return Share(sum(watched.shows(one) for one in seen), len(seen))
+    return Share(sum(map(watched.shows, sessions)), len(sessions))
 
 
-def success(seen: Iterable[Seen]) -> Share:
+def success(sessions: Iterable[MeasuredSession]) -> Share:
     """How many went well among those whose outcome is known."""
-    decided = [one.outcome for one in seen if one.outcome in ("success", "partial", "fail")]
+    decided = [s.outcome for s in sessions if s.outcome in ("success", "partial", "fail")]
     return Share(decided.count("success"), len(decided))
 
 
-def figures(seen: Sequence[Seen], watched: Watch) -> Figures:
+def figures(sessions: Sequence[MeasuredSession], watched: Watch) -> Figures:
     """One group in numbers."""
-    shown, ended_well = recurrence(seen, watched), success(seen)
-    usd = [one.usd for one in seen if one.usd is not None]
-    minutes = [one.minutes for one in seen if one.minutes is not None]
+    shown, ended_well = recurrence(sessions, watched), success(sessions)
+    usd = [s.usd for s in sessions if s.usd is not None]
+    minutes = [s.minutes for s in sessions if s.minutes is not None]
     return Figures(
         sessions=shown.n,
         recurred=shown.k,

@@ -13,7 +13,7 @@ from session_memory.core.loop.givings import Given
 from session_memory.core.loop.patterns import Mined
 from session_memory.core.loop.trials import Trial
 from session_memory.measure.effect import Subject, before_after
-from session_memory.measure.metrics import Seen, Units, units, watch
+from session_memory.measure.metrics import MeasuredSession, Units, find_units, watch
 from session_memory.measure.trial import arms, trial_effect
 from session_memory.settings import Measure
 from session_memory.store.port import BackgroundStore, SessionQuery, SessionReader
@@ -21,7 +21,7 @@ from session_memory.store.port import BackgroundStore, SessionQuery, SessionRead
 T = TypeVar("T")
 
 
-class Material(msgspec.Struct, frozen=True):
+class MeasureInput(msgspec.Struct, frozen=True):
     """What is measured, and since when."""
 
     patterns: Mapping[str, Pattern]
@@ -33,53 +33,57 @@ class Material(msgspec.Struct, frozen=True):
 
 def read_units(store: SessionReader, mined: Iterable[Mined]) -> Units:
     """Every session worth measuring."""
-    return units(store.sessions(SessionQuery()), mined, store.outcomes())
+    return find_units(store.sessions(SessionQuery()), mined, store.outcomes())
 
 
 def measure(
-    store: BackgroundStore, sessions: Units, material: Material, policy: Measure, now_ms: int
+    store: BackgroundStore, units: Units, material: MeasureInput, policy: Measure, now_ms: int
 ) -> list[Effect]:
     """The effect of each pattern's latest version in files, and of its latest trial."""
-    found: list[Effect] = []
+    effects: list[Effect] = []
     versions = _latest({one.pattern_id: one.version for one in _by_time(material.given)}, material)
     for name, version in versions.items():
-        subject = _subject(material, name, version, sessions.seen)
-        effect = before_after(subject, sessions.seen, material.given, policy, now_ms)
-        found.append(_with_left_out(effect, sessions))
+        subject = _subject(material, name, version, units.sessions)
+        effect = before_after(subject, units.sessions, material.given, policy, now_ms)
+        effects.append(_with_left_out(effect, units))
     trials = _latest({trial.pattern_id: trial for trial in material.trials}, material)
     for name, trial in trials.items():
-        subject = _subject(material, name, trial.version, sessions.seen)
+        subject = _subject(material, name, trial.version, units.sessions)
 
         def recorded(
             flavor: str, session: str
         ) -> list[tuple[int, tuple[str, ...], tuple[str, ...]]]:
             return [(one.at, one.given, one.held) for one in store.live.injections(flavor, session)]
 
-        assigned = arms(trial, _reachable(sessions.seen, trial), recorded)
+        assigned = arms(trial, _reachable(units.sessions, trial), recorded)
         effect = trial_effect(subject, trial, assigned, policy, now_ms)
-        found.append(_with_left_out(effect, sessions))
-    return sorted(found, key=lambda one: (one.pattern_id, one.method))
+        effects.append(_with_left_out(effect, units))
+    return sorted(effects, key=lambda effect: (effect.pattern_id, effect.method))
 
 
 def _by_time(given: Iterable[Given]) -> list[Given]:
     return sorted(given, key=lambda one: (one.since, one.version))
 
 
-def _latest(found: Mapping[str, T], material: Material) -> dict[str, T]:
+def _latest(found: Mapping[str, T], material: MeasureInput) -> dict[str, T]:
     """Those whose pattern still has its file, by name; the last of several was kept already."""
     return {name: one for name, one in sorted(found.items()) if name in material.patterns}
 
 
-def _reachable(seen: Iterable[Seen], trial: Trial) -> list[Seen]:
+def _reachable(sessions: Iterable[MeasuredSession], trial: Trial) -> list[MeasuredSession]:
     """Sessions since the trial began: only they can have a record of it."""
-    return [one for one in seen if one.began >= trial.started_at]
+    return [session for session in sessions if session.began >= trial.started_at]
 
 
-def _subject(material: Material, name: str, version: int, seen: Iterable[Seen]) -> Subject:
+def _subject(
+    material: MeasureInput, name: str, version: int, sessions: Iterable[MeasuredSession]
+) -> Subject:
     pattern = material.patterns[name]
-    return Subject(name, version, watch(name, pattern.kind, material.aliases.get(name, ()), seen))
+    return Subject(
+        name, version, watch(name, pattern.kind, material.aliases.get(name, ()), sessions)
+    )
 
 
-def _with_left_out(effect: Effect, sessions: Units) -> Effect:
+def _with_left_out(effect: Effect, units: Units) -> Effect:
     """An effect that also says which sessions of the store are no units at all."""
-    return msgspec.structs.replace(effect, left_out={**sessions.left_out, **effect.left_out})
+    return msgspec.structs.replace(effect, left_out={**units.left_out, **effect.left_out})

@@ -25,7 +25,7 @@ StageName = Literal[
 STAGES: tuple[StageName, ...] = get_args(StageName)
 
 
-class Stage(msgspec.Struct, frozen=True):
+class PatternStage(msgspec.Struct, frozen=True):
     """One pattern on its way."""
 
     pattern_id: str
@@ -42,7 +42,7 @@ class Stage(msgspec.Struct, frozen=True):
     next: str = ""
 
 
-class Facts(msgspec.Struct, frozen=True):
+class LoopFacts(msgspec.Struct, frozen=True):
     """What is known of all patterns together."""
 
     catalog: Catalog
@@ -53,67 +53,58 @@ class Facts(msgspec.Struct, frozen=True):
 
 def latest_effects(effects: Iterable[Effect]) -> dict[str, Effect]:
     """The effect that speaks for each pattern: of the newest version, decided, by trial first."""
-    found: dict[str, Effect] = {}
-    for one in sorted(effects, key=_weight):
-        found[one.pattern_id] = one
-    return found
+    return {effect.pattern_id: effect for effect in sorted(effects, key=_weight)}
 
 
 def _weight(effect: Effect) -> tuple[int, bool, bool]:
     return effect.version, effect.verdict != "insufficient_data", effect.method == "trial"
 
 
-def stages(facts: Facts) -> list[Stage]:
+def stages(facts: LoopFacts) -> list[PatternStage]:
     """Every pattern, furthest along first, then by id."""
     catalog, trials = facts.catalog, under_trial(facts.trials)
     effects = latest_effects(facts.effects)
     standing: dict[str, list[Given]] = {}
-    for one in facts.given:
-        if one.until is None:
-            standing.setdefault(one.pattern_id, []).append(one)
-    found = [
+    for giving in facts.given:
+        if giving.until is None:
+            standing.setdefault(giving.pattern_id, []).append(giving)
+    stages = [
         _stage(facts, name, standing.get(name, []), trials.get(name), effects.get(name))
         for name in {*catalog.patterns, *catalog.proposals}
     ]
-    order = {name: at for at, name in enumerate(STAGES)}
-    closed = order["closed"]
     return sorted(
-        found,
-        key=lambda one: (
-            order[one.stage] == closed,
-            -order[one.stage],
-            one.pattern_id,
-        ),
+        stages,
+        key=lambda item: (item.stage == "closed", -STAGES.index(item.stage), item.pattern_id),
     )
 
 
-def counts(found: Iterable[Stage]) -> dict[str, int]:
+def counts(stages: Iterable[PatternStage]) -> dict[str, int]:
     """How many patterns are at each stage."""
-    stages_found = [one.stage for one in found]
-    return {name: stages_found.count(name) for name in STAGES}
+    names = [item.stage for item in stages]
+    return {name: names.count(name) for name in STAGES}
 
 
 def _stage(
-    facts: Facts,
+    facts: LoopFacts,
     name: str,
     given: list[Given],
     trial: Trial | None,
     effect: Effect | None,
-) -> Stage:
+) -> PatternStage:
     catalog = facts.catalog
     entry, status = catalog.patterns.get(name) or catalog.proposals[name], catalog.status(name)
     version = entry.current.number if isinstance(entry, Pattern) else 0
     if effect is not None and effect.version != version:
         effect = None  # what an older version did says nothing of this one
     stage = _name(status, given, trial, effect)
-    began = [one.since for one in given] + ([trial.started_at] if trial else [])
-    return Stage(
+    began = [giving.since for giving in given] + ([trial.started_at] if trial else [])
+    return PatternStage(
         pattern_id=name,
         stage=stage,
         status=status,
         text=entry.text,
         version=version,
-        repos=tuple(sorted({one.repo for one in given})),
+        repos=tuple(sorted({giving.repo for giving in given})),
         since=min(began, default=None),
         verdict=effect.verdict if effect else None,
         needs=effect.needs if effect else None,

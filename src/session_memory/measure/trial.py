@@ -16,7 +16,7 @@ from session_memory.core.loop.effects import Effect
 from session_memory.core.loop.trials import Trial, is_given, section_id, under_trial
 from session_memory.errors import NotFound, Refused
 from session_memory.measure.effect import Subject, compare_arms
-from session_memory.measure.metrics import Seen
+from session_memory.measure.metrics import MeasuredSession
 from session_memory.settings import Measure
 
 Recorded = Callable[[str, str], Iterable[tuple[int, tuple[str, ...], tuple[str, ...]]]]
@@ -26,29 +26,30 @@ Recorded = Callable[[str, str], Iterable[tuple[int, tuple[str, ...], tuple[str, 
 class Arms(msgspec.Struct, frozen=True):
     """The sessions of each arm, and how many are in none, by reason."""
 
-    given: tuple[Seen, ...]
-    held: tuple[Seen, ...]
+    given: tuple[MeasuredSession, ...]
+    held: tuple[MeasuredSession, ...]
     left_out: dict[str, int]
 
 
-def arms(trial: Trial, seen: Sequence[Seen], recorded: Recorded) -> Arms:
+def arms(trial: Trial, sessions: Sequence[MeasuredSession], recorded: Recorded) -> Arms:
     """Sort the sessions that began during a trial into its arms.
 
     A record that contradicts the rule came from an older hook or another trial; such a session was
     not assigned by chance and is in no arm.
     """
-    sides: dict[bool, list[Seen]] = {True: [], False: []}
+    sides: dict[bool, list[MeasuredSession]] = {True: [], False: []}
     left_out: Counter[str] = Counter()
-    for one in seen:
-        if one.began < trial.started_at or one.began >= (trial.stopped_at or one.began + 1):
+    for session in sessions:
+        began = session.began
+        if began < trial.started_at or began >= (trial.stopped_at or began + 1):
             continue
-        took = _took(trial, recorded(one.flavor, one.name))
+        took = _took(trial, recorded(session.flavor, session.name))
         if took is None:
             left_out["not in the trial: no hook told of it"] += 1
-        elif took != is_given(one.name, trial.pattern_id):
+        elif took != is_given(session.name, trial.pattern_id):
             left_out["given against its arm"] += 1
         else:
-            sides[took].append(one)
+            sides[took].append(session)
     return Arms(tuple(sides[True]), tuple(sides[False]), dict(sorted(left_out.items())))
 
 
@@ -67,10 +68,7 @@ def trial_effect(
     subject: Subject, trial: Trial, assigned: Arms, policy: Measure, now_ms: int
 ) -> Effect:
     """What the trial has shown by now."""
-    able = [
-        tuple(one for one in side if subject.watch.applies(one))
-        for side in (assigned.given, assigned.held)
-    ]
+    able = [tuple(filter(subject.watch.applies, side)) for side in (assigned.given, assigned.held)]
     unmet = len(assigned.given) + len(assigned.held) - len(able[0]) - len(able[1])
     left_out = {**assigned.left_out, **({"problem not met": unmet} if unmet else {})}
     effect = compare_arms(subject, able[0], able[1], policy)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from session_memory.atomic_files import replace_file
 from session_memory.core.loop.trials import Trial, decode_trials, encode_trials
 from session_memory.errors import Refused
 from session_memory.paths import private_dir
+from session_memory.store.lock import exclusive
 
 TRIALS = "trials.json"
+Change = Callable[[tuple[Trial, ...]], tuple[Trial, ...]]
 
 
 def read_trials(data: Path) -> tuple[Trial, ...]:
@@ -26,6 +28,14 @@ def read_trials(data: Path) -> tuple[Trial, ...]:
     except (OSError, ValueError, RecursionError) as error:
         hint = "repair that file, or put an older copy of it back"
         raise Refused(f"cannot read {path}: {error}", hint=hint) from None
+
+
+def change_trials(data: Path, change: Change) -> tuple[Trial, ...]:
+    """Apply a change to the list while nobody else does; returns the list after it."""
+    with exclusive(str(data / "trials.lock"), "another change of trials", wait=True):
+        trials = change(read_trials(data))
+        write_trials(data, trials)
+    return trials
 
 
 def write_trials(data: Path, trials: Iterable[Trial]) -> None:

@@ -11,7 +11,7 @@ from session_memory.core.loop.effects import Effect
 from session_memory.curate.catalog import read_catalog
 from session_memory.detect.cluster import cluster
 from session_memory.detect.mine import mine
-from session_memory.measure.run import Material, measure, read_units
+from session_memory.measure.run import MeasureInput, measure, read_units
 from session_memory.settings import Measure
 from session_memory.store.given_files import read_given
 from session_memory.store.port import Store
@@ -26,7 +26,7 @@ def measure_all(
     mine(patterns)
     clusters = cluster(patterns.evidence, patterns.statuses())
     sessions = read_units(store, patterns.evidence())
-    material = Material(
+    material = MeasureInput(
         read_catalog(data).patterns,
         read_given(data),
         read_trials(data),
