@@ -10,14 +10,14 @@ import signal
 import sys
 
 from session_memory.__main__ import main
-from session_memory.store.port import Store
+from session_memory.store.sqlite import SqliteStore
 
 
-def die(_store: Store) -> list[int]:
+def die(_store: SqliteStore) -> list[int]:
     os.kill(os.getpid(), signal.SIGKILL)
     return []
 
 
 if __name__ == "__main__":
-    Store.unanalyzed = die
+    SqliteStore.unanalyzed = die
     main(sys.argv[1:])

@@ -22,7 +22,7 @@ import msgspec
 from session_memory.atomic_files import drop_unfinished, replace_file
 from session_memory.core.hashing import blake2b
 from session_memory.core.pauses import Pause, Pauses, merge_pauses
-from session_memory.errors import Refused, StoreDamaged
+from session_memory.errors import DISK_HINT, Refused, StoreDamaged, StoreError
 from session_memory.store.lock import exclusive
 
 NAME = "forget-marks.json"
@@ -234,7 +234,10 @@ def add_marks(directory: str, marks: Marks, keys: Keys | None = None) -> MarksFi
         merged = merge(known, marks)
         data, checksum = encode(merged, keys)
         if found is None or found.checksum != checksum:
-            replace_file(path, data)
+            try:
+                replace_file(path, data)
+            except OSError as error:
+                raise StoreError(f"{path} cannot be written: {error}", hint=DISK_HINT) from error
     return MarksFile(merged, keys, checksum)
 
 
