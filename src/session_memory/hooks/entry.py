@@ -1,4 +1,4 @@
-"""What an agent runs at its events: notes the event, wakes the worker, gives memory back, exits 0.
+"""What an agent runs at its events: records the event, starts the worker, prints memory, exits 0.
 
 Run as `python -I -S entry.py EVENT [AGENT]`, payload on stdin or as last argument (docs/hooks.md).
 The agent waits for it, so it imports nothing of ours and nothing slow: `json` alone costs as much
@@ -73,7 +73,7 @@ UNESCAPED = {8: "\\b", 9: "\\t", 10: "\\n", 12: "\\f", 13: "\\r"}
 
 
 class HookError(Exception):
-    """Nothing can be noted; the message is our own, so it may be logged."""
+    """The event cannot be recorded; the message is our own, so it may be logged."""
 
 
 class _Plain:
@@ -252,7 +252,7 @@ def is_false_alarm(client: str, event: str, keys: "Mapping[str, object]") -> boo
 def make_record(
     arguments: list[str], payload: "Mapping[str, object]", environ: "Mapping[str, str]"
 ) -> dict[str, object] | None:
-    """The allow-listed part of an event, or None where there is nothing to note."""
+    """The allow-listed part of an event, or None where there is nothing to record."""
     keys = folded(payload)
     words = [*(word for word in arguments if word[:1] != "{"), "", ""]
     event, hint = event_of(words[0], payload, keys), words[1]
@@ -302,7 +302,7 @@ def read_small(path: str) -> bytes | None:
 
 
 def spool(home: str, record: "Mapping[str, object]") -> None:
-    """Put the record down whole or not at all (protocol: core/spool.py)."""
+    """Write the record whole or not at all (protocol: core/spool.py)."""
     folder = os.path.join(home, "spool")
     os.makedirs(folder, exist_ok=True)  # private by the umask
     info = os.lstat(folder)
@@ -321,10 +321,10 @@ def spool(home: str, record: "Mapping[str, object]") -> None:
     os.rename(name + ".new", name + ".json")
 
 
-def complain(home: str, event: str, what: str) -> None:
+def log_error(home: str, event: str, what: str) -> None:
     """One line for the doctor, without anything that came in with a payload."""
-    moment = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    line = f"{moment} {cleaned('word', event) or '-'} {what}\n".encode()
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    line = f"{now} {cleaned('word', event) or '-'} {what}\n".encode()
     os.makedirs(home, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | O_BINARY | O_NOFOLLOW
     descriptor = os.open(os.path.join(home, "hook-errors.log"), flags, 0o600)
@@ -445,8 +445,8 @@ def find_page(home: str, record: "Mapping[str, object]") -> dict[str, object] | 
 
 
 def is_first_time(home: str, session: str) -> bool:
-    """Whether this session was not told yet; from now on it was."""
-    mark = told_mark(home, session)
+    """Whether this session was not given memory yet; from now on it counts as given."""
+    mark = given_mark(home, session)
     os.makedirs(os.path.dirname(mark), exist_ok=True)  # private by the umask
     try:
         os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_BINARY, 0o600))
@@ -455,19 +455,21 @@ def is_first_time(home: str, session: str) -> bool:
     return True
 
 
-def told_mark(home: str, session: str) -> str:
-    """The file that says that a session was told; the worker removes what is left behind."""
+def given_mark(home: str, session: str) -> str:
+    """The file that says that a session was given memory; the worker removes old ones."""
     return os.path.join(home, "told", sha256(session.encode()).hex())
 
 
-def is_moment(home: str, record: "Mapping[str, object]", payload: "Mapping[str, object]") -> bool:
+def is_time_for_memory(
+    home: str, record: "Mapping[str, object]", payload: "Mapping[str, object]"
+) -> bool:
     """Whether what is printed now reaches the model, and has not reached it yet."""
     event, session = record["event"], str(record.get("session"))
     if record["flavor"] not in MEMORY_WITH_TOOL:
         return event in (AT_START[0], "session_created")
-    if event in ("session_end", "pre_compact"):  # what was told is gone from the model's sight
+    if event in ("session_end", "pre_compact"):  # what was given is out of the model's sight
         try:  # noqa: SIM105 - `contextlib` costs 4 ms
-            os.unlink(told_mark(home, session))
+            os.unlink(given_mark(home, session))
         except OSError:
             pass
     return event == AT_TOOL[0] and not folded(payload).get("subagenttype")
@@ -482,7 +484,7 @@ def answer(client: str, text: str) -> dict[str, object]:
 
 
 def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
-    """Everything in order: what is spooled is what is given, and it is there before the worker."""
+    """Read, record, print memory, start the worker; the record names what was printed."""
     data, cut = read_input(arguments)
     if not data.strip():
         return
@@ -497,8 +499,8 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
     record.update({} if whole else {"cut": 1})
     settings, _ = read_object(read_small(os.path.join(home, "hook.json")) or b"")
     text, wanted = "", settings.get("inject", bool(settings)) is True
-    moment = is_moment(home, record, payload)
-    if moment and wanted and environ.get("SESSION_MEMORY_INJECT") != "0":
+    is_time = is_time_for_memory(home, record, payload)
+    if is_time and wanted and environ.get("SESSION_MEMORY_INJECT") != "0":
         page, session = find_page(home, record), str(record.get("session"))
         at_start = record["flavor"] not in MEMORY_WITH_TOOL
         if page is not None and (at_start or is_first_time(home, session)):
@@ -514,10 +516,10 @@ def run(arguments: list[str], environ: "Mapping[str, str]", home: str) -> None:
 
 
 def main(arguments: list[str], environ: "Mapping[str, str]") -> None:
-    """Run, and say what went wrong in our own log alone."""
+    """Run, and write errors to our own log only."""
     own_call = environ.get("CLAUDE_INVOKED_BY") == "memory_flush"
     if own_call or environ.get("SESSION_MEMORY_INTERNAL", "0") not in ("", "0"):
-        return  # a model call of our own: noting it would make the worker call again
+        return  # a model call of our own: recording it would make the worker call again
     os.umask(0o077)
     home = state_dir(environ, sys.platform)
     try:
@@ -531,7 +533,7 @@ def main(arguments: list[str], environ: "Mapping[str, str]") -> None:
             f"{type(error).__name__} {getattr(error, 'errno', '')} line {trace and trace.tb_lineno}"
         )
         event = arguments[0] if arguments else ""
-        complain(home, event, str(error) if isinstance(error, HookError) else what)
+        log_error(home, event, str(error) if isinstance(error, HookError) else what)
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from session_memory.adapters.wiring.client import (
     InstallContext,
     claude_groups,
     json_server,
+    usual_root,
 )
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks
@@ -115,9 +116,7 @@ ADAPTER = Adapter(
 )
 
 
-def root(context: InstallContext) -> str:
-    """The agent's configuration directory."""
-    return context.directory(AGENT.home_variable, AGENT.homes[0])
+root = usual_root(AGENT)
 
 
 def files(context: InstallContext, launchers: Launchers) -> Files:

@@ -12,6 +12,7 @@ from session_memory.adapters.wiring.client import (
     Switch,
     claude_groups,
     json_server,
+    usual_root,
 )
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks
@@ -19,10 +20,7 @@ from session_memory.adapters.wiring.parts import JsonHooks
 # Without a time-out of their own all SessionEnd hooks share 1.5 s.
 EVENTS = {"SessionStart": 10, "SessionEnd": 10, "Stop": 10, "SubagentStop": 10, "PreCompact": 10}
 
-
-def root(context: InstallContext) -> str:
-    """The configuration directory."""
-    return context.directory(AGENT.home_variable, AGENT.homes[0])
+root = usual_root(AGENT)
 
 
 def files(context: InstallContext, launchers: Launchers) -> Files:

@@ -17,6 +17,7 @@ from session_memory.adapters.wiring.client import (
     Switch,
     claude_groups,
     command_server,
+    usual_root,
 )
 from session_memory.adapters.wiring.json_text import Path, as_list, as_object
 from session_memory.adapters.wiring.launchers import Launchers
@@ -40,10 +41,7 @@ HOW_TO_TRUST = (
     " it is free, tells us of each turn"
 )
 
-
-def root(context: InstallContext) -> str:
-    """The configuration directory."""
-    return context.directory(AGENT.home_variable, AGENT.homes[0])
+root = usual_root(AGENT)
 
 
 def folder(context: InstallContext) -> str:

@@ -6,16 +6,19 @@ import os
 
 from session_memory.adapters.copilot import AGENT
 from session_memory.adapters.wiring import commands
-from session_memory.adapters.wiring.client import Client, Files, InstallContext, json_server
+from session_memory.adapters.wiring.client import (
+    Client,
+    Files,
+    InstallContext,
+    json_server,
+    usual_root,
+)
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import Handler, JsonHooks, Part
 
 EVENTS = ("sessionStart", "sessionEnd", "agentStop", "subagentStop", "preCompact")
 
-
-def root(context: InstallContext) -> str:
-    """The configuration directory."""
-    return context.directory(AGENT.home_variable, AGENT.homes[0])
+root = usual_root(AGENT)
 
 
 def files(context: InstallContext, launchers: Launchers) -> Files:

@@ -11,6 +11,7 @@ from session_memory.adapters.wiring.client import (
     InstallContext,
     claude_groups,
     command_server,
+    usual_root,
 )
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks, TomlServer
@@ -25,10 +26,7 @@ EVENTS = {
     "PreCompact": 5,
 }
 
-
-def root(context: InstallContext) -> str:
-    """The configuration directory."""
-    return context.directory(AGENT.home_variable, AGENT.homes[0])
+root = usual_root(AGENT)
 
 
 def files(context: InstallContext, launchers: Launchers) -> Files:

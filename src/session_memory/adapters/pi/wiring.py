@@ -6,7 +6,7 @@ import json
 import os
 
 from session_memory.adapters.pi import AGENT
-from session_memory.adapters.wiring.client import Client, Files, InstallContext
+from session_memory.adapters.wiring.client import Client, Files, InstallContext, usual_root
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import WholeFile
 
@@ -82,10 +82,7 @@ export default function (pi: any) {{
 }}
 """
 
-
-def root(context: InstallContext) -> str:
-    """The agent's directory."""
-    return context.directory(AGENT.home_variable, AGENT.homes[0])
+root = usual_root(AGENT)
 
 
 def files(context: InstallContext, launchers: Launchers) -> Files:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 
+from session_memory.adapters.gemini.wiring import SWITCHES
 from session_memory.adapters.qwen import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
     Files,
     InstallContext,
-    Switch,
     claude_groups,
     json_server,
+    usual_root,
 )
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks
@@ -25,10 +26,7 @@ EVENTS = {
     "PreCompact": 10_000,
 }
 
-
-def root(context: InstallContext) -> str:
-    """The configuration directory."""
-    return context.directory(AGENT.home_variable, AGENT.homes[0])
+root = usual_root(AGENT)
 
 
 def files(context: InstallContext, launchers: Launchers) -> Files:
@@ -38,11 +36,6 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
     return {os.path.join(where, "settings.json"): (hooks, json_server(launchers, "mcpServers"))}
 
 
-SWITCHES = (
-    Switch("hooks", "settings.json", ("hooksConfig", "enabled"), off=False),
-    Switch("hooks", "settings.json", ("tools", "enableHooks"), off=False),
-    Switch("hooks", "settings.json", ("disableAllHooks",), off=True),
-)
 CLIENT = Client(
     name=AGENT.name,
     programs=("qwen",),

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from session_memory.adapters.agent import Agent
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import Handler, JsonServer, Part, TomlRenames, TomlTables
 
@@ -78,6 +79,11 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     switches: tuple[Switch, ...] = ()
     approvals: Approvals | None = None
     """None for an agent that runs hooks without asking its user."""
+
+
+def usual_root(agent: Agent) -> Callable[[InstallContext], str]:
+    """For an agent that keeps its configuration where its logs are."""
+    return lambda context: context.directory(agent.home_variable, agent.homes[0])
 
 
 def claude_groups(
