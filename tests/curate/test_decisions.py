@@ -17,6 +17,7 @@ from session_memory.curate.decisions import (
     decide,
     list_for_review,
     read_for_review,
+    read_stages,
     take_in,
     undo_last,
 )
@@ -87,6 +88,14 @@ def test_the_list_is_what_awaits_a_decision(context: CurateContext) -> None:
 
     approve(context, "p1")
     assert (ids(), ids(decided=True)) == (["p2"], ["p1", "p2"])
+
+
+def test_every_pattern_has_a_stage_and_a_next_command(context: CurateContext) -> None:
+    approve(context, "p1")
+    assert [(item.pattern_id, item.stage, item.next) for item in read_stages(context)] == [
+        ("p1", "approved", "session-memory distribute"),
+        ("p2", "candidate", "session-memory review approve p2"),
+    ]
 
 
 def test_what_is_wrong_with_the_files_is_told_to_the_caller(context: CurateContext) -> None:

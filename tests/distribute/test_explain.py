@@ -32,7 +32,7 @@ def test_it_still_cites_when_the_raw_text_has_gone(desk: Desk, tmp_path: Path) -
     told = desk.json("explain", name)
     assert {one["raw"] for one in told["evidence"]} == {False}
     assert all("instead of pytest" in one["quote"] for one in told["evidence"])
-    assert "(raw text gone)" in desk.run("explain", name)
+    assert "(raw text evicted)" in desk.run("explain", name)
 
 
 def test_observations_and_sessions_are_explained_too(desk: Desk, tmp_path: Path) -> None:

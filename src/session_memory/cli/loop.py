@@ -8,10 +8,9 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line, table
-from session_memory.store import store_exists
 
 if TYPE_CHECKING:
-    from session_memory.measure.stages import LoopFacts, PatternStage
+    from session_memory.measure.stages import PatternStage
 
 SHOWN = 15
 TEXT_CHARS = 40
@@ -29,9 +28,11 @@ def command(app: App, everything: bool) -> None:
       session-memory loop
       session-memory loop --all --json
     """
-    from session_memory.measure.stages import counts, stages
+    from session_memory.cli.review import curate_context
+    from session_memory.curate.decisions import read_stages
+    from session_memory.measure.stages import counts
 
-    patterns = stages(_facts(app))
+    patterns = read_stages(curate_context(app))
     by_stage = counts(patterns)
     if app.json:
         emit_json({"counts": by_stage, "patterns": patterns})
@@ -48,23 +49,6 @@ def command(app: App, everything: bool) -> None:
         click.echo("no patterns yet: `session-memory detect`, then `session-memory review propose`")
     if len(rows) > len(shown):
         app.note(f"{len(rows) - len(shown)} more; --all shows them")
-
-
-def _facts(app: App) -> LoopFacts:
-    from session_memory.cli.store import reading
-    from session_memory.curate.catalog import read_catalog
-    from session_memory.curate.review import under_gate
-    from session_memory.measure.stages import LoopFacts
-    from session_memory.store.given_files import read_given
-    from session_memory.store.trial_files import read_trials
-
-    data = app.paths.data
-    effects = ()
-    if store_exists(app.paths.data):
-        with reading(app) as store:
-            effects = tuple(store.effects.all())
-    catalog = under_gate(read_catalog(data), app.config.curate)
-    return LoopFacts(catalog, read_given(data), read_trials(data), effects)
 
 
 def _row(pattern: PatternStage) -> tuple[object, ...]:

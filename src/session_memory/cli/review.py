@@ -37,7 +37,8 @@ _by = click.option("--by", metavar="NAME", help="Who decides; default: your user
 _reason = click.option("--reason", default="", help="Why; recorded with the decision.")
 
 
-def _context(app: App) -> CurateContext:
+def curate_context(app: App) -> CurateContext:
+    """What deciding needs, from the command line's context."""
     return CurateContext(
         paths=app.paths,
         config=app.config,
@@ -74,7 +75,7 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
     Examples:
       session-memory review list --status approved --json
     """
-    catalog = read_for_review(_context(app))
+    catalog = read_for_review(curate_context(app))
     rows = list_for_review(catalog, app.config.curate, status, decided=everything)
     if app.json:
         emit_json({"revision": catalog.revision, "patterns": rows})
@@ -96,7 +97,7 @@ def show(app: App, pattern: str, number: int | None) -> None:
     Examples:
       session-memory review show fc-12ab
     """
-    catalog = read_for_review(_context(app))
+    catalog = read_for_review(curate_context(app))
     name = full_id(catalog, pattern)
     decided = catalog.patterns.get(name)
     versions = decided.versions if decided else ()
@@ -226,7 +227,7 @@ def edit(
     if text is None:
         if not sys.stdin.isatty():
             raise UsageError("no new text", hint="give --text, or --file - to read it from stdin")
-        catalog = read_for_review(_context(app))
+        catalog = read_for_review(curate_context(app))
         text = click.edit(find(catalog, full_id(catalog, pattern)).text)
         if text is None:
             app.note("nothing was changed")
@@ -248,7 +249,7 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
       session-memory review undo
     """
     who = by or default_reviewer(app.environ)
-    _print_decisions(app, undo_last(_context(app), who, dry_run=dry_run), dry_run)
+    _print_decisions(app, undo_last(curate_context(app), who, dry_run=dry_run), dry_run)
 
 
 @command.command()
@@ -265,7 +266,7 @@ def propose(app: App, file: Any, dry_run: bool) -> None:
     Examples:
       session-memory review propose patterns.json --dry-run
     """
-    context, complete = _context(app), file is None
+    context, complete = curate_context(app), file is None
     proposals = detected_proposals(context) if complete else _read_proposals(file)
     app.note(f"{len(proposals)} proposals")
     decisions = take_in(context, proposals, complete=complete, dry_run=dry_run)
@@ -286,7 +287,7 @@ def draft(app: App, pattern: str) -> None:
     """
     from session_memory.curate.draft import draft_text
 
-    entry, text = draft_text(_context(app), pattern)
+    entry, text = draft_text(curate_context(app), pattern)
     if app.json:
         emit_json({"pattern": entry.id, "before": entry.text, "draft": text})
         return
@@ -310,7 +311,7 @@ def sync(app: App, dry_run: bool) -> None:
       session-memory review sync --dry-run
       session-memory review sync
     """
-    report = sync_store(_context(app), dry_run=dry_run)
+    report = sync_store(curate_context(app), dry_run=dry_run)
     if app.json:
         emit_json(
             {
@@ -336,7 +337,7 @@ def _read_proposals(file: Any) -> list[Proposal]:
 
 
 def _decide(app: App, requests: Iterable[DecisionRequest], dry_run: bool) -> None:
-    _print_decisions(app, decide(_context(app), requests, dry_run=dry_run), dry_run)
+    _print_decisions(app, decide(curate_context(app), requests, dry_run=dry_run), dry_run)
 
 
 def _print_decisions(app: App, decisions: Sequence[Decision], dry_run: bool) -> None:

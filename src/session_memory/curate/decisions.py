@@ -48,12 +48,14 @@ from session_memory.curate.wording import Clean, make_clean
 from session_memory.detect.cluster import cluster
 from session_memory.detect.run import DetectQuery, detect
 from session_memory.measure.report import verdict_sentence
-from session_memory.measure.stages import latest_effects
+from session_memory.measure.stages import LoopFacts, PatternStage, latest_effects, stages
 from session_memory.paths import Paths
 from session_memory.redact import make_redactor
 from session_memory.settings import Config, Curate
 from session_memory.store import store_exists
+from session_memory.store.given_files import read_given
 from session_memory.store.port import Store
+from session_memory.store.trial_files import read_trials
 
 
 class CurateContext(msgspec.Struct, frozen=True):
@@ -230,6 +232,16 @@ def sync_store(context: CurateContext, *, dry_run: bool = False) -> SyncReport:
         ),
         held_back=held_back(files, context.config.curate),
     )
+
+
+def read_stages(context: CurateContext) -> list[PatternStage]:
+    """Where every pattern stands in the loop, and the next command for it."""
+    data, effects = context.paths.data, ()
+    if store_exists(data):
+        with context.open_store() as store:
+            effects = tuple(store.effects.all())
+    catalog = under_gate(read_catalog(data), context.config.curate)
+    return stages(LoopFacts(catalog, read_given(data), read_trials(data), effects))
 
 
 def default_reviewer(environ: Mapping[str, str]) -> str:

@@ -1,0 +1,188 @@
+"""From any id of ours to the sessions, quotes and decisions behind it."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from session_memory.core.loop.catalog import Catalog, match_id
+from session_memory.core.schema import Observation, Session
+from session_memory.curate.catalog import read_catalog
+from session_memory.curate.review import under_gate
+from session_memory.distribute.ledger import read_ledger
+from session_memory.errors import Ambiguous, NotFound
+from session_memory.redact import render
+from session_memory.settings import Curate
+from session_memory.store.port import MemoryStore, ObservationQuery, SessionReader, Store
+from session_memory.store.trial_files import read_trials
+
+SHORTEST = 4
+"""Fewer letters of an id would match by chance."""
+
+
+class Witness(msgspec.Struct, frozen=True):
+    """One session that shows a pattern, with a quote."""
+
+    session_id: int | None
+    """Its number, while the store knows it."""
+    flavor: str
+    session: str
+    event: int | None
+    quote: str
+    at: int | None
+    count: int = 1
+    raw: bool = False
+    """Whether its raw text is still stored."""
+
+
+def explain(store: Store, data: Path, policy: Curate, name: str) -> dict[str, Any]:
+    """Everything known about an id of a pattern, an observation or a session."""
+    catalog = under_gate(read_catalog(data), policy)
+    witnesses = _witnesses(store)
+    if name.isascii() and name.isdigit():  # a session's number, whatever else begins so
+        return _of_session(store, store.find_session(name), witnesses)
+    found: list[dict[str, Any]] = []
+    patterns = {*catalog.patterns, *catalog.proposals, *witnesses}
+    if pattern := match_id(name, patterns, shortest=SHORTEST):
+        found.append(_of_pattern(store, catalog, data, pattern, witnesses.get(pattern, [])))
+    notes = {note.hash: note for note in store.observations(ObservationQuery(excluded=True))}
+    if note_id := match_id(name, notes, shortest=SHORTEST, what="observations"):
+        found.append(_of_observation(store, notes[note_id]))
+    with suppress(NotFound):
+        found.append(_of_session(store, store.find_session(name), witnesses))
+    if not found:
+        hint = "it may be the id of a line (sm-...), a pattern, an observation or a session"
+        raise NotFound(f"nothing is known as {name}", hint=hint)
+    matches = [match for match in found if match["id"] == name] or found
+    if len(matches) > 1:
+        fits = ", ".join(f"{match['what']} {match['id']}" for match in matches)
+        raise Ambiguous(f"{name} fits several things: {fits}", hint="give more of the id")
+    return matches[0]
+
+
+def _witnesses(store: Store) -> dict[str, list[Witness]]:
+    """Pattern to the sessions that show it; signals are kept after raw text is evicted."""
+    witnesses: dict[str, list[Witness]] = {}
+    for mined in store.patterns.evidence():
+        raw = store.session(mined.session).state != "raw_evicted"
+        for signal in mined.signals:
+            witness = Witness(
+                session_id=mined.session,
+                flavor=mined.flavor,
+                session=mined.external_id,
+                event=signal.seq,
+                quote=render(signal.quote),
+                at=signal.at or mined.at,
+                count=signal.count,
+                raw=raw,
+            )
+            witnesses.setdefault(signal.pattern, []).append(witness)
+    return witnesses
+
+
+def _of_pattern(
+    store: SessionReader, catalog: Catalog, data: Path, name: str, witnesses: list[Witness]
+) -> dict[str, Any]:
+    pattern, proposal = catalog.patterns.get(name), catalog.proposals.get(name)
+    entry = pattern or proposal
+    shown = {(witness.flavor, witness.session) for witness in witnesses}
+    evidence = pattern.current.evidence if pattern else proposal.evidence if proposal else ()
+    recorded = [
+        Witness(
+            session_id=_number(store, item.flavor, item.session),
+            flavor=item.flavor,
+            session=item.session,
+            event=None,
+            quote=item.quote,
+            at=item.at,
+        )
+        for item in evidence
+        if (item.flavor, item.session) not in shown
+    ]
+    return {
+        "what": "pattern",
+        "id": name,
+        "line": f"sm-{name}",
+        "status": catalog.status(name),
+        "text": entry.text if entry else None,
+        "type": entry.type if entry else None,
+        "locus": entry.locus if entry else None,
+        "decisions": [
+            {
+                "version": version.number,
+                "action": version.action,
+                "status": version.status,
+                "who": version.who,
+                "at": version.at,
+                "why": version.why,
+                "frequency": version.snapshot.frequency,
+                "sessions": version.snapshot.sessions,
+            }
+            for version in (pattern.versions if pattern else ())
+        ],
+        "evidence": [*witnesses, *recorded],
+        "files": [
+            entry.place.full_path for entry in read_ledger(data).entries if name in entry.patterns
+        ],
+        "trials": [trial for trial in read_trials(data) if trial.pattern_id == name],
+    }
+
+
+def _number(store: SessionReader, flavor: str, native_id: str) -> int | None:
+    found = store.own_session(native_id, flavor)
+    return found.id if found else None
+
+
+def _of_observation(store: SessionReader, note: Observation) -> dict[str, Any]:
+    session = store.session(note.session)
+    event = next(
+        (one for one in store.events(session.id, texts=True) if one.id == note.event), None
+    )
+    return {
+        "what": "observation",
+        "id": note.hash,
+        "type": note.type,
+        "status": note.status,
+        "text": render(note.text),
+        "evidence": [
+            Witness(
+                session_id=session.id,
+                flavor=session.flavor,
+                session=session.external_id,
+                event=note.event,
+                quote=render((event.text if event else None) or note.text),
+                at=note.at,
+                raw=bool(event and event.text),
+            )
+        ],
+    }
+
+
+def _of_session(
+    store: MemoryStore, session: Session, witnesses: dict[str, list[Witness]]
+) -> dict[str, Any]:
+    digest = store.digest(session.id)
+    own = (session.flavor, session.external_id)
+    speaks = sorted(
+        name for name, ones in witnesses.items() if own in {(w.flavor, w.session) for w in ones}
+    )
+    notes = store.observations(ObservationQuery(session=session.id))
+    return {
+        "what": "session",
+        "id": session.external_id,
+        "session_id": session.id,
+        "flavor": session.flavor,
+        "project": session.project_key,
+        "state": session.state,
+        "text": render((digest.objective if digest else None) or session.title or ""),
+        "outcome": digest.outcome if digest else None,
+        "grounds": digest.grounds if digest else (),
+        "patterns": speaks,
+        "observations": [
+            {"id": one.hash, "type": one.type, "text": render(one.text)} for one in notes
+        ],
+        "given": store.live.injections(*own),
+    }
