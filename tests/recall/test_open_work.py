@@ -11,9 +11,8 @@ import pytest
 from tests.recall.store_builder import DAY, HOUR, START, Memory, Word, observed, plain
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.core.closure import judge
 from session_memory.core.project.identity import Resolution
-from session_memory.core.work_state import derive_state
+from session_memory.core.work_state import derive_state, judge_closure
 from session_memory.errors import ScopeMismatch
 from session_memory.recall.completion_check import completion_check
 from session_memory.recall.context import RecallContext
@@ -131,7 +130,7 @@ def test_done_takes_nothing_open_and_some_evidence() -> None:
         else:
             reasons.append("missing_evidence")
         state = derive_state([observed(1, word[0], word[1]) for word in words])
-        verdict = judge(state)
+        verdict = judge_closure(state)
         assert verdict.done is (not reasons)
         assert list(verdict.reasons) == reasons
         assert verdict.primary == (reasons[0] if reasons else "ready_to_close")

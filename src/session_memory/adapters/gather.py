@@ -5,7 +5,6 @@ from __future__ import annotations
 from session_memory.adapters.common import RawEvent, SessionPart
 from session_memory.core.facts import FACT_RULES, Fact, FactRule
 from session_memory.core.schema import Usage
-from session_memory.core.usage import fuller
 
 
 class PartBuilder:
@@ -90,7 +89,7 @@ class PartBuilder:
     def spend(self, usage: Usage) -> None:
         """Count a response once: copies written while it streamed hold placeholders."""
         held = self._usages.get(usage.key)
-        self._usages[usage.key] = usage if held is None else fuller(held, usage)
+        self._usages[usage.key] = usage if held is None else _fuller(held, usage)
 
     def build(self) -> SessionPart:
         """The part, with facts, events and usages in the order they were found."""
@@ -112,3 +111,27 @@ def _beats(value: str | int, held: str | int, rule: FactRule) -> bool:
     if isinstance(value, int) and isinstance(held, int):
         return (rule == "min" and value < held) or (rule == "max" and value > held)
     return False
+
+
+def _fuller(one: Usage, other: Usage) -> Usage:
+    """The statement that counts: the one with more tokens, among equals the earliest.
+
+    While an answer streams, agents write placeholders with too few tokens, so the fullest is final.
+    """
+    first, second = _usage_size(one), _usage_size(other)
+    if first != second:
+        return one if first > second else other
+    if one.at is None or (other.at is not None and other.at < one.at):
+        return other
+    return one
+
+
+def _usage_size(usage: Usage) -> tuple[int, int, int, int, int, str]:
+    return (
+        usage.output,
+        usage.input,
+        usage.cache_read,
+        usage.cache_write_5m,
+        usage.cache_write_1h,
+        usage.model,
+    )

@@ -6,6 +6,7 @@ Everything is resolved first and cut to its limits last, so that no count depend
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -14,6 +15,10 @@ from session_memory.core.text.similarity import Phrase, PhraseIndex, phrase
 
 _DODS: tuple[ObservationType, ...] = ("project_dod", "mission_dod", "session_dod")
 _FAILS = "` fails"
+
+ClosureReason = Literal[
+    "ready_to_close", "pending_items_open", "blockers_open", "dod_incomplete", "missing_evidence"
+]
 
 
 class StateLimits(msgspec.Struct, frozen=True):
@@ -172,3 +177,29 @@ def _actions(blockers: Sequence[_Said], pending: Sequence[_Said]) -> tuple[str, 
 
 def _cut(said: Sequence[_Said], limit: int) -> tuple[Observation, ...]:
     return tuple(one.what for one in said[:limit])
+
+
+class ClosureVerdict(msgspec.Struct, frozen=True):
+    """Whether work is done: nothing open, nothing blocked, and evidence of the work (OPS-04)."""
+
+    done: bool
+    reasons: tuple[ClosureReason, ...]
+    mismatch: bool
+    """Completion was claimed, but the work is not done (OPS-05)."""
+
+    @property
+    def primary(self) -> ClosureReason:
+        """The most important reason."""
+        return self.reasons[0] if self.reasons else "ready_to_close"
+
+
+def judge_closure(state: OperationalState) -> ClosureVerdict:
+    """Judge by counts, which no limit affects; a claim of completion is no evidence."""
+    found: tuple[tuple[bool, ClosureReason], ...] = (
+        (state.pending_count > 0, "pending_items_open"),
+        (state.blocker_count > 0, "blockers_open"),
+        (bool(state.dod_open), "dod_incomplete"),
+        (state.completed_count == 0, "missing_evidence"),
+    )
+    reasons: tuple[ClosureReason, ...] = tuple(reason for holds, reason in found if holds)
+    return ClosureVerdict(not reasons, reasons, bool(reasons) and state.claim is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from session_memory.core.closure import judge
+from session_memory.core.work_state import judge_closure
 from session_memory.recall.context import RecallContext
 from session_memory.recall.items import (
     Item,
@@ -49,7 +49,7 @@ def completion_check(context: RecallContext, request: ScopeRequest) -> Completio
     """mem_completion_check; records that it was asked for (OPS-06), unless read-only."""
     material = requested_material(context, request)
     if not context.read_only:
-        verdict = judge(material.state)
+        verdict = judge_closure(material.state)
         session = material.scope.session
         session_id = session.id if session else None
         closure = Closure(context.clock(), "check", verdict.done, verdict.primary, session_id)
@@ -60,7 +60,7 @@ def completion_check(context: RecallContext, request: ScopeRequest) -> Completio
 def completion_answer(material: Material, limits: ListLimits) -> CompletionAnswer:
     """The verdict on a state; lists are cut, counts and verdict cover everything."""
     state = material.state
-    verdict = judge(state)
+    verdict = judge_closure(state)
     claims = [
         observation
         for observation in material.observations

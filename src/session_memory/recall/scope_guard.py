@@ -7,9 +7,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from session_memory.core.closure import judge
 from session_memory.core.text.masks import excerpt
-from session_memory.core.work_state import OperationalState
+from session_memory.core.work_state import OperationalState, judge_closure
 from session_memory.recall.breadth import (
     Breadth,
     Narrowing,
@@ -162,7 +161,7 @@ def _must_not_drop(state: OperationalState, limits: ListLimits) -> tuple[str, ..
 def _conflict_flags(state: OperationalState) -> tuple[Flag, ...]:
     """What speaks against calling the work done."""
     flags: tuple[tuple[Flag, bool], ...] = (
-        ("closure_mismatch", judge(state).mismatch),
+        ("closure_mismatch", judge_closure(state).mismatch),
         ("pending_work_open", state.pending_count > 0),
         ("blockers_open", state.blocker_count > 0),
         ("dod_incomplete", bool(state.dod_open)),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from session_memory.core.closure import judge
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
-from session_memory.core.work_state import derive_state
+from session_memory.core.work_state import derive_state, judge_closure
 from session_memory.store.scopes import Closure, ContextSync
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 
@@ -83,7 +82,7 @@ def note_mismatch(db: Database, session_id: int) -> None:
         (session_id,),
     )
     state = derive_state(Observation(*row) for row in found)
-    verdict = judge(state)
+    verdict = judge_closure(state)
     if verdict.mismatch and state.claim is not None:
         at = state.claim.at or 0
         _insert(db, None, Closure(at, "mismatch", False, verdict.primary, session_id))
