@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.redact import RULES, Rule
-from session_memory.redact.keywords import Keywords, is_whole, shortest, whole_sign
+from session_memory.redact.keywords import Keywords, has_prefilter, prefilter_of, shortest
 from session_memory.redact.linear_regex import compile_pattern, compile_set
 
 TABLE = Keywords(RULES)
@@ -20,16 +20,18 @@ def test_a_secret_is_seen_by_a_keyword_or_sends_the_text_to_the_second_look(
 ) -> None:
     rules, everyday = TABLE.rules(sample.encode())
     assert TABLE.seen(sample.encode())
-    assert everyday if is_whole(rule) else RULES.index(rule) in rules
+    assert everyday if has_prefilter(rule) else RULES.index(rule) in rules
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.sign], ids=lambda rule: rule.id)
-def test_a_sign_stands_in_every_text_that_its_rule_matches(rule: Rule) -> None:
-    sign = compile_set([whole_sign(rule)])
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.prefilter], ids=lambda rule: rule.id
+)
+def test_a_prefilter_is_part_of_every_match_of_its_rule(rule: Rule) -> None:
+    prefilter = compile_set([prefilter_of(rule)])
     pattern = compile_pattern(rule.pattern)
     found = [text.encode() for text in rule.must_match if any(pattern.finditer(text.encode()))]
     assert found
-    assert all(sign.Match(text) for text in found)
+    assert all(prefilter.Match(text) for text in found)
 
 
 def test_ordinary_text_is_let_through_without_a_second_look() -> None:

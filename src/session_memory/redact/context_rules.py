@@ -1,4 +1,4 @@
-"""Secrets that tell by where they stand: headers, cookies, URLs, connection strings, commands."""
+"""Rules for secrets known by their place: headers, cookies, URLs, connection strings, commands."""
 
 from __future__ import annotations
 
@@ -181,8 +181,8 @@ ADDRESSES = (
     Rule(
         id="connection-string",
         pattern=_SETTING + rb"(?:;|['\"]|$)",
-        # Texts are first looked at many together, where only the last one ends.
-        sign=_SETTING,
+        # The first pass joins many texts, so `$` matches only the end of the last.
+        prefilter=_SETTING,
         group=1,
         keywords=(
             "password",
@@ -257,8 +257,8 @@ _FLAG = (
     rb"api-?key|access-?key|secret-?key|auth-?key|pwd|pw|credential)"
 )
 _LISTED = rb"\\*['\"],\s*\\*['\"]"
-# Behind a word that may as well be prose: the end of the command, another option, or an argument
-# that is no word of a sentence.
+# What follows a value that could also be prose: the end of the command, another option, or an
+# argument that cannot be a word of a sentence.
 _ENDS_VALUE = (
     rb"(?:\\*['\"`]|[ \t]*(?:$|[\r\n|;&>)\]}]|\\[nr])|[ \t]+(?:-|\\|[a-z]*[0-9:/@._=$~*{\[][^\s]))"
 )
@@ -296,7 +296,7 @@ COMMANDS = (
         + rb")([^\s'\"`\\;&|<>()\[\]{},.-][^\s'\"`\\;&|<>()\[\]{},]{3,})"
         + _ENDS_VALUE
         + rb")",
-        sign=_FLAG + rb"(?:=|[ \t]|" + _LISTED + rb")",
+        prefilter=_FLAG + rb"(?:=|[ \t]|" + _LISTED + rb")",
         group=1,
         keywords=_FLAG_KEYWORDS,
         check=is_flag_value,
@@ -426,7 +426,7 @@ COMMANDS = (
     ),
     Rule(
         id="sql",
-        # `password = '...'` alone is founding rule 4's, which wants eight characters.
+        # `password = '...'` alone belongs to the original rule, which needs eight characters.
         pattern=rb"(?i)(?:\bidentified\s+(?:with\s+\w+\s+)?by|\bpassword|\bmasterauth|\brequirepass|"
         rb"\bset\s+password(?:\s+for\s+\S+)?\s*=|\blogin\s+\w+\s+with\s+password\s*=)\s+"
         rb"(?:password\s*\(\s*)?['\"]([^\s'\"]{4,})['\"]|\brequirepass\s+([^\s'\"]{4,})",

@@ -1,4 +1,4 @@
-"""Replaces secrets by placeholders; most text is let through after one or two passes over it."""
+"""Replaces secrets by placeholders; most text needs only one or two quick passes."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import msgspec
 
 from session_memory.core.hashing import blake2b
 from session_memory.redact.json_fields import is_secret_name, named_value, pair_value
-from session_memory.redact.keywords import Keywords, is_whole, whole_sign
+from session_memory.redact.keywords import Keywords, has_prefilter, prefilter_of
 from session_memory.redact.linear_regex import Match, Pattern, compile_pattern, compile_set
 from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
 from session_memory.redact.placeholder import marks, placeholder
 from session_memory.redact.rule_table import RULES, Rule
 
 PASSES = 12
-"""A placeholder is a new word boundary, so it can uncover another secret beside it. Genuine logs
-settle after two passes, 40,000 random mixtures of our samples after four at most; input made to go
-on for longer is redacted as a whole."""
+"""A placeholder is a new word boundary, so it can uncover another secret next to it. Real logs
+settle after two passes, 40,000 random mixtures of our samples after four at most; input designed
+to need more is redacted as a whole."""
 UNSETTLED = "unsettled"
 NAMED_FIELD = "named-field"
 
@@ -28,21 +28,21 @@ UNDECODABLE = (msgspec.MsgspecError, RecursionError, ValueError, OverflowError)
 Json = str | int | float | bool | None | list["Json"] | dict[str, "Json"]
 
 
-class Found(NamedTuple):
-    """A stretch to replace, and the secret in it that gives the tag."""
+class SecretSpan(NamedTuple):
+    """A span to replace, and the secret in it that the tag is made from."""
 
     start: int
     end: int
     order: int
-    """Place of the rule in the table: the most specific rule that saw a secret names it."""
+    """Index of the rule in the table: on overlap the first rule wins."""
     secret: bytes
     first: int
-    """Where the secret begins; before it stands what the rule writes as `lead`."""
+    """Where the secret begins; the rule's `lead` replaces what is before it."""
     lead: bytes
 
 
 class Hit(NamedTuple):
-    """Where a secret stands in a text, in bytes, and the rule that names it; never its value."""
+    """Byte offsets of a secret in a text, and the rule that found it; never its value."""
 
     start: int
     end: int
@@ -50,11 +50,11 @@ class Hit(NamedTuple):
 
 
 class UnsettledError(Exception):
-    """Replacing uncovers more and more to replace: the text is made to do so."""
+    """Replacing keeps uncovering more secrets: the text is designed to do so."""
 
 
 class Redactor:
-    """Holds the compiled table and the store's key; counts what it replaced, by rule."""
+    """The compiled rules and the store's key; counts replacements by rule."""
 
     def __init__(
         self, key: bytes, rules: Sequence[Rule] = RULES, extra: Sequence[Rule] = ()
@@ -63,14 +63,14 @@ class Redactor:
             raise ValueError("redaction needs a key: without one a tag could be guessed")
         self.counts: Counter[str] = Counter()
         self._key = key if len(key) <= blake2b.MAX_KEY_SIZE else blake2b(key).digest()
-        # The user's own rules come first: they know best what a secret is called.
+        # The user's own rules come first, so that hits are named after them.
         self._rules = (*extra, *rules)
         self._has_extra = bool(extra)
         self._patterns: dict[int, Pattern] = {}
         self._always = {n for n, rule in enumerate(self._rules) if not rule.keywords}
         self._keywords = Keywords(self._rules)
-        self._whole = [n for n, rule in enumerate(self._rules) if is_whole(rule)]
-        self._signs = compile_set(whole_sign(self._rules[n]) for n in self._whole)
+        self._prefiltered = [n for n, rule in enumerate(self._rules) if has_prefilter(rule)]
+        self._prefilters = compile_set(prefilter_of(self._rules[n]) for n in self._prefiltered)
 
     def redact(self, data: bytes) -> bytes:
         """`data` with every secret replaced; the same object when there is none."""
@@ -98,7 +98,7 @@ class Redactor:
         return text if redacted is data else redacted.decode("utf-8", "surrogatepass")
 
     def redact_words(self, words: Collection[str]) -> dict[str, str]:
-        """The words that change, each with what is left of it; one look at all of them together."""
+        """The words that change, each with its redacted form; all are checked in one pass."""
         together = "\n".join(words).encode("utf-8", "surrogatepass")
         if not (self._has_extra or self._candidates(together)):
             return {}
@@ -110,7 +110,7 @@ class Redactor:
 
         What cannot be decoded becomes one JSON string that holds its redacted text.
         """
-        escaped = b"\\u00" in encoded or b"\\/" in encoded  # spellings that hide a keyword
+        escaped = b"\\u00" in encoded or b"\\/" in encoded  # escapes that hide a keyword
         if not (escaped or self._always or self._keywords.seen(encoded)):
             return encoded
         try:
@@ -129,7 +129,7 @@ class Redactor:
         return counts
 
     def _cut(self, data: bytes) -> list[Piece]:
-        """The text in pieces with every secret replaced; nothing when there is none."""
+        """The text in pieces with every secret replaced; empty when there is none."""
         rules = self._candidates(data)
         if not rules:
             return []
@@ -137,7 +137,7 @@ class Redactor:
         try:
             for start, end, kept in marks(data):
                 piece = Piece(data[start:end], start, end, KEPT if kept else TEXT)
-                if start or end < len(data):  # beside a mark other words begin and end
+                if start or end < len(data):  # a mark changes where words begin and end
                     rules = self._candidates(piece.data)
                 pieces += (piece,) if kept else self._settle(piece, PASSES, rules)
         except UnsettledError:
@@ -147,7 +147,7 @@ class Redactor:
         return pieces if replaced else []
 
     def _settle(self, piece: Piece, passes: int, rules: set[int]) -> Iterator[Piece]:
-        """Replace what is found, then look again at each stretch that is left between."""
+        """Replace secrets, then search each remaining part again."""
         edits = list(self._edits(piece.data, rules))
         if not edits:
             yield piece
@@ -161,38 +161,38 @@ class Redactor:
                 yield part
 
     def _edits(self, text: bytes, rules: set[int]) -> Iterator[Edit]:
-        found = [item for order in sorted(rules) for item in self._apply(order, text)]
-        for item in merge(found) if found else ():
-            mark = placeholder(item.secret, self._key)
-            rule = self._rules[item.order].id
-            yield Edit(item.start, item.first, item.end, item.lead, mark, rule)
+        spans = [span for order in sorted(rules) for span in self._apply(order, text)]
+        for span in merge(spans) if spans else ():
+            mark = placeholder(span.secret, self._key)
+            rule = self._rules[span.order].id
+            yield Edit(span.start, span.first, span.end, span.lead, mark, rule)
 
     def _candidates(self, text: bytes) -> set[int]:
-        """The rules worth trying: those of which a keyword, or where that says little a sign, is
-        in the text."""
+        """The rules worth trying: those with a keyword, or a prefilter, in the text."""
         rules, everyday = self._keywords.rules(text)
         if everyday:
-            rules.update(self._whole[sign] for sign in self._signs.Match(text) or ())
+            matches = self._prefilters.Match(text) or ()
+            rules.update(self._prefiltered[index] for index in matches)
         rules |= self._always
         return rules
 
-    def _apply(self, order: int, text: bytes) -> Iterator[Found]:
+    def _apply(self, order: int, text: bytes) -> Iterator[SecretSpan]:
         rule = self._rules[order]
         pattern = self._patterns.get(order)
-        if pattern is None:  # compiled at first need: most rules are never needed in a run
+        if pattern is None:  # compiled when first needed: most rules never are
             pattern = self._patterns[order] = compile_pattern(rule.pattern)
         for match in pattern.finditer(text):
             first, last = secret_span(match, rule.group, pattern.groups)
             secret = text[first:last]
             if secret and (rule.check is None or rule.check(secret)):
                 start = match.span()[0] if rule.lead else first
-                yield Found(start, last, order, secret, first, rule.lead)
+                yield SecretSpan(start, last, order, secret, first, rule.lead)
 
     def _is_clean(self, document: Json) -> bool:
-        """One look at all strings together, which spares most documents a look at each.
+        """Checks all strings in one pass, which is enough for most documents.
 
-        They stand on lines of their own, so our rules find in them what they find in each; a rule
-        of the user's may hang on where a text begins, so with such rules nothing is spared.
+        Each string is on its own line, so our rules match as in the single strings. A rule of the
+        user may depend on where a text begins, so with such rules every string is checked.
         """
         if self._has_extra:
             return False
@@ -236,7 +236,7 @@ class Redactor:
 
 
 def secret_span(match: Match, group: int, groups: int) -> tuple[int, int]:
-    """The span of the rule's group, or of the next one that took part in the match."""
+    """The span of the rule's group, or of the next group that matched."""
     for number in range(group, groups + 1):
         span = match.span(number)
         if span[0] >= 0:
@@ -244,21 +244,21 @@ def secret_span(match: Match, group: int, groups: int) -> tuple[int, int]:
     return match.span()
 
 
-def merge(found: list[Found]) -> Iterator[Found]:
-    """Join stretches that overlap, so that no rest of a secret stays beside its placeholder.
+def merge(spans: list[SecretSpan]) -> Iterator[SecretSpan]:
+    """Join overlapping spans, so that no part of a secret remains next to its placeholder.
 
-    The tag comes from the rule that is first in the table: `token=ghp_x,` and a bare `ghp_x` get
-    the same one, although the rule for assignments saw the comma as part of the value.
+    The tag comes from the first rule in the table: `token=ghp_x,` and a bare `ghp_x` get the same
+    tag, although the rule for assignments takes the comma as part of the value.
     """
-    found.sort()
-    current = found[0]
-    for item in found[1:]:
-        if item.start >= current.end:
+    spans.sort()
+    current = spans[0]
+    for span in spans[1:]:
+        if span.start >= current.end:
             yield current
-            current = item
+            current = span
             continue
-        best = min(current, item, key=lambda one: one.order)
-        end = max(current.end, item.end)
-        first = current.first if current.lead else min(current.first, item.first)
-        current = Found(current.start, end, best.order, best.secret, first, current.lead)
+        best = min(current, span, key=lambda each: each.order)
+        end = max(current.end, span.end)
+        first = current.first if current.lead else min(current.first, span.first)
+        current = SecretSpan(current.start, end, best.order, best.secret, first, current.lead)
     yield current

@@ -1,4 +1,4 @@
-"""Which fields of a JSON object hold a secret because of what they are called."""
+"""Which fields of a JSON object hold a secret, by their name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from session_memory.redact.secret_names import SECRET_NAME
 from session_memory.redact.value_checks import is_value
 
 MIN_QUOTED = 6
-"""Shortest value that a quoted name makes a secret; founding rule 4 wants 8 of a bare one."""
+"""Shortest value that the name of a field makes a secret."""
 
 _NAME_FIELDS = ("name", "key", "Name", "Key")
 _VALUE_FIELDS = ("value", "Value")
@@ -19,24 +19,24 @@ _VALUE_FIELDS = ("value", "Value")
 def pair_value(fields: Mapping[str, object]) -> str | None:
     """The field that holds the secret of `{"name": "DB_PASSWORD", "value": ...}`, if it is one."""
     for name in _NAME_FIELDS:
-        called = fields.get(name)
-        if isinstance(called, str) and len(called) < 200 and SECRET_NAME.search(called):
+        value_name = fields.get(name)
+        if isinstance(value_name, str) and len(value_name) < 200 and SECRET_NAME.search(value_name):
             return next((value for value in _VALUE_FIELDS if value in fields), None)
     return None
 
 
 @lru_cache(maxsize=4096)
 def is_secret_name(name: str) -> bool:
-    """Whether a field of this name may hold a secret; the names of tools' inputs are few."""
+    """Whether a field of this name may hold a secret; cached, as the same few names recur."""
     return SECRET_NAME.search(name) is not None
 
 
 def named_value(name: str, value: object, *, named: bool) -> bytes | None:
-    """The secret in a field, if its name, or the name paired with it, says that it is one."""
+    """The secret in a field, if its name or the name paired with it says it is one."""
     if not isinstance(value, str) or not (named or SECRET_NAME.search(name)):
         return None
     data = value.encode("utf-8", "surrogatepass")
-    # White space means prose: a message about a password, not the password.
+    # White space means prose: a text about a password, not the password.
     if len(value) < MIN_QUOTED or data.split() != [data] or MARK.search(data):
         return None
     return data if is_value(data) else None

@@ -1,4 +1,4 @@
-"""Private keys and password hashes, whole or cut, in any wrapping."""
+"""Rules for private keys, whole or truncated, and for password hashes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from session_memory.redact.value_checks import has_key_material
 _KIND = rb"(?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
 _BEGIN = rb"-----BEGIN " + _KIND
 _END = rb"-----END " + _KIND
-# Between the lines of a key: line ends, also escaped ones, and the line numbers of a file viewer.
+# Between the lines of a key: line ends, also escaped, and the line numbers of a file viewer.
 _GAP = rb"(?:\s|\\+[nr]|['\"+,]|[0-9]+(?:\xe2\x86\x92|[\t:|]))*"
 _LINES = rb"(?:[A-Za-z0-9+/=]{16,}" + _GAP + rb")+"
 # How the inside of a key begins in base64: RSA (PKCS 1 and 8), EC, Ed25519, encrypted, OpenSSH.
@@ -17,7 +17,7 @@ _BODY = (
     rb"MI[IG][A-Za-z0-9+/]{3,5}BgkqhkiG9w0BBQ|b3BlbnNzaC1rZXktdjE)"
 )
 
-BLOCKS = (
+KEYS = (
     Rule(
         id="private-key",
         pattern=rb"(?s)" + _BEGIN + rb".*?" + _END,

@@ -1,4 +1,4 @@
-"""RE2 with types: matching in linear time whatever the input, over bytes taken as they are."""
+"""RE2 with types: regular expressions over bytes that match in linear time."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Protocol, cast
 
 import re2  # pyright: ignore[reportMissingTypeStubs]
 
-# A DFA that outgrows this starts over (slower, same answer). It is far above what the table needs:
-# a set that could not hold even a few states would answer "nothing found".
+# A DFA that outgrows this starts over: slower, with the same answer. It is far above what the table
+# needs: a set without room for even a few states would answer "nothing found".
 MAX_MEM = 64 * 1024 * 1024
 
 _re2 = cast(Any, re2)
 
 
 class Match(Protocol):
-    """One match; a group that took no part has the span (-1, -1)."""
+    """One match; a group that did not match has the span (-1, -1)."""
 
     def span(self, group: int = 0) -> tuple[int, int]: ...
 
@@ -29,13 +29,13 @@ class Pattern(Protocol):
 
 
 class PatternSet(Protocol):
-    """Many expressions in one automaton: one pass tells which of them match."""
+    """Many expressions in one automaton: one pass finds which of them match."""
 
     def Match(self, text: bytes) -> list[int] | None: ...  # noqa: N802 (RE2's own name)
 
 
 class BadPatternError(ValueError):
-    """RE2 cannot compile the expression: it needs more than linear time, or is none."""
+    """RE2 cannot compile the expression: it is invalid, or needs more than linear time."""
 
 
 def _options() -> Any:
@@ -43,7 +43,7 @@ def _options() -> Any:
     options.max_mem = MAX_MEM
     options.log_errors = False
     options.never_nl = False
-    # Latin-1 means byte by byte: text that is not UTF-8 is matched like any other.
+    # Latin-1 means byte by byte, so text that is not UTF-8 is matched like any other.
     options.encoding = _re2.Options.Encoding.LATIN1
     return options
 
@@ -59,7 +59,7 @@ def compile_pattern(pattern: bytes) -> Pattern:
 
 
 def compile_set(patterns: Iterable[bytes]) -> PatternSet:
-    """Compile expressions into one set; `Match` gives the positions of those that match."""
+    """Compile expressions into one set; `Match` gives the indexes of those that match."""
     patterns_set = _re2.Set.SearchSet(_options())
     for pattern in patterns:
         patterns_set.Add(pattern)
@@ -68,6 +68,6 @@ def compile_set(patterns: Iterable[bytes]) -> PatternSet:
 
 
 def literal(text: str, *, exact: bool = False) -> bytes:
-    """An expression that finds `text`, in upper or lower case unless it has to be `exact`."""
+    """An expression that finds `text`, ignoring case unless `exact`."""
     escaped = cast(bytes, _re2.escape(text.encode()))
     return escaped if exact else b"(?i)" + escaped

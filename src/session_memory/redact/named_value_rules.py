@@ -1,4 +1,4 @@
-"""Secrets that tell by the name before them, in code, configuration, markup and talk."""
+"""Rules for secrets known by the name before them, in code, configuration, markup and prose."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from session_memory.redact.value_checks import (
     is_setting,
 )
 
-# A value without quotes ends where a shell or a URL ends it, and not with punctuation of the text.
+# A value without quotes ends where a shell or URL ends it; final punctuation is not part of it.
 _BARE_ENDS = rb"\s'\"`\\;&|<>()\x80-\xbf"
 _LAST = rb"[^" + _BARE_ENDS + rb",.:}\]][\x80-\xbf]*"
 
@@ -85,7 +85,7 @@ NAMED = (
             *(STRONG, STRONG_ALONE, SUFFIX, _CLOSED, _TYPED, _OPERATOR),
             *(STRONG, _CLOSING, _OPERATOR, _TYPE, _OPERATOR, _UNUSUAL, _PREFIX, quoted(6)),
         ),
-        sign=_ENDED + _CLOSED + _TYPED + _OPERATOR + _PREFIX + quoted(6),
+        prefilter=_ENDED + _CLOSED + _TYPED + _OPERATOR + _PREFIX + quoted(6),
         group=1,
         keywords=STRONG_KEYWORDS,
         check=is_quoted,
@@ -115,7 +115,7 @@ NAMED = (
         id="argument",
         # Also `setPassword("...")`, `put("password", "...")`, `.equals("...")`.
         pattern=_STRONG_NAME + _ARGUMENT,
-        sign=_ENDED + _ARGUMENT,
+        prefilter=_ENDED + _ARGUMENT,
         group=1,
         keywords=STRONG_KEYWORDS,
         check=is_opaque,
@@ -197,7 +197,7 @@ NAMED = (
         id="name",
         pattern=rb"(?i)(?:[_a-z0-9.-](?:%b)|\b(?:%b))%b\s*(?:=|:=?)\s*['\"]?%b"
         % (STRONG, STRONG_ALONE, SUFFIX, bare(8)),
-        sign=_ENDED + rb"\s*(?:=|:=?)\s*['\"]?" + bare(8),
+        prefilter=_ENDED + rb"\s*(?:=|:=?)\s*['\"]?" + bare(8),
         group=1,
         keywords=STRONG_KEYWORDS,
         check=is_literal,

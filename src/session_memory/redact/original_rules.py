@@ -1,14 +1,13 @@
-"""The four rules the product began with; their results are fixed to the letter (EXT-30 to 33)."""
+"""The four original rules; their results must never change (EXT-30 to 33)."""
 
 from __future__ import annotations
 
 from session_memory.redact.rule import Rule, fake
 
-# One character of a value in UTF-8: a byte that starts one and the bytes that continue it, so that
-# lengths count characters as the founding rules do.
+# One character in UTF-8: a first byte and its continuation bytes, so that lengths count characters.
 _CHAR = rb"(?:[^\s'\"\x80-\xbf][\x80-\xbf]*)"
 
-FOUNDING = (
+ORIGINAL = (
     Rule(
         id="sk-key",
         pattern=rb"sk-[A-Za-z0-9]{20,}",

@@ -1,4 +1,4 @@
-"""A text cut into what stays and what was replaced, each piece knowing where it came from."""
+"""A text in pieces, kept or replaced, each with its position in the original."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 TEXT = ""
-"""In place of a rule's id: text of the log, which rules may look at."""
+"""In place of a rule's id: text of the log, which rules are applied to."""
 KEPT = "kept"
-"""In place of a rule's id: a placeholder that stood there already, which they may not."""
+"""In place of a rule's id: an earlier placeholder, which rules are not applied to."""
 
 
 class Piece(NamedTuple):
-    """What stands now in place of the bytes from `start` to `end` of the text as it was."""
+    """What replaces the bytes from `start` to `end` of the original text."""
 
     data: bytes
     start: int
@@ -21,32 +21,32 @@ class Piece(NamedTuple):
 
     @property
     def is_replaced(self) -> bool:
-        """Whether a secret stood here."""
+        """Whether this replaces a secret."""
         return self.rule not in (TEXT, KEPT)
 
     @property
     def is_verbatim(self) -> bool:
-        """Whether this is still the text as it was, byte for byte."""
+        """Whether this is still the original text, byte for byte."""
         return not self.is_replaced and len(self.data) == self.end - self.start
 
     def part(self, first: int, last: int) -> Piece:
-        """The piece's bytes from `first` to `last`, with the places they stand for."""
-        return Piece(self.data[first:last], self.place(first), self.place(last), self.rule)
+        """The piece's bytes from `first` to `last`, with their original positions."""
+        return Piece(self.data[first:last], self.original(first), self.original(last), self.rule)
 
-    def place(self, offset: int) -> int:
-        """Where an offset into this piece stood in the text as it was.
+    def original(self, offset: int) -> int:
+        """The position in the original text of an offset into this piece.
 
-        A rule may have written something else at the end of a piece (`Bearer ` for `bearer  `):
-        an offset into that stands for its beginning, the end of the piece for its end.
+        A rule may have rewritten the end of a piece (`Bearer ` for `bearer  `): an offset into that
+        part means its beginning, the end of the piece its end.
         """
         return self.end if offset >= len(self.data) else min(self.start + offset, self.end)
 
 
 class Edit(NamedTuple):
-    """A stretch of one piece that is replaced: what is written before the mark, and the mark."""
+    """A part of a piece to replace: the text written before the mark, and the mark."""
 
     first: int
-    """Where the rewriting begins; `lead` stands for everything from here to `secret`."""
+    """Where the edit begins; `lead` replaces everything from here to `secret`."""
     secret: int
     last: int
     lead: bytes
@@ -55,16 +55,16 @@ class Edit(NamedTuple):
 
 
 def apply(piece: Piece, edits: Iterable[Edit]) -> Iterator[Piece]:
-    """The pieces one piece falls into; edits are in order and do not overlap."""
+    """The pieces that edits split a piece into; edits are in order and do not overlap."""
     position = 0
     for edit in edits:
         before = piece.part(position, edit.first)
         if edit.lead:
-            secret = piece.place(edit.secret)
+            secret = piece.original(edit.secret)
             before = Piece(before.data + edit.lead, before.start, secret)
         if before.data:
             yield before
-        yield Piece(edit.mark, piece.place(edit.secret), piece.place(edit.last), edit.rule)
+        yield Piece(edit.mark, piece.original(edit.secret), piece.original(edit.last), edit.rule)
         position = edit.last
     rest = piece.part(position, len(piece.data))
     if rest.data:
@@ -72,9 +72,9 @@ def apply(piece: Piece, edits: Iterable[Edit]) -> Iterator[Piece]:
 
 
 def spread(pieces: Iterable[Piece], lengths: Iterable[int]) -> list[bytes]:
-    """The pieces of a joined text dealt out to parts of these lengths.
+    """The pieces of a joined text, split again into parts of these lengths.
 
-    What replaced something goes to the part in which that began.
+    A replacement goes to the part in which the replaced text began.
     """
     bounds: list[int] = []
     total = 0

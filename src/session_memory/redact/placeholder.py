@@ -1,4 +1,4 @@
-"""The mark a secret leaves behind: tagged where it is stored, plain where it is shown."""
+"""The placeholder for a secret: tagged when stored, plain when shown."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _TAGGED = re.compile(r"\[REDACTED_SECRET:[0-9a-f]{8}\]")
 
 
 def placeholder(secret: bytes, key: bytes) -> bytes:
-    """The stored mark. The tag is keyed, so equal secrets look equal and cannot be guessed."""
+    """The stored mark. Its tag is a keyed hash: equal for equal secrets, no help in guessing."""
     tag = blake2b(secret, key=key, digest_size=4).hexdigest()
     return b"[REDACTED_SECRET:%s]" % tag.encode()
 
 
 def marks(data: bytes) -> list[tuple[int, int, bool]]:
-    """The text as (start, end, whether this is a mark): rules may look at the rest only."""
+    """The text as (start, end, whether this is a mark): rules apply to the rest only."""
     if _OPENING not in data:
         return [(0, len(data), False)]
-    found: list[tuple[int, int, bool]] = []
+    parts: list[tuple[int, int, bool]] = []
     start = 0
     for mark in MARK.finditer(data):
-        found += ((start, mark.start(), False), (mark.start(), mark.end(), True))
+        parts += ((start, mark.start(), False), (mark.start(), mark.end(), True))
         start = mark.end()
-    found.append((start, len(data), False))
-    return [item for item in found if item[0] < item[1]]
+    parts.append((start, len(data), False))
+    return [part for part in parts if part[0] < part[1]]
 
 
 def render(text: str) -> str:
-    """Stored text as people and models see it: every mark without its tag."""
+    """Stored text as shown to people and models: marks without their tags."""
     return _TAGGED.sub(PLAIN, text) if "[REDACTED_SECRET:" in text else text

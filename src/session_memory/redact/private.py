@@ -1,4 +1,4 @@
-"""What the user marked as private goes before anything else looks at the text."""
+"""Removes what the user marked as private, before anything else reads the text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _TAG = re.compile(r"<(/?)private\s*>", re.IGNORECASE)
 def drop_private(text: str) -> tuple[str, int]:
     """The text with each `<private>...</private>` replaced, and how many there were.
 
-    A span may hold others; one that is never closed goes on to the end of the text. A closing tag
-    that closes nothing stays as it is. The same object comes back when there is no span.
+    Spans may be nested; an unclosed one extends to the end of the text. A closing tag without an
+    opening one stays. Without a span the same object is returned.
     """
     kept: list[str] = []
     position = depth = count = 0

@@ -1,4 +1,4 @@
-"""What a rule is, and samples for it that are made on the spot."""
+"""What a rule is, and a generator for its samples."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     pattern: bytes
     """RE2 syntax, over bytes."""
     keywords: tuple[str, ...]
-    """Every match holds one of them, in any case. None at all: the rule is always tried."""
+    """Every match contains one of them, in any case. Without keywords the rule is always tried."""
     exact: bool = False
-    """Keywords count only as they are written; long random text holds fewer of them by chance."""
+    """Keywords are case-sensitive: long random text contains fewer of them by chance."""
     everyday: bool = False
-    """Its keywords are words of ordinary text: the whole pattern is looked for in a second look,
-    so it may hold nothing long and counted before the keyword, which slows the automaton."""
-    sign: bytes = b""
-    """A simpler expression that stands in every match: that look is for it in place of the
-    pattern, where that would make the automaton large. Building it costs more than the looking."""
+    """Its keywords are ordinary words, so a second pass over the text looks for the whole pattern.
+    Long counted repetitions before the keyword would slow that pass down."""
+    prefilter: bytes = b""
+    """A simpler expression that is part of every match. The second pass looks for it instead of
+    the pattern, where the pattern would make the automaton large and slow to build."""
     group: int = 0
-    """The group that is the secret, or the first after it that took part; the rest stays."""
+    """The group that is the secret, or the first matching one after it; the rest stays."""
     lead: bytes = b""
-    """If set, the match is replaced from its beginning, and this stands before the placeholder."""
+    """If set, the match is replaced from its start, with this text before the placeholder."""
     check: Callable[[bytes], bool] | None = None
-    """Says of the secret whether it really is one."""
+    """Decides whether the match really is a secret."""
     must_match: tuple[str, ...] = ()
     must_not_match: tuple[str, ...] = ()
 
 
 def fake(prefix: str, length: int, alphabet: str = "a1B2c3D4e5F6g7H8i9J0") -> str:
-    """A sample made on the spot, so that this file sets off no scanner."""
+    """A generated sample, so that secret scanners do not flag this file."""
     return prefix + (alphabet * (length // len(alphabet) + 1))[:length]
 
 

@@ -1,4 +1,4 @@
-"""What people call secrets, in code, configuration, headers and talk."""
+"""The names people give to secrets, in code, configuration, headers and prose."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ _SECRETS = (
 )
 
 STRONG = _PASSWORDS + rb"|[_-]pwd|[_-]pass|" + _SECRETS + rb"|token|api[_-]?key|" + _KEYED
-"""Ends of names whose value is a secret unless it plainly is something else."""
+"""Ends of names whose value is a secret unless it clearly is something else."""
 STRONG_ALONE = (
     rb"pass(?:wd|phrase|code)|passwort|kennwort|secret(?:[_-]?(?:access[_-]?)?key|or(?:private)?key)|"
     + _KEYED
 )
-"""Those of them that are no founding name (EXT-33), which alone wants eight characters."""
+"""Those of them that the original rule (EXT-33) does not cover."""
 STRONG_ENDS = (
     rb"(?:pass(?:word|wd|phrase|code|wort)|kennwort|[_-]pwd|[_-]pass|"
     rb"secret(?:[_-]?(?:text|string|phrase))?|token|key(?:[_-]?base)?)"
 )
-"""How every name of `STRONG` ends, without the many words that may stand before `key`."""
+"""How every name of `STRONG` ends, without the many words that may precede `key`."""
 SUFFIX = (
     rb"(?:[_-]?(?:[0-9]{1,2}|prod(?:uction)?|dev|staging|live|value|val|str|b64|base64|hex|plain|"
     rb"default|old|new|root|admin|primary|secondary|local))?"
 )
-"""What may follow in a name without changing what it names; `_type` or `_url` would."""
+"""What may follow a name without changing its meaning; `_type` or `_url` would."""
 SHORT = rb"pwd|pw|p/w|passw|pswd|psw|psk"
-"""Whole names that also mean other things: their value has to look like a password."""
+"""Whole names with other meanings too: the value has to look like a password."""
 WEAK = (
     rb"key|auth|salt|nonce|hmac|authorization|credentials?|creds?|connection[_-]?string|signing|"
     rb"jwt|bearer|oauth|license|licence|webhook|subscription"
 )
-"""Names whose value has to look drawn at random."""
+"""Names whose value has to look random."""
 
 STRONG_KEYWORDS = (
     *("password", "passwd", "passphrase", "passcode", "passwort", "kennwort", "_pwd", "-pwd"),

@@ -1,9 +1,9 @@
-"""Rules a user adds: tables of the configuration, and a gitleaks file of the user's own.
+"""Rules that a user adds: in the configuration, or as a gitleaks file.
 
-Both mean the same things: an id, an expression whose first group is the secret, keywords one of
-which must stand in the text, and for gitleaks the least entropy and what is allowed. gitleaks
-writes for Go; `(?i)` inside an expression, `\\z` and classes such as `[[:alnum:]]` mean the same
-to RE2, so expressions are taken as they are.
+Both have an id, an expression whose first group is the secret, and keywords one of which must be in
+the text; gitleaks adds a minimum entropy and allowlists. gitleaks expressions are written for Go;
+`(?i)` inside an expression, `\\z` and classes such as `[[:alnum:]]` mean the same to RE2, so they
+are used unchanged.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def load_user_rules(tables: Sequence[Table], gitleaks: str = "") -> tuple[list[R
     if gitleaks:
         table = _read(gitleaks)
         allowed, warned = _allowed(table, "the whole file")
-        found, failed = _from_tables(_tables(table.get("rules")), Path(gitleaks).name, allowed)
-        rules += found
+        more, failed = _from_tables(_tables(table.get("rules")), Path(gitleaks).name, allowed)
+        rules += more
         warnings += [*warned, *failed]
     return rules, warnings
 
@@ -59,8 +59,8 @@ def _read(path: str) -> Table:
     try:
         return tomllib.loads(read_plain(path, FILE_CAP).decode("utf-8"))
     except OSError as error:
-        told = error.strerror or str(error)
-        raise ConfigError(f"{path}: cannot be read: {told}", hint=HINT) from error
+        reason = error.strerror or str(error)
+        raise ConfigError(f"{path}: cannot be read: {reason}", hint=HINT) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path}: is not TOML: {error}", hint=HINT) from error
 
@@ -113,22 +113,23 @@ def _check(least: float, allowed: Sequence[Check]) -> Check | None:
 
 
 def _allowed(table: Table, where: str) -> tuple[list[Check], list[str]]:
-    """What a rule's or the file's allowlists say of a secret; what they say of files is no matter.
+    """Checks for the secrets that the allowlists of a rule or file allow; paths are ignored.
 
-    A list that looks at the line, or wants several things at once, is left out: more is redacted.
+    A list that looks at the whole line, or combines conditions, is left out: more is redacted.
     """
     checks: list[Check] = []
     warnings: list[str] = []
-    for one in (*_tables(table.get("allowlist")), *_tables(table.get("allowlists"))):
-        if one.get("regexTarget", "secret") not in ("secret", "") or one.get("condition") == "AND":
+    for allowlist in (*_tables(table.get("allowlist")), *_tables(table.get("allowlists"))):
+        target = allowlist.get("regexTarget", "secret")
+        if target not in ("secret", "") or allowlist.get("condition") == "AND":
             warnings.append(
                 f"an allowlist of {where} is left out: it looks at more than the secret"
             )
             continue
-        stop = tuple(word.lower().encode() for word in _texts(one.get("stopwords")))
+        stop = tuple(word.lower().encode() for word in _texts(allowlist.get("stopwords")))
         if stop:
             checks.append(_holds_one_of(stop))
-        for expression in _texts(one.get("regexes")):
+        for expression in _texts(allowlist.get("regexes")):
             try:
                 checks.append(_matches(compile_pattern(expression.encode("utf-8"))))
             except BadPatternError as error:
@@ -145,7 +146,7 @@ def _matches(pattern: Pattern) -> Check:
 
 
 def _tables(value: object) -> list[Table]:
-    """One table or a list of them, whatever else may stand there."""
+    """One table or a list of tables; anything else is ignored."""
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     return [cast(Table, item) for item in items if isinstance(item, dict)]
 

@@ -1,4 +1,4 @@
-"""Tells a secret's value from what stands in its place: placeholders, variables, code, paths."""
+"""Checks that tell a secret from a placeholder, a variable, code or a path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import log2
 from operator import add
 
 LOOKED_AT = 256
-"""Bytes of a value that decide; what goes on for longer is no placeholder."""
+"""Bytes of a value that are checked: nothing longer is a placeholder."""
 
 _VARIABLE = re.compile(
     rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*$|\$\$|<[^>]*>?$|\{.*\}$|%s$|%[({]|%[A-Za-z_]+%$|@[({]|"
@@ -28,7 +28,7 @@ _WORDS = frozenset(
     b"true false empty default password passwd secret token apikey bearer basic test testing "
     b"username admin root user value pass pwd foo bar foobar".split()
 )
-# What follows the name of an option in help and prose; some are in _WORDS too.
+# Words that follow the name of an option in help and prose; some are in _WORDS too.
 _BEHIND_FLAGS = frozenset(
     b"a all also an and are argument arguments as at auth authentication be before both but by can "
     b"cannot char chars cli command config credentials did do does e.g. either env environment "
@@ -68,8 +68,8 @@ _PORT = re.compile(rb"[0-9]{1,5}(?:[/?#]|$)")
 _LETTER_RUN = re.compile(rb"[A-Za-z]{20,}")
 _ALPHANUMERIC_RUN = re.compile(rb"[A-Za-z0-9]{12,}")
 
-# Pairs of letters that make up nine tenths of the words in English prose and in identifiers, and a
-# third of letters drawn at random.
+# Pairs of letters that make up nine tenths of English prose and identifiers, and a third of random
+# letters.
 _PAIRS = (
     "abacadagaialamanaparasatauaybabebiblbobrbsbucacccdcechcickclcocrcsctcudadddedfdidldodrdsdueaeb"
     "ecedeeefegeielemeneoepeqeresetevewexfafefffiflfofrftgageghgigngrgsguhahehihohtiaibicidieifigil"
@@ -79,12 +79,12 @@ _PAIRS = (
 )
 _COMMON = frozenset(_PAIRS[index : index + 2] for index in range(0, len(_PAIRS), 2))
 SPOKEN = 0.65
-"""Share of common pairs from which on letters are words: 95 in 100 words of eight letters reach
-it, and five in 100 random strings of sixteen."""
+"""Share of common pairs above which letters are words: 95 in 100 words of eight letters reach it,
+and five in 100 random strings of sixteen."""
 
 
 def is_value(value: bytes) -> bool:
-    """Not a variable, not a mask, not a word that documentation uses instead of a secret."""
+    """Not a variable, a mask, or a word that documentation uses instead of a secret."""
     head = value[:LOOKED_AT]
     if _VARIABLE.match(head) or _MASK.search(head) or len(set(head)) <= 2:
         return False
@@ -93,7 +93,7 @@ def is_value(value: bytes) -> bool:
 
 
 def is_setting(value: bytes) -> bool:
-    """A value in the environment: anything but a placeholder, an address or the path of a file."""
+    """A value of a setting: anything but a placeholder, an address or a file path."""
     head = value[:LOOKED_AT]
     return is_value(head) and not (
         _PATH.match(head) and (_SHORT_PARTS.match(head) or b":/" in head or is_spoken(head))
@@ -101,7 +101,7 @@ def is_setting(value: bytes) -> bool:
 
 
 def is_literal(value: bytes) -> bool:
-    """A value that may stand in code without quotes, so it is also told from names and types."""
+    """An unquoted value in code, so it must not be a name or a type either."""
     if not is_setting(value) or _EXPRESSION.match(value[:LOOKED_AT]):
         return False
     # Names of variables and types are short and in camel or snake case; long ones are random.
@@ -175,12 +175,12 @@ def has_random_letters(value: bytes) -> bool:
 
 
 def is_token(value: bytes) -> bool:
-    """What stands behind the known beginning of a service's tokens, and was drawn at random."""
+    """The random part after the known prefix of a service's tokens."""
     return is_random(value) or has_random_letters(value)
 
 
 def is_flag_value(value: bytes) -> bool:
-    """A word behind `--password`, where help and prose put the name of the value or go on."""
+    """A word after `--password`, where help and prose have other words."""
     head = value[:LOOKED_AT]
     if not is_setting(head) or _NAMES_ITSELF.match(head) or _EXPRESSION.match(head):
         return False
@@ -188,7 +188,7 @@ def is_flag_value(value: bytes) -> bool:
 
 
 def is_flag_token(value: bytes) -> bool:
-    """A value behind `--token` that nobody takes for prose, whatever follows it."""
+    """A value after `--token` that cannot be prose, whatever follows it."""
     head = value[:LOOKED_AT]
     letters = len(head) >= 8 and is_flag_value(head) and not is_spoken(head)
     return is_random(value) or letters
