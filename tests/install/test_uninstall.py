@@ -58,7 +58,7 @@ def through(text: str, edit: Callable[[str], str]) -> str | None:
 
     plan = plan_init(wish, look, Ledger())
     entries = tuple(
-        Entry(c.path, c.agent, 0, created=c.before is None, traces=c.traces) for c in plan.changes
+        Entry(c.path, c.agent, 0, created=c.before is None, layout=c.layout) for c in plan.changes
     )
     wired = next(c.after for c in plan.changes if c.path == name)
     assert wired is not None
@@ -269,3 +269,11 @@ def test_uninstall_on_a_machine_that_was_never_wired_does_nothing(machine: Machi
     done: Any = machine.run("uninstall")
     assert done.code == 0
     assert machine.files() == before
+
+
+@pytest.mark.rows("WIR-04")
+def test_the_ledger_keeps_its_format(machine: Machine) -> None:
+    machine.have("claude")
+    machine.init("--agent", "claude")
+    entries = json.loads((machine.memory / "data" / "install.json").read_text())["entries"]
+    assert {"path", "agent", "at", "traces"} <= set(entries[0])

@@ -106,13 +106,13 @@ def _entry(change: FileChange, ledger: Ledger, now: int) -> Entry:
     if known is None:
         return Entry(
             *(change.path, change.agent, now, change.created, made, backup),
-            traces=change.traces,
+            layout=change.layout,
             project=change.project,
         )
     folders = tuple(dict.fromkeys((*known.folders, *made)))
     created = known.created or change.before is None
     return replace(
-        known, at=now, created=created, folders=folders, backup=backup, traces=change.traces
+        known, at=now, created=created, folders=folders, backup=backup, layout=change.layout
     )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from session_memory.adapters.wiring.containers import Traces
+from session_memory.adapters.wiring.containers import OriginalLayout
 from session_memory.atomic_files import replace_file
 from session_memory.errors import Refused
 from session_memory.paths import private_dir
@@ -29,7 +29,8 @@ class Entry(msgspec.Struct, frozen=True, omit_defaults=True):
     folders: tuple[str, ...] = ()
     """Directories made for it, outermost first, absolute."""
     backup: str | None = None
-    traces: Traces = Traces()
+    layout: OriginalLayout = msgspec.field(default=OriginalLayout(), name="traces")
+    """How the file looked before us; ledgers have always called it `traces`."""
     project: str | None = None
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from session_memory.adapters.wiring import json_edit, json_text, parts, toml_edit
 from session_memory.adapters.wiring.client import Approvals, Client, InstallContext
-from session_memory.adapters.wiring.containers import Traces
+from session_memory.adapters.wiring.containers import OriginalLayout
 from session_memory.adapters.wiring.json_text import as_object
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import (
@@ -55,7 +55,7 @@ class FileChange(msgspec.Struct, frozen=True):
     before: bytes | None
     after: bytes | None
     why: str
-    traces: Traces = Traces()
+    layout: OriginalLayout = OriginalLayout()
     project: str | None = None
     created: bool = False
     """Whether there was no such file before us."""
@@ -154,7 +154,7 @@ def plan_uninstall(request: InstallRequest, read_file: ReadFile, ledger: Ledger)
             original = _original(ledger.of(path), path, our_parts, read_file)
             extra = _removed_approval(client, path, read_file)
             change = _unwired(
-                read_file(path), (path, client.name), (*our_parts, *extra), original.traces
+                read_file(path), (path, client.name), (*our_parts, *extra), original.layout
             )
         except Refused as error:
             problems.append(Problem(path, client.name, error.message, error.hint))
@@ -246,7 +246,7 @@ def _worst(states: list[State]) -> State | None:
 class _Original(msgspec.Struct, frozen=True):
     """What is known of a file before our first change."""
 
-    traces: Traces = Traces()
+    layout: OriginalLayout = OriginalLayout()
     created: bool = False
     """Whether it was not there."""
 
@@ -260,7 +260,7 @@ def _original(
     every container that holds nothing but us was made for us.
     """
     if entry is not None:
-        return _Original(entry.traces, entry.created)
+        return _Original(entry.layout, entry.created)
     text = _text(read_file(path))
     if text is None:
         return _Original(created=True)
@@ -270,44 +270,44 @@ def _original(
     original = _text(copy)
     if any(parts.holds(part, original) for part in our_parts):
         original = None
-    _, traces = _all_in(our_parts, original, Traces())
+    _, layout = _all_in(our_parts, original, OriginalLayout())
     if original is None:
-        traces = msgspec.structs.replace(traces, joint=None)
+        layout = msgspec.structs.replace(layout, joint=None)
     if any(isinstance(part, JsonHooks) for part in our_parts):
-        traces = parts.with_lists(traces, text, original)
-    return _Original(traces, created=copy.data is None)
+        layout = parts.with_lists(layout, text, original)
+    return _Original(layout, created=copy.data is None)
 
 
 def _all_in(
-    our_parts: tuple[Part, ...], text: str | None, traces: Traces
-) -> tuple[str | None, Traces]:
+    our_parts: tuple[Part, ...], text: str | None, layout: OriginalLayout
+) -> tuple[str | None, OriginalLayout]:
     for part in our_parts:
-        text, traces = parts.wire(part, text, traces)
-    return text, traces
+        text, layout = parts.wire(part, text, layout)
+    return text, layout
 
 
 def _wired(
     current: CurrentFile, named: tuple[str, str], our_parts: tuple[Part, ...], known: _Original
 ) -> FileChange:
     before = _text(current)
-    text, traces = _all_in(our_parts, before, known.traces)
-    if before is not None and _users(our_parts, before, known.traces) != _users(
-        our_parts, text, traces
+    text, layout = _all_in(our_parts, before, known.layout)
+    if before is not None and _users(our_parts, before, known.layout) != _users(
+        our_parts, text, layout
     ):
         raise Refused("the edit would change more than entries of ours", hint="report this file")
     path, agent = named
     why = "make it, for our entries" if before is None else "add or renew our entries"
     return FileChange(
         *(path, current.real, agent, current.data, _data(text), why),
-        traces=traces,
+        layout=layout,
         created=known.created or before is None,
     )
 
 
-def _users(our_parts: tuple[Part, ...], text: str | None, traces: Traces) -> Any:
+def _users(our_parts: tuple[Part, ...], text: str | None, layout: OriginalLayout) -> Any:
     """What a text says without us."""
     for part in reversed(our_parts):
-        text = None if text is None else parts.unwire(part, text, traces)
+        text = None if text is None else parts.unwire(part, text, layout)
     if text is None or json_text.is_blank(text):
         return None
     is_json = any(isinstance(part, JsonHooks | JsonServer) for part in our_parts)
@@ -315,11 +315,14 @@ def _users(our_parts: tuple[Part, ...], text: str | None, traces: Traces) -> Any
 
 
 def _unwired(
-    current: CurrentFile, named: tuple[str, str], our_parts: tuple[Part, ...], traces: Traces
+    current: CurrentFile,
+    named: tuple[str, str],
+    our_parts: tuple[Part, ...],
+    layout: OriginalLayout,
 ) -> FileChange:
     text = _text(current)
     for part in reversed(our_parts):
-        text = None if text is None else parts.unwire(part, text, traces)
+        text = None if text is None else parts.unwire(part, text, layout)
     return FileChange(
         named[0], current.real, named[1], current.data, _data(text), "take out our entries"
     )

@@ -117,9 +117,9 @@ def command_server(launchers: Launchers, **more: Any) -> dict[str, Any]:
     return {**entry, **more}
 
 
-def json_server(launchers: Launchers, *place: str, **more: Any) -> JsonServer:
-    """The server in a JSON file, below `place`."""
-    return JsonServer(place, command_server(launchers, **more), ("command", "args", "env"))
+def json_server(launchers: Launchers, *path: str, **more: Any) -> JsonServer:
+    """The server in a JSON file, in the object at `path`."""
+    return JsonServer(path, command_server(launchers, **more), ("command", "args", "env"))
 
 
 def _expanded(path: str, home: str) -> str:

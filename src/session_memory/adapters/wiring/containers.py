@@ -11,8 +11,8 @@ from session_memory.adapters.wiring.json_text import Path
 from session_memory.errors import Refused
 
 
-class Traces(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What has to be known to take everything out without a trace."""
+class OriginalLayout(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a file looked before our first change, as far as restoring it byte for byte needs it."""
 
     made: tuple[Path, ...] = ()
     """Containers that were not there before."""
@@ -33,43 +33,47 @@ def put(text: str, path: Path, key: str, value: Any) -> str:
     return json_edit.insert(text, path, key, value)
 
 
-def container(text: str, path: Path, kind: Any, traces: Traces) -> tuple[str, Traces]:
+def container(
+    text: str, path: Path, kind: Any, layout: OriginalLayout
+) -> tuple[str, OriginalLayout]:
     """The text with a container at that path, and whether it had to be made."""
     known = json_edit.value_at(text, path)
     if isinstance(known, type(kind)):
-        return text, traces
+        return text, layout
     if known is not None:
         raise Refused(
             f"`{'.'.join(map(str, path))}` is not what this program expects there",
             hint="mend the file first; nothing was written",
         )
-    made = tuple(dict.fromkeys((*traces.made, path)))
+    made = tuple(dict.fromkeys((*layout.made, path)))
     if json_edit.has(text, path):  # null: nothing is there, in the words of its user
-        nulls = tuple(dict.fromkeys((*traces.nulls, path)))
-        traces = msgspec.structs.replace(traces, made=made, nulls=nulls)
-        return json_edit.replace(text, path, kind), traces
-    text, traces = add(text, path[:-1], str(path[-1]), kind, traces)
-    return text, msgspec.structs.replace(traces, made=made)
+        nulls = tuple(dict.fromkeys((*layout.nulls, path)))
+        layout = msgspec.structs.replace(layout, made=made, nulls=nulls)
+        return json_edit.replace(text, path, kind), layout
+    text, layout = add(text, path[:-1], str(path[-1]), kind, layout)
+    return text, msgspec.structs.replace(layout, made=made)
 
 
-def add(text: str, path: Path, key: str | None, value: Any, traces: Traces) -> tuple[str, Traces]:
+def add(
+    text: str, path: Path, key: str | None, value: Any, layout: OriginalLayout
+) -> tuple[str, OriginalLayout]:
     """The text with one more member or element; how an empty container looked is kept."""
     inside = json_edit.inside(text, path)
-    if inside is not None and path not in traces.made:
-        traces = msgspec.structs.replace(traces, empty={**traces.empty, _joined(path): inside})
-    return json_edit.insert(text, path, key, value), traces
+    if inside is not None and path not in layout.made:
+        layout = msgspec.structs.replace(layout, empty={**layout.empty, _joined(path): inside})
+    return json_edit.insert(text, path, key, value), layout
 
 
-def unmade(text: str, path: Path, traces: Traces) -> str:
+def unmade(text: str, path: Path, layout: OriginalLayout) -> str:
     """The text without an empty container that was made for us."""
-    if path in traces.nulls:
+    if path in layout.nulls:
         return json_edit.replace(text, path, None)
-    return json_edit.delete(text, path, empty(traces, path[:-1]))
+    return json_edit.delete(text, path, empty(layout, path[:-1]))
 
 
-def empty(traces: Traces, path: Path) -> str | None:
+def empty(layout: OriginalLayout, path: Path) -> str | None:
     """How a container looked that was empty before us."""
-    return traces.empty.get(_joined(path))
+    return layout.empty.get(_joined(path))
 
 
 def _joined(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What is put into one file of an agent: put in, looked for and taken out again. Pure.
+"""What goes into one file of an agent: adding it, finding it and removing it again. Pure.
 
 An entry of ours is known by its exact command (see commands.py), so that it is found wherever the
 user or the agent has moved it, and nothing else is touched.
@@ -11,7 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from session_memory.adapters.wiring import commands, containers, json_edit, toml_edit
-from session_memory.adapters.wiring.containers import Traces
+from session_memory.adapters.wiring.containers import OriginalLayout
 from session_memory.adapters.wiring.json_text import Path, as_list, as_object, is_blank
 from session_memory.errors import Refused
 
@@ -53,7 +53,8 @@ class JsonHooks(msgspec.Struct, frozen=True):
 class JsonServer(msgspec.Struct, frozen=True):
     """An MCP server in a JSON file."""
 
-    place: Path
+    path: Path
+    """Of the object that holds the servers."""
     entry: dict[str, Any]
     vital: tuple[str, ...]
     seed: str = "{}"
@@ -99,7 +100,7 @@ class WholeFile(msgspec.Struct, frozen=True):
 Part = JsonHooks | JsonServer | TomlServer | TomlNotify | TomlTables | TomlRenames | WholeFile
 
 
-def wire(part: Part, text: str | None, traces: Traces) -> tuple[str, Traces]:
+def wire(part: Part, text: str | None, layout: OriginalLayout) -> tuple[str, OriginalLayout]:
     """The text with this part in it, as this version wants it; the same text where it is."""
     match part:
         case WholeFile():
@@ -108,17 +109,17 @@ def wire(part: Part, text: str | None, traces: Traces) -> tuple[str, Traces]:
                     "there is a file of this name that is not ours",
                     hint="rename that file, then run this again",
                 )
-            return part.text, traces
+            return part.text, layout
         case JsonHooks():
-            text, traces = _started(part.seed, text, traces)
-            return _wire_hooks(part, text, traces)
+            text, layout = _text_or_seed(part.seed, text, layout)
+            return _wire_hooks(part, text, layout)
         case JsonServer():
-            text, traces = _started(part.seed, text, traces)
-            return _wire_server(part, text, traces)
+            text, layout = _text_or_seed(part.seed, text, layout)
+            return _wire_server(part, text, layout)
         case TomlServer():
-            return _wire_table(part, text or "", traces)
+            return _wire_table(part, text or "", layout)
         case TomlNotify():
-            return _wire_notify(part, text or ""), traces
+            return _wire_notify(part, text or ""), layout
         case TomlTables():
             for name, content in part.tables:
                 known = toml_edit.get(text or "", name)
@@ -126,12 +127,12 @@ def wire(part: Part, text: str | None, traces: Traces) -> tuple[str, Traces]:
                     text = toml_edit.add_table(text or "", name, content)[0]
                 elif known != {**known, **content}:
                     text = toml_edit.change_table(text or "", name, content)
-            return text or "", traces
+            return text or "", layout
         case TomlRenames():
-            return text or "", traces
+            return text or "", layout
 
 
-def unwire(part: Part, text: str, traces: Traces) -> str | None:
+def unwire(part: Part, text: str, layout: OriginalLayout) -> str | None:
     """The text as it would be without us; None where there would be no file."""
     match part:
         case WholeFile():
@@ -140,21 +141,17 @@ def unwire(part: Part, text: str, traces: Traces) -> str | None:
             if is_blank(text):
                 return text
             for path, _ in reversed(our_handlers(text)):
-                text = _delete_handler(text, path, traces)
-            return _swept(text, ("hooks",), traces, part.seed)
+                text = _delete_handler(text, path, layout)
+            return _without_our_containers(text, ("hooks",), layout, part.seed)
         case JsonServer():
-            if is_blank(text) or not _is_our_server(
-                json_edit.value_at(text, (*part.place, SERVER))
-            ):
+            if is_blank(text) or not _is_our_server(json_edit.value_at(text, (*part.path, SERVER))):
                 return text
-            text = json_edit.delete(
-                text, (*part.place, SERVER), containers.empty(traces, part.place)
-            )
-            return _swept(text, part.place, traces, part.seed)
+            text = json_edit.delete(text, (*part.path, SERVER), containers.empty(layout, part.path))
+            return _without_our_containers(text, part.path, layout, part.seed)
         case TomlServer():
             if not _is_our_server(toml_edit.get(text, part.name)):
                 return text
-            return toml_edit.remove_tables(text, part.name, traces.joint)
+            return toml_edit.remove_tables(text, part.name, layout.joint)
         case TomlRenames():
             for old, new in part.names:
                 text = toml_edit.rename_table(text, old, new)
@@ -178,7 +175,7 @@ def holds(part: Part, text: str | None) -> bool:
         case JsonHooks():
             return bool(our_handlers(text))
         case JsonServer():
-            return _is_our_server(json_edit.value_at(text, (*part.place, SERVER)))
+            return _is_our_server(json_edit.value_at(text, (*part.path, SERVER)))
         case TomlServer():
             return _is_our_server(toml_edit.get(text, part.name))
         case TomlNotify():
@@ -198,7 +195,7 @@ def state(part: Part, text: str | None) -> State:
         case JsonHooks():
             found = our_handlers(text) if not is_blank(text) else []
         case JsonServer():
-            found = not is_blank(text) and json_edit.value_at(text, (*part.place, SERVER))
+            found = not is_blank(text) and json_edit.value_at(text, (*part.path, SERVER))
         case TomlServer():
             found = toml_edit.get(text, part.name)
         case TomlRenames():
@@ -209,36 +206,38 @@ def state(part: Part, text: str | None) -> State:
             found = _is_our_notify(toml_edit.get(text, (part.key,)))
     if not found:
         return "absent"
-    return "wired" if wire(part, text, Traces())[0] == text else "outdated"
+    return "wired" if wire(part, text, OriginalLayout())[0] == text else "outdated"
 
 
 def our_handlers(text: str) -> list[tuple[Path, dict[str, Any]]]:
     """Every hook of ours in a JSON text, with where it stands."""
-    found: list[tuple[Path, dict[str, Any]]] = []
+    handlers: list[tuple[Path, dict[str, Any]]] = []
     for event, groups in as_object(json_edit.value_at(text, ("hooks",))).items():
         for index, group in enumerate(as_list(groups)):
             path: Path = ("hooks", event, index)
-            for place, handler in enumerate(as_list(as_object(group).get("hooks"))):
+            for number, handler in enumerate(as_list(as_object(group).get("hooks"))):
                 if _is_our_handler(handler):
-                    found.append(((*path, "hooks", place), handler))
+                    handlers.append(((*path, "hooks", number), handler))
             if _is_our_handler(group):
-                found.append((path, group))
-    return found
+                handlers.append((path, group))
+    return handlers
 
 
-def with_lists(traces: Traces, text: str, original: str | None) -> Traces:
-    """Traces that also count lists of ours, for events of any version, that were not in a text."""
+def with_lists(layout: OriginalLayout, text: str, original: str | None) -> OriginalLayout:
+    """The layout with lists of our hooks, of any version, that the original did not have."""
     lists = dict.fromkeys(path[:2] for path, _ in our_handlers(text))
     new = [path for path in lists if original is None or not json_edit.has(original, path)]
-    return msgspec.structs.replace(traces, made=tuple(dict.fromkeys((*traces.made, *new))))
+    return msgspec.structs.replace(layout, made=tuple(dict.fromkeys((*layout.made, *new))))
 
 
-def _started(seed: str, text: str | None, traces: Traces) -> tuple[str, Traces]:
+def _text_or_seed(
+    seed: str, text: str | None, layout: OriginalLayout
+) -> tuple[str, OriginalLayout]:
     """The text to begin with; a file of blanks gets what a new one would hold."""
     if text is not None and not is_blank(text):
-        return text, traces
+        return text, layout
     mark = "\ufeff" if text and text.startswith("\ufeff") else ""
-    return f"{mark}{seed}\n", msgspec.structs.replace(traces, blank=text)
+    return f"{mark}{seed}\n", msgspec.structs.replace(layout, blank=text)
 
 
 def _wire_notify(part: TomlNotify, text: str) -> str:
@@ -248,12 +247,12 @@ def _wire_notify(part: TomlNotify, text: str) -> str:
     return toml_edit.add_line(toml_edit.remove_line(text, part.key), part.key, wanted)
 
 
-def _wire_hooks(part: JsonHooks, text: str, traces: Traces) -> tuple[str, Traces]:
+def _wire_hooks(part: JsonHooks, text: str, layout: OriginalLayout) -> tuple[str, OriginalLayout]:
     wanted = {handler.event: handler for handler in part.handlers}
     for path, known in reversed(our_handlers(text)):
         first = next(p for p, _ in our_handlers(text) if p[1] == path[1])
         if path[1] not in wanted or path != first:
-            text = _delete_handler(text, path, traces)
+            text = _delete_handler(text, path, layout)
             continue
         target = _command_of(wanted[str(path[1])])
         for key in wanted[str(path[1])].vital:
@@ -262,33 +261,33 @@ def _wire_hooks(part: JsonHooks, text: str, traces: Traces) -> tuple[str, Traces
     present = {path[1] for path, _ in our_handlers(text)}
     for handler in part.handlers:
         if handler.event not in present:
-            text, traces = containers.container(text, ("hooks",), {}, traces)
-            text, traces = containers.container(text, ("hooks", handler.event), [], traces)
-            text, traces = containers.add(
-                text, ("hooks", handler.event), None, handler.group, traces
+            text, layout = containers.container(text, ("hooks",), {}, layout)
+            text, layout = containers.container(text, ("hooks", handler.event), [], layout)
+            text, layout = containers.add(
+                text, ("hooks", handler.event), None, handler.group, layout
             )
-    return text, traces
+    return text, layout
 
 
-def _wire_server(part: JsonServer, text: str, traces: Traces) -> tuple[str, Traces]:
-    path = (*part.place, SERVER)
+def _wire_server(part: JsonServer, text: str, layout: OriginalLayout) -> tuple[str, OriginalLayout]:
+    path = (*part.path, SERVER)
     if not json_edit.has(text, path):
-        for depth in range(len(part.place)):
-            text, traces = containers.container(text, part.place[: depth + 1], {}, traces)
-        return containers.add(text, part.place, SERVER, part.entry, traces)
+        for depth in range(len(part.path)):
+            text, layout = containers.container(text, part.path[: depth + 1], {}, layout)
+        return containers.add(text, part.path, SERVER, part.entry, layout)
     known = json_edit.value_at(text, path)
     _check_server(known)
     for key, value in _needed(known, part.entry, part.vital).items():
         if known.get(key) != value:
             text = containers.put(text, path, key, value)
-    return text, traces
+    return text, layout
 
 
-def _wire_table(part: TomlServer, text: str, traces: Traces) -> tuple[str, Traces]:
+def _wire_table(part: TomlServer, text: str, layout: OriginalLayout) -> tuple[str, OriginalLayout]:
     known = toml_edit.get(text, part.name)
     if known is None:
         text, joint = toml_edit.add_table(text, part.name, part.entry)
-        return text, msgspec.structs.replace(traces, joint=joint)
+        return text, msgspec.structs.replace(layout, joint=joint)
     _check_server(known)
     needed = _needed(known, part.entry, part.vital)
     if known.get("required") is True:
@@ -296,7 +295,7 @@ def _wire_table(part: TomlServer, text: str, traces: Traces) -> tuple[str, Trace
         needed["required"] = None
     if known != {**known, **needed}:
         text = toml_edit.change_table(text, part.name, needed)
-    return text, traces
+    return text, layout
 
 
 def _needed(known: Any, entry: dict[str, Any], vital: tuple[str, ...]) -> dict[str, Any]:
@@ -314,25 +313,27 @@ def _needed(known: Any, entry: dict[str, Any], vital: tuple[str, ...]) -> dict[s
     return needed
 
 
-def _delete_handler(text: str, path: Path, traces: Traces) -> str:
+def _delete_handler(text: str, path: Path, layout: OriginalLayout) -> str:
     """Take out a handler, the group that held nothing else, and a list that was made for it."""
-    text = json_edit.delete(text, path, containers.empty(traces, path[:-1]))
+    text = json_edit.delete(text, path, containers.empty(layout, path[:-1]))
     if len(path) > 3 and json_edit.value_at(text, path[:-1]) == []:
-        text = json_edit.delete(text, path[:-2], containers.empty(traces, path[:-3]))
+        text = json_edit.delete(text, path[:-2], containers.empty(layout, path[:-3]))
     event = path[:2]
-    if event in traces.made and json_edit.value_at(text, event) == []:
-        text = containers.unmade(text, event, traces)
+    if event in layout.made and json_edit.value_at(text, event) == []:
+        text = containers.unmade(text, event, layout)
     return text
 
 
-def _swept(text: str, place: Path, traces: Traces, seed: str) -> str | None:
-    """The text without containers that were made for us and hold nothing any more."""
-    for depth in range(len(place), 0, -1):
-        path = place[:depth]
-        if path in traces.made and json_edit.value_at(text, path) == {}:
-            text = containers.unmade(text, path, traces)
-    if traces.blank is not None and json_edit.value_at(text, ()) == json_edit.value_at(seed, ()):
-        return traces.blank
+def _without_our_containers(
+    text: str, innermost: Path, layout: OriginalLayout, seed: str
+) -> str | None:
+    """The text without containers that were made for us and are empty now."""
+    for depth in range(len(innermost), 0, -1):
+        path = innermost[:depth]
+        if path in layout.made and json_edit.value_at(text, path) == {}:
+            text = containers.unmade(text, path, layout)
+    if layout.blank is not None and json_edit.value_at(text, ()) == json_edit.value_at(seed, ()):
+        return layout.blank
     return text
 
 
