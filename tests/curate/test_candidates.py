@@ -10,7 +10,7 @@ import pytest
 
 from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.core.loop.patterns import Mined, Signal, SignalType, pattern_id
-from session_memory.curate.candidates import TOLD_APART, proposals_of
+from session_memory.curate.candidates import MAX_OCCURRENCES, proposals_of
 from session_memory.curate.catalog import read_catalog
 from session_memory.detect.cluster import cluster
 from session_memory.store import open_store
@@ -58,7 +58,7 @@ def test_a_sub_agent_is_no_session_of_its_own() -> None:
 
 def test_a_signal_of_a_thousand_occasions_stays_small() -> None:
     one = proposed(met(1, count=1000, usd=1000.0), met(2))
-    assert len(one.evidence) == TOLD_APART + 1
+    assert len(one.evidence) == MAX_OCCURRENCES + 1
     assert one.evidence[0].cost == 1.0
 
 

@@ -1,4 +1,4 @@
-"""From what detection found to what a person is asked: a draft of words, with all its evidence."""
+"""From candidates to proposals: a draft text with all its evidence, for a person to decide on."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from session_memory.core.loop.catalog import Evidence, Proposal
 from session_memory.core.loop.patterns import Candidate, Mined, Signal, SignalType
 
-TOLD_APART = 20
-"""Occurrences of one signal that are told one by one; the gate counts fewer of a session."""
+MAX_OCCURRENCES = 20
+"""Occurrences of one signal that are listed one by one; the gate counts fewer of a session."""
 
 # Drafts: a person edits them before any agent reads them.
 _WORDS: dict[SignalType, str] = {
@@ -29,33 +29,33 @@ _WORDS: dict[SignalType, str] = {
 }
 
 
-def proposals_of(found: Iterable[Candidate], evidence: Iterable[Mined]) -> list[Proposal]:
-    """A proposal for each candidate, with the occasions that the sessions tell of."""
-    candidates = {one.id: one for one in found}
-    names = {other: one.id for one in candidates.values() for other in (one.id, *one.merged)}
-    mined = list(evidence)
-    owners = {one.session: one.external_id for one in mined}
-    occasions: dict[str, list[Evidence]] = {name: [] for name in candidates}
-    for one in mined:
-        # What a sub-agent met, the session it worked for met.
-        session = owners.get(one.counts_as, one.external_id)
-        for signal in one.signals:
+def proposals_of(candidates: Iterable[Candidate], mined: Iterable[Mined]) -> list[Proposal]:
+    """A proposal for each candidate, with the occasions on which sessions showed it."""
+    by_id = {candidate.id: candidate for candidate in candidates}
+    names = {alias: c.id for c in by_id.values() for alias in (c.id, *c.merged)}
+    sessions = list(mined)
+    owners = {session.session: session.external_id for session in sessions}
+    occasions: dict[str, list[Evidence]] = {name: [] for name in by_id}
+    for session in sessions:
+        # Signals of a sub-agent count for the session it worked for.
+        owner = owners.get(session.counts_as, session.external_id)
+        for signal in session.signals:
             if name := names.get(signal.pattern):
-                occasions[name] += _occasions(one, session, signal)
-    return [_proposal(one, tuple(occasions[name])) for name, one in sorted(candidates.items())]
+                occasions[name] += _occasions(session, owner, signal)
+    return [_proposal(by_id[name], tuple(occasions[name])) for name in sorted(by_id)]
 
 
-def _occasions(mined: Mined, session: str, signal: Signal) -> list[Evidence]:
-    count = min(signal.count, TOLD_APART)
+def _occasions(mined: Mined, owner: str, signal: Signal) -> list[Evidence]:
     at = mined.at if signal.at is None else signal.at
     cost = (signal.usd or 0.0) / max(signal.count, 1)
-    one = Evidence(session, mined.flavor, mined.repo, at, signal.quote, cost)
-    return [one] * count
+    occasion = Evidence(owner, mined.flavor, mined.repo, at, signal.quote, cost)
+    return [occasion] * min(signal.count, MAX_OCCURRENCES)
 
 
-def _proposal(one: Candidate, evidence: tuple[Evidence, ...]) -> Proposal:
-    text = _WORDS[one.type].format_map({"locus": one.locus, "about": one.about})
-    for cure in one.cures[:1]:
+def _proposal(candidate: Candidate, evidence: tuple[Evidence, ...]) -> Proposal:
+    locus, about = candidate.locus, candidate.about
+    text = _WORDS[candidate.type].format_map({"locus": locus, "about": about})
+    for cure in candidate.cures[:1]:
         text += f" `{cure.command}` helped in {cure.worked} of {cure.tried} sessions."
-    locus = f"{one.locus} (after {one.about})" if one.about else one.locus
-    return Proposal(one.id, one.kind, one.type, locus, text, evidence)
+    where = f"{locus} (after {about})" if about else locus
+    return Proposal(candidate.id, candidate.kind, candidate.type, where, text, evidence)

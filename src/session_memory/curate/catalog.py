@@ -36,12 +36,12 @@ _ESCAPED_LINES = re.compile(f'[\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f"\\\\{HIDING}]')
 
 
 def to_text(pattern: Pattern) -> str:
-    """A pattern as its file says it."""
+    """A pattern as the text of its file."""
     return HEAD + "\n".join(_table(msgspec.to_builtins(pattern), "")) + "\n"
 
 
 def from_text(text: str) -> Pattern:
-    """The pattern of a file; raises ValueError where it is none."""
+    """The pattern in the text of a file; raises ValueError where there is none."""
     return msgspec.convert(tomllib.loads(text), Pattern)
 
 
@@ -63,7 +63,7 @@ def index_text(catalog: Catalog) -> str:
 
 
 def read_catalog(data: Path) -> Catalog:
-    """Everything that is decided and proposed; a file that cannot be read stops the review."""
+    """All patterns and proposals; raises Refused where a file cannot be read."""
     patterns = (_read_pattern(path) for path in _files(data))
     return Catalog({pattern.id: pattern for pattern in patterns}, _read_proposals(data))
 
@@ -96,7 +96,7 @@ def write_patterns(data: Path, catalog: Catalog, names: Iterable[str]) -> None:
 
 
 def write_proposals(data: Path, proposals: Mapping[str, Proposal]) -> None:
-    """Keep what detection proposed; it lies outside the catalog, which only decisions change."""
+    """Write the proposals; they lie outside the catalog, which only decisions change."""
     rows = [proposal for _, proposal in sorted(proposals.items())]
     replace_file(private_dir(data) / PROPOSALS, msgspec.json.encode(rows))
 

@@ -1,4 +1,4 @@
-"""The evidence bar: what is counted, the two floors, and the only way to the status `approved`."""
+"""The gate: how evidence is counted, its two tiers, and the only way to the status `approved`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXAMPLES = 10
 
 
 def counted(evidence: Iterable[Evidence], per_session: int) -> list[Evidence]:
-    """What counts: of each session its few costliest, whatever order the evidence came in."""
+    """The evidence that counts: the few costliest items of each session, in a stable order."""
     by_session: dict[tuple[str, str], list[Evidence]] = defaultdict(list)
     for item in evidence:
         by_session[item.flavor, item.session].append(item)
@@ -31,13 +31,13 @@ def counted(evidence: Iterable[Evidence], per_session: int) -> list[Evidence]:
 
 
 def _order(item: Evidence) -> tuple[float, bool, int, str, bool, str]:
-    """Costliest first; the rest only makes the choice the same for every order of arrival."""
+    """Costliest first; the other fields only make the order stable."""
     time = (item.at is None, item.at or 0)
     return (-item.cost, *time, item.quote, item.repo is None, item.repo or "")
 
 
 def take_snapshot(evidence: Iterable[Evidence], per_session: int) -> Snapshot:
-    """The evidence in numbers; only how often and how dear it was is limited per session."""
+    """The evidence in numbers; frequency and cost are limited per session, the rest is not."""
     items = list(evidence)
     weighed = counted(items, per_session)
     times = [item.at for item in items if item.at is not None]
@@ -55,24 +55,24 @@ def take_snapshot(evidence: Iterable[Evidence], per_session: int) -> Snapshot:
 
 
 def examples(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    """A few occasions for a reader: one a session, with words where there are any."""
-    spoken = [item for item in evidence if item.quote]
-    return tuple(counted(spoken, 1)[:EXAMPLES])
+    """A few quotes for a reader, at most one per session."""
+    quoted = [item for item in evidence if item.quote]
+    return tuple(counted(quoted, 1)[:EXAMPLES])
 
 
 def gate(snapshot: Snapshot, floors: Gate) -> GateResult:
     """Whether the evidence reaches each floor of both tiers."""
-    found: list[Shortfall] = []
+    shortfalls: list[Shortfall] = []
     for tier in TIERS:
         for field in FIELDS:
             value, floor = getattr(snapshot, field), getattr(floors, f"{tier}_min_{field}")
             if value < floor:
-                found.append(Shortfall(tier, field, value, floor))
-    return GateResult(tuple(found))
+                shortfalls.append(Shortfall(tier, field, value, floor))
+    return GateResult(tuple(shortfalls))
 
 
 def admit(name: str, result: GateResult) -> Status:
-    """The status a person's yes leads to; only here can a pattern become approved."""
+    """The status that an approval leads to; only here can a pattern become approved."""
     if not result.promotes:
         missing = "; ".join(str(short) for short in result.shortfalls if short.tier == "promote")
         raise Refused(
@@ -83,5 +83,5 @@ def admit(name: str, result: GateResult) -> Status:
 
 
 def hold(status: Status, result: GateResult) -> Status:
-    """The status of a pattern that is not decided on anew: floors may have risen meanwhile."""
+    """The status of a pattern without a new decision: floors may have risen since the last."""
     return "provisional" if status == "approved" and not result.distributes else status

@@ -1,4 +1,4 @@
-"""What words go through before they are kept: no secret, nothing a terminal or a reader obeys."""
+"""Cleaning of texts before they are kept: no secrets, no escapes, no invisible characters."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Clean = Callable[[str], str]
 
 QUOTE_LIMIT = 400
 TEXT_LIMIT = 4000
-"""More is no pattern but a document."""
+"""Longer texts are documents, not patterns."""
 
 
 def make_clean(redactor: Redactor) -> Clean:
     """A function that takes secrets, escapes and invisible characters out of a text."""
 
     def clean(text: str) -> str:
-        # Stripping may join the halves of a secret, or a whole one with the word beside it: so
-        # secrets are looked for before and after.
+        # Stripping may join the halves of a secret, or a secret with the word next to it, so the
+        # text is redacted before and after.
         plain = stripped(render(redactor.redact_text(text)))
         return stripped(render(redactor.redact_text(plain))).strip()
 

@@ -57,7 +57,7 @@ class Block(msgspec.Struct, frozen=True):
 
 
 def find_blocks(data: bytes) -> tuple[Block, ...]:
-    """Every block of a file, whoever wrote it; refuses markers that do not pair up."""
+    """Every block of a file, whoever wrote it; raises Refused where markers do not pair up."""
     found: list[Block] = []
     head: _Line | None = None
     for line in _lines_outside_fences(data):
@@ -113,7 +113,7 @@ def begin_marker(content: bytes, seal: Seal, gap: int = 0) -> str:
 
 
 def read_marker(line: bytes) -> Marker | None:
-    """What a line says as a begin marker; None where it is none that we could have written."""
+    """The begin marker in a line; None if we could not have written it."""
     found = _HEAD.fullmatch(line.strip())
     if found is None:
         return None
@@ -145,7 +145,7 @@ def _lines(data: bytes) -> Iterator[_Line]:
 
 
 def _lines_outside_fences(data: bytes) -> Iterator[_Line]:
-    """Markers inside a fence are somebody's example; a fence that never ends hides nothing."""
+    """Markers inside a code fence are examples; a fence that never ends is ignored."""
     waiting: list[_Line] = []
     fence: bytes | None = None
     for line in _lines(data):

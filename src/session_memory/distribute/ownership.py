@@ -1,9 +1,8 @@
 """Which blocks and skills are ours, which of them were edited, and which others wrote. Pure.
 
-Ours is what carries the name of this store in its marker. It is as we wrote it while the seal fits,
-which only the key in our ledger can make. Everything else belongs to somebody: a teammate whose
-block came with the repository, or an earlier ledger of ours that was lost. We cannot tell those
-apart, so neither is touched.
+A block is ours if its marker carries the name of this store, and unchanged if its seal fits: only
+the key in our ledger can make that seal. Other blocks may be a teammate's, committed to the
+repository, or our own from a ledger that was lost. We cannot tell which, so we touch neither.
 """
 
 from __future__ import annotations
@@ -40,19 +39,19 @@ class Blocks(msgspec.Struct, frozen=True):
 
 
 def sort_blocks(data: bytes | None, seal: Seal, entry: Entry | None) -> Blocks:
-    """Tell our block from others; refuses a file in which that is not clear."""
-    found = find_blocks(data or b"")
-    mine = [block for block in found if block.marker.by == seal.name] or _older(found, entry)
+    """Separate our block from others; raises Refused where that is not clear."""
+    blocks = find_blocks(data or b"")
+    mine = [block for block in blocks if block.marker.by == seal.name] or _older(blocks, entry)
     if len(mine) > 1:
         places = " and ".join(said_lines(block.lines) for block in mine)
         hint = "delete all but one of them, markers included"
         raise Refused(f"session-memory has {len(mine)} blocks here: {places}", hint=hint)
     if not mine:
-        return Blocks(others=found)
+        return Blocks(others=blocks)
     ours = mine[0]
     if ours.marker.version > VERSION:
         raise Refused("a newer version of session-memory wrote the block", hint="upgrade it")
-    others = tuple(block for block in found if block is not ours)
+    others = tuple(block for block in blocks if block is not ours)
     return Blocks(ours, not _is_as_written(ours.marker, ours.content, seal), others)
 
 
@@ -60,15 +59,15 @@ SkillState = Literal["ours", "edited", "theirs"]
 
 
 def skill_state(data: bytes, seal: Seal, entry: Entry | None) -> SkillState:
-    """Who wrote a skill file, and whether it is as we wrote it."""
-    found = _SKILL_HEAD.search(data)
-    marker = read_marker(found[0]) if found else None
-    if found is None or marker is None:
+    """Who wrote a skill file, and whether it is unchanged."""
+    head = _SKILL_HEAD.search(data)
+    marker = read_marker(head[0]) if head else None
+    if head is None or marker is None:
         return "edited" if entry else "theirs"
     old = marker.version == 1 and entry is not None and entry.marker == 1
     if marker.by != seal.name and not old:
         return "theirs"
-    content = data[: found.start()] + data[found.end() :]
+    content = data[: head.start()] + data[head.end() :]
     return "ours" if _is_as_written(marker, content, seal) else "edited"
 
 
@@ -78,7 +77,7 @@ def pattern_ids(block: Block) -> frozenset[str]:
 
 
 def said_by(blocks: Iterable[Block]) -> frozenset[str]:
-    """What blocks already say: the ids of their lines, and their words."""
+    """What blocks already give: the ids and the texts of their lines."""
     lines = [found for block in blocks for found in _given(block)]
     return frozenset(text for found in lines for text in (f"sm-{found['id']}", found["text"]))
 
@@ -89,9 +88,9 @@ def _given(block: Block) -> list[re.Match[str]]:
 
 
 def _older(blocks: Iterable[Block], entry: Entry | None) -> list[Block]:
-    """Blocks of version 1, which name no writer, that our ledger speaks for.
+    """Blocks of version 1, which name no writer, where our ledger has one.
 
-    An unchanged one has to give what the ledger says; of an edited one nobody can know.
+    An unchanged block must give what the ledger says; an edited one cannot be checked.
     """
     if entry is None or entry.marker != 1:
         return []

@@ -21,10 +21,10 @@ Clean = Callable[[str], str]
 
 HEAD = "Learned from earlier sessions; `session-memory explain ID` tells where a line comes from."
 LINE_CHARS = 300
-"""A longer text is read only when it is needed: it becomes a skill where skills are on."""
+"""A longer text becomes a skill where skills are on, so that agents read it only when needed."""
 SKILL_NAME = 64
 DESCRIPTION_CHARS = 200
-# Whatever could begin or end something of ours; an agent reads the entity as well.
+# Anything that looks like one of our markers; agents understand the entity just as well.
 _MARKUP = re.compile(r"<(?=\s*!--|\s*/?\s*session-memory)", re.IGNORECASE)
 
 
@@ -35,10 +35,10 @@ class Lesson(msgspec.Struct, frozen=True):
     version: int
     text: str
     value: tuple[float, int, int]
-    """Dollars, sessions, occurrences: what it is worth to know it."""
+    """Dollars, sessions, occurrences: lessons are ordered by it."""
     repos: tuple[str, ...]
     is_foreign: bool = False
-    """Whether its words are a tool's and not a person's."""
+    """Whether its text quotes the output of a tool."""
 
     @property
     def line_id(self) -> str:
@@ -53,9 +53,9 @@ class Lesson(msgspec.Struct, frozen=True):
 
 
 def lessons(patterns: Iterable[Pattern], clean: Clean) -> tuple[Lesson, ...]:
-    """The patterns as lessons, the most valuable first; one without words is none."""
-    found = [_lesson(pattern, clean) for pattern in patterns]
-    return tuple(sorted((one for one in found if one.text), key=_by_value))
+    """The patterns as lessons, the most valuable first; patterns without text are left out."""
+    made = [_lesson(pattern, clean) for pattern in patterns]
+    return tuple(sorted((lesson for lesson in made if lesson.text), key=_by_value))
 
 
 def _lesson(pattern: Pattern, clean: Clean) -> Lesson:
@@ -70,9 +70,9 @@ def _lesson(pattern: Pattern, clean: Clean) -> Lesson:
     )
 
 
-def _by_value(one: Lesson) -> tuple[float, int, int, str]:
-    usd, sessions, times = one.value
-    return (-usd, -sessions, -times, one.id)
+def _by_value(lesson: Lesson) -> tuple[float, int, int, str]:
+    usd, sessions, times = lesson.value
+    return (-usd, -sessions, -times, lesson.id)
 
 
 def bullet(lesson: Lesson) -> str:
@@ -86,7 +86,7 @@ def gives(line: str, line_id: str) -> bool:
 
 
 def skill_name(pattern: str) -> str:
-    """The folder of a pattern's skill: small letters, digits and hyphens, as agents ask for."""
+    """The folder of a pattern's skill; agents allow lower-case letters, digits and hyphens."""
     name = f"sm-{pattern}"
     if "_" not in name and len(name) <= SKILL_NAME:
         return name
@@ -108,6 +108,6 @@ def skill_file(lesson: Lesson, seal: Seal) -> bytes:
 
 
 def section(lesson: Lesson, *, on_trial: bool) -> Section:
-    """What a session is given at its start; the tags keep it from becoming evidence."""
+    """What a session is given at its start; the tags mark it as ours, so that it is no evidence."""
     text = f'{PACK_BEGIN} id="{lesson.line_id}">\n{lesson.text}\n{PACK_END}'
     return Section(section_id(lesson.id), text, lesson.id if on_trial else None)

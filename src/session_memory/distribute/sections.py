@@ -1,4 +1,4 @@
-"""What sessions of a repository are given at their start, besides what files already give."""
+"""The lessons that the hook gives sessions of a repository: those that no file gives already."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ def sections_for(
     default_domain: str = "default",
     said: frozenset[str] = frozenset(),
 ) -> tuple[Section, ...]:
-    """Patterns for the page of a root: those under trial, and those no file there gives.
+    """Lessons for the page of a root: those under trial, and those that no file there gives.
 
-    `said` is what blocks of teammates say there (`said_by_others`).
-
-    Nothing is given twice: a second giving would cost tokens and blur what is measured.
+    `said` is what blocks of teammates give there (`said_by_others`). Nothing is given twice: that
+    would cost tokens and blur what is measured.
     """
     keys = {repo.key for repo in repos if repo.root == root}
     placed = ledger.given_in(root)
@@ -41,7 +40,7 @@ def sections_for(
 
 
 def said_by_others(root: str, ledger: Ledger, read: ReadFile) -> frozenset[str]:
-    """What blocks that this store did not write give in the files of a root: ids and words."""
+    """What blocks that this store did not write give in the files of a root: ids and texts."""
     said: frozenset[str] = frozenset()
     for path in (*block_targets(), OVERRIDE):
         entry = ledger.by_file().get(TargetFile(root, path))

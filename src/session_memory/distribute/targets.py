@@ -40,7 +40,7 @@ def skill_targets() -> tuple[str, ...]:
 
 
 def check_targets(names: Iterable[str]) -> tuple[str, ...]:
-    """The targets that are on; refuses a name that is none."""
+    """The targets that are on; raises ConfigError for an unknown one."""
     known = (*block_targets(), *skill_targets())
     chosen = tuple(dict.fromkeys(names))
     for name in chosen:
@@ -54,8 +54,8 @@ def check_targets(names: Iterable[str]) -> tuple[str, ...]:
 def reach(lesson: Lesson, repos: Iterable[Repo], default_domain: str) -> frozenset[str]:
     """Keys of the repositories a lesson is for.
 
-    It is for those it was seen in; seen in several of one domain, for all of that domain. The
-    default domain is what nobody sorted, so it vouches for nothing.
+    Those it was seen in; if it was seen in several of one domain, all of that domain. The default
+    domain holds whatever nobody assigned, so it does not count.
     """
     known = list(repos)
     seen = {repo.key for repo in known if repo.key in lesson.repos}
@@ -80,5 +80,5 @@ def byte_room(file: str, users_bytes: int, max_bytes: int) -> tuple[int, str]:
 
 
 def imports_agents(text: bytes) -> bool:
-    """Whether a CLAUDE.md takes in AGENTS.md by itself: one giving is enough."""
+    """Whether a CLAUDE.md imports AGENTS.md, so that a second block is not needed."""
     return any(line.strip() in (b"@AGENTS.md", b"@./AGENTS.md") for line in text.splitlines())
