@@ -11,7 +11,8 @@ import pytest
 from tests.invariants.used import ELSEWHERE, PLACE, WORD, Used
 
 import session_memory
-from session_memory.memory.layout import YOURS_END, memory_root
+from session_memory.memory.layout import memory_root
+from session_memory.memory.user_part import USER_PART_END
 from session_memory.store.derived import is_registered
 
 OWN = "wombatfern"
@@ -111,7 +112,8 @@ def test_what_is_not_ours_to_remove_is_named_with_where_and_why(used: Used) -> N
     agents.write_text(agents.read_text().replace(end, f"and ask {WORD} first\n{end}"))
     assert begin in agents.read_text()
     memory = memory_root(used.memory / "data", str(used.shop)) / "MEMORY.md"
-    memory.write_text(memory.read_text().replace(YOURS_END, f"ask {WORD} first\n{YOURS_END}"))
+    added = f"ask {WORD} first\n{USER_PART_END}"
+    memory.write_text(memory.read_text().replace(USER_PART_END, added))
     kept = used.memory / "data" / "before-restore-20260101T000000Z"
     kept.mkdir()
     text = used.run("forget", f"--project={PLACE}shop", "--yes")

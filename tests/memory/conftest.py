@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.memory.remembering import Bench
+from tests.memory.workbench import Bench
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from tests.memory.remembering import Bench, answer
+from tests.memory.workbench import Bench, answer
 
 WORDS = {"files": [{"path": "MEMORY.md", "content": "# Memory\n\n- run pytest -q\n"}]}
 BOTH = json.dumps({**json.loads(answer()), **WORDS})

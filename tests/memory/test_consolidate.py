@@ -10,19 +10,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.memory.remembering import SHOP, Bench, answer, writes
+from tests.memory.workbench import SHOP, Bench, answer, writes
 
 from session_memory.errors import ModelUnavailable, StoreError
 from session_memory.memory import consolidate as module
-from session_memory.memory.consolidate import consolidate, dispatch
-from session_memory.memory.lock import acquire
+from session_memory.memory.consolidate import LOCK_LEASE_SECONDS, consolidate, dispatch
 from session_memory.memory.model_consolidation import LABEL
-from session_memory.memory.user_part import page_of, yours_in
+from session_memory.memory.user_part import page_with_user_part, user_part_of
 from session_memory.model.failures import CallFailed
 from session_memory.model.port import Model, Request
 from session_memory.store.memories import Claim, Held
 from session_memory.store.port import Store
 from session_memory.testing.scripted_model import ScriptedModel
+
+LEASE_MS = LOCK_LEASE_SECONDS * 1000
 
 
 def remembered(bench: Bench, count: int = 1) -> Bench:
@@ -62,7 +63,7 @@ def failing(*_: object, **__: object) -> Any:
 def run_broken(bench: Bench, model: Model | None = None, **broken: Callable[..., Any]) -> str:
     with bench.space.store() as store:
         seen: Any = Broken(store, **broken)
-        (done,) = consolidate(seen, bench.stage(model), [Claim(SHOP, "session-1")])
+        (done,) = consolidate(seen, bench.context(model), [Claim(SHOP, "session-1")])
     return done.status
 
 
@@ -79,7 +80,7 @@ def test_a_lock_that_cannot_be_asked_for_is_told_and_the_place_left_alone(bench:
 def test_a_lock_that_somebody_else_holds_is_respected(bench: Bench) -> None:
     before = everything(remembered(bench).folder())
     with bench.space.store() as store:
-        acquire(store.memories, SHOP, "another", bench.space.now - 10_000)
+        store.memories.acquire(SHOP, "another", bench.space.now - 10_000, LEASE_MS)
     (done,) = bench.consolidate()
     assert done.status == "locked" and everything(bench.folder()) == before
     (told,) = bench.said("lock_held")
@@ -193,9 +194,7 @@ FAULTS: dict[str, Callable[[Bench, pytest.MonkeyPatch], str]] = {
     "memories cannot be read": lambda bench, _: run_broken(bench, of_root=failing),
     "pruning fails": lambda bench, patch: patched(bench, patch, "prune"),
     "wiping fails": lambda bench, patch: patched(bench, patch, "stage"),
-    "no agent can be started": lambda bench, _: (
-        bench.consolidate(around=bench.around(open_model=unavailable))[0].status
-    ),
+    "no agent can be started": lambda bench, _: bench.consolidate(open_model=unavailable)[0].status,
     "its status cannot be followed": lambda bench, _: run_broken(bench, renew=failing),
     "the agent ends with an error": lambda bench, _: (
         bench.consolidate(ScriptedModel([CallFailed("refused", "refusal")]))[0].status
@@ -217,7 +216,7 @@ def patched(bench: Bench, patch: pytest.MonkeyPatch, name: str) -> str:
 
 
 def lost(bench: Bench, patch: pytest.MonkeyPatch) -> str:
-    patch.setattr(module, "merge", cancelled)
+    patch.setattr(module, "make_memory", cancelled)
     status = bench.consolidate()[0].status
     (told,) = bench.said("status_lost")
     assert told["status"] == "run"  # the last that was seen of it
@@ -246,8 +245,8 @@ def test_whatever_goes_wrong_the_lock_is_given_back(
         ("prune", "prune"),
         ("write_summary", "summary"),
         ("stage", "stage"),
-        ("merge", "run"),
-        ("final", "check"),
+        ("make_memory", "run"),
+        ("final_files", "check"),
         ("swap", "swap"),
     ],
 )
@@ -285,7 +284,7 @@ def test_a_store_that_fails_is_told_with_the_operation_and_the_stage(
 
 @pytest.mark.rows("EXT-59")
 def test_an_agent_that_cannot_be_started_is_told_with_the_place(bench: Bench) -> None:
-    remembered(bench).consolidate(around=bench.around(open_model=unavailable))
+    remembered(bench).consolidate(open_model=unavailable)
     (told,) = [line for line in bench.said() if line["level"] == "warning"]
     assert (told["cwd"], told["operation"], told["reason"]) == (SHOP, "spawn", "no key")
 
@@ -301,7 +300,7 @@ def test_the_order_of_a_run_and_that_dispatch_returns_while_it_goes_on(bench: Be
         return writes()(request)
 
     with bench.space.store() as store:
-        running = dispatch(store, bench.stage(ScriptedModel([slowly])), [Claim(SHOP, "s1")])
+        running = dispatch(store, bench.context(ScriptedModel([slowly])), [Claim(SHOP, "s1")])
         assert begun.wait(20)  # it runs, and we are back already
         assert not (bench.folder() / "MEMORY.md").exists() and len(store.memories.held()) == 1
         assert bench.said("consolidation_finished") == []
@@ -350,10 +349,10 @@ def test_a_run_longer_than_its_lease_keeps_it_by_renewal(bench: Bench) -> None:
                 bench.space.now += 100_000
                 while other.memories.held()[0].updated_at < bench.space.now:
                     threading.Event().wait(0.002)  # for the next beat of the watcher
-                assert not acquire(other.memories, SHOP, "thief", bench.space.now)
+                assert not other.memories.acquire(SHOP, "thief", bench.space.now, LEASE_MS)
         return writes()(request)
 
-    (done,) = bench.consolidate(ScriptedModel([for_700_seconds]), beat_s=0.005)
+    (done,) = bench.consolidate(ScriptedModel([for_700_seconds]), lock_renewal_s=0.005)
     assert done.status == "done" and "pytest" in bench.page()
 
 
@@ -365,14 +364,13 @@ def test_a_run_whose_place_was_taken_over_writes_nothing(bench: Bench) -> None:
     def robbed(request: Request) -> str:
         bench.space.now += 700_000
         with bench.space.store() as other:
-            assert acquire(other.memories, SHOP, "thief", bench.space.now)
+            assert other.memories.acquire(SHOP, "thief", bench.space.now, LEASE_MS)
         return writes("# Memory\n\n- of the first\n")(request)
 
     with bench.space.store() as store:
         seen: Any = Broken(store, renew=lambda *_: True)  # it believes that all is well
-        (done,) = consolidate(
-            seen, bench.stage(ScriptedModel([robbed]), force=True), [Claim(SHOP, "first")]
-        )
+        context = bench.context(ScriptedModel([robbed]))
+        (done,) = consolidate(seen, context, [Claim(SHOP, "first")], force=True)
     assert done.status == "failed" and "took" in done.reason
     assert everything(bench.folder()) == before and bench.locks() == ["thief"]
 
@@ -427,11 +425,11 @@ def test_what_is_the_users_stays_byte_for_byte(bench: Bench) -> None:
     remembered(bench).consolidate()
     page = bench.folder() / "MEMORY.md"
     mine = b"\r\n- mine \xff\t  \n\n<b>ours</b>\n"
-    page.write_bytes(page_of("HERE", "# Memory\n").encode().replace(b"HERE", mine))
+    page.write_bytes(page_with_user_part("HERE", "# Memory\n").encode().replace(b"HERE", mine))
     bench.consolidate(ScriptedModel([writes("# Memory\n\n- new\n")]), force=True)
     assert mine in page.read_bytes() and b"- new" in page.read_bytes()
     whole = page.read_bytes().decode(errors="surrogateescape")
-    assert yours_in(whole).encode(errors="surrogateescape") == mine
+    assert user_part_of(whole).encode(errors="surrogateescape") == mine
 
 
 def test_a_user_who_writes_while_a_run_goes_on_loses_nothing(bench: Bench) -> None:
@@ -439,11 +437,11 @@ def test_a_user_who_writes_while_a_run_goes_on_loses_nothing(bench: Bench) -> No
     page = bench.folder() / "MEMORY.md"
 
     def meanwhile(request: Request) -> str:
-        page.write_text(page_of("\n- typed just now\n"))
+        page.write_text(page_with_user_part("\n- typed just now\n"))
         return writes()(request)
 
     bench.consolidate(ScriptedModel([meanwhile]), force=True)
-    assert "- typed just now" in yours_in(page.read_text())
+    assert "- typed just now" in user_part_of(page.read_text())
 
 
 def test_what_was_forgotten_during_a_run_does_not_come_back(bench: Bench) -> None:
@@ -492,8 +490,8 @@ def test_a_place_without_traces_keeps_only_what_is_the_users(bench: Bench) -> No
     with bench.space.store() as store:
         store.memories.drop(store.memories.of_root(SHOP)[0].session_id)
     page = bench.folder() / "MEMORY.md"
-    page.write_text(page_of("\n- mine\n", "# Memory\n\n- of a trace\n"))
-    assert bench.consolidate(around=bench.around(open_model=unavailable))[0].status == "done"
+    page.write_text(page_with_user_part("\n- mine\n", "# Memory\n\n- of a trace\n"))
+    assert bench.consolidate(open_model=unavailable)[0].status == "done"
     assert "- mine" in page.read_text() and "of a trace" not in page.read_text()
     summary = (bench.folder() / "memory_summary.md").read_text()
     assert summary == "# Memory Summary\n\nNo memory traces yet.\n"

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.memory.remembering import GOOD, Bench, after, answer, unasked, writes
+from tests.memory.workbench import GOOD, Bench, after, answer, unasked, writes
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.errors import (
@@ -19,9 +19,9 @@ from session_memory.errors import (
 )
 from session_memory.memory import extract as extracting
 from session_memory.memory import rollout
-from session_memory.memory.extract import CONCURRENCY, extract, pipeline
+from session_memory.memory.extract import CONCURRENCY, extract, extract_from
 from session_memory.memory.layout import memory_root
-from session_memory.memory.session_material import Wanted
+from session_memory.memory.selection import ExtractRequest
 from session_memory.memory.traces import thread_of
 from session_memory.model.port import Request
 from session_memory.settings import Config
@@ -71,7 +71,7 @@ def test_when_all_is_fresh_no_model_is_asked_and_nothing_is_made(bench: Bench) -
     bench.swept().extract(ScriptedModel([answer()]))
     before = {path: path.stat().st_mtime_ns for path in bench.space.root.rglob("*")}
     with bench.space.store() as store:
-        report = extract(store, bench.around(open_model=unasked), Wanted())
+        report = extract(store, bench.context(open_model=unasked), ExtractRequest())
     assert (report.candidates, report.written) == (0, [])
     after = {path for path in bench.space.root.rglob("*") if "memories" in path.parts}
     assert after == {path for path in before if "memories" in path.parts}
@@ -81,7 +81,7 @@ def test_when_all_is_fresh_no_model_is_asked_and_nothing_is_made(bench: Bench) -
 def test_an_empty_store_resolves_no_model_and_makes_no_folder(bench: Bench) -> None:
     bench.swept()
     with bench.space.store() as store:
-        assert extract(store, bench.around(open_model=unasked), Wanted()).candidates == 0
+        assert extract(store, bench.context(open_model=unasked), ExtractRequest()).candidates == 0
     assert not (bench.data / "memories").exists()
     (told,) = bench.said()
     assert (told["event"], told["count"], told["level"]) == ("candidates", 0, "info")
@@ -100,7 +100,7 @@ def test_one_model_is_resolved_for_the_whole_pass(bench: Bench) -> None:
 
     bench.swept()
     with bench.space.store() as store:
-        report = extract(store, bench.around(open_model=open_once), Wanted())
+        report = extract(store, bench.context(open_model=open_once), ExtractRequest())
     assert opened == [1] and report.model == "scripted small-1"
     same = {(r.system, r.purpose, r.max_output_tokens, r.timeout_s) for r in model.requests}
     assert len(model.requests) == 8 and len(same) == 1
@@ -111,7 +111,7 @@ def test_without_a_store_nothing_is_done_and_nothing_raised(bench: Bench) -> Non
     def missing() -> Store:
         raise StoreMissing("no store")
 
-    report = pipeline(missing, bench.around(open_model=unasked), Wanted())
+    report = extract_from(missing, bench.context(open_model=unasked), ExtractRequest())
     assert (report.candidates, report.touched) == (0, set())
     (told,) = bench.said()
     assert (told["level"], told["operation"], told["stage"]) == ("warning", "open", "extract")
@@ -289,7 +289,7 @@ def break_choose(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object) -> None:
         raise StoreError("cannot read")
 
-    monkeypatch.setattr(extracting, "choose", broken)
+    monkeypatch.setattr(extracting, "select_candidates", broken)
 
 
 def break_load(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -441,7 +441,7 @@ def test_a_name_that_another_session_has_is_not_taken_from_it(
     bench.work(1)
     bench.work(2)
     bench.swept()
-    monkeypatch.setattr("session_memory.memory.traces.thread_id", lambda _session: "same")
+    monkeypatch.setattr("session_memory.memory.traces.thread_named", lambda *_: "same")
     report = bench.extract(ScriptedModel([answer(summary="first"), answer(summary="second")]))
     assert len(report.written) == 1 and "another session" in report.dropped[0].reason
     assert bench.traces()["same"].memory_summary == "first" and len(bench.files()) == 1

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.memory.remembering import Bench, answer, skill, writes
 from tests.memory.test_jobs import record
+from tests.memory.workbench import Bench, answer, skill, writes
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.memory.forget import forget_jobs, forget_sessions, is_said, reword
 from session_memory.memory.jobs import enqueue, enqueue_consolidation
 from session_memory.memory.layout import MEMORY, REBUILD, SUMMARY, memory_root
-from session_memory.memory.user_part import page_of, yours_in
+from session_memory.memory.user_part import page_with_user_part, user_part_of
 from session_memory.redact import Redactor
 from session_memory.settings import Config
 from session_memory.testing.scripted_model import ScriptedModel
@@ -25,7 +25,7 @@ def remembered(bench: Bench) -> tuple[Bench, ClaudeLog, ClaudeLog]:
     bench.swept().extract(ScriptedModel([answer(summary="one"), answer(summary="two")]))
     folder = memory_root(bench.data, "/work/shop")
     made = f"# Memory\n\n- from both (trace: `{gone.session_id}`)\n"
-    (folder / MEMORY).write_text(page_of("\n- my own note\n", made))
+    (folder / MEMORY).write_text(page_with_user_part("\n- my own note\n", made))
     (folder / SUMMARY).write_text(made)
     return bench, gone, stays
 
@@ -47,7 +47,7 @@ def test_a_session_leaves_no_file_and_no_line_and_the_rest_is_marked_to_be_made_
     assert not bench.logs.exists() or gone.session_id not in everything(bench.logs)
     folder = memory_root(bench.data, "/work/shop")
     assert (folder / REBUILD).exists()
-    assert yours_in((folder / MEMORY).read_text()) == "\n- my own note\n"
+    assert user_part_of((folder / MEMORY).read_text()) == "\n- my own note\n"
     with bench.space.store() as store:
         assert store.traces(gone.session_id) == []
 

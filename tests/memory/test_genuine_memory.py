@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.memory.remembering import Bench
+from tests.memory.workbench import Bench
 
 from session_memory.memory.evidence import CITED, evidence_for
 from session_memory.memory.outputs import MAX_MEMORY_BYTES

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from tests.mcp.clients import Talk
-from tests.memory.remembering import Bench, answer, no_model, unasked, writes
+from tests.memory.workbench import Bench, answer, no_model, unasked, writes
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.jobs import PUT_OFF_MS, RETRIES
@@ -17,13 +16,13 @@ from session_memory.core.spool import SpoolRecord
 from session_memory.errors import BudgetSpent, ModelFailed, ModelUnavailable, Refused
 from session_memory.memory.jobs import (
     CONSOLIDATE,
-    KIND,
+    EXTRACT,
     OpenModel,
     enqueue,
     enqueue_consolidation,
     handlers,
     is_opted_out,
-    rebuilds,
+    roots_to_rebuild,
     why_not,
 )
 from session_memory.memory.layout import mark_for_rebuild
@@ -221,23 +220,21 @@ def test_where_every_session_fails_no_place_is_locked_and_no_agent_started(
 
 
 def test_a_start_asks_once_and_other_events_never() -> None:
-    assert KIND == "memory.extract"
+    assert EXTRACT == "memory.extract"
     assert why_not(record(), Config()) is None
     assert why_not(record(event="stop"), Config()) is not None
     assert why_not(record(event="subagent_start"), Config()) is not None
 
 
-def test_the_places_that_changed_are_handed_on(bench: Bench) -> None:
+def test_the_roots_that_changed_are_queued_for_consolidation(bench: Bench) -> None:
     log = bench.work(1)
     bench.swept()
     start(bench, log, "session_end")
-    handed: list[str] = []
-    touched: Callable[..., None] = lambda _store, roots: handed.extend(roots)  # noqa: E731
     state = bench.space.root / "state"
     state.mkdir()
-    duty = handlers(paths_of(bench), Config(), lambda: bench.space.now, no_model, touched)
-    Worker(bench.space.sweep_context(), state, "token", duty).run()
-    assert handed == ["/work/shop"]
+    duties = handlers(paths_of(bench), Config(), lambda: bench.space.now, no_model)
+    Worker(bench.space.sweep_context(), state, "token", {EXTRACT: duties[EXTRACT]}).run()
+    assert [(kind, key) for kind, key, _ in pending(bench)] == [(CONSOLIDATE, "/work/shop")]
 
 
 def pending(bench: Bench) -> list[tuple[str, str, int | None]]:
@@ -332,7 +329,7 @@ def test_a_memory_that_lost_a_source_is_made_anew_with_the_next_pass(bench: Benc
     (bench.folder() / "MEMORY.md").unlink()
     mark_for_rebuild(bench.folder())
     with bench.space.store() as store:
-        enqueue_consolidation(store, rebuilds(store, bench.data), bench.space.now)
+        enqueue_consolidation(store, roots_to_rebuild(store, bench.data), bench.space.now)
     work(bench, no_model)
     assert log.session_id in bench.page()
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.memory.remembering import SHOP, Bench, answer, generation
+from tests.memory.workbench import SHOP, Bench, answer, generation
 
 from session_memory.memory.consolidate import consolidate
 from session_memory.memory.log import MemoryLog
 from session_memory.memory.staging import leftovers
-from session_memory.memory.user_part import page_of, yours_in
+from session_memory.memory.user_part import page_with_user_part, user_part_of
 from session_memory.redact import Redactor
 from session_memory.store.memories import Claim, Trace
 from session_memory.testing.faults import Stopped
@@ -82,20 +82,19 @@ def _counted(name: str, real: Any, nth: int, done: list[str]) -> Any:
 
 def run(bench: Bench, number: int, skills: int = 9) -> None:
     store: Any = FewTraces()
-    around = bench.around(
+    context = bench.context(
         ScriptedModel([generation(number, skills)]),
         log=Silent(bench.logs, int),
         make_redactor=lambda _key: REDACTOR,
     )
-    stage = bench.stage(around=around, force=True)
-    (done,) = consolidate(store, stage, [Claim(SHOP, "one")])
+    (done,) = consolidate(store, context, [Claim(SHOP, "one")], force=True)
     assert done.status == "done", done.reason
 
 
 def good(folder: Path) -> int:
     """The generation of a memory that is whole: every link leads to a skill, the user's stays."""
     page = (folder / "MEMORY.md").read_text()
-    assert yours_in(page) == MINE
+    assert user_part_of(page) == MINE
     for link in re.findall(r"\]\(([^)]+)\)", page):
         assert (folder / link).read_text().startswith("---\nname: a")
     (number,) = re.findall(r"- generation (\d+)\n", page)
@@ -110,7 +109,7 @@ def begin(bench: Bench) -> Path:
         (folder / f"trace_summaries/t{number}_x.md").write_text("# x\n")
     run(bench, 1)
     page = folder / "MEMORY.md"
-    page.write_text(page_of(MINE, page.read_text().partition("<!-- yours")[0]))
+    page.write_text(page_with_user_part(MINE, page.read_text().partition("<!-- yours")[0]))
     (folder / "trace_summaries/t78_x.md").write_text("# x\n")
     return folder
 
@@ -145,7 +144,13 @@ def test_death_at_any_file_operation_leaves_the_old_or_the_new_memory(
 @contextlib.contextmanager
 def endless(bench: Bench, number: int) -> Generator[subprocess.Popen[str]]:
     """A process that consolidates again and again, killed at the end of the block."""
-    command = [sys.executable, "-m", "tests.memory.endless", str(bench.space.root), str(number)]
+    command = [
+        sys.executable,
+        "-m",
+        "tests.memory.endless_consolidation",
+        str(bench.space.root),
+        str(number),
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         try:
             yield child
@@ -159,7 +164,7 @@ def test_a_killed_consolidator_leaves_one_good_memory(bench: Bench) -> None:
     bench.swept().extract(ScriptedModel([answer()]))
     bench.consolidate(ScriptedModel([generation(1)]))
     page = bench.folder() / "MEMORY.md"
-    page.write_text(page_of(MINE, page.read_text().partition("<!-- yours")[0]))
+    page.write_text(page_with_user_part(MINE, page.read_text().partition("<!-- yours")[0]))
     reached = good(bench.folder())
     for kill in range(10):
         with bench.space.store() as store:  # as if the lease of who was killed before had ended
@@ -196,7 +201,7 @@ def test_two_processes_that_never_stop_always_leave_one_good_memory(bench: Bench
     bench.swept().extract(ScriptedModel([answer()]))
     bench.consolidate(ScriptedModel([generation(1)]))
     page = bench.folder() / "MEMORY.md"
-    page.write_text(page_of(MINE, page.read_text().partition("<!-- yours")[0]))
+    page.write_text(page_with_user_part(MINE, page.read_text().partition("<!-- yours")[0]))
     seen: set[str] = set()
     with endless(bench, 100) as one, endless(bench, 1000) as two:
         for _ in range(120):

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.memory.remembering import Bench
+from tests.memory.workbench import Bench
 
 from session_memory.core.schema import Project, Session
 from session_memory.memory.layout import memory_root, normalised, root_of

@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.memory.remembering import Bench, answer
 from tests.memory.shell import BOTH, Shell, calls, stand_in
+from tests.memory.workbench import Bench, answer
 
 from session_memory.errors import BudgetSpent
 from session_memory.memory.prompt import MAX_PROMPT_BYTES, PROMPT_CUT

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.memory.remembering import Bench
+from tests.memory.workbench import Bench
 
 from session_memory.memory.layout import MEMORY, memory_root
 

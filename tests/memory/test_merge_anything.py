@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.errors import Refused
-from session_memory.memory.outputs import MAX_MEMORY_BYTES, check_phase_one, final
-from session_memory.memory.rule_consolidation import merge
-from session_memory.memory.stale import Unknown, mark_gone
-from session_memory.memory.trace_parts import take_apart
+from session_memory.memory.outputs import MAX_MEMORY_BYTES, check_inputs, final_files
+from session_memory.memory.rule_consolidation import make_memory
+from session_memory.memory.stale import UnknownTree, mark_gone
+from session_memory.memory.trace_parser import parse_trace
 from session_memory.memory.trace_text import TASK_HEADINGS
-from session_memory.memory.user_part import page_of, yours_in
+from session_memory.memory.user_part import page_with_user_part, user_part_of
 from session_memory.store.memories import Trace
 
 LINES = st.sampled_from(
@@ -47,14 +47,16 @@ def same(text: str) -> str:
 @given(st.lists(TEXTS, min_size=1, max_size=4))
 def test_any_traces_give_a_page_that_may_be_kept(texts: list[str]) -> None:
     traces = [Trace(n, f"thread-{n}", "/w", text, "s", n) for n, text in enumerate(texts)]
-    parts = [take_apart(trace) for trace in reversed(traces)]
+    parts = [parse_trace(trace) for trace in reversed(traces)]
     files = {trace.thread_id: f"trace_summaries/{trace.thread_id}_x.md" for trace in traces}
-    made = merge(parts, files, Unknown())
+    made = make_memory(parts, files, UnknownTree())
     page = made["MEMORY.md"]
     assert "<!--" not in page and page.startswith("# Memory\n")
     bullets = [line for line in page.splitlines() if line.startswith("- ")]
     assert all("trace" in line or "](" in line or "thread-" in line for line in bullets)
-    kept = final(made, list(files.values()), same)  # whatever a trace holds, it is not refused
+    kept = final_files(
+        made, list(files.values()), same
+    )  # whatever a trace holds, it is not refused
     assert set(kept) == set(made)
 
 
@@ -66,14 +68,14 @@ def test_a_trace_that_says_too_much_is_bounded() -> None:
     )
     text = f"# t (success)\nUser preferences:\n{bullets}\n{tasks}"
     traces = [Trace(n, f"thread-{n}", "/w", text, "s", n) for n in range(3)]
-    page = merge([take_apart(trace) for trace in traces], {}, Unknown())["MEMORY.md"]
+    page = make_memory([parse_trace(trace) for trace in traces], {}, UnknownTree())["MEMORY.md"]
     assert len(page.encode()) < MAX_MEMORY_BYTES
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.text(max_size=200))
 def test_marking_is_idempotent_and_only_adds(text: str) -> None:
-    class Nothing(Unknown):
+    class Nothing(UnknownTree):
         def has_path(self, path: str) -> bool | None:
             return False
 
@@ -91,8 +93,10 @@ def test_the_users_part_survives_every_rewriting(mine: bytes) -> None:
     text = mine.decode("utf-8", "surrogateescape")
     if "<!--" in text or not text.strip():
         return
-    page = page_of(yours_in(page_of(text, "# Memory\n\n- one\n")), "# Memory\n\n- two\n")
-    assert yours_in(page).encode("utf-8", "surrogateescape") == mine
+    page = page_with_user_part(
+        user_part_of(page_with_user_part(text, "# Memory\n\n- one\n")), "# Memory\n\n- two\n"
+    )
+    assert user_part_of(page).encode("utf-8", "surrogateescape") == mine
 
 
 SKILL = "---\nname: a\ndescription: b\n---\n"
@@ -121,14 +125,16 @@ SKILL = "---\nname: a\ndescription: b\n---\n"
 )
 def test_what_a_model_made_is_refused(made: dict[str, str], why: str) -> None:
     with pytest.raises(Refused, match=why):
-        final(made, [], same)
+        final_files(made, [], same)
 
 
 def test_files_of_the_project_are_named_and_every_skill_is_linked() -> None:
     page = (
         "# M\n\n- see [it](src/a.py), [web](https://example.org) and [t](trace_summaries/t_x.md)\n"
     )
-    kept = final({"MEMORY.md": page, "skills/a/SKILL.md": SKILL}, ["trace_summaries/t_x.md"], same)
+    kept = final_files(
+        {"MEMORY.md": page, "skills/a/SKILL.md": SKILL}, ["trace_summaries/t_x.md"], same
+    )
     assert "it (`src/a.py`)" in kept["MEMORY.md"]
     assert "[web](https://example.org)" in kept["MEMORY.md"]
     assert "[t](trace_summaries/t_x.md)" in kept["MEMORY.md"]
@@ -150,6 +156,6 @@ def test_phase_one_may_only_gain_references(change: Callable[[str], str], refuse
     after = {"memory_summary.md": change(before["memory_summary.md"])}
     if refused:
         with pytest.raises(Refused):
-            check_phase_one(before, after)
+            check_inputs(before, after)
     else:
-        check_phase_one(before, after)
+        check_inputs(before, after)

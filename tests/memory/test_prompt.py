@@ -8,15 +8,15 @@ from typing import Any
 
 import anthropic
 import pytest
-from tests.memory.remembering import GOOD, Bench, answer
+from tests.memory.workbench import GOOD, Bench, answer
 from tests.model.meters import metered
 from tests.model.test_sdk import by_responses
 
 from session_memory import settings
 from session_memory.errors import ModelFailed
 from session_memory.memory.extract import extract
-from session_memory.memory.prompt import PROMPT_CUT, SCHEMA, read_prompt, render, stage_one
-from session_memory.memory.session_material import Wanted
+from session_memory.memory.prompt import PROMPT_CUT, SCHEMA, read_prompt, render, trace_request
+from session_memory.memory.selection import ExtractRequest
 from session_memory.memory.trace_text import missing_parts
 from session_memory.model.open import open_model
 from session_memory.model.parse import parse_answer
@@ -33,7 +33,7 @@ def silent(text: str) -> None:
 @pytest.mark.rows("EXT-58")
 def test_the_input_message_is_as_written_and_nothing_in_it_is_escaped() -> None:
     payload = '[{"content": "a < b && c > \\"d\\" $HOME ${rollout_path} \'e\'"}]'
-    request = stage_one("/logs/a&b <1>.jsonl", payload, silent)
+    request = trace_request("/logs/a&b <1>.jsonl", payload, silent)
     assert request.user == (
         "Read this session and give back one JSON object with `traceMemory` and `summary`, as your"
         " instructions say.\n"
@@ -80,7 +80,7 @@ def test_what_goes_over_the_wire_is_one_message_without_tools(bench: Bench) -> N
     bench.swept()
     with ModelServer([Play(text=answer())]) as server, bench.space.store() as store:
         model = metered(by_responses(server.url), store)
-        assert len(extract(store, bench.around(model), Wanted()).written) == 1
+        assert len(extract(store, bench.context(model), ExtractRequest()).written) == 1
     (asked,) = server.requests
     body = dict(asked.body)
     (message,) = body.pop("input")
@@ -125,11 +125,11 @@ def test_eight_calls_of_a_pass_share_everything_but_their_session_and_their_clie
 
         bench.swept()
         with bench.space.store() as store:
-            extract(store, bench.around(open_model=opening), Wanted())
+            extract(store, bench.context(open_model=opening), ExtractRequest())
             assert opened == ["claude-x"] and len(made) == len(server.requests) == 8
             assert len({id(client) for client in made}) == 8
-            extract(store, bench.around(open_model=opening), Wanted())
-            extract(store, bench.around(open_model=opening), Wanted())
+            extract(store, bench.context(open_model=opening), ExtractRequest())
+            extract(store, bench.context(open_model=opening), ExtractRequest())
     assert opened == ["claude-x"] * 2, "resolved for the ninth, and not where nothing was due"
     shared = [{**asked.body, "messages": None} for asked in server.requests]
     assert shared == [shared[0]] * 9 and shared[0]["model"] == "claude-x"

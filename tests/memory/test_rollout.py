@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.memory.remembering import Bench
+from tests.memory.workbench import Bench
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.schema import EventKind, SessionEvent
 from session_memory.memory.rollout import (
+    EVERYTHING,
     KINDS,
     MESSAGES_ONLY,
+    Body,
     Filter,
     ItemKind,
     Line,
+    array_of,
+    kept_items,
     lines_of,
-    select_items,
-    serialise,
 )
+
+
+def select_items(lines: Iterable[Line], rules: Filter = EVERYTHING) -> list[Body]:
+    return list(kept_items(lines, rules))
+
+
+def serialise(items: Iterable[Body], enough: int | None = None) -> bytes:
+    return array_of(items, enough).data
 
 
 def item(kind: ItemKind, number: int = 0) -> Line:

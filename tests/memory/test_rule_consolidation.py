@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.memory.remembering import Bench
+from tests.memory.workbench import Bench
 
-from session_memory.memory.rule_consolidation import merge, short_names
-from session_memory.memory.stale import Unknown, mark_gone
-from session_memory.memory.statements import Statement, once
-from session_memory.memory.trace_parts import Parts, take_apart
+from session_memory.memory.rule_consolidation import make_memory, short_names
+from session_memory.memory.stale import UnknownTree, mark_gone
+from session_memory.memory.statements import Statement, merge_same
+from session_memory.memory.trace_parser import ParsedTrace, parse_trace
 from session_memory.memory.trace_text import NO_PREFERENCES, TASK_HEADINGS
 from session_memory.memory.working_tree import look_into
 from session_memory.store.memories import Trace
@@ -18,20 +18,22 @@ from session_memory.store.memories import Trace
 STEPS, FAILED, KNOWN, POINTERS = TASK_HEADINGS
 
 
-def parts(name: str, at: int, outcome: str = "success", rules: str = "", **said: str) -> Parts:
+def parts(
+    name: str, at: int, outcome: str = "success", rules: str = "", **said: str
+) -> ParsedTrace:
     """A trace with one task."""
     lines = [f"# Work of {name} ({outcome})", "", "Trace context: here.", ""]
     lines += ["User preferences:", rules] if rules else [NO_PREFERENCES]
     lines += ["", f"## Task: task of {name} [e:7]", f"Outcome: {outcome} (grounds) [e:8]"]
     for heading, key in zip(TASK_HEADINGS, ("steps", "failed", "known", "pointers"), strict=True):
         lines += [heading, said.get(key, "- none")]
-    return take_apart(Trace(1, name, "/work/shop", "\n".join(lines), "summary", at))
+    return parse_trace(Trace(1, name, "/work/shop", "\n".join(lines), "summary", at))
 
 
-def page(*traces: Parts) -> str:
+def page(*traces: ParsedTrace) -> str:
     ordered = sorted(traces, key=lambda one: -one.at)
     files = {one.thread: f"trace_summaries/{one.thread}_x.md" for one in ordered}
-    return merge(ordered, files, Unknown())["MEMORY.md"]
+    return make_memory(ordered, files, UnknownTree())["MEMORY.md"]
 
 
 def test_a_trace_is_taken_apart_into_what_it_says() -> None:
@@ -52,7 +54,7 @@ def test_a_trace_is_taken_apart_into_what_it_says() -> None:
         "grounds",
         8,
     )
-    assert task.of("steps") == () and task.of("failures")[0].events == (3,)
+    assert task.bullets("steps") == () and task.bullets("failures")[0].events == (3,)
 
 
 def test_what_several_sessions_show_is_said_once_with_their_number() -> None:
@@ -100,15 +102,15 @@ def said(text: str, thread: str, at: int, strength: int = 0) -> Statement:
 def test_newer_words_win_and_a_stronger_older_claim_stays_with_a_note() -> None:
     newer = said("do not run the migrations by hand", "new", 2)
     older = said("run the migrations by hand", "old", 1)
-    assert [one.text for one in once([older, newer])] == [newer.text]
+    assert [one.text for one in merge_same([older, newer])] == [newer.text]
     strong = said(older.text, "old", 1, strength=3)
-    kept = once([strong, newer])
+    kept = merge_same([strong, newer])
     assert [one.text for one in kept] == [newer.text, strong.text]
     assert all(one.note.startswith("verify") for one in kept)
 
 
 def test_the_same_thing_is_said_once_in_the_newer_words() -> None:
-    (one,) = once(
+    (one,) = merge_same(
         [
             said("always use tabs in python files", "old", 1),
             said("always use tabs in python files please", "new", 2),
@@ -129,7 +131,7 @@ def test_open_work_of_the_newest_sessions_unless_it_was_finished() -> None:
     left = parts("left", 1, "partial")
     text = page(left)
     assert "## Open" in text and "task of left (partial: grounds)" in text
-    finished = take_apart(
+    finished = parse_trace(
         Trace(
             2,
             "later",
@@ -146,14 +148,16 @@ def test_open_work_of_the_newest_sessions_unless_it_was_finished() -> None:
 def test_a_skill_only_for_several_checks_that_passed_together_twice() -> None:
     both = "- `make lint` passes here (exit 0)\n- `make test` passes here (exit 0)"
     one, two = parts("one", 1, known=both), parts("two", 2, known=both)
-    assert list(merge([one], {}, Unknown())) == ["MEMORY.md"]
-    made = merge([two, one], {}, Unknown())
+    assert list(make_memory([one], {}, UnknownTree())) == ["MEMORY.md"]
+    made = make_memory([two, one], {}, UnknownTree())
     skill = made["skills/verify-changes/SKILL.md"]
     assert skill.startswith("---\nname: verify-changes\ndescription: ")
     assert skill.index("`make lint`") < skill.index("`make test`")
     assert "](skills/verify-changes/SKILL.md)" in made["MEMORY.md"]
     alone = "- `make test` passes here (exit 0)"
-    single = merge([parts("a", 1, known=alone), parts("b", 2, known=alone)], {}, Unknown())
+    single = make_memory(
+        [parts("a", 1, known=alone), parts("b", 2, known=alone)], {}, UnknownTree()
+    )
     assert list(single) == ["MEMORY.md"]
 
 
@@ -204,7 +208,7 @@ def test_what_is_gone_from_the_tree_is_marked(project: Path, statement: str, gon
     marked = mark_gone(statement, look_into(str(project)))
     assert ("(gone?)" in marked) is gone
     assert mark_gone(marked, look_into(str(project))) == marked
-    assert mark_gone(statement, Unknown()) == statement
+    assert mark_gone(statement, UnknownTree()) == statement
 
 
 def test_a_project_that_is_not_here_cannot_be_judged(tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.memory.remembering import Bench
+from tests.memory.workbench import Bench
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.schema import CommandRun, Digest, ErrorSeen, Observation, SessionEvent
 from session_memory.memory.evidence import CITED
-from session_memory.memory.failures import place_of
-from session_memory.memory.rule_trace import Worthless, distil
-from session_memory.memory.tasks import Source
+from session_memory.memory.failures import directory_of
+from session_memory.memory.rule_trace import NoTrace, distil
+from session_memory.memory.tasks import TraceSource
 from session_memory.memory.trace_text import is_structured, outcomes_in
 from session_memory.testing.workspace import Workspace
 
@@ -154,11 +154,11 @@ def test_words_that_look_like_structure_stay_inside_their_line(bench: Bench) -> 
 
 def test_a_session_without_anything_gives_a_reason() -> None:
     empty = Digest("claude", "hello", "uncertain", "low", (), "f")
-    assert distil(Source(empty, (), ()), "here") == Worthless(
+    assert distil(TraceSource(empty, (), ()), "here") == NoTrace(
         "only talk: no tool was used and no rule was given"
     )
     looked = Digest("claude", "hello", "uncertain", "low", (), "f", tools={"Read": 1})
-    assert isinstance(distil(Source(looked, (), ()), "here"), Worthless)
+    assert isinstance(distil(TraceSource(looked, (), ()), "here"), NoTrace)
 
 
 texts = st.text(max_size=60)
@@ -198,15 +198,15 @@ def test_whatever_a_session_held_its_trace_is_structured_and_every_line_cites(
                      call_id=f"{seq // 2}", id=101 + seq)
         for seq in range(10)
     )  # fmt: skip
-    found = distil(Source(digest, tuple(noted), events), "here")
-    if isinstance(found, Worthless):
+    found = distil(TraceSource(digest, tuple(noted), events), "here")
+    if isinstance(found, NoTrace):
         return
     assert is_structured(found.trace)
     bullets = [line for line in found.trace.splitlines() if line.startswith("- ")]
     for line in bullets:
         assert line == "- none" or CITED.search(line)
     assert len(found.summary.split()) <= 100
-    assert found == distil(Source(digest, tuple(noted), events), "here")
+    assert found == distil(TraceSource(digest, tuple(noted), events), "here")
 
 
 @pytest.mark.shared
@@ -248,4 +248,4 @@ def test_genuine_sessions_leave_traces_without_repeats_that_cite_what_is_there(
     ],
 )
 def test_where_a_check_runs_is_told_as_seen_from_the_project(command: str, place: str) -> None:
-    assert place_of(command, ("/work/shop", "D:\\shop")) == place
+    assert directory_of(command, ("/work/shop", "D:\\shop")) == place

@@ -7,7 +7,7 @@ from pathlib import Path
 from session_memory.core.text.own_text import without_own_text
 from session_memory.memory.layout import MEMORY, SUMMARY, ensure_layout, memory_root
 from session_memory.memory.sections import MAX_CHARS, sections_for
-from session_memory.memory.user_part import page_of
+from session_memory.memory.user_part import page_with_user_part
 
 
 def remember(data: Path, name: str, text: str) -> None:
@@ -56,7 +56,7 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
 
 def test_the_users_part_comes_first_and_marks_and_sources_stay_out(tmp_path: Path) -> None:
     made = "# Memory\n\n- run it [e:12]\n\n## Traces\n\n- t1: long\n\n<!-- made of 12 -->\n"
-    remember(tmp_path, MEMORY, page_of("\n- mine\n", made))
+    remember(tmp_path, MEMORY, page_with_user_part("\n- mine\n", made))
     (section,) = sections_for(tmp_path, "/work/shop")
     assert section.text.index("- mine") < section.text.index("- run it")
     for mark in ("<!--", "[e:12]", "t1: long"):

@@ -6,7 +6,7 @@ import pytest
 
 from session_memory.config import load
 from session_memory.core.schema import Session, SourceKind
-from session_memory.memory.selection import candidates, scanned
+from session_memory.memory.selection import due_sessions, newest_eligible
 from session_memory.settings import Memory
 
 
@@ -32,36 +32,38 @@ def test_only_the_two_hundred_newest_sessions_of_people_are_looked_at() -> None:
         904: ["/home/u/.codex/archived_sessions/rollout-1.jsonl"],
         250: ["/logs/rollout.jsonl"],
     }
-    found = scanned([*many, *others], files)
+    found = newest_eligible([*many, *others], files)
     assert numbers(found) == list(range(250, 50, -1))
-    assert numbers(scanned([*many, *others], files, None)) == list(range(250, 0, -1))  # by hand
+    assert numbers(newest_eligible([*many, *others], files, None)) == list(
+        range(250, 0, -1)
+    )  # by hand
 
 
 @pytest.mark.rows("EXT-03")
 def test_a_session_that_is_also_outside_the_archive_is_not_archived() -> None:
     files = {1: ["/c/archived_sessions/r.jsonl", "/c/sessions/2026/r.jsonl"]}
-    assert numbers(scanned([session(1, 1)], files)) == [1]
+    assert numbers(newest_eligible([session(1, 1)], files)) == [1]
 
 
 @pytest.mark.rows("EXT-05")
 def test_a_session_is_due_when_nothing_or_something_older_is_remembered() -> None:
     found = [session(1, 400), session(2, 400), session(3, 300), session(4, 500), session(5, 100)]
     known = {1: 450, 2: 400, 3: 299}
-    assert numbers(candidates(found, known, {"codex:t4"}, 8)) == [3, 5]
+    assert numbers(due_sessions(found, known, {"codex:t4"}, 8)) == [3, 5]
 
 
 @pytest.mark.rows("EXT-05")
 def test_the_same_id_of_another_agent_is_not_the_session_at_work() -> None:
-    assert numbers(candidates([session(4, 500)], {}, {"claude:t4"}, 8)) == [4]
+    assert numbers(due_sessions([session(4, 500)], {}, {"claude:t4"}, 8)) == [4]
 
 
 @pytest.mark.rows("EXT-06")
 def test_order_is_kept_and_the_number_is_capped() -> None:
     stale, missing = session(1, 300), session(2, 200)
-    assert numbers(candidates([stale, missing], {1: 299}, (), 8)) == [1, 2]
+    assert numbers(due_sessions([stale, missing], {1: 299}, (), 8)) == [1, 2]
     twenty = [session(number, 1_000 - number) for number in range(20)]
-    assert numbers(candidates(twenty, {}, (), 8)) == list(range(8))
-    assert candidates(twenty, {}, (), 0) == []
+    assert numbers(due_sessions(twenty, {}, (), 8)) == list(range(8))
+    assert due_sessions(twenty, {}, (), 0) == []
 
 
 @pytest.mark.rows("EXT-07")
@@ -73,6 +75,6 @@ def test_eight_is_the_default(tmp_path: object) -> None:
 @pytest.mark.rows("CON-07")
 def test_a_consolidators_own_session_never_feeds_a_memory() -> None:
     at_work = f"/home/u/data/memories/{'a1' * 32}/staging-1"
-    assert scanned([session(1, 1, cwd=at_work), session(2, 2, cwd="/work/memories/a")], {}) == [
-        session(2, 2, cwd="/work/memories/a")
-    ]
+    assert newest_eligible(
+        [session(1, 1, cwd=at_work), session(2, 2, cwd="/work/memories/a")], {}
+    ) == [session(2, 2, cwd="/work/memories/a")]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.memory.remembering import GOOD
+from tests.memory.workbench import GOOD
 
 from session_memory.core.schema import Session
 from session_memory.errors import ModelFailed
-from session_memory.memory.rule_consolidation import merge
-from session_memory.memory.session_material import redact_with
-from session_memory.memory.trace_parts import take_apart
+from session_memory.memory.context import redact_with
+from session_memory.memory.rule_consolidation import make_memory
+from session_memory.memory.trace_parser import parse_trace
 from session_memory.memory.trace_text import (
     FALLBACKS,
     MAX_SUMMARY_BYTES,
@@ -136,9 +136,11 @@ def test_the_marker_of_a_trace_stands_alone_between_its_halves() -> None:
 @pytest.mark.rows("EXT-66")
 def test_a_bullet_that_only_fills_a_heading_is_never_taken_for_knowledge() -> None:
     trace = Trace(1, "t", "/work/shop", wrapped("loose notes only"), "s", 5)
-    (task,) = take_apart(trace).tasks
-    assert [task.of(place) for place in ("steps", "failures", "knowledge", "pointers")] == [()] * 4
-    page = merge([take_apart(trace)], {}, look_into("/work/shop"))["MEMORY.md"]
+    (task,) = parse_trace(trace).tasks
+    assert [task.bullets(place) for place in ("steps", "failures", "knowledge", "pointers")] == [
+        ()
+    ] * 4
+    page = make_memory([parse_trace(trace)], {}, look_into("/work/shop"))["MEMORY.md"]
     assert not any(words in page for words in FALLBACKS) and len(FALLBACKS) == 4
 
 

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.memory.remembering import Bench, answer
+from tests.memory.workbench import Bench, answer
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.core.schema import Session
 from session_memory.memory.layout import TRACES, memory_root
-from session_memory.memory.traces import file_name, remove_files, thread_id, thread_of
+from session_memory.memory.traces import file_name, remove_files, thread_named, thread_of
 from session_memory.testing.scripted_model import ScriptedModel
 
 
@@ -77,16 +76,16 @@ def test_files_that_name_no_thread_are_nobodys_to_delete(tmp_path: Path) -> None
 
 @given(st.text(min_size=1, max_size=120), st.text(max_size=80))
 def test_every_session_has_a_name_that_its_file_gives_back(native: str, title: str) -> None:
-    thread = thread_id(Session(1, "opencode", native))
+    thread = thread_named("opencode", native)
     name = file_name(thread, title)
     assert thread_of(name) == thread
     assert len(name) < 160 and not set(name) & set('/\\\0:*?"<>| \n') and not name.startswith(".")
 
 
 def test_ids_that_differ_keep_different_names() -> None:
-    names = {thread_id(Session(1, "opencode", native)) for native in ("ses_a", "ses-a", "ses a")}
+    names = {thread_named("opencode", native) for native in ("ses_a", "ses-a", "ses a")}
     assert len(names) == 3
-    assert thread_id(Session(1, "claude", "x y")) != thread_id(Session(1, "codex", "x y"))
+    assert thread_named("claude", "x y") != thread_named("codex", "x y")
 
 
 @pytest.mark.rows("EXT-50")

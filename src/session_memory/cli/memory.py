@@ -1,4 +1,4 @@
-"""`session-memory memory`: what sessions left for each project, made, shown, explained, removed."""
+"""`session-memory memory`: make, show, explain, edit and remove the memories of projects."""
 
 from __future__ import annotations
 
@@ -12,47 +12,43 @@ import click
 from session_memory.atomic_files import replace_file
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.memory_output import (
-    tell_consolidated,
-    tell_evidence,
-    tell_memory,
-    tell_plan,
-    tell_report,
-    tell_status,
+    show_evidence,
+    show_memory,
+    show_plan,
+    show_report,
+    show_results,
+    show_status,
 )
 from session_memory.cli.output import emit_json
 from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
-from session_memory.memory.consolidate import Done, consolidate
+from session_memory.memory.consolidate import ConsolidationResult, consolidate, manual_owner
+from session_memory.memory.context import MemoryContext, open_context, redact_with
 from session_memory.memory.evidence import evidence_for
-from session_memory.memory.extract import Around, Report, pipeline
-from session_memory.memory.forget import drop_made
-from session_memory.memory.jobs import staged, surroundings
+from session_memory.memory.extract import ALL_SESSIONS, ExtractReport, extract_from
+from session_memory.memory.forget import remove_outputs
 from session_memory.memory.layout import MEMORY, TRACES, memory_root, normalised
-from session_memory.memory.lock import manual_owner
-from session_memory.memory.session_material import Wanted, choose
+from session_memory.memory.selection import ExtractRequest, select_candidates
 from session_memory.memory.swap import is_current, stamp_of
 from session_memory.memory.traces import remove_files, trace_file
-from session_memory.memory.user_part import keep_edits, page_of
+from session_memory.memory.user_part import keep_edits, page_with_user_part
 from session_memory.model.open import open_model
 from session_memory.model.port import Model
 from session_memory.paths import private_dir
-from session_memory.redact import render
 from session_memory.store import open_store, store_exists
 from session_memory.store.memories import Claim
 from session_memory.store.port import BackgroundStore, MemoryStore, Store
 
-EVERYTHING = 1_000_000
-
 project_option = click.option(
-    "--project", metavar="KEY|PATH", help="A project; without it the one of this directory."
+    "--project", metavar="KEY|PATH", help="This project; default: the one of the current directory."
 )
 
 
 @click.group(name="memory")
 def command() -> None:
-    """What sessions left for their project: traces, and the memory made of them.
+    """What earlier sessions left for their project: traces, and the memory made of them.
 
     \b
     Examples:
@@ -65,18 +61,20 @@ def command() -> None:
 
 
 @command.command()
-@session_option("This session, whatever is known of it")
-@click.option("--project", metavar="KEY|PATH", help="Every session of this project that is due.")
-@click.option("--now", "everything", is_flag=True, help="All that is due, not only a few.")
-@click.option("--dry-run", is_flag=True, help="Show which sessions would be read; write nothing.")
+@session_option("This session, even if it was read before")
+@click.option("--project", metavar="KEY|PATH", help="All sessions of this project that are due.")
+@click.option(
+    "--now", "everything", is_flag=True, help="Every session that is due, not just a few."
+)
+@click.option("--dry-run", is_flag=True, help="List the sessions that would be read.")
 @json_option
 @pass_app
 def extract(
     app: App, session: str | None, project: str | None, everything: bool, dry_run: bool
 ) -> int:
-    """Read new and grown sessions into traces, as the worker does when a session starts.
+    """Make traces of new and grown sessions, as the worker does when a session starts.
 
-    Without a model (`[model] provider`) traces are distilled from what the sessions show.
+    Without a model (`[model] provider`), traces are distilled by rules.
 
     \b
     Examples:
@@ -88,36 +86,37 @@ def extract(
         raise Refused("memory is turned off", hint="set `memory.enabled = true`")
     if dry_run:
         with reading(app) as store:
-            plan = choose(store, _wanted(app, store, session, project, everything))
-        tell_plan(app, plan)
-        return 0
-    wanted = Wanted(limit=app.config.memory.max_sessions_per_start)
+            request = _extract_request(app, store, session, project, everything)
+            plan = select_candidates(store, request)
+        show_plan(app, plan)
+        return EXIT_OK
+    request = ExtractRequest(limit=app.config.memory.max_sessions_per_start)
     if session is not None or project or everything:
         with reading(app) as store:
-            wanted = _wanted(app, store, session, project, everything)
-    report = pipeline(lambda: _open(app), _around(app), wanted)
-    tell_report(app, report)
-    return _exit(report)
+            request = _extract_request(app, store, session, project, everything)
+    report = extract_from(lambda: _open(app), _context(app), request)
+    show_report(app, report)
+    return _exit_status(report)
 
 
-def _exit(report: Report) -> int:
-    return EXIT_WARNINGS if any(not one.final for one in report.dropped) else EXIT_OK
+def _exit_status(report: ExtractReport) -> int:
+    return EXIT_WARNINGS if any(not dropped.final for dropped in report.dropped) else EXIT_OK
 
 
 @command.command(name="consolidate")
 @project_option
 @click.option("--all", "everything", is_flag=True, help="Every project that has traces.")
-@click.option("--force", is_flag=True, help="Make it again although its traces did not change.")
-@click.option("--dry-run", is_flag=True, help="Show what would be made anew; change nothing.")
+@click.option("--force", is_flag=True, help="Make it again even if its traces did not change.")
+@click.option("--dry-run", is_flag=True, help="List the memories that would be made.")
 @json_option
 @pass_app
 def consolidate_command(
     app: App, project: str | None, everything: bool, force: bool, dry_run: bool
 ) -> int:
-    """Make MEMORY.md and skills from a project's newest traces, as the worker does by itself.
+    """Make MEMORY.md and skills from a project's newest traces, as the worker does.
 
-    What you wrote between the marks of MEMORY.md stays. Whatever goes wrong, the last good memory
-    stays in place.
+    Your part of MEMORY.md, between the marks, is kept. If anything fails, the previous memory stays
+    in place.
 
     \b
     Examples:
@@ -131,20 +130,23 @@ def consolidate_command(
         roots = sorted(store.memories.roots()) if everything else [_root(store, project)]
         if dry_run:
             due = [root for root in roots if force or not _is_current(app, store, root)]
-            tell_consolidated(app, [Done(root, "unchanged", "due") for root in due], dry_run=True)
+            results = [ConsolidationResult(root, "unchanged", "due") for root in due]
+            show_results(app, results, dry_run=True)
             return EXIT_OK
         if not everything and not _has_memory(app, store, roots[0]):
             app.note(f"nothing is remembered of {roots[0]} yet")
             return EXIT_OK
-        done = _consolidate(app, store, roots, force=force)
-    tell_consolidated(app, done)
-    return EXIT_WARNINGS if any(one.reason for one in done) else EXIT_OK
+        results = _consolidate(app, store, roots, force=force)
+    show_results(app, results)
+    return EXIT_WARNINGS if any(result.reason for result in results) else EXIT_OK
 
 
-def _consolidate(app: App, store: Store, roots: list[str], *, force: bool = False) -> list[Done]:
+def _consolidate(
+    app: App, store: Store, roots: list[str], *, force: bool = False
+) -> list[ConsolidationResult]:
     owner = manual_owner(secrets.token_hex(6))
-    stage = staged(_around(app), app.config, app.clock, force=force)
-    return consolidate(store, stage, [Claim(root, owner) for root in roots])
+    claims = [Claim(root, owner) for root in roots]
+    return consolidate(store, _context(app), claims, force=force)
 
 
 def _has_memory(app: App, store: MemoryStore, root: str) -> bool:
@@ -156,14 +158,14 @@ def _is_current(app: App, store: MemoryStore, root: str) -> bool:
     return is_current(memory_root(app.paths.data, root), stamp_of(traces))
 
 
-def _wanted(
+def _extract_request(
     app: App, store: MemoryStore, session: str | None, project: str | None, everything: bool
-) -> Wanted:
+) -> ExtractRequest:
     limit = app.config.memory.max_sessions_per_start
-    return Wanted(
+    return ExtractRequest(
         session=None if session is None else store.find_session(session).id,
         root=_root(store, project) if project else None,
-        limit=EVERYTHING if everything or project else limit,
+        limit=ALL_SESSIONS if everything or project else limit,
         everything=everything,
     )
 
@@ -175,28 +177,28 @@ def _open(app: App) -> Store:
     return open_store(str(app.paths.data), app.clock())
 
 
-def _around(app: App) -> Around:
+def _context(app: App) -> MemoryContext:
     run = f"memory-{secrets.token_hex(4)}"
 
-    def model(store: BackgroundStore) -> Model | None:
+    def open_configured(store: BackgroundStore) -> Model | None:
         return open_model(app.config.model, app.environ, store.spend, app.clock, run)
 
-    return surroundings(app.paths, app.config, app.clock, model)
+    return open_context(app.paths, app.config, app.clock, open_configured)
 
 
 def _root(store: MemoryStore, project: str | None) -> str:
-    """The place a project's memory belongs to: by its key, by a directory, or by where we are."""
-    known = store.projects()
-    for one in known:
-        if project is not None and one.key == project:
-            return normalised(one.root or project)
-    if project in store.memories.roots():  # of a place that is not on this machine, for instance
+    """The root of a project, given by key or path; default: of the current directory's project."""
+    projects = store.projects()
+    for known in projects:
+        if project is not None and known.key == project:
+            return normalised(known.root or project)
+    if project in store.memories.roots():  # for example a root that is not on this machine
         return project
-    here = normalised(project) if project else current_directory()
+    directory = normalised(project) if project else current_directory()
     if project is not None and os.sep not in project and not os.path.isdir(project):
         raise NotFound(f"no project {project!r}", hint="`session-memory sessions` names projects")
-    at_directory = project_at(known, here)
-    return normalised(at_directory.root or here) if at_directory else here
+    at_directory = project_at(projects, directory)
+    return normalised(at_directory.root or directory) if at_directory else directory
 
 
 @command.command()
@@ -205,7 +207,7 @@ def _root(store: MemoryStore, project: str | None) -> str:
 @json_option
 @pass_app
 def show(app: App, trace: str | None, project: str | None) -> None:
-    """Show the memory of a project, or whole what one session left.
+    """Show the memory of a project, or the whole trace of one session.
 
     \b
     Examples:
@@ -215,14 +217,15 @@ def show(app: App, trace: str | None, project: str | None) -> None:
     """
     with reading(app) as store:
         if trace is not None:
-            found = store.memories.find(trace)
-            tell_memory(app, memory_root(app.paths.data, found.root), found.root, [found])
+            session_trace = store.memories.find(trace)
+            root = session_trace.root
+            show_memory(app, memory_root(app.paths.data, root), root, [session_trace])
             return
         root = _root(store, project)
         traces = store.memories.of_root(root)
         if not traces and project is None and not memory_root(app.paths.data, root).is_dir():
             app.note(f"nothing is remembered of {root} yet")
-        tell_memory(app, memory_root(app.paths.data, root), root, traces, whole=False)
+        show_memory(app, memory_root(app.paths.data, root), root, traces, whole=False)
 
 
 @command.command()
@@ -249,7 +252,7 @@ def path(app: App, project: str | None) -> None:
 @json_option
 @pass_app
 def status(app: App) -> None:
-    """What is remembered, what is due and why, and what went wrong last.
+    """Show traces, sessions that are due, running work and the latest warnings.
 
     \b
     Examples:
@@ -257,8 +260,8 @@ def status(app: App) -> None:
       session-memory memory status --json
     """
     with reading(app) as store:
-        due = choose(store, Wanted(limit=EVERYTHING))
-        tell_status(app, store, due)
+        due = select_candidates(store, ExtractRequest(limit=ALL_SESSIONS))
+        show_status(app, store, due)
 
 
 @command.command()
@@ -266,7 +269,7 @@ def status(app: App) -> None:
 @json_option
 @pass_app
 def why(app: App, what: str) -> None:
-    """Show the evidence for a line: session, event and what was said there.
+    """Show the evidence for a line of a memory: session, event and text.
 
     \b
     Examples:
@@ -275,19 +278,19 @@ def why(app: App, what: str) -> None:
       session-memory memory why 42
     """
     with reading(app) as store:
-        tell_evidence(app, evidence_for(store, what, app.paths.data))
+        show_evidence(app, evidence_for(store, what, app.paths.data))
 
 
 @command.command()
 @click.argument("trace", metavar="SESSION")
-@click.option("--dry-run", is_flag=True, help="Show what would go; change nothing.")
+@click.option("--dry-run", is_flag=True, help="Show what would be removed.")
 @json_option
 @pass_app
 def forget(app: App, trace: str, dry_run: bool) -> None:
-    """Remove what one session left and make MEMORY.md again without it.
+    """Remove the trace of one session and make MEMORY.md again without it.
 
-    It comes back only if the session goes on. The session itself stays: `session-memory forget
-    --session` removes that too.
+    The trace comes back only if the session goes on. The session itself stays; `session-memory
+    forget --session` removes that too.
 
     \b
     Examples:
@@ -295,28 +298,28 @@ def forget(app: App, trace: str, dry_run: bool) -> None:
       session-memory memory forget 42
     """
     with reading(app) as store:
-        found = store.memories.find(trace)
-        file = trace_file(app.paths.data, found)
+        removed = store.memories.find(trace)
+        file = trace_file(app.paths.data, removed)
         if not dry_run:
-            folder = memory_root(app.paths.data, found.root)
-            store.memories.drop(found.session_id)
-            remove_files(folder / TRACES, found.thread_id, lambda text, _: app.warn(text))
-            drop_made(folder)
+            folder = memory_root(app.paths.data, removed.root)
+            store.memories.drop(removed.session_id)
+            remove_files(folder / TRACES, removed.thread_id, lambda text, _: app.warn(text))
+            remove_outputs(folder)
             store.erase_traces()
-            for one in _consolidate(app, store, [found.root]):
-                if one.reason:
-                    app.warn(f"what was made of it is gone, a new one is not: {one.reason}")
+            for result in _consolidate(app, store, [removed.root]):
+                if result.reason:
+                    app.warn(f"the memory was removed but not made again: {result.reason}")
     if app.json:
         emit_json(
             {
-                "session_id": found.session_id,
-                "trace": found.thread_id,
+                "session_id": removed.session_id,
+                "trace": removed.thread_id,
                 "file": file and str(file),
                 "dry_run": dry_run,
             }
         )
     else:
-        click.echo(f"{found.session_id}  {found.thread_id}: {file or 'no file'}")
+        click.echo(f"{removed.session_id}  {removed.thread_id}: {file or 'no file'}")
         click.echo("dry run: nothing was changed" if dry_run else "removed")
 
 
@@ -326,8 +329,8 @@ def forget(app: App, trace: str, dry_run: bool) -> None:
 def edit(app: App, project: str | None) -> None:
     """Open a project's MEMORY.md in your editor; what you write is kept.
 
-    Lines you add outside the part marked as yours are moved into it, since the rest is made again
-    from the traces.
+    Lines that you add outside of your part are moved into it, since the rest is made again from
+    traces.
 
     \b
     Examples:
@@ -337,16 +340,16 @@ def edit(app: App, project: str | None) -> None:
     editor = app.environ.get("VISUAL") or app.environ.get("EDITOR")
     with reading(app) as store:
         folder = memory_root(app.paths.data, _root(store, project))
-        redactor = _around(app).make_redactor(store.tag_key)
+        redact = redact_with(_context(app).make_redactor(store.tag_key))
     if not editor:
         raise Refused("no editor is set", hint=f"set EDITOR, or edit {folder / MEMORY}")
     file = private_dir(folder) / MEMORY
-    before = file.read_text(encoding="utf-8") if file.exists() else page_of("")
+    before = file.read_text(encoding="utf-8") if file.exists() else page_with_user_part("")
     if not file.exists():
         replace_file(file, before.encode())
     subprocess.run([*shlex.split(editor), str(file)], check=True)
     after = file.read_text(encoding="utf-8", errors="replace")
-    kept = before if after == before else render(redactor.redact_text(keep_edits(before, after)))
+    kept = before if after == before else redact(keep_edits(before, after))
     if kept != after:
         replace_file(file, kept.encode("utf-8", "replace"))
     app.note("kept" if kept != before else "nothing was changed")

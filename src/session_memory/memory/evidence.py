@@ -1,4 +1,4 @@
-"""Why something stands in a memory: the events a line cites, with the session and its words."""
+"""The evidence for a line of a memory: the events it cites, with their session and text."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Quote(msgspec.Struct, frozen=True):
     kind: str
     at: str | None
     text: str
-    """None of it is left where the raw text was evicted."""
+    """Empty if the raw text was evicted."""
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """A line of a trace and what it rests on."""
+    """A line of a trace and the events it cites."""
 
     line: str
     trace: str
@@ -43,84 +43,92 @@ class Evidence(msgspec.Struct, frozen=True):
     quotes: tuple[Quote, ...]
 
 
-def evidence_for(store: MemoryStore, wanted: str, data: Path | None = None) -> list[Evidence]:
-    """Evidence for a trace (by its id), an event (`[e:ID]`) or words that stand in a line.
+def evidence_for(store: MemoryStore, query: str, data: Path | None = None) -> list[Evidence]:
+    """Evidence for a trace (by its id), an event (`[e:ID]`) or words of a line.
 
-    Words of a MEMORY.md, which lies in `data`, lead to the lines of the traces they were made of.
+    Words of a MEMORY.md, which is in `data`, lead to the lines of the traces it was made of.
     """
-    found = _lines(store, wanted)
-    if not found and data is not None:
-        cited = _cited_in_memory(store, wanted, data)
-        found = _lines(store, " ".join(f"[e:{event}]" for event in cited)) if cited else []
-    if not found:
+    lines = _find_lines(store, query)
+    if not lines and data is not None:
+        events = _events_in_memory(store, query, data)
+        lines = _find_lines(store, " ".join(f"[e:{event}]" for event in events)) if events else []
+    if not lines:
         raise NotFound(
-            f"nothing in memory says {one_line(wanted[:80])!r}",
+            f"nothing in memory says {one_line(query[:80])!r}",
             hint="name a trace, an [e:ID], or some words of a line; `memory show` has them",
         )
-    return [_evidence(store, trace, line) for trace, line in found[:_MAX_LINES]]
+    return [_evidence(store, trace, line) for trace, line in lines[:_MAX_LINES]]
 
 
-def _lines(store: MemoryStore, wanted: str) -> list[tuple[Trace, str]]:
-    one = _trace(store, wanted)
+def _find_lines(store: MemoryStore, query: str) -> list[tuple[Trace, str]]:
+    """Lines with citations: all lines of one trace, or those that match in all traces."""
+    memories = store.memories
+    named = _find_trace(store, query)
+    traces = [named] if named else [t for root in memories.roots() for t in memories.of_root(root)]
     return [
         (trace, line)
-        for trace in ([one] if one else _all(store))
+        for trace in traces
         for line in trace.trace_summary.splitlines()
-        if CITED.search(line) and (one or _fits(line, wanted))
+        if CITED.search(line) and (named or _matches(line, query))
     ]
 
 
-def _cited_in_memory(store: MemoryStore, wanted: str, data: Path) -> list[int]:
-    """The events behind the lines of any MEMORY.md that say so."""
-    words, found = _bare(wanted), list[int]()
+def _events_in_memory(store: MemoryStore, query: str, data: Path) -> list[int]:
+    """The events cited in matching lines of any MEMORY.md."""
+    words = _words(query)
+    events: list[int] = []
     for root in store.memories.roots():
         page = memory_root(data, root) / MEMORY
         if not words or page.is_symlink() or not page.is_file():
             continue
         for line in page.read_text("utf-8", "replace").splitlines():
-            if words in _bare(line):
-                found += [int(number) for number in CITED.findall(line)]
-    return list(dict.fromkeys(found))
+            if words in _words(line):
+                events += _cited_events(line)
+    return list(dict.fromkeys(events))
 
 
-def _trace(store: MemoryStore, wanted: str) -> Trace | None:
+def _find_trace(store: MemoryStore, query: str) -> Trace | None:
     try:
-        return None if " " in wanted.strip() else store.memories.find(wanted)
+        return None if " " in query.strip() else store.memories.find(query)
     except NotFound:
         return None
 
 
-def _all(store: MemoryStore) -> list[Trace]:
-    return [trace for root in store.memories.roots() for trace in store.memories.of_root(root)]
+def _matches(line: str, query: str) -> bool:
+    events = set(_cited_events(query))
+    if events:
+        return bool(events & set(_cited_events(line)))
+    return _words(query) in _words(line)
 
 
-def _fits(line: str, wanted: str) -> bool:
-    asked = {int(number) for number in CITED.findall(wanted)}
-    cited = {int(number) for number in CITED.findall(line)}
-    if asked:
-        return bool(asked & cited)
-    return _bare(wanted) in _bare(line)
+def _cited_events(text: str) -> list[int]:
+    return [int(number) for number in CITED.findall(text)]
 
 
-def _bare(text: str) -> str:
-    """Words alone: a line is found however its marks were typed."""
+def _words(text: str) -> str:
+    """Only the words of a line, so that punctuation need not be typed."""
     return " ".join(re.findall(r"\w+", CITED.sub("", text).casefold()))
 
 
 def _evidence(store: SessionReader, trace: Trace, line: str) -> Evidence:
     session = store.session(trace.session_id)
-    wanted = {int(number) for number in CITED.findall(line)}
+    cited = set(_cited_events(line))
     quotes: list[Quote] = []
     for event in store.events(trace.session_id):
-        if event.id in wanted:
-            said = event.command or _words(event, render(store.text(event)))
-            shown = one_line(excerpt(said, _QUOTE_CHARS))
+        if event.id in cited:
+            text = event.command or _quoted_text(event, render(store.text(event)))
+            shown = one_line(excerpt(text, _QUOTE_CHARS))
             quotes.append(Quote(event.id, event.kind, iso(event.at), shown))
-    shown_line = one_line(CITED.sub("", line)).removeprefix("- ")
-    named = (session.id, session.external_id)
-    return Evidence(shown_line, trace.thread_id, *named, trace.root, tuple(quotes))
+    return Evidence(
+        line=one_line(CITED.sub("", line)).removeprefix("- "),
+        trace=trace.thread_id,
+        session_id=session.id,
+        session=session.external_id,
+        root=trace.root,
+        quotes=tuple(quotes),
+    )
 
 
-def _words(event: SessionEvent, text: str) -> str:
-    """Of an output that tells of a failure, the line that says what went wrong."""
+def _quoted_text(event: SessionEvent, text: str) -> str:
+    """The text to quote: of a failed tool's output, the line with the error."""
     return (error_line(text) or text) if event.kind == "tool_result" else text

@@ -1,8 +1,8 @@
-"""Sessions become traces: chosen, read, asked or distilled, normalised, written, one by one.
+"""Makes traces of sessions: select, load, ask a model or distil, put into final form, save.
 
-Whatever goes wrong with one session concerns that session alone; it is tried again next time. The
-store is used on the caller's thread only; model calls run beside each other, at most eight. What
-the budget puts off is no failure, and leaves its place in the pass to the next session.
+A failure affects only that session, which is tried again next time. The store is used on the
+caller's thread only; up to eight model calls run in parallel. A session that the budget defers is
+not a failure, and leaves its place in the run to the next one.
 """
 
 from __future__ import annotations
@@ -10,26 +10,26 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import msgspec
 
 from session_memory.errors import BudgetSpent, SessionMemoryError, StoreError
+from session_memory.memory.context import MemoryContext, reason_of, redact_with
 from session_memory.memory.layout import ensure_layout, memory_root
-from session_memory.memory.log import MemoryLog
-from session_memory.memory.prompt import MAX_PROMPT_BYTES, SCHEMA, shown_of, stage_one
+from session_memory.memory.prompt import MAX_PROMPT_BYTES, SCHEMA, cut_conversation, trace_request
 from session_memory.memory.rollout import UnserialisableError
-from session_memory.memory.rule_trace import Distilled, Worthless, distil
-from session_memory.memory.selection import updated_at
-from session_memory.memory.session_material import (
+from session_memory.memory.rule_trace import NoTrace, distil
+from session_memory.memory.selection import (
     Candidate,
+    ExtractRequest,
+    select_candidates,
+    updated_at,
+)
+from session_memory.memory.session_material import (
     Conversation,
-    Wanted,
-    choose,
     load_conversation,
     load_source,
-    redact_with,
-    where,
+    where_and_when,
 )
 from session_memory.memory.trace_text import (
     final_summary,
@@ -41,36 +41,22 @@ from session_memory.memory.trace_text import (
 from session_memory.memory.traces import TraceDraft, save_trace
 from session_memory.model.parse import parse_answer
 from session_memory.model.port import Answer, Model, Request
-from session_memory.redact import Redactor
 from session_memory.store.memories import Passed
 from session_memory.store.port import Store
 
 CONCURRENCY = 8
-EVERYTHING = 1_000_000
-"""More sessions than there are."""
-
-
-class Around(msgspec.Struct, frozen=True):
-    """What a pass needs from outside."""
-
-    data: Path
-    log: MemoryLog
-    make_redactor: Callable[[bytes], Redactor]
-    """Makes the redactor of a store from its key."""
-    open_model: Callable[[Store], Model | None]
-    """None where no model is turned on; asked at most once in a pass. The store has the ledger."""
-    alive: Callable[[], None] = lambda: None
-    """Called between sessions: a long pass says that it still runs."""
+ALL_SESSIONS = 1_000_000
+"""A limit that no store reaches."""
 
 
 class Dropped(msgspec.Struct, frozen=True):
-    """A session that gave nothing this time, and why."""
+    """A session that gave no trace this time, and why."""
 
     session: str
     path: str
     reason: str
     final: bool = False
-    """It is worth nothing: not tried again until it grows."""
+    """It has nothing worth keeping: not tried again until it grows."""
     deferred: bool = False
     """The budget does not allow it now; nothing was asked and nothing failed."""
 
@@ -83,8 +69,8 @@ class Shortened(msgspec.Struct, frozen=True):
     of_bytes: int
 
 
-class Report(msgspec.Struct):
-    """What a pass did."""
+class ExtractReport(msgspec.Struct):
+    """What a run did."""
 
     candidates: int = 0
     written: list[str] = msgspec.field(default_factory=list[str])
@@ -92,142 +78,149 @@ class Report(msgspec.Struct):
     dropped: list[Dropped] = msgspec.field(default_factory=list[Dropped])
     shortened: list[Shortened] = msgspec.field(default_factory=list[Shortened])
     touched: set[str] = msgspec.field(default_factory=set[str])
-    """Places whose traces changed: those to consolidate."""
+    """Project roots whose traces changed and are to be consolidated."""
     model: str | None = None
 
 
-def pipeline(open_store: Callable[[], Store], around: Around, wanted: Wanted) -> Report:
-    """One pass; without a usable store nothing is done and nothing is raised."""
+def extract_from(
+    open_store: Callable[[], Store], context: MemoryContext, request: ExtractRequest
+) -> ExtractReport:
+    """One run on a store that is opened for it; without a usable store it does nothing."""
     try:
         store = open_store()
     except StoreError as error:
-        around.log.warn("store_unavailable", operation="open", stage="extract", reason=error.code)
-        return Report()
+        context.log.warn("store_unavailable", operation="open", stage="extract", reason=error.code)
+        return ExtractReport()
     try:
-        return extract(store, around, wanted)
+        return extract(store, context, request)
     finally:
         store.close()
 
 
-def extract(store: Store, around: Around, wanted: Wanted) -> Report:
-    """Read the sessions that are due into traces."""
+def extract(store: Store, context: MemoryContext, request: ExtractRequest) -> ExtractReport:
+    """Make traces of the sessions that are due."""
     try:
-        due = deque(choose(store, msgspec.structs.replace(wanted, limit=EVERYTHING)))
+        everything = msgspec.structs.replace(request, limit=ALL_SESSIONS)
+        due = deque(select_candidates(store, everything))
     except StoreError as error:
-        around.log.warn("store_failed", operation="choose", stage="extract", reason=error.code)
-        return Report()
-    places = len(due) if wanted.session is not None else min(wanted.limit, len(due))
-    around.log.note("candidates", count=places)
-    report = Report()
-    if not places:
+        context.log.warn("store_failed", operation="choose", stage="extract", reason=error.code)
+        return ExtractReport()
+    left = len(due) if request.session is not None else min(request.limit, len(due))
+    context.log.note("candidates", count=left)
+    report = ExtractReport()
+    if not left:
         return report
-    model = around.open_model(store)
+    model = context.open_model(store)
     report.model = None if model is None else f"{model.provider} {model.name}".strip()
-    one_pass = _Pass(store, around, model, report)
-    while due and places:
-        batch = [due.popleft() for _ in range(min(CONCURRENCY, places, len(due)))]
+    run = _ExtractRun(store, context, model, report)
+    while due and left:
+        batch = [due.popleft() for _ in range(min(CONCURRENCY, left, len(due)))]
         report.candidates += len(batch)
-        put_off = one_pass.take(batch)
-        if put_off == len(batch):
+        deferred = run.process(batch)
+        if deferred == len(batch):
             break  # the budget is spent: the others need not even be loaded
-        places -= len(batch) - put_off
-        around.alive()
-    failed = sum(not one.final and not one.deferred for one in report.dropped)
-    around.log.note(
+        left -= len(batch) - deferred
+        context.heartbeat()
+    failed = sum(not dropped.final and not dropped.deferred for dropped in report.dropped)
+    context.log.note(
         "indexed",
         count=len(report.written),
         roots=len(report.touched),
         dropped=failed,
-        deferred=sum(one.deferred for one in report.dropped),
+        deferred=sum(dropped.deferred for dropped in report.dropped),
     )
     return report
 
 
 class _Loaded(msgspec.Struct, frozen=True):
-    """A candidate whose conversation is read."""
+    """A candidate with its conversation."""
 
     candidate: Candidate
     conversation: Conversation
 
     @property
     def size(self) -> int:
-        """Bytes that a prompt would hold of it, if nothing else bounded it."""
+        """Bytes of it in a prompt, if nothing but the fixed limit bounded it."""
         return min(MAX_PROMPT_BYTES, len(self.conversation.text.encode("utf-8", "surrogatepass")))
 
 
-class _Pass:
-    """The parts of one pass, which share its store, model and report."""
+class _TraceTexts(msgspec.Struct, frozen=True):
+    trace: str
+    summary: str
 
-    def __init__(self, store: Store, around: Around, model: Model | None, report: Report) -> None:
+
+class _ExtractRun:
+    """The steps of one run, which share its store, model and report."""
+
+    def __init__(
+        self, store: Store, context: MemoryContext, model: Model | None, report: ExtractReport
+    ) -> None:
         self._store = store
-        self._around = around
+        self._context = context
+        self._log = context.log
         self._model = model
         self._report = report
-        self._redactor = around.make_redactor(store.tag_key)
+        self._redactor = context.make_redactor(store.tag_key)
         self._redact = redact_with(self._redactor)
 
-    def take(self, chosen: list[Candidate]) -> int:
-        """Read some sessions; returns how many the budget put off.
-
-        Questions to a model are asked beside each other.
-        """
-        before = sum(one.deferred for one in self._report.dropped)
+    def process(self, candidates: list[Candidate]) -> int:
+        """Make traces of some sessions, with model calls in parallel; returns how many deferred."""
+        before = sum(dropped.deferred for dropped in self._report.dropped)
         loaded: list[_Loaded] = []
-        for candidate in chosen:
+        for candidate in candidates:
             if not candidate.root:
-                self._pass_over(candidate, Worthless("nothing says in which directory it ran"))
+                self._pass_over(candidate, NoTrace("nothing says in which directory it ran"))
                 continue
-            if not self._has_layout(candidate):
+            if not self._create_folders(candidate):
                 continue
             # Without its raw text a session can only be distilled.
             if self._model is None or candidate.session.state == "raw_evicted":
                 self._distil(candidate)
             else:
-                loaded += self._loaded(candidate)
+                loaded += self._load(candidate)
         if loaded and self._model is not None:
-            self._ask(self._model, loaded)
-        return sum(one.deferred for one in self._report.dropped) - before
+            self._ask_all(self._model, loaded)
+        return sum(dropped.deferred for dropped in self._report.dropped) - before
 
-    def _ask(self, model: Model, loaded: Sequence[_Loaded]) -> None:
+    def _ask_all(self, model: Model, loaded: Sequence[_Loaded]) -> None:
         """Ask about some sessions, each cut to what the model and the budget allow."""
         try:
-            limit = model.input_limit(stage_one("", "", _unheard), [one.size for one in loaded])
+            bare = trace_request("", "", _ignore)
+            limit = model.input_limit(bare, [session.size for session in loaded])
         except SessionMemoryError as error:
-            for one in loaded:
-                self._answered(one.candidate, error)
+            for session in loaded:
+                self._finish(session.candidate, error)
             return
-        shown = [shown_of(one.conversation.text, limit) for one in loaded]
-        asked = [
-            self._request(one.candidate, cut.text) for one, cut in zip(loaded, shown, strict=True)
-        ]
+        cuts = [cut_conversation(session.conversation.text, limit) for session in loaded]
         with ThreadPoolExecutor(CONCURRENCY, "memory") as pool:
-            answers = [pool.submit(_ask, model, request) for request in asked]
-            for one, cut, answer in zip(loaded, shown, answers, strict=True):
-                said = answer.result()
-                if cut.truncated and not isinstance(said, BudgetSpent):
-                    self._tell_cut(one, cut.text)
-                self._answered(one.candidate, said)
+            answers = [
+                pool.submit(_ask, model, self._request(session.candidate, cut.text))
+                for session, cut in zip(loaded, cuts, strict=True)
+            ]
+            for session, cut, future in zip(loaded, cuts, answers, strict=True):
+                answer = future.result()
+                if cut.truncated and not isinstance(answer, BudgetSpent):
+                    self._report_cut(session, cut.text)
+                self._finish(session.candidate, answer)
 
-    def _has_layout(self, candidate: Candidate) -> bool:
+    def _create_folders(self, candidate: Candidate) -> bool:
         try:
-            ensure_layout(memory_root(self._around.data, candidate.root))
+            ensure_layout(memory_root(self._context.data, candidate.root))
         except (OSError, SessionMemoryError) as error:
-            self._around.log.warn(
+            self._log.warn(
                 "layout_failed",
                 cwd=candidate.root,
                 operation="layout",
                 stage="extract",
-                reason=_reason(error),
+                reason=reason_of(error),
             )
-            self._leave_out(candidate, f"layout: {_reason(error)}")
+            self._report_dropped(candidate, f"layout: {reason_of(error)}")
             return False
         if candidate.damaged:
-            self._around.log.warn(
-                "damaged_lines", rollout_path=candidate.path, count=candidate.damaged
-            )
+            self._log.warn("damaged_lines", rollout_path=candidate.path, count=candidate.damaged)
         return True
 
-    def _loaded(self, candidate: Candidate) -> list[_Loaded]:
+    def _load(self, candidate: Candidate) -> list[_Loaded]:
         try:
             conversation = load_conversation(self._store, candidate, self._redactor)
         except UnserialisableError as error:
@@ -238,38 +231,42 @@ class _Pass:
             return []
         return [_Loaded(candidate, conversation)]
 
-    def _request(self, candidate: Candidate, shown: str) -> Request:
-        return stage_one(candidate.path, shown, lambda text: self._warn_prompt(candidate, text))
+    def _request(self, candidate: Candidate, conversation: str) -> Request:
+        return trace_request(
+            candidate.path, conversation, lambda text: self._warn_prompt(candidate, text)
+        )
 
-    def _tell_cut(self, one: _Loaded, shown: str) -> None:
-        size, whole = len(shown.encode("utf-8", "surrogatepass")), one.conversation.size
-        told = f"the conversation was cut to {size} of {whole} bytes; {whole - size} were left out"
-        self._warn_prompt(one.candidate, told)
-        self._report.shortened.append(Shortened(_name(one.candidate), size, whole))
+    def _report_cut(self, session: _Loaded, shown: str) -> None:
+        size, whole = len(shown.encode("utf-8", "surrogatepass")), session.conversation.size
+        text = f"the conversation was cut to {size} of {whole} bytes; {whole - size} were left out"
+        self._warn_prompt(session.candidate, text)
+        self._report.shortened.append(Shortened(_name(session.candidate), size, whole))
 
     def _warn_prompt(self, candidate: Candidate, text: str) -> None:
-        self._around.log.warn("prompt", rollout_path=candidate.path, reason=text)
+        self._log.warn("prompt", rollout_path=candidate.path, reason=text)
 
-    def _answered(self, candidate: Candidate, answer: Answer | SessionMemoryError) -> None:
+    def _finish(self, candidate: Candidate, answer: Answer | SessionMemoryError) -> None:
+        """Save the trace in an answer, or report why there is none."""
         if isinstance(answer, BudgetSpent):
-            self._put_off(candidate, answer.message)
+            self._report_dropped(candidate, answer.message, deferred=True)
+            self._log.note("deferred", rollout_path=candidate.path, reason=answer.message)
             return
         if isinstance(answer, SessionMemoryError):
             self._drop(candidate, "model", answer)
             return
         try:
-            found = parse_answer(answer.text, SCHEMA)
-            texts = self._final(found["traceMemory"], found["summary"])
+            payload = parse_answer(answer.text, SCHEMA)
+            texts = self._final_texts(payload["traceMemory"], payload["summary"])
         except SessionMemoryError as error:
             self._drop(candidate, "answer", error)
             return
-        missing = missing_parts(texts[0])
+        missing = missing_parts(texts.trace)
         if missing:
             path, parts = candidate.path, ", ".join(dict.fromkeys(missing))
-            self._around.log.warn("loose_structure", rollout_path=path, reason=f"without {parts}")
-        if is_wordy(texts[1]):
-            words = len(texts[1].split())
-            self._around.log.warn("wordy_summary", rollout_path=candidate.path, count=words)
+            self._log.warn("loose_structure", rollout_path=path, reason=f"without {parts}")
+        if is_wordy(texts.summary):
+            words = len(texts.summary.split())
+            self._log.warn("wordy_summary", rollout_path=candidate.path, count=words)
         self._save(candidate, texts)
 
     def _distil(self, candidate: Candidate) -> None:
@@ -278,60 +275,57 @@ class _Pass:
         except (OSError, SessionMemoryError) as error:
             self._drop(candidate, "load", error)
             return
-        found = distil(source, where(candidate.session, candidate.root))
-        if isinstance(found, Worthless):
-            self._pass_over(candidate, found)
+        distilled = distil(source, where_and_when(candidate.session, candidate.root))
+        if isinstance(distilled, NoTrace):
+            self._pass_over(candidate, distilled)
         else:
-            self._save(candidate, self._of(found))
+            self._save(candidate, self._final_texts(distilled.trace, distilled.summary))
 
-    def _of(self, found: Distilled) -> tuple[str, str]:
-        return self._final(found.trace, found.summary)
+    def _final_texts(self, trace: str, summary: str) -> _TraceTexts:
+        return _TraceTexts(final_trace(trace, self._redact), final_summary(summary, self._redact))
 
-    def _final(self, trace: str, summary: str) -> tuple[str, str]:
-        return final_trace(trace, self._redact), final_summary(summary, self._redact)
-
-    def _save(self, candidate: Candidate, texts: tuple[str, str]) -> None:
+    def _save(self, candidate: Candidate, texts: _TraceTexts) -> None:
         session = candidate.session
-        title = self._redact(session.title or title_of(texts[0]))
-        draft = TraceDraft(session, candidate.root, candidate.path, title)
+        draft = TraceDraft(
+            session=session,
+            root=candidate.root,
+            rollout=candidate.path,
+            title=self._redact(session.title or title_of(texts.trace)),
+            trace=texts.trace,
+            summary=texts.summary,
+        )
 
         def warn(text: str, path: str) -> None:
-            self._around.log.warn("older_trace", path=path, reason=text)
+            self._log.warn("older_trace", path=path, reason=text)
 
         try:
-            path = save_trace(self._store.memories, self._around.data, draft, texts, warn)
+            path = save_trace(self._store.memories, self._context.data, draft, warn)
         except (OSError, SessionMemoryError) as error:
             self._drop(candidate, "save", error)
             return
         self._report.written.append(str(path))
         self._report.touched.add(candidate.root)
-        self._around.log.note(
+        self._log.note(
             "trace_persisted", rollout_path=candidate.path, cwd=candidate.root, path=str(path)
         )
 
-    def _pass_over(self, candidate: Candidate, found: Worthless) -> None:
+    def _pass_over(self, candidate: Candidate, no_trace: NoTrace) -> None:
+        """Remember that a session has nothing worth keeping, until it grows."""
         session = candidate.session
         try:
-            self._store.memories.pass_over(Passed(session.id, found.reason, updated_at(session)))
+            self._store.memories.pass_over(Passed(session.id, no_trace.reason, updated_at(session)))
         except SessionMemoryError as error:
             self._drop(candidate, "save", error)
             return
-        left = Dropped(_name(candidate), candidate.path, found.reason, final=True)
-        self._report.dropped.append(left)
-
-    def _put_off(self, candidate: Candidate, reason: str) -> None:
-        """Leave a session for a run that has the budget for it."""
-        left = Dropped(_name(candidate), candidate.path, reason, deferred=True)
-        self._report.dropped.append(left)
-        self._around.log.note("deferred", rollout_path=candidate.path, reason=reason)
+        self._report_dropped(candidate, no_trace.reason, final=True)
 
     def _drop(
         self, candidate: Candidate, operation: str, error: OSError | SessionMemoryError
     ) -> None:
-        """Leave a session out this time; the log says which, why, and what was being done."""
-        reason = f"{operation}: {_reason(error)}"
-        self._leave_out(candidate, reason)
-        self._around.log.warn(
+        """Leave a session out this time; the log says which one, why, and in which operation."""
+        reason = f"{operation}: {reason_of(error)}"
+        self._report_dropped(candidate, reason)
+        self._log.warn(
             "dropped",
             rollout_path=candidate.path,
             operation=operation,
@@ -339,12 +333,15 @@ class _Pass:
             reason=reason,
         )
 
-    def _leave_out(self, candidate: Candidate, reason: str) -> None:
-        self._report.dropped.append(Dropped(_name(candidate), candidate.path, reason))
+    def _report_dropped(
+        self, candidate: Candidate, reason: str, *, final: bool = False, deferred: bool = False
+    ) -> None:
+        dropped = Dropped(_name(candidate), candidate.path, reason, final, deferred)
+        self._report.dropped.append(dropped)
 
 
-def _unheard(_text: str) -> None:
-    """A warning about a prompt that nobody is sent."""
+def _ignore(_text: str) -> None:
+    """A warning about a request that is only measured, not sent."""
 
 
 def _name(candidate: Candidate) -> str:
@@ -352,14 +349,8 @@ def _name(candidate: Candidate) -> str:
 
 
 def _ask(model: Model, request: Request) -> Answer | SessionMemoryError:
-    """One call, on a thread of its own; its failure is a value, so that it concerns nobody else."""
+    """One call on its own thread; a failure is returned, since it affects only this session."""
     try:
         return model.ask(request)
     except SessionMemoryError as error:
         return error
-
-
-def _reason(error: OSError | SessionMemoryError) -> str:
-    if isinstance(error, SessionMemoryError):
-        return error.message
-    return error.strerror or type(error).__name__

@@ -1,4 +1,4 @@
-"""What went wrong in a session and what cured it, out of its commands and edits."""
+"""Finds what failed in a session and what cured it, from its commands and edits."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import msgspec
 
 from session_memory.core.commands import normalized, steps, words
 from session_memory.core.text.masks import mask
-from session_memory.memory.tasks import Edited, Ran
+from session_memory.memory.tasks import FileEdit, Ran
 from session_memory.memory.wording import short_path
 
-_REACH = 14  # commands after a failure in which a cure is looked for; more is another story
+_REACH = 14  # how many commands after a failure may be its cure
 _COMMAND_CHARS = 120
-_LOOKS = words(
+_SEARCHES = words(
     "grep rg ag find ls cat head tail sed awk test [ [[ which command type diff stat wc tree file"
     " pwd sleep kill true false jq sort uniq open pgrep lsof read nl python python3 node"
 )
-"""Programs that end with an error because they found nothing."""
+"""Programs whose exit status is an error if they find nothing."""
 
 
-_OF_THE_HARNESS = re.compile(r"sibling tool call errored|user doesn't want to proceed", re.I)
-"""What a client says of a call that it never finished: no command failed."""
+_CANCELLED = re.compile(r"sibling tool call errored|user doesn't want to proceed", re.I)
+"""What a client says of a call that it cancelled: the command itself did not fail."""
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A command that failed, its error, and what was there when it worked."""
+    """A command that failed, its error, and the command or edit that cured it."""
 
     command: str
     error: str
@@ -37,113 +37,120 @@ class Failure(msgspec.Struct, frozen=True):
     by_edit: bool = False
 
 
-def name_of(command: str) -> str:
-    """A command as one would type it again: one line, without directories, pagers and wrappers."""
+def command_name(command: str) -> str:
+    """A command on one line, without directories, pagers and wrappers, to compare with others."""
     return " ".join(normalized(command).split())
 
 
-_SETUP = re.compile(r"^(?:cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*(?:&&|;)\s*)+")
-_PAGED = re.compile(
+_CHANGES_DIRECTORY = re.compile(r"^(?:cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*(?:&&|;)\s*)+")
+_PAGER = re.compile(
     r"\s*(?:2>&1|2>/dev/null|\|\s*(?:tail|head|grep|egrep|rg|less|cat|wc|sort)\b"
     r"(?:'[^']*'|\"[^\"]*\"|[^|;&'\"])*)(?=\s*$|\s*\|)"
 )
 
 
-_GOES_TO = re.compile(r"""^cd\s+(?:'([^'\n]+)'|"([^"\n]+)"|([^\s;&|'"]+))\s*(?:&&|;)""")
+_FIRST_CD = re.compile(r"""^cd\s+(?:'([^'\n]+)'|"([^"\n]+)"|([^\s;&|'"]+))\s*(?:&&|;)""")
 _DRIVE = re.compile(r"^/([A-Za-z])/")
 
 
-def place_of(command: str, roots: Sequence[str]) -> str:
-    """The directory inside the project that a command goes to first, if it does."""
-    match = _GOES_TO.match(command.strip())
+def directory_of(command: str, roots: Sequence[str]) -> str:
+    """The directory inside the project that a command changes to first, or ""."""
+    match = _FIRST_CD.match(command.strip())
     if match is None:
         return ""
     path = next(filter(None, match.groups())).rstrip("/").removeprefix("./")
-    for spelled in (path, _DRIVE.sub(r"\1:/", path)):  # a drive as Git's shell on Windows has it
+    for spelled in (path, _DRIVE.sub(r"\1:/", path)):  # Git's shell on Windows writes /c/ for c:/
         short = short_path(spelled, roots)
         if re.fullmatch(r"[\w.@+-]+(?:/[\w.@+-]+)*", short) and ".." not in short.split("/"):
             return "" if short == "." else short
     return ""
 
 
-def typed(command: str) -> str:
-    """A command as it was typed, without the way to its directory and the pager behind it."""
-    shown = _SETUP.sub("", " ".join(command.split()))
-    while (shorter := _PAGED.sub("", shown)) != shown:
-        shown = shorter
-    return shown.strip()
+def typed_command(command: str) -> str:
+    """A command as it was typed, without a change of directory before it and a pager after it."""
+    text = _CHANGES_DIRECTORY.sub("", " ".join(command.split()))
+    while (shorter := _PAGER.sub("", text)) != text:
+        text = shorter
+    return text.strip()
 
 
-def failures_in(ran: Sequence[Ran], edited: Sequence[Edited]) -> list[Failure]:
+def find_failures(ran: Sequence[Ran], edits: Sequence[FileEdit]) -> list[Failure]:
     """Failures worth knowing, each once, in order."""
-    found: dict[tuple[str, str], Failure] = {}
-    names = [name_of(one.run.command) for one in ran]
-    for at, one in enumerate(ran):
-        if not one.run.is_error or one.run.denied or not _tells(one, names[at]):
+    failures: dict[tuple[str, str], Failure] = {}
+    names = [command_name(command.run.command) for command in ran]
+    for number, command in enumerate(ran):
+        run, error = command.run, command.error
+        if not run.is_error or run.denied or not _is_informative(command, names[number]):
             continue
-        error = one.error.sample if one.error is not None else ""
-        key = (typed(one.run.command), mask(error))
-        if key in found and (found[key].cure or found[key].by_edit):
+        sample = error.sample if error is not None else ""
+        key = (typed_command(run.command), mask(sample))
+        if key in failures and (failures[key].cure or failures[key].by_edit):
             continue
-        failure = Failure(typed(one.run.command), error, one.result or one.event, one.run.exit)
-        found[key] = _cured(failure, at, (ran, names), edited)
-    return list(found.values())
+        event = command.result or command.event
+        failure = Failure(typed_command(run.command), sample, event, run.exit)
+        failures[key] = _with_cure(failure, number, ran, names, edits)
+    return list(failures.values())
 
 
-def _tells(one: Ran, name: str) -> bool:
-    """Whether a failure says something: it has words, or it is a check; a look in vain has not."""
-    if not 0 < len(name) <= _COMMAND_CHARS or "\n" in one.run.command.strip():
+def _is_informative(command: Ran, name: str) -> bool:
+    """Whether a failure has an error message, and is not just a search that found nothing."""
+    if not 0 < len(name) <= _COMMAND_CHARS or "\n" in command.run.command.strip():
         return False
-    looks = any(step.program in _LOOKS for step in steps(one.run.command))
-    if one.error is not None and _OF_THE_HARNESS.search(one.error.sample):
+    if command.error is None or _CANCELLED.search(command.error.sample):
         return False
-    return one.error is not None and (one.run.verifies or not looks)
+    searches = any(step.program in _SEARCHES for step in steps(command.run.command))
+    return command.run.verifies or not searches
 
 
-def _cured(
-    failure: Failure, at: int, runs: tuple[Sequence[Ran], list[str]], edited: Sequence[Edited]
+def _with_cure(
+    failure: Failure,
+    number: int,
+    ran: Sequence[Ran],
+    names: Sequence[str],
+    edits: Sequence[FileEdit],
 ) -> Failure:
-    ran, names = runs
-    failed = ran[at]
-    for later in range(at + 1, min(len(ran), at + 1 + _REACH)):
+    """The failure of command `number` with its cure, if one of the next commands shows one."""
+    failed = ran[number]
+    for later in range(number + 1, min(len(ran), number + 1 + _REACH)):
         other = ran[later]
         if other.run.denied or other.run.is_error:
             continue
-        if names[later] == names[at]:
-            other_way = typed(other.run.command)
-            if later == at + 1 and other_way != failure.command:
-                return msgspec.structs.replace(failure, cure=other_way, cure_event=other.event)
-            between = [edit for edit in edited if failed.pos < edit.pos < other.pos]
+        if names[later] == names[number]:
+            if later == number + 1 and typed_command(other.run.command) != failure.command:
+                return _cured_by(failure, other)
+            between = [edit for edit in edits if failed.position < edit.position < other.position]
             if between:
                 files = " and ".join(list(dict.fromkeys(edit.path for edit in between))[-2:])
                 return msgspec.structs.replace(
                     failure, cure=files, cure_event=between[-1].event, by_edit=True
                 )
-            remedy = _remedy(ran, names, at, later)
-            if remedy is not None:
-                cure = typed(ran[remedy].run.command)
-                return msgspec.structs.replace(failure, cure=cure, cure_event=ran[remedy].event)
-            return failure
-        if later == at + 1 and _said_otherwise(names[at], names[later]):
-            cure = typed(other.run.command)
-            return msgspec.structs.replace(failure, cure=cure, cure_event=other.event)
+            remedy = _last_effective(ran, names, number, later)
+            return _cured_by(failure, ran[remedy]) if remedy is not None else failure
+        if later == number + 1 and _is_variant(names[number], names[later]):
+            return _cured_by(failure, other)
     return failure
 
 
-def _remedy(ran: Sequence[Ran], names: list[str], at: int, later: int) -> int | None:
-    """The last command between a failure and the next try that did something."""
-    for between in range(later - 1, at, -1):
-        one = ran[between]
-        looks = all(step.program in _LOOKS for step in steps(one.run.command))
-        if one.run.is_error or one.run.verifies or looks or not names[between]:
+def _cured_by(failure: Failure, command: Ran) -> Failure:
+    cure = typed_command(command.run.command)
+    return msgspec.structs.replace(failure, cure=cure, cure_event=command.event)
+
+
+def _last_effective(ran: Sequence[Ran], names: Sequence[str], first: int, last: int) -> int | None:
+    """The last command between two that may have changed something."""
+    for number in range(last - 1, first, -1):
+        run = ran[number].run
+        searches = all(step.program in _SEARCHES for step in steps(run.command))
+        if run.is_error or run.verifies or searches or not names[number]:
             continue
-        return between if len(names[between]) <= _COMMAND_CHARS else None
+        return number if len(names[number]) <= _COMMAND_CHARS else None
     return None
 
 
-def _said_otherwise(failed: str, other: str) -> bool:
-    """Whether a command is the failed one said differently: `python x.py`, then `python3 x.py`."""
+def _is_variant(failed: str, other: str) -> bool:
+    """Whether a command varies the failed one: `python x.py`, then `python3 x.py`."""
     if not other or len(other) > _COMMAND_CHARS:
         return False
-    one, two = set(failed.split()), set(other.split())
-    return len(one & two) * 2 > max(len(one), len(two))
+    failed_words, other_words = set(failed.split()), set(other.split())
+    common = len(failed_words & other_words)
+    return common * 2 > max(len(failed_words), len(other_words))

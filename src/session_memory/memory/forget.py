@@ -1,4 +1,4 @@
-"""What a forgotten session or text leaves in memory is taken out of files, rows, jobs and logs."""
+"""Removes forgotten sessions and texts from memory: from files, rows, jobs and logs."""
 
 from __future__ import annotations
 
@@ -11,114 +11,109 @@ from session_memory.core.forget import Remains
 from session_memory.memory.layout import (
     MEMORIES,
     MEMORY,
+    SKILLS,
     TRACES,
     mark_for_rebuild,
     memory_root,
 )
 from session_memory.memory.log import NAME as LOG
-from session_memory.memory.skills import SKILLS
-from session_memory.memory.staging import discard, leftovers
+from session_memory.memory.staging import clear_leftovers, discard
 from session_memory.memory.traces import remove_files, thread_named, thread_of
-from session_memory.memory.user_part import page_of, yours_in
+from session_memory.memory.user_part import page_with_user_part, user_part_of
 from session_memory.store.port import MemoryStore
 
-Words = Callable[[str], str]
-Named = Collection[tuple[str, str]]
-"""Sessions by flavour and id of their own."""
+Edit = Callable[[str], str]
+SessionNames = Collection[tuple[str, str]]
+"""Sessions by flavour and their agent's id."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
 _MADE_OF_TRACES = ("MEMORY.md", "memory_summary.md", "consolidated.md")
 
 
-def forget_sessions(data: Path, logs: Path, gone: Named) -> int:
-    """Remove the trace files of sessions, and mark what was made of them; returns how many went.
+def forget_sessions(data: Path, logs: Path, sessions: SessionNames) -> int:
+    """Remove the trace files of sessions and what was made of them; returns how many traces.
 
-    The rows go with their sessions. Files are found by name, so that it does not matter whether a
-    row is still there: a run that was cut off is finished by the next.
+    The rows go with their sessions. Files are found by name, whether or not the row still exists,
+    so that the next run can finish an interrupted one.
     """
-    threads = {thread_named(flavor, name) for flavor, name in gone}
+    threads = {thread_named(flavor, session_id) for flavor, session_id in sessions}
     if not threads:
         return 0
     removed = 0
     for folder in _folders(data):
-        _drop_leftovers(folder)
-        held = {thread_of(path.name) for path in (folder / TRACES).glob("*.md")} & threads
-        for thread in sorted(filter(None, held)):
-            removed += remove_files(folder / TRACES, thread, _silent)
-        if held or _names(folder, threads):
-            drop_made(folder)
-    _drop_logs(logs)
+        clear_leftovers(folder, _ignore)
+        present = {thread_of(path.name) for path in (folder / TRACES).glob("*.md")} & threads
+        for thread in sorted(filter(None, present)):
+            removed += remove_files(folder / TRACES, thread, _ignore)
+        if present or _mentions(folder, threads):
+            remove_outputs(folder)
+    _remove_logs(logs)
     return removed
 
 
 def forget_places(data: Path, roots: Collection[str]) -> tuple[Remains, ...]:
-    """Remove the memory of places that no session is left of, except what the user wrote there."""
+    """Remove memories of project roots without sessions, except for what the user wrote in them."""
     remains: list[Remains] = []
     for folder in {memory_root(data, root) for root in roots}:
         page = folder / MEMORY
         text = page.read_text(encoding="utf-8", errors="replace") if _is_plain(page) else ""
-        if yours_in(text):
+        if user_part_of(text):
             remains.append(Remains(str(page), "you wrote what is in it; delete it if it must go"))
         elif folder.is_dir():
-            discard(folder.parent, _silent)
+            discard(folder.parent, _ignore)
     return tuple(remains)
 
 
-def _drop_leftovers(folder: Path) -> None:
-    """Copies that a run made, or is making: whoever still works there is refused at its end."""
-    for path in leftovers(folder):
-        discard(path, _silent)
-
-
-def forget_jobs(store: MemoryStore, gone: Named) -> None:
-    """Remove background work and locks that name sessions, or places none is left in."""
-    names = {f"{flavor}:{name}" for flavor, name in gone}
-    places = store.memories.roots()
+def forget_jobs(store: MemoryStore, sessions: SessionNames) -> None:
+    """Remove jobs and locks that name sessions, or project roots without traces."""
+    names = {f"{flavor}:{session_id}" for flavor, session_id in sessions}
+    roots = store.memories.roots()
     for job in store.jobs.all():
         of_session = job.kind == "memory.extract" and job.key.partition(":")[2] in names
-        of_place = job.kind == "memory.consolidate" and job.key not in places
-        if of_session or of_place:
+        of_root = job.kind == "memory.consolidate" and job.key not in roots
+        if of_session or of_root:
             store.jobs.drop(job.id)
-    owners = {name for _, name in gone}
+    owners = {session_id for _, session_id in sessions}
     stale = [
-        held.root
-        for held in store.memories.held()
-        if held.root not in places or held.owner in owners
+        lock.root
+        for lock in store.memories.held()
+        if lock.root not in roots or lock.owner in owners
     ]
     store.memories.drop_locks(stale)
 
 
-def is_said(data: Path, words: Words) -> bool:
-    """Whether a file of memory holds words that `words` would replace."""
+def is_said(data: Path, edit: Edit) -> bool:
+    """Whether `edit` would change a file of memory."""
     for folder in _folders(data):
         for path in folder.parent.rglob("*"):
             if _is_plain(path) and path.stat().st_size <= MAX_FILE_BYTES:
                 text = path.read_text(encoding="utf-8", errors="replace")
-                if words(text) != text:
+                if edit(text) != text:
                     return True
     return False
 
 
-def reword(store: MemoryStore, data: Path, logs: Path, words: Words) -> int:
-    """Replace words in every row and file of memory; returns how many files changed."""
-    for root in store.memories.reword(words):
+def reword(store: MemoryStore, data: Path, logs: Path, edit: Edit) -> int:
+    """Pass every row and file of memory through `edit`; returns how many files changed."""
+    for root in store.memories.reword(edit):
         mark_for_rebuild(memory_root(data, root))
     changed = 0
     for folder in _folders(data):
-        _drop_leftovers(folder)
+        clear_leftovers(folder, _ignore)
         for path in sorted(folder.rglob("*")):
-            if _is_plain(path) and _reworded(path, words):
+            if _is_plain(path) and _edit_file(path, edit):
                 changed += 1
                 mark_for_rebuild(folder)
     if changed:
-        _drop_logs(logs)
+        _remove_logs(logs)
     return changed
 
 
-def _reworded(path: Path, words: Words) -> bool:
+def _edit_file(path: Path, edit: Edit) -> bool:
+    """Edit a file; False if that changed nothing."""
     if path.stat().st_size > MAX_FILE_BYTES:
         return False
     old = path.read_bytes()
-    new = words(old.decode("utf-8", "replace")).encode("utf-8", "replace")
+    new = edit(old.decode("utf-8", "replace")).encode("utf-8", "replace")
     if new == old:
         return False
     replace_file(path, new)
@@ -129,8 +124,8 @@ def _folders(data: Path) -> list[Path]:
     return sorted(path for path in (data / MEMORIES).glob("*/memory") if path.is_dir())
 
 
-def _names(folder: Path, threads: Collection[str]) -> bool:
-    """Whether a memory still tells of a trace that was pruned before."""
+def _mentions(folder: Path, threads: Collection[str]) -> bool:
+    """Whether a memory mentions a trace, even if its file was pruned."""
     for name in _MADE_OF_TRACES:
         path = folder / name
         if _is_plain(path):
@@ -140,21 +135,22 @@ def _names(folder: Path, threads: Collection[str]) -> bool:
     return False
 
 
-def drop_made(folder: Path) -> None:
-    """What was made of several traces cannot be picked apart: it goes, and is made anew.
+def remove_outputs(folder: Path) -> None:
+    """Remove what was made of traces, to be made again; one trace cannot be taken out of it.
 
-    What the user wrote into MEMORY.md is not made of traces, and stays.
+    The user part of MEMORY.md is not made of traces, and stays.
     """
     for name in _MADE_OF_TRACES:
         path = folder / name
         text = path.read_bytes().decode("utf-8", "surrogateescape") if _is_plain(path) else ""
-        yours = yours_in(text)
-        if yours:
-            replace_file(path, page_of(yours).encode("utf-8", "surrogateescape"))
+        user_part = user_part_of(text)
+        if user_part:
+            page = page_with_user_part(user_part)
+            replace_file(path, page.encode("utf-8", "surrogateescape"))
             continue
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
-    discard(folder / SKILLS, _silent)
+    discard(folder / SKILLS, _ignore)
     mark_for_rebuild(folder)
 
 
@@ -162,11 +158,11 @@ def _is_plain(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 
-def _drop_logs(logs: Path) -> None:
+def _remove_logs(logs: Path) -> None:
     for path in logs.glob(f"{LOG}*"):
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
 
 
-def _silent(_text: str, _path: str) -> None:
-    """A file that stays is found again by `forget --verify`."""
+def _ignore(_text: str, _path: str) -> None:
+    """A file that cannot be removed is reported by `forget --verify`."""

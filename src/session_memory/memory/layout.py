@@ -1,4 +1,4 @@
-"""Where a project's memory lies: one folder for each place of work, named by a hash of its path."""
+"""Where a project's memory is kept: one folder per project root, named by a hash of its path."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ MEMORIES = "memories"
 TRACES = "trace_summaries"
 SUMMARY = "memory_summary.md"
 MEMORY = "MEMORY.md"
+SKILLS = "skills"
+SKILL_FILE = "SKILL.md"
 REBUILD = ".rebuild"
-"""Left beside MEMORY.md when something it was made of is gone: whoever consolidates starts anew."""
-
-YOURS_BEGIN = "<!-- yours: what stands here is kept as it is -->"
-YOURS_END = "<!-- end of yours -->"
-"""Around what the user wrote into MEMORY.md: nothing of ours changes it."""
+"""Left beside MEMORY.md when a source of it is gone: the next consolidation starts afresh."""
 
 
 def normalised(path: str) -> str:
-    """The real path behind links; what is no path of this system stays as it was written."""
-    if not os.path.isabs(path):  # another system's: joined to where we are it would be nonsense
+    """The real path behind links; a path of another system stays as it is."""
+    if not os.path.isabs(path):  # joined to our working directory it would be nonsense
         return path
     try:
         return os.path.realpath(path)
@@ -32,21 +30,16 @@ def normalised(path: str) -> str:
         return path
 
 
-def bucket(root: str) -> str:
-    """The folder name of a place of work: a hash, so that no path is ever part of ours."""
-    name = normalised(root).encode("utf-8", "surrogateescape")
-    return hashlib.sha256(name).hexdigest()
-
-
 def memory_root(data: Path, root: str) -> Path:
-    """The memory folder of a place of work."""
-    return data / MEMORIES / bucket(root) / "memory"
+    """The memory folder of a project root, named by a hash of its path."""
+    name = normalised(root).encode("utf-8", "surrogateescape")
+    return data / MEMORIES / hashlib.sha256(name).hexdigest() / "memory"
 
 
 def root_of(session: Session, projects: Mapping[int, Project]) -> str | None:
-    """The place whose memory a session feeds: its project's root, without one where it ran.
+    """The root whose memory a session feeds: its project's, or else the directory it ran in.
 
-    Worktrees share a project, and so a memory, unless the configuration keeps them apart.
+    Worktrees share a project, and so a memory, unless the configuration separates them.
     """
     project = projects.get(session.project_id) if session.project_id is not None else None
     root = project.root if project is not None and project.root else session.cwd
@@ -54,12 +47,12 @@ def root_of(session: Session, projects: Mapping[int, Project]) -> str | None:
 
 
 def ensure_layout(folder: Path) -> Path:
-    """Make the folders of a memory; returns the one that traces go into."""
+    """Create the folders of a memory; returns the one for traces."""
     private_dir(folder)
     return private_dir(folder / TRACES)
 
 
 def mark_for_rebuild(folder: Path) -> None:
-    """Say that MEMORY.md tells of something that is no longer there."""
+    """Mark MEMORY.md as outdated: something it was made of is gone."""
     if folder.is_dir():
         (folder / REBUILD).touch(mode=0o600)

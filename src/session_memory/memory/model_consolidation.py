@@ -1,4 +1,4 @@
-"""How a model makes a memory: as an agent in the staging folder, or by words alone."""
+"""Memories made by a model: as an agent in the staging folder, or as files in its answer."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import msgspec
 from session_memory.core.text.safe_text import fence
 from session_memory.errors import ModelFailed
 from session_memory.memory.layout import SUMMARY, TRACES
-from session_memory.memory.outputs import Files, check_phase_one, phase_one, read_made
+from session_memory.memory.outputs import Files, check_inputs, read_inputs, read_outputs
 from session_memory.memory.prompt import Engine, Warn, read_prompt, render, substitute
 from session_memory.model.cut import cut
 from session_memory.model.parse import parse_answer
 from session_memory.model.port import Model, Request
 
 LABEL = "memory_consolidation"
-"""What the run is called, in the ledger and by providers."""
+"""The purpose of the call in the ledger."""
 MAX_FILES_BYTES = 400_000
 FILES_CUT = "\n\n[... TRACES TRUNCATED FOR CONSOLIDATION ...]\n\n"
 AGENT_SECONDS = 900.0
@@ -50,31 +50,32 @@ class _File(msgspec.Struct, frozen=True):
 def input_limit(model: Model, folders: Sequence[Path]) -> int:
     """How many bytes of traces a model may be shown for each of these staging folders.
 
-    An agent that works in the folder reads what it likes, so that only its turns are bounded.
+    An agent that works in the folder reads what it likes, so only its number of turns is limited.
     """
     if model.works_in_folders or not folders:
         return MAX_FILES_BYTES
-    bare = words_request(folders[0], {}, _unheard)
-    return min(MAX_FILES_BYTES, model.input_limit(bare, [_size(one) for one in folders]))
+    bare = files_request(folders[0], {}, _ignore)
+    sizes = [_input_size(folder) for folder in folders]
+    return min(MAX_FILES_BYTES, model.input_limit(bare, sizes))
 
 
-def _unheard(_text: str) -> None:
-    """A warning about a prompt that nobody is sent."""
+def _ignore(_text: str) -> None:
+    """A warning about a request that is only measured, not sent."""
 
 
-def _size(staging: Path) -> int:
+def _input_size(staging: Path) -> int:
     paths = [staging / SUMMARY, *(staging / TRACES).glob("*.md")]
     return min(MAX_FILES_BYTES, sum(path.stat().st_size for path in paths if path.is_file()))
 
 
-def make(model: Model, staging: Path, warn: Warn, limit: int = MAX_FILES_BYTES) -> Files:
-    """What a model made of the traces in a staging folder; `limit` as `input_limit` gives it."""
+def ask_for_memory(model: Model, staging: Path, warn: Warn, limit: int) -> Files:
+    """The files a model makes of the traces in a staging folder; for `limit` see `input_limit`."""
+    inputs = read_inputs(staging)
     if not model.works_in_folders:
-        return _by_words(model, staging, warn, limit)
-    before = phase_one(staging)
+        return _ask_for_files(model, files_request(staging, inputs, warn, limit=limit))
     model.ask(agent_request(staging, warn))
-    check_phase_one(before, phase_one(staging))
-    return read_made(staging)
+    check_inputs(inputs, read_inputs(staging))
+    return read_outputs(staging)
 
 
 def agent_request(staging: Path, warn: Warn, engine: Engine = substitute) -> Request:
@@ -91,27 +92,26 @@ def agent_request(staging: Path, warn: Warn, engine: Engine = substitute) -> Req
     )
 
 
-def _by_words(model: Model, staging: Path, warn: Warn, limit: int) -> Files:
-    answer = model.ask(words_request(staging, phase_one(staging), warn, limit=limit))
-    found = parse_answer(answer.text, SCHEMA)
+def _ask_for_files(model: Model, request: Request) -> Files:
+    payload = parse_answer(model.ask(request).text, SCHEMA)
     try:
-        files = msgspec.convert(found["files"], list[_File])
+        files = msgspec.convert(payload["files"], list[_File])
     except msgspec.ValidationError as error:
         raise ModelFailed(f"the answer has no list of files: {error}") from None
     return {file.path: file.content for file in files}
 
 
-def words_request(
+def files_request(
     staging: Path,
-    files: Mapping[str, str],
+    inputs: Mapping[str, str],
     warn: Warn,
     engine: Engine = substitute,
     limit: int = MAX_FILES_BYTES,
 ) -> Request:
-    """The request to a model that only answers: the summary first, then the traces."""
-    order = sorted(files, key=lambda name: (name != SUMMARY, name))
+    """The request to a model without tools: the summary first, then the traces."""
+    order = sorted(inputs, key=lambda name: (name != SUMMARY, name))
     mark = secrets.token_hex(8)  # nothing in a trace can end its fence
-    shown = "\n\n".join(fence(files[name], mark, name) for name in order)
+    shown = "\n\n".join(fence(inputs[name], mark, name) for name in order)
     bounded = cut(shown, limit, FILES_CUT)
     if bounded.truncated:
         size, whole = (len(text.encode("utf-8", "surrogatepass")) for text in (bounded.text, shown))

@@ -1,4 +1,4 @@
-"""What a consolidation made, as texts by path: read from a folder, checked, put into final form."""
+"""The files a consolidation made, by path: read from a folder, checked, put into final form."""
 
 from __future__ import annotations
 
@@ -11,36 +11,38 @@ from pathlib import Path
 from session_memory.core.text.own_text import PACK_BEGIN, PACK_END
 from session_memory.core.text.safe_text import stripped
 from session_memory.errors import Refused
-from session_memory.memory.layout import MEMORY, SUMMARY, TRACES, YOURS_BEGIN, YOURS_END
-from session_memory.memory.skills import SKILL_FILE, SKILLS, is_skill_name
+from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS, SUMMARY, TRACES
+from session_memory.memory.user_part import USER_PART_BEGIN, USER_PART_END
 
 Files = dict[str, str]
+"""Texts by their path inside a memory."""
 MAX_MEMORY_BYTES = 64 * 1024
 MAX_SKILL_BYTES = 32 * 1024
 MAX_SKILL_FILES = 20
-_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
+_SKILL_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_PATH_PART = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,63}")
 _LINK = re.compile(r"\[([^\]\n]*)\]\(([^)\s]+)\)")
-_OURS = (f"{TRACES}/", f"{SKILLS}/", SUMMARY)
-_ELSEWHERE = re.compile(r"[a-z][a-z0-9+.-]*:|#|//", re.I)
+_OUR_PATHS = (f"{TRACES}/", f"{SKILLS}/", SUMMARY)
+_EXTERNAL = re.compile(r"[a-z][a-z0-9+.-]*:|#|//", re.I)
 _REFERENCE = re.compile(rf"{TRACES}/|{SKILLS}/|{re.escape(MEMORY)}")
 
 
-def read_made(folder: Path) -> Files:
-    """The outputs in a folder somebody worked in; anything but plain files in it is refused."""
-    found: Files = {}
+def read_outputs(folder: Path) -> Files:
+    """The outputs in a folder that an agent worked in; refuses anything but plain files there."""
+    outputs: Files = {}
     for path in _walk(folder):
         name = path.relative_to(folder).as_posix()
         if name == MEMORY or name.startswith(f"{SKILLS}/"):
             if path.stat().st_size > MAX_MEMORY_BYTES:
                 raise Refused(f"{name} is too large")
-            found[name] = _text(path, name)
-    return found
+            outputs[name] = _text(path, name)
+    return outputs
 
 
 def _walk(folder: Path) -> Iterable[Path]:
-    for place, folders, names in os.walk(folder):
+    for directory, folders, names in os.walk(folder):
         for name in (*folders, *names):
-            path = Path(place) / name
+            path = Path(directory) / name
             mode = path.lstat().st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 raise Refused(f"{path.relative_to(folder)} is neither a file nor a directory")
@@ -55,8 +57,8 @@ def _text(path: Path, name: str) -> str:
         raise Refused(f"{name} is not text") from None
 
 
-def phase_one(folder: Path) -> Files:
-    """The traces and their summary in a folder, which a consolidation only reads."""
+def read_inputs(folder: Path) -> Files:
+    """The traces and their summary in a folder, which a consolidation may only read."""
     paths = [folder / SUMMARY, *sorted((folder / TRACES).glob("*.md"))]
     return {
         path.relative_to(folder).as_posix(): path.read_text("utf-8", "replace")
@@ -65,8 +67,8 @@ def phase_one(folder: Path) -> Files:
     }
 
 
-def check_phase_one(before: Files, after: Files) -> None:
-    """Refuse a run that changed what it was to read; lines that only refer may be added."""
+def check_inputs(before: Files, after: Files) -> None:
+    """Refuse a run that changed its inputs; added lines that only refer to files are allowed."""
     for name, text in before.items():
         left = text.splitlines()
         for line in after.get(name, "").splitlines():
@@ -78,21 +80,21 @@ def check_phase_one(before: Files, after: Files) -> None:
             raise Refused(f"{name} lost what stood in it")
 
 
-def final(made: Files, traces: Collection[str], redact: Callable[[str], str]) -> Files:
-    """What was made as it may be kept: redacted, without our own marks, every skill linked."""
-    inert = {name: _inert(redact(text)) for name, text in made.items()}
-    _check_names(inert)
-    if not inert.get(MEMORY, "").strip():
+def final_files(made: Files, traces: Collection[str], redact: Callable[[str], str]) -> Files:
+    """The files as they are kept: redacted, without our own marks, every skill linked."""
+    files = {name: _without_marks(redact(text)) for name, text in made.items()}
+    _check_names(files)
+    if not files.get(MEMORY, "").strip():
         raise Refused(f"no {MEMORY} was made")
-    inert[MEMORY] = _with_skills(inert)
-    inert[MEMORY] = _linked(inert, traces)
-    _check_sizes(inert)
-    return inert
+    files[MEMORY] = _with_skill_links(files)
+    files[MEMORY] = _with_valid_links(files, traces)
+    _check_sizes(files)
+    return files
 
 
-def _inert(text: str) -> str:
+def _without_marks(text: str) -> str:
     bare = stripped(text)
-    for mark in (YOURS_BEGIN, YOURS_END, PACK_BEGIN, PACK_END, "<!--"):
+    for mark in (USER_PART_BEGIN, USER_PART_END, PACK_BEGIN, PACK_END, "<!--"):
         bare = bare.replace(mark, "")
     return bare.strip() + "\n"
 
@@ -102,9 +104,9 @@ def _check_names(made: Files) -> None:
         top, *rest = name.split("/")
         if name == MEMORY:
             continue
-        if top != SKILLS or not 2 <= len(rest) <= 3 or not is_skill_name(rest[0]):
+        if top != SKILLS or not 2 <= len(rest) <= 3 or not _SKILL_NAME.fullmatch(rest[0]):
             raise Refused(f"{name[:120]!r} is no place for an output")
-        if not all(_PART.fullmatch(part) for part in rest[1:]):
+        if not all(_PATH_PART.fullmatch(part) for part in rest[1:]):
             raise Refused(f"{name[:120]!r} is no name for a file of a skill")
     for skill in skills_in(made):
         text = made.get(f"{SKILLS}/{skill}/{SKILL_FILE}", "")
@@ -122,27 +124,27 @@ def _check_sizes(made: Files) -> None:
             raise Refused(f"{name} is larger than {cap} bytes")
 
 
-def _linked(made: Files, traces: Collection[str]) -> str:
-    """The page whose links all lead somewhere: files of the project are named, not linked."""
-    known = {*made, SUMMARY, *traces}
+def _with_valid_links(made: Files, traces: Collection[str]) -> str:
+    """The page with valid links only; links to files of the project become plain names."""
+    existing = {*made, SUMMARY, *traces}
 
-    def kept(match: re.Match[str]) -> str:
+    def checked(match: re.Match[str]) -> str:
         target = match[2].partition("#")[0].removeprefix("./")
-        if _ELSEWHERE.match(match[2]) or target in known:
+        if _EXTERNAL.match(match[2]) or target in existing:
             return match[0]
-        if target.startswith(_OURS):
+        if target.startswith(_OUR_PATHS):
             raise Refused(f"{MEMORY} links to {target[:120]!r}, which is not there")
         return f"{match[1]} (`{match[2]}`)"
 
-    return _LINK.sub(kept, made[MEMORY])
+    return _LINK.sub(checked, made[MEMORY])
 
 
 def skills_in(made: Collection[str]) -> list[str]:
-    """The names of the skills among paths."""
+    """The names of the skills in a list of paths."""
     return sorted({name.split("/")[1] for name in made if name.startswith(f"{SKILLS}/")})
 
 
-def _with_skills(made: Files) -> str:
+def _with_skill_links(made: Files) -> str:
     page = made[MEMORY]
     missing = [name for name in skills_in(made) if f"]({SKILLS}/{name}/" not in page]
     if not missing:

@@ -1,4 +1,4 @@
-"""What a model is asked for one session: instructions, input message and shape of the answer."""
+"""The request for a session's trace: instructions, input message and schema of the answer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ Warn = Callable[[str], None]
 
 
 def substitute(template: str, values: Mapping[str, str]) -> str:
-    """Fill a template in one pass: what a value holds is never taken for a place to fill."""
+    """Fill a template in one pass, so that placeholders inside a value are left alone."""
     return Template(template).substitute(values)
 
 
 def render(
     template: str, values: Mapping[str, str], warn: Warn, engine: Engine = substitute
 ) -> str:
-    """A template filled; where that fails, by plain replacement, with a warning."""
+    """A filled template; if the engine fails, by plain replacement and with a warning."""
     try:
         return engine(template, values)
     except (ValueError, KeyError, TypeError) as error:
@@ -43,17 +43,17 @@ def render(
 
 
 def read_prompt(name: str) -> str:
-    """A text of prompts/."""
+    """A text from prompts/."""
     return (files("session_memory.memory") / "prompts" / name).read_text(encoding="utf-8")
 
 
-def shown_of(conversation: str, limit: int) -> Cut:
-    """A conversation as far as a prompt may hold it: `limit` is what model and budget allow."""
+def cut_conversation(conversation: str, limit: int) -> Cut:
+    """A conversation cut to what a prompt may hold and to `limit`, for the model and the budget."""
     return cut(conversation, min(MAX_PROMPT_BYTES, limit), PROMPT_CUT)
 
 
-def stage_one(path: str, conversation: str, warn: Warn, timeout_s: float = 120.0) -> Request:
-    """The request for one session: one message, no tools, a strict answer."""
+def trace_request(path: str, conversation: str, warn: Warn) -> Request:
+    """The request for one session: one message, no tools, a strict schema."""
     values = {"rollout_path": path, "conversation": conversation}
     return Request(
         purpose=PURPOSE,
@@ -61,5 +61,4 @@ def stage_one(path: str, conversation: str, warn: Warn, timeout_s: float = 120.0
         user=render(read_prompt("stage_one_input.md"), values, warn),
         schema=SCHEMA,
         schema_name="trace_memory",
-        timeout_s=timeout_s,
     )

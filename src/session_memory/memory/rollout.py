@@ -1,4 +1,4 @@
-"""A session of any flavour as items a model is shown: eleven kinds, filtered, one JSON array."""
+"""A session of any flavour as items for a model: eleven kinds, filtered, as one JSON array."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ LineType = Literal["session_meta", "turn_context", "event_msg", "response_item",
 Body = dict[str, str | int | bool | None]
 
 _encode = msgspec.json.Encoder().encode
-_SPOKEN = frozenset(("command", "queued_prompt"))
+_TYPED = frozenset(("command", "queued_prompt"))
 """Labels of injected text that a person typed."""
 
 _BOUNDARY_CHARS = 60
-"""A shorter text only says that the context was compacted, not what it was about."""
+"""A shorter text only says that the context was compacted, without a summary of it."""
 
 
 class UnserialisableError(SessionMemoryError):
-    """A session holds something that cannot be written as JSON."""
+    """A session contains something that cannot be written as JSON."""
 
     code = "unserialisable"
 
 
 class Line(msgspec.Struct, frozen=True):
-    """One record of a rollout; `kind` only where it is a response item."""
+    """One record of a rollout; `kind` only matters for a response item."""
 
     type: LineType
     body: Body
@@ -52,7 +52,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """Which records are shown."""
+    """Which records are kept."""
 
     keep_response_items: bool = True
     keep_compacted_items: bool = True
@@ -65,7 +65,7 @@ MESSAGES_ONLY = Filter(kinds=frozenset(("message",)))
 
 
 def lines_of(events: Iterable[SessionEvent]) -> Iterator[Line]:
-    """Events, each with its text, as rollout records; what a fork copied was told where it was."""
+    """Events with their texts as rollout records, without those that a fork copied."""
     custom: set[str] = set()
     for event in events:
         if event.inherited:
@@ -83,11 +83,11 @@ def _spoken_line(event: SessionEvent) -> Line:
             return _message("user", text, event)
         case "assistant_text":
             return _message("assistant", text, event)
-        case "injected" if event.origin in ("agent", "subagent") or event.label in _SPOKEN:
+        case "injected" if event.origin in ("agent", "subagent") or event.label in _TYPED:
             return _message("user", text, event)
         case "injected" if event.label == "compact_summary":
             return Line("compacted", {"message": text, "event": event.id})
-        case "injected":  # instructions and context of the harness say nothing of this session
+        case "injected":  # the client's instructions and context, not part of the conversation
             return Line("turn_context", {"text": text})
         case "reasoning":
             body: Body = {"type": "reasoning", "text": text, "event": event.id}
@@ -107,21 +107,21 @@ def _spoken_line(event: SessionEvent) -> Line:
 
 
 def _tool_line(event: SessionEvent, custom: set[str]) -> Line:
-    """A call or its output; an output is of its call's kind."""
+    """A call or its output; `custom` collects the ids of custom calls, for their outputs."""
     text, call = event.text or "", event.call_id
     if event.kind == "tool_result":
         output: ItemKind = "custom_tool_call_output" if call in custom else "function_call_output"
-        told: Body = {"type": output, "call_id": call, "output": text, "event": event.id}
+        body: Body = {"type": output, "call_id": call, "output": text, "event": event.id}
         if event.exit_code is not None:
-            told["exit_code"] = event.exit_code
+            body["exit_code"] = event.exit_code
         if event.is_error:
-            told["is_error"] = True
-        return Line("response_item", told, output)
+            body["is_error"] = True
+        return Line("response_item", body, output)
     kind = _call_kind(event, text)
     if kind == "custom_tool_call" and call is not None:
         custom.add(call)
-    given = event.command if kind == "local_shell_call" else text
-    body: Body = {"type": kind, "name": event.tool, "call_id": call, "input": given}
+    arguments = event.command if kind == "local_shell_call" else text
+    body = {"type": kind, "name": event.tool, "call_id": call, "input": arguments}
     return Line("response_item", {**body, "event": event.id}, kind)
 
 
@@ -130,7 +130,7 @@ def _call_kind(event: SessionEvent, text: str) -> ItemKind:
         return "local_shell_call"
     if event.tool_class == "web" and event.call_id is None:
         return "web_search_call"
-    # Free text, such as a patch, instead of named arguments.
+    # A custom call has free text, such as a patch, instead of named arguments.
     return "function_call" if text.lstrip().startswith("{") or not text else "custom_tool_call"
 
 
@@ -139,45 +139,35 @@ def _message(role: str, text: str, event: SessionEvent) -> Line:
     return Line("response_item", body, "message")
 
 
-def kept_items(lines: Iterable[Line], wanted: Filter = EVERYTHING) -> Iterator[Body]:
-    """The items a filter keeps, in order; a compaction counts as what the assistant said."""
+def kept_items(lines: Iterable[Line], rules: Filter = EVERYTHING) -> Iterator[Body]:
+    """The items a filter keeps, in order; a compaction becomes a message of the assistant."""
     count = 0
     for line in lines:
-        if wanted.max_items is not None and count >= wanted.max_items:
+        if rules.max_items is not None and count >= rules.max_items:
             return
         if line.type == "response_item":
-            if wanted.keep_response_items and line.kind in wanted.kinds:
+            if rules.keep_response_items and line.kind in rules.kinds:
                 count += 1
                 yield line.body
-        elif line.type == "compacted" and wanted.keep_compacted_items and "message" in wanted.kinds:
-            said = line.body.get("message")
-            body: Body = {"type": "message", "role": "assistant", "content": said}
+        elif line.type == "compacted" and rules.keep_compacted_items and "message" in rules.kinds:
+            text = line.body.get("message")
+            body: Body = {"type": "message", "role": "assistant", "content": text}
             count += 1
             yield {**body, "event": line.body.get("event")}
 
 
-def select_items(lines: Iterable[Line], wanted: Filter = EVERYTHING) -> list[Body]:
-    """The items a filter keeps, at once."""
-    return list(kept_items(lines, wanted))
-
-
 class Array(msgspec.Struct, frozen=True):
-    """Items as one JSON array, as far as they are held, and the bytes that all of them have."""
+    """Items as a JSON array, perhaps without its middle, and the size of the whole array."""
 
     data: bytes
     size: int
 
 
-def serialise(items: Iterable[Body], enough: int | None = None) -> bytes:
-    """One JSON array; see `array_of`."""
-    return array_of(items, enough).data
-
-
 def array_of(items: Iterable[Body], enough: int | None = None) -> Array:
-    """One JSON array; raises UnserialisableError where an item is none that JSON can hold.
+    """One JSON array; raises UnserialisableError for an item that JSON cannot express.
 
-    Of a conversation longer than twice `enough` bytes only so much is held, from its beginning and
-    from its end: the rest is cut out later anyway, and a log may be larger than memory.
+    Of a conversation longer than twice `enough` bytes, only that much of its beginning and of its
+    end is kept: the rest is cut out later anyway, and a log may be larger than the memory.
     """
     head: list[bytes] = []
     tail: deque[bytes] = deque()

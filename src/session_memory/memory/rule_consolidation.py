@@ -1,4 +1,4 @@
-"""MEMORY.md without a model: what traces say, merged and ranked, each line with its trace."""
+"""MEMORY.md without a model: what traces say, merged and ranked, each line with its traces."""
 
 from __future__ import annotations
 
@@ -6,80 +6,85 @@ from collections.abc import Mapping, Sequence
 
 from session_memory.clock import iso
 from session_memory.core.text.safe_text import one_line
-from session_memory.memory.findings import Findings, findings
-from session_memory.memory.layout import MEMORY
-from session_memory.memory.skills import SKILL_FILE, SKILLS, VERIFY, recipe, verify_skill
+from session_memory.memory.findings import Command, Findings, find_all
+from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS
+from session_memory.memory.outputs import Files
 from session_memory.memory.stale import Lookup, mark_gone
 from session_memory.memory.statements import Statement
-from session_memory.memory.trace_parts import Parts
+from session_memory.memory.trace_parser import ParsedTrace
 from session_memory.memory.wording import cite
 
-Files = dict[str, str]
-"""Texts by their path inside a memory."""
-_SHORT = 8
-_NAMED = 2
+SHORT_CHARS = 8
+NAMED_TRACES = 2
+VERIFY_SKILL = "verify-changes"
+LEAST_SESSIONS = 2
+_CHECK_ORDER = ("build", "types", "lint", "tests")
 
 
-def merge(traces: Sequence[Parts], files: Mapping[str, str], lookup: Lookup) -> Files:
-    """MEMORY.md and its skills from traces, newest first; `files` names each thread's trace."""
-    found = findings(traces)
+def make_memory(
+    traces: Sequence[ParsedTrace], trace_files: Mapping[str, str], lookup: Lookup
+) -> Files:
+    """MEMORY.md and its skills from traces, newest first; `trace_files` has a path per thread."""
+    findings = find_all(traces)
     page = _Page(traces, lookup)
-    steps = recipe(found)
+    steps = verification_steps(findings)
     lines = ["# Memory", ""]
-    lines += page.section("First steps", _first_steps(found, traces))
-    lines += page.section("What the user wants", found.rules)
-    lines += page.section("Commands that work here", _commands(found))
-    lines += page.section("Failures and what cured them", found.failures)
-    lines += page.section("Known here", found.facts)
-    lines += page.section("Decisions", found.decisions)
-    lines += page.section("Open", found.open)
-    lines += page.section("Done lately", found.done)
-    lines += page.section("Files that matter", _files(found, len(traces)))
-    made: Files = {}
+    lines += page.section("First steps", _first_steps(findings, traces))
+    lines += page.section("What the user wants", findings.rules)
+    lines += page.section("Commands that work here", _commands(findings))
+    lines += page.section("Failures and what cured them", findings.failures)
+    lines += page.section("Known here", findings.facts)
+    lines += page.section("Decisions", findings.decisions)
+    lines += page.section("Open", findings.open)
+    lines += page.section("Done lately", findings.done)
+    lines += page.section("Files that matter", _files(findings, len(traces)))
+    files: Files = {}
     if steps:
-        path = f"{SKILLS}/{VERIFY}/{SKILL_FILE}"
-        made[path] = verify_skill(steps, found)
-        lines += ["## Skills", "", f"- [{VERIFY}]({path}): how a change is verified here", ""]
-    lines += page.sources(files)
-    made[MEMORY] = "\n".join(lines).rstrip() + "\n"
-    return made
+        path = f"{SKILLS}/{VERIFY_SKILL}/{SKILL_FILE}"
+        files[path] = verify_skill(steps, findings)
+        lines += ["## Skills", "", f"- [{VERIFY_SKILL}]({path}): how a change is verified here", ""]
+    lines += page.sources(trace_files)
+    files[MEMORY] = "\n".join(lines).rstrip() + "\n"
+    return files
 
 
 class _Page:
-    """Writes statements: marked where stale, each with the traces and events behind it."""
+    """Writes statements: marked if stale, each with the traces and events behind it."""
 
-    def __init__(self, traces: Sequence[Parts], lookup: Lookup) -> None:
+    def __init__(self, traces: Sequence[ParsedTrace], lookup: Lookup) -> None:
         self._traces = traces
         self._lookup = lookup
-        self._names = short_names([parts.thread for parts in traces])
+        self._names = short_names([trace.thread for trace in traces])
 
-    def section(self, heading: str, found: Sequence[Statement]) -> list[str]:
-        if not found:
+    def section(self, heading: str, statements: Sequence[Statement]) -> list[str]:
+        if not statements:
             return []
-        return [f"## {heading}", "", *map(self._line, found), ""]
+        return [f"## {heading}", "", *map(self._line, statements), ""]
 
-    def _line(self, one: Statement) -> str:
-        text = mark_gone(_inert(one.text), self._lookup)
-        note = f" ({one.note})" if one.note else ""
-        named = ", ".join(self._names.get(thread, thread) for thread in one.threads[:_NAMED])
-        more = f" and {len(one.threads) - _NAMED} more" if len(one.threads) > _NAMED else ""
-        return f"- {text}{note} (trace {named}{more}){cite(*one.events)}"
+    def _line(self, statement: Statement) -> str:
+        text = mark_gone(_inert(statement.text), self._lookup)
+        note = f" ({statement.note})" if statement.note else ""
+        threads = statement.threads
+        named = ", ".join(self._names.get(thread, thread) for thread in threads[:NAMED_TRACES])
+        more = f" and {len(threads) - NAMED_TRACES} more" if len(threads) > NAMED_TRACES else ""
+        return f"- {text}{note} (trace {named}{more}){cite(*statement.events)}"
 
-    def sources(self, files: Mapping[str, str]) -> list[str]:
+    def sources(self, trace_files: Mapping[str, str]) -> list[str]:
         lines = ["## Traces", ""]
-        for parts in self._traces:
-            title = _inert(parts.title).replace("[", "(").replace("]", ")")
-            when = (iso(parts.at) or "-")[:10]
-            link = f"[{title}]({files[parts.thread]})" if parts.thread in files else title
-            lines.append(f"- {self._names[parts.thread]}: {when} {parts.outcome}, {link}")
+        for trace in self._traces:
+            title = _inert(trace.title).replace("[", "(").replace("]", ")")
+            when = (iso(trace.at) or "-")[:10]
+            path = trace_files.get(trace.thread)
+            link = f"[{title}]({path})" if path is not None else title
+            lines.append(f"- {self._names[trace.thread]}: {when} {trace.outcome}, {link}")
         return lines
 
 
 def short_names(threads: Sequence[str]) -> dict[str, str]:
-    """The shortest beginnings, of eight characters or more, that tell threads apart."""
+    """The shortest unambiguous prefixes of threads, of at least eight characters."""
     names: dict[str, str] = {}
     for thread in threads:
-        size = _SHORT
+        size = SHORT_CHARS
         others = [other for other in threads if other != thread]
         while size < len(thread) and any(other.startswith(thread[:size]) for other in others):
             size += 1
@@ -87,67 +92,112 @@ def short_names(threads: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _first_steps(found: Findings, traces: Sequence[Parts]) -> list[Statement]:
-    """Where to begin: what to verify with, where work happens, where the last session stopped."""
+def _first_steps(findings: Findings, traces: Sequence[ParsedTrace]) -> list[Statement]:
+    """Where to begin: how to verify, which files are usually changed, what was done last."""
     steps: list[Statement] = []
     checks = [
-        one for one in found.commands if one.verifies and not one.mends and not one.found.note
+        command
+        for command in findings.commands
+        if command.verifies and not command.fixes and not command.statement.note
     ]
-    by_kind = {one.verifies: one for one in reversed(checks)}
-    best = [one for one in checks if by_kind[one.verifies] is one][:3]
+    first_of_kind = {command.verifies: command for command in reversed(checks)}
+    best = [command for command in checks if first_of_kind[command.verifies] is command][:3]
     if best:
         named = ", ".join(
-            f"`{one.command}` ({one.verifies}{f', in `{one.place}`' if one.place else ''})"
-            for one in best
+            f"`{check.command}` ({check.verifies}{_in_directory(check.directory)})"
+            for check in best
         )
-        first = best[0].found
-        steps.append(Statement(f"Verify a change with {named}.", first.threads, first.events))
-    if found.files and len(found.files[0].threads) > 1:
-        named = ", ".join(one.text for one in found.files[:3])
-        threads = tuple(dict.fromkeys(t for one in found.files[:3] for t in one.threads))
+        evidence = best[0].statement
+        text = f"Verify a change with {named}."
+        steps.append(Statement(text, evidence.threads, evidence.events))
+    files = findings.files[:3]
+    if files and len(files[0].threads) > 1:
+        named = ", ".join(file.text for file in files)
+        threads = tuple(dict.fromkeys(thread for file in files for thread in file.threads))
         steps.append(Statement(f"Work here mostly touches {named}.", threads))
     if traces:
-        last = next((parts for parts in traces if parts.outcome != "uncertain"), traces[0])
+        last = next((trace for trace in traces if trace.outcome != "uncertain"), traces[0])
         text = f"The last work was: {last.title.rstrip('.')} ({last.outcome})."
         steps.append(Statement(text, (last.thread,)))
     return steps
 
 
-def _commands(found: Findings) -> list[Statement]:
-    said: list[Statement] = []
-    for one in found.commands:
-        shows = (
-            f" {'mends' if one.mends else 'verifies'} {one.verifies}" if one.verifies else " works"
-        )
-        if one.place:
-            shows = f" in `{one.place}`{shows}"
-        often = len(one.found.threads)
-        seen = f"; passed in {often} sessions" if often > 1 else ""
-        said.append(
-            Statement(
-                f"`{one.command}`{shows}{seen}",
-                one.found.threads,
-                one.found.events,
-                note=one.found.note,
-            )
-        )
-    return said
+def _in_directory(directory: str) -> str:
+    return f", in `{directory}`" if directory else ""
 
 
-def _files(found: Findings, traces: int) -> list[Statement]:
-    if traces == 1:
-        return [Statement(f"{one.text}: changed", one.threads, one.events) for one in found.files]
-    return [
-        Statement(
-            f"{one.text}: changed in {len(one.threads)} of {traces} sessions",
-            one.threads,
-            one.events,
-        )
-        for one in found.files
+def _commands(findings: Findings) -> list[Statement]:
+    statements: list[Statement] = []
+    for command in findings.commands:
+        verb = "mends" if command.fixes else "verifies"
+        effect = f" {verb} {command.verifies}" if command.verifies else " works"
+        if command.directory:
+            effect = f" in `{command.directory}`{effect}"
+        evidence = command.statement
+        sessions = len(evidence.threads)
+        passed = f"; passed in {sessions} sessions" if sessions > 1 else ""
+        text = f"`{command.command}`{effect}{passed}"
+        statements.append(Statement(text, evidence.threads, evidence.events, note=evidence.note))
+    return statements
+
+
+def _files(findings: Findings, traces: int) -> list[Statement]:
+    def text(file: Statement) -> str:
+        if traces == 1:
+            return f"{file.text}: changed"
+        return f"{file.text}: changed in {len(file.threads)} of {traces} sessions"
+
+    return [Statement(text(file), file.threads, file.events) for file in findings.files]
+
+
+def verification_steps(findings: Findings) -> tuple[Command, ...]:
+    """Checks that passed together in at least two sessions; one alone is not a procedure."""
+    steps: list[Command] = []
+    for command in findings.commands:
+        threads = set(command.statement.threads)
+        if len(threads) < LEAST_SESSIONS or not command.verifies or command.fixes:
+            continue
+        together = threads.intersection(*(set(step.statement.threads) for step in steps))
+        verified = {step.verifies for step in steps}
+        if len(together) >= LEAST_SESSIONS and command.verifies not in verified:
+            steps.append(command)
+    return tuple(sorted(steps, key=_check_position)) if len(steps) > 1 else ()
+
+
+def _check_position(command: Command) -> int:
+    return min(_CHECK_ORDER.index(word) for word in command.verifies.split(" and "))
+
+
+def verify_skill(steps: Sequence[Command], findings: Findings) -> str:
+    """The text of the skill: the steps in order, then their known failures."""
+    kinds = ", ".join(dict.fromkeys(step.verifies for step in steps))
+    threads = steps[0].statement.threads
+    together = set(threads).intersection(*(set(step.statement.threads) for step in steps))
+    named = [thread[:8] for thread in threads if thread in together][:3]
+    lines = [
+        "---",
+        f"name: {VERIFY_SKILL}",
+        f"description: Verify a change in this project ({kinds}). Use before calling work done.",
+        "---",
+        "",
+        f"These passed together in {len(together)} sessions (trace {', '.join(named)}).",
+        "",
     ]
+    lines += [
+        f"{number}. `{step.command}` ({step.verifies})" for number, step in enumerate(steps, 1)
+    ]
+    lines += ["", "Work is done when all of them pass after the last change."]
+    failures = [
+        failure.text
+        for failure in findings.failures
+        if any(step.command in failure.text for step in steps)
+    ]
+    if failures:
+        lines += ["", "Known to go wrong:", "", *(f"- {text}" for text in failures[:5])]
+    return "\n".join(lines) + "\n"
 
 
 def _inert(text: str) -> str:
-    """Words of a trace on one line; none of them may look like a mark or a link of ours."""
+    """Text of a trace on one line, with nothing that looks like a mark or a link of ours."""
     shown = one_line(text).replace("<!--", "<! --").replace("-->", "-- >")
     return shown.replace("](", "] (")

@@ -1,4 +1,4 @@
-"""What a session is told of its project's memory at its start: fenced, bounded, reference only."""
+"""What a new session gets from its project's memory: fenced, bounded, for reference only."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 from session_memory.core.loop.injection import Section
 from session_memory.core.text.own_text import PACK_BEGIN, PACK_END
 from session_memory.core.text.safe_text import fence, stripped
-from session_memory.memory.layout import MEMORY, SUMMARY, YOURS_BEGIN, memory_root
-from session_memory.memory.user_part import yours_in
+from session_memory.memory.layout import MEMORY, SUMMARY, memory_root
+from session_memory.memory.user_part import USER_PART_BEGIN, user_part_of
 
 MAX_CHARS = 4_000
 READ_BYTES = 256 * 1024
@@ -19,14 +19,14 @@ _CITED = re.compile(r" \[e:\d{1,18}\]")
 
 
 def sections_for(data: Path, root: str) -> tuple[Section, ...]:
-    """The section of a project, or none where nothing is remembered of it."""
+    """The section of a project, or none if it has no memory."""
     folder = memory_root(data, root)
     text = compact(_read(folder / MEMORY)) or _read(folder / SUMMARY)
     if not text:
         return ()
     head = "What earlier sessions in this project left behind; check it before you rely on it."
     path = f"More: {folder}"
-    # The same text gives the same mark: a page that did not change is not written again.
+    # A hash, so that equal text gives an equal page, which need not be written again.
     mark = hashlib.sha256(text.encode()).hexdigest()[:12]
     room = MAX_CHARS - len(head) - len(path) - len(fence("", mark, "memory")) - 80
     inside = fence(_fitted(text, room), mark, "memory")
@@ -34,13 +34,13 @@ def sections_for(data: Path, root: str) -> tuple[Section, ...]:
 
 
 def compact(page: str) -> str:
-    """A MEMORY.md as a session needs it: the user's part first, no marks, no list of sources."""
-    yours = yours_in(page).strip()
-    made = _COMMENT.sub("", page.partition(YOURS_BEGIN)[0]).partition("\n## Traces\n")[0]
-    made = _CITED.sub("", made).strip()
-    if made == "# Memory":
-        made = ""
-    return "\n\n".join(part for part in (yours, made) if part)
+    """A MEMORY.md as a session needs it: the user part first, no marks, no list of sources."""
+    user_part = user_part_of(page).strip()
+    head = _COMMENT.sub("", page.partition(USER_PART_BEGIN)[0])
+    generated = _CITED.sub("", head.partition("\n## Traces\n")[0]).strip()
+    if generated == "# Memory":
+        generated = ""
+    return "\n\n".join(part for part in (user_part, generated) if part)
 
 
 def _read(path: Path) -> str:
@@ -52,12 +52,12 @@ def _read(path: Path) -> str:
     except OSError:
         return ""
     text = stripped(data.decode("utf-8", "replace")).strip()
-    # Nothing inside may end the pack around it.
+    # Nothing in the text may end the pack around it.
     return text.replace(PACK_END, "").replace(PACK_BEGIN, "")
 
 
 def _fitted(text: str, room: int) -> str:
-    """Whole lines from the beginning, as many as fit."""
+    """As many whole lines from the beginning as fit."""
     kept: list[str] = []
     used = 0
     for line in text.splitlines():

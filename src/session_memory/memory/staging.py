@@ -1,4 +1,4 @@
-"""The folder a consolidation works in: a copy beside the live one, thrown away at its end."""
+"""The staging folder of a consolidation: a copy beside the live folder, deleted at the end."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 
 from session_memory.atomic_files import replace_file
-from session_memory.memory.layout import MEMORY, SUMMARY, TRACES
-from session_memory.memory.skills import SKILLS
+from session_memory.memory.layout import MEMORY, SKILLS, SUMMARY, TRACES
 from session_memory.memory.traces import thread_of
 from session_memory.paths import open_private, private_dir
 from session_memory.store.memories import Trace
@@ -26,7 +25,7 @@ Warn = Callable[[str, str], None]
 
 
 def prune(traces_folder: Path, keep: Collection[str], warn: Warn) -> int:
-    """Remove the files of traces that are not kept; other names are nobody's to delete."""
+    """Remove the files of other traces than those to keep; returns how many."""
     removed = 0
     for name in sorted(os.listdir(traces_folder)):
         thread = thread_of(name)
@@ -41,7 +40,7 @@ def prune(traces_folder: Path, keep: Collection[str], warn: Warn) -> int:
 
 
 def summary_page(traces: Collection[Trace]) -> str:
-    """memory_summary.md: one line for each trace, the newest first."""
+    """memory_summary.md: one line per trace, newest first."""
     if not traces:
         return f"{TITLE}\n\n{NOTHING}\n"
     lines = [
@@ -52,7 +51,7 @@ def summary_page(traces: Collection[Trace]) -> str:
 
 
 def write_summary(live: Path, traces: Collection[Trace]) -> None:
-    """Put the summary in place, unless it says so already."""
+    """Write the summary if it changed."""
     data = summary_page(traces).encode("utf-8", "replace")
     path = live / SUMMARY
     if path.is_symlink() or not path.is_file() or path.read_bytes() != data:
@@ -60,24 +59,24 @@ def write_summary(live: Path, traces: Collection[Trace]) -> None:
 
 
 def staging_of(live: Path, token: str) -> Path:
-    """Where a run works."""
+    """The staging folder of a run."""
     return live.parent / f"{PREFIX}{token}"
 
 
 def leftovers(live: Path) -> list[Path]:
-    """What runs that were killed left beside a memory."""
-    found = [*live.parent.glob(f"{PREFIX}*"), *live.glob("*.new"), *live.glob(f"{TRACES}/*.new")]
-    return sorted(found)
+    """What killed runs left in and beside a memory."""
+    paths = [*live.parent.glob(f"{PREFIX}*"), *live.glob("*.new"), *live.glob(f"{TRACES}/*.new")]
+    return sorted(paths)
 
 
 def clear_leftovers(live: Path, warn: Warn) -> None:
-    """Remove what earlier runs left; one that stays is only told."""
+    """Remove what killed runs left."""
     for path in leftovers(live):
         discard(path, warn)
 
 
 def discard(path: Path, warn: Warn) -> None:
-    """Remove a file or folder; one that stays is only told, the next run tries again."""
+    """Remove a file or folder; a failure is a warning, since the next run tries again."""
     try:
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
@@ -90,14 +89,14 @@ def discard(path: Path, warn: Warn) -> None:
 
 
 def stage(live: Path, staging: Path, warn: Warn) -> None:
-    """Copy a memory into a fresh folder and take the earlier outputs out of the copy."""
+    """Copy a memory into a new folder, without its outputs."""
     private_dir(staging)
-    for place, folders, names in os.walk(live):
-        here = Path(place)
-        folders[:] = [name for name in folders if not (here / name).is_symlink()]
-        target = private_dir(staging / here.relative_to(live))
+    for walked, folders, names in os.walk(live):
+        directory = Path(walked)
+        folders[:] = [name for name in folders if not (directory / name).is_symlink()]
+        target = private_dir(staging / directory.relative_to(live))
         for name in names:
-            source = here / name
+            source = directory / name
             if source.is_symlink() or not source.is_file() or name.startswith("."):
                 continue
             with source.open("rb") as read, open_private(target / name, "wb") as written:
@@ -106,6 +105,6 @@ def stage(live: Path, staging: Path, warn: Warn) -> None:
 
 
 def wipe_outputs(folder: Path, warn: Warn) -> None:
-    """Remove what earlier consolidations made; traces and their summary stay."""
+    """Remove what earlier consolidations made, but not the traces and their summary."""
     for name in OUTPUTS:
         discard(folder / name, warn)

@@ -1,4 +1,4 @@
-"""Statements that name what is no longer there are marked: looked up in a tree, never executed."""
+"""Marks statements that name files or commands which no longer exist; nothing is executed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _FAILED = re.compile(r"\bfailed\b|\bfails\b|not found|no such", re.I)
 
 
 class Lookup(Protocol):
-    """What is known of a working tree; None means that nobody can tell."""
+    """What exists in a working tree; None means that it cannot be told."""
 
     def has_path(self, path: str) -> bool | None:
-        """Whether a file or directory, seen from the project, is there."""
+        """Whether a file or directory, relative to the project, exists."""
         ...
 
     def has_program(self, program: str) -> bool | None:
@@ -26,30 +26,30 @@ class Lookup(Protocol):
         ...
 
     def has_script(self, runner: str, script: str) -> bool | None:
-        """Whether a runner such as `npm` or `make` knows a script or target of that name."""
+        """Whether a runner such as `npm` or `make` has a script or target of that name."""
         ...
 
 
-class Unknown:
-    """A tree that cannot be seen: nothing is said to be gone."""
+class UnknownTree:
+    """A tree that is not on this machine: nothing in it can be told to be gone."""
 
     def has_path(self, path: str) -> bool | None:
-        """Nobody can tell."""
+        """Cannot be told."""
         return None
 
     def has_program(self, program: str) -> bool | None:
-        """Nobody can tell."""
+        """Cannot be told."""
         return None
 
     def has_script(self, runner: str, script: str) -> bool | None:
-        """Nobody can tell."""
+        """Cannot be told."""
         return None
 
 
 def mark_gone(statement: str, lookup: Lookup) -> str:
-    """The statement with `(gone?)` behind each path or command that is not there any more.
+    """The statement with `(gone?)` after each path or command that no longer exists.
 
-    In a sentence on a failure the first span is what failed: that it is not there is no news.
+    In a sentence about a failure the first code span is what failed, and is not marked.
     """
     failed = _FAILED.search(statement) is not None
     first = True
@@ -66,7 +66,7 @@ def mark_gone(statement: str, lookup: Lookup) -> str:
 
 
 def is_gone(span: str, lookup: Lookup) -> bool:
-    """Whether a piece of code names something that is certainly not there."""
+    """Whether a code span names something that certainly does not exist."""
     text = span.strip()
     if " " not in text and _PATH.fullmatch(text):
         return lookup.has_path(text) is False
@@ -76,16 +76,16 @@ def is_gone(span: str, lookup: Lookup) -> bool:
             if lookup.has_script(step.program, _script_of(step) or "") is False:
                 return True
         elif f"./{step.program}" in {word[-len(step.program) - 2 :] for word in typed}:
-            wanted = next(word for word in typed if word.endswith(step.program))
-            return lookup.has_path(wanted.removeprefix("./")) is False
-        # Behind a wrapper such as `uv run` a program need not be on any path.
+            path = next(word for word in typed if word.endswith(step.program))
+            return lookup.has_path(path.removeprefix("./")) is False
+        # A wrapper such as `uv run` can find programs that are on no PATH.
         elif typed and typed[0] == step.program and lookup.has_program(step.program) is False:
             return True
     return False
 
 
 def _script_of(step: Step) -> str | None:
-    """The script or target a runner is asked for; flags and paths are none."""
+    """The script or target given to a runner; None for flags and paths."""
     rest = [word for word in step.words if not word.startswith("-")]
     if step.program in ("make", "just"):
         return rest[0] if len(rest) == 1 and "=" not in rest[0] else None

@@ -1,4 +1,4 @@
-"""What several traces say, said once: newer words win, stronger evidence stays, conflicts show."""
+"""Merges what several traces say: the newer wording wins, conflicts are resolved or marked."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import msgspec
 
 from session_memory.core.schema import Outcome
 from session_memory.core.text.similarity import Phrase, PhraseIndex, phrase, same_thing
-from session_memory.memory.trace_parts import Parts, Said
+from session_memory.memory.trace_parser import Bullet, ParsedTrace
 
 STRENGTH: dict[Outcome, int] = {"success": 3, "partial": 2, "fail": 1, "uncertain": 0}
-"""How much what a task tells is worth: verified success weighs most."""
-_AGAINST = re.compile(r"\b(?:not|no|never|don'?t|do not|without|avoid|stop|instead of)\b", re.I)
-_EVENTS = 2
+"""How much the evidence of a task counts: verified success counts most."""
+_NEGATION = re.compile(r"\b(?:not|no|never|don'?t|do not|without|avoid|stop|instead of)\b", re.I)
+_MAX_EVENTS = 2
 
 
 class Statement(msgspec.Struct, frozen=True):
-    """One thing that is remembered, and the traces it rests on, newest first."""
+    """One thing to remember, and the traces it comes from, newest first."""
 
     text: str
     threads: tuple[str, ...]
@@ -29,15 +29,17 @@ class Statement(msgspec.Struct, frozen=True):
     """What to verify before relying on it."""
 
 
-def statement(said: Said, parts: Parts, outcome: Outcome, text: str | None = None) -> Statement:
-    """A bullet of one trace."""
-    events = said.events[:_EVENTS]
-    return Statement(text or said.text, (parts.thread,), events, STRENGTH[outcome], parts.at)
+def statement_of(
+    bullet: Bullet, trace: ParsedTrace, outcome: Outcome, text: str | None = None
+) -> Statement:
+    """The statement of a trace's bullet, or of another text with the same evidence."""
+    events = bullet.events[:_MAX_EVENTS]
+    return Statement(text or bullet.text, (trace.thread,), events, STRENGTH[outcome], trace.at)
 
 
-def joined(kept: Statement, other: Statement) -> Statement:
-    """Two that mean the same: the words of the newer, the traces of both."""
-    newer, older = (kept, other) if kept.at >= other.at else (other, kept)
+def combine(first: Statement, second: Statement) -> Statement:
+    """Two statements of the same thing: the wording of the newer one, the traces of both."""
+    newer, older = (first, second) if first.at >= second.at else (second, first)
     return msgspec.structs.replace(
         newer,
         threads=tuple(dict.fromkeys((*newer.threads, *older.threads))),
@@ -46,45 +48,56 @@ def joined(kept: Statement, other: Statement) -> Statement:
     )
 
 
-def once(found: Iterable[Statement]) -> list[Statement]:
-    """Each thing once, newest words first; what contradicts something newer is settled."""
-    kept: list[Statement] = []
-    for one in sorted(found, key=lambda each: -each.at):
-        alike = PhraseIndex(phrase(each.text) for each in kept).alike(phrase(one.text))
+def merge_same(statements: Iterable[Statement]) -> list[Statement]:
+    """Each thing once, newest first, with contradictions resolved."""
+    merged: list[Statement] = []
+    for statement in sorted(statements, key=lambda statement: -statement.at):
+        index = PhraseIndex(phrase(other.text) for other in merged)
+        alike = index.alike(phrase(statement.text))
         if alike:
-            kept[alike[0]] = joined(kept[alike[0]], one)
+            merged[alike[0]] = combine(merged[alike[0]], statement)
         else:
-            kept.append(one)
-    return settled(kept)
+            merged.append(statement)
+    return resolve_conflicts(merged)
 
 
-def settled(found: Sequence[Statement]) -> list[Statement]:
-    """Of two that contradict each other the newer stays; an older one with more behind it too."""
-    kept: list[Statement] = []
-    for one in found:  # newest first
-        against = next((at for at, other in enumerate(kept) if contradict(one, other)), None)
-        if against is None:
-            kept.append(one)
+def resolve_conflicts(statements: Sequence[Statement]) -> list[Statement]:
+    """Of two contradicting statements the newer stays, and an older one if it is stronger."""
+    resolved: list[Statement] = []
+    for statement in statements:  # newest first
+        conflicts = (i for i, other in enumerate(resolved) if contradict(statement, other))
+        position = next(conflicts, None)
+        if position is None:
+            resolved.append(statement)
             continue
-        newer = kept[against]
-        if one.strength > newer.strength:
-            kept[against] = msgspec.structs.replace(newer, note="verify: the next line disagrees")
+        newer = resolved[position]
+        if statement.strength > newer.strength:
+            note = "verify: the next line disagrees"
+            resolved[position] = msgspec.structs.replace(newer, note=note)
             note = "verify: older, but with stronger evidence"
-            kept.insert(against + 1, msgspec.structs.replace(one, note=note))
-    return kept
+            resolved.insert(position + 1, msgspec.structs.replace(statement, note=note))
+    return resolved
 
 
-def contradict(one: Statement, other: Statement) -> bool:
-    """Whether two say the same of the same thing, one of them with a no."""
-    if bool(_AGAINST.search(one.text)) == bool(_AGAINST.search(other.text)):
+def contradict(first: Statement, second: Statement) -> bool:
+    """Whether two statements say the same thing and only one of them negates it."""
+    if bool(_NEGATION.search(first.text)) == bool(_NEGATION.search(second.text)):
         return False
-    return same_thing(_affirmed(one.text), _affirmed(other.text))
+    return same_thing(_affirmed(first.text), _affirmed(second.text))
 
 
 def _affirmed(text: str) -> Phrase:
-    return phrase(_AGAINST.sub(" ", text))
+    return phrase(_NEGATION.sub(" ", text))
 
 
-def ranked(found: Iterable[Statement]) -> list[Statement]:
-    """Most useful first: what several sessions show, then what is better shown, then newer."""
-    return sorted(found, key=lambda one: (-len(one.threads), -one.strength, -one.at, one.text))
+def ranked(statements: Iterable[Statement]) -> list[Statement]:
+    """Most useful first: in more sessions, with stronger evidence, newer."""
+    return sorted(
+        statements,
+        key=lambda statement: (
+            -len(statement.threads),
+            -statement.strength,
+            -statement.at,
+            statement.text,
+        ),
+    )

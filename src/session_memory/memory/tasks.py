@@ -1,4 +1,4 @@
-"""A session split into the tasks it worked on: who asked what, and which events belong to it."""
+"""Splits a session into tasks: each request of the user, and what was done for it."""
 
 from __future__ import annotations
 
@@ -20,174 +20,186 @@ from session_memory.distil.checks import check_of
 from session_memory.distil.prompts import read_prompt
 
 
-class Source(msgspec.Struct, frozen=True):
+class TraceSource(msgspec.Struct, frozen=True):
     """Everything a trace without a model is made of; events come without their texts."""
 
     digest: Digest
     observations: tuple[Observation, ...]
     events: tuple[SessionEvent, ...]
     roots: tuple[str, ...] = ()
-    """Directories of the project: paths are shown relative to them."""
+    """Directories of the project; paths are shown relative to them."""
     title: str | None = None
-    session_id: int = 0
 
 
 class Ran(msgspec.Struct, frozen=True):
-    """A command with its place in the session and the error it told of."""
+    """A command, its position in the session and the error it printed."""
 
     run: CommandRun
-    pos: int
+    position: int
     event: int
     error: ErrorSeen | None = None
     result: int = 0
-    """The event that holds its output; 0 where it has none."""
+    """The event with its output; 0 if there is none."""
 
 
-class Edited(msgspec.Struct, frozen=True):
-    """A file that was changed, and where."""
+class FileEdit(msgspec.Struct, frozen=True):
+    """A change of a file, and its position in the session."""
 
     path: str
-    pos: int
+    position: int
     event: int
 
 
-Placed = TypeVar("Placed", Ran, Edited)
+Positioned = TypeVar("Positioned", Ran, FileEdit)
 
 
-class Part(msgspec.Struct, frozen=True):
-    """One request and what followed it, up to the next."""
+class SessionTask(msgspec.Struct, frozen=True):
+    """One request and what followed it, up to the next request."""
 
-    asked: Observation | None
-    said: tuple[Observation, ...]
-    """What was observed since, the request left out."""
+    request: Observation | None
+    observations: tuple[Observation, ...]
+    """What was observed, except for the request."""
     ran: tuple[Ran, ...]
-    edited: tuple[Edited, ...]
-    next_words: str = ""
-    """What the user said after it."""
+    edits: tuple[FileEdit, ...]
+    next_request: str = ""
+    """What the user said next."""
 
     @property
     def weight(self) -> int:
-        """How much happened: what is left out of a long session is what weighs least."""
+        """How much happened; a long session leaves out its lightest tasks."""
         failed = sum(ran.run.is_error for ran in self.ran)
         checked = sum(ran.run.verifies for ran in self.ran)
-        return 3 * len(self.edited) + 2 * failed + 2 * checked + len(self.said)
+        return 3 * len(self.edits) + 2 * failed + 2 * checked + len(self.observations)
 
 
-def parts_of(source: Source) -> tuple[Part, ...]:
-    """The session's requests, each with what was done for it, in order."""
-    place = {event.id: pos for pos, event in enumerate(source.events)}
-    asked = [one for one in source.observations if one.type == "user_request" and one.event]
-    asked = [one for one in asked if one.status == "active"]
-    if not source.events:  # the raw text has gone: nothing says any more what belongs where
-        rest = [one for one in source.observations if one.type != "user_request"]
+def split_tasks(source: TraceSource) -> tuple[SessionTask, ...]:
+    """The tasks of a session, in order."""
+    requests = [
+        observation
+        for observation in source.observations
+        if observation.type == "user_request" and observation.event
+        if observation.status == "active"
+    ]
+    others = [one for one in source.observations if one.type != "user_request"]
+    if not source.events:  # the raw text is gone, and with it what belongs to which request
         ran = tuple(Ran(run, 0, 0) for run in source.digest.commands)
-        first = asked[0] if asked else None
-        return (Part(first, tuple(rest), ran, ()),)
-    starts = [place.get(one.event or 0, 0) for one in asked]
-    ran_at = _spread(_ran(source), starts)
-    edits_at = _spread(_edited(source.events), starts)
-    said = [one for one in source.observations if one.type != "user_request"]
-    said_at: dict[int, list[Observation]] = {}
-    for one in said:
-        number = bisect_right(starts, place.get(one.event or 0, 0)) - 1
-        said_at.setdefault(max(number, 0), []).append(one)
-    count = max(len(asked), 1)
+        return (SessionTask(requests[0] if requests else None, tuple(others), ran, ()),)
+    positions = {event.id: position for position, event in enumerate(source.events)}
+    starts = [positions.get(request.event or 0, 0) for request in requests]
+    ran_by_task = _group(_commands_ran(source), starts)
+    edits_by_task = _group(_file_edits(source.events), starts)
+    others_by_task: dict[int, list[Observation]] = {}
+    for observation in others:
+        number = _task_at(starts, positions.get(observation.event or 0, 0))
+        others_by_task.setdefault(number, []).append(observation)
     return tuple(
-        Part(
-            asked[at] if asked else None,
-            tuple(said_at.get(at, ())),
-            tuple(ran_at.get(at, ())),
-            tuple(edits_at.get(at, ())),
-            asked[at + 1].text if at + 1 < len(asked) else "",
+        SessionTask(
+            requests[number] if requests else None,
+            tuple(others_by_task.get(number, ())),
+            tuple(ran_by_task.get(number, ())),
+            tuple(edits_by_task.get(number, ())),
+            requests[number + 1].text if number + 1 < len(requests) else "",
         )
-        for at in range(count)
+        for number in range(max(len(requests), 1))
     )
 
 
-def _spread(found: Iterable[Placed], starts: Sequence[int]) -> dict[int, list[Placed]]:
-    """Things by the request they follow; what came before the first belongs to it too."""
-    by_part: dict[int, list[Placed]] = {}
-    for one in found:
-        number = max(bisect_right(starts, one.pos) - 1, 0)
-        by_part.setdefault(number, []).append(one)
-    return by_part
+def _task_at(starts: Sequence[int], position: int) -> int:
+    """The task at a position; what came before the first request belongs to the first task."""
+    return max(bisect_right(starts, position) - 1, 0)
 
 
-def _ran(source: Source) -> list[Ran]:
-    by_seq = {event.seq: (pos, event.id) for pos, event in enumerate(source.events)}
-    runs = [Ran(run, *by_seq[run.seq]) for run in source.digest.commands if run.seq in by_seq]
-    errors = sorted(
-        ((by_seq[seen.seq][0], seen) for seen in source.digest.errors if seen.seq in by_seq),
-        key=lambda found: found[0],
-    )
-    results = {
-        event.call_id: pos
-        for pos, event in enumerate(source.events)
+def _group(items: Iterable[Positioned], starts: Sequence[int]) -> dict[int, list[Positioned]]:
+    by_task: dict[int, list[Positioned]] = {}
+    for item in items:
+        by_task.setdefault(_task_at(starts, item.position), []).append(item)
+    return by_task
+
+
+def _commands_ran(source: TraceSource) -> list[Ran]:
+    """The commands of the digest, each with its position, result and error."""
+    by_seq = {event.seq: (position, event.id) for position, event in enumerate(source.events)}
+    error_at = {
+        by_seq[error.seq][0]: error for error in source.digest.errors if error.seq in by_seq
+    }
+    result_of_call = {
+        event.call_id: position
+        for position, event in enumerate(source.events)
         if event.kind == "tool_result" and event.call_id is not None
     }
-    told = dict(errors)
-    known: dict[str, ErrorSeen] = {}
-    joined: list[Ran] = []
-    for ran in runs:
-        error = None
-        answered = results.get(source.events[ran.pos].call_id or "", -1)
+    error_of_command: dict[str, ErrorSeen] = {}
+    commands: list[Ran] = []
+    for run in source.digest.commands:
+        if run.seq not in by_seq:
+            continue
+        position, event = by_seq[run.seq]
+        answered = result_of_call.get(source.events[position].call_id or "", -1)
         result = source.events[answered].id if answered >= 0 else 0
-        if ran.run.is_error:
-            # An error is kept with its first place only: a command that fails again fails alike.
-            error = told.get(answered) or known.get(ran.run.command)
+        error = None
+        if run.is_error:
+            # The digest has only the first place of an error: later failures are taken as equal.
+            error = error_at.get(answered) or error_of_command.get(run.command)
             if error is not None:
-                known[ran.run.command] = error
-        joined.append(msgspec.structs.replace(ran, error=error, result=result))
-    return joined
+                error_of_command[run.command] = error
+        commands.append(Ran(run, position, event, error, result))
+    return commands
 
 
-def _edited(events: Sequence[SessionEvent]) -> list[Edited]:
+def _file_edits(events: Sequence[SessionEvent]) -> list[FileEdit]:
     failed = {
         event.call_id
         for event in events
         if event.kind == "tool_result" and event.is_error and event.call_id
     }
     return [
-        Edited(path, pos, event.id)
-        for pos, event in enumerate(events)
+        FileEdit(path, position, event.id)
+        for position, event in enumerate(events)
         if event.kind == "tool_call" and event.tool_class == "edit" and not event.inherited
         if event.call_id not in failed
         for path in event.files
     ]
 
 
-def outcome_of(part: Part, source: Source, *, alone: bool) -> tuple[Outcome, str, int]:
-    """How a task ended, on what grounds, and the event that shows it (0: none does).
+class TaskOutcome(msgspec.Struct, frozen=True):
+    """How a task ended, on what grounds, and the event that shows it (0 if none does)."""
 
-    A session with one task has the digest's verdict. Of several each is judged by what the user
-    said next and by its own last checks; without either nobody knows.
+    outcome: Outcome
+    grounds: str
+    event: int = 0
+
+
+def outcome_of(task: SessionTask, source: TraceSource, *, alone: bool) -> TaskOutcome:
+    """The outcome of a task.
+
+    The only task of a session has the outcome of its digest. One of several is judged by what the
+    user said next and by its own last checks; without either it is uncertain.
     """
     digest = source.digest
-    checks = [ran for ran in part.ran if ran.run.verifies and not ran.run.denied]
-    shown = checks[-1].event if checks else 0
+    checks = [ran for ran in task.ran if ran.run.verifies and not ran.run.denied]
+    last_check = checks[-1].event if checks else 0
     if alone:
         grounds = "; ".join(digest.grounds[:2]) or "nothing verified it"
-        return digest.outcome, grounds, shown
-    words = read_prompt(part.next_words) if part.next_words else None
-    if words is not None and words.rejects:
-        return "fail", "the user rejected it with the next words", 0
+        return TaskOutcome(digest.outcome, grounds, last_check)
+    reply = read_prompt(task.next_request) if task.next_request else None
+    if reply is not None and reply.rejects:
+        return TaskOutcome("fail", "the user rejected it with the next words")
     if not checks:
-        if words is not None and words.approval:
-            return "success", "the user approved it with the next words", 0
-        return "uncertain", "not verified", 0
-    last_edit = max((edit.pos for edit in part.edited), default=-1)
-    fresh = [ran for ran in checks if ran.pos > last_edit]
-    if not fresh:
-        return "partial", "changed after the last verification", shown
-    last = {kind: ran for ran in fresh for kind in _kinds(ran.run)}
-    failing = [ran for ran in last.values() if ran.run.is_error]
+        if reply is not None and reply.approval:
+            return TaskOutcome("success", "the user approved it with the next words")
+        return TaskOutcome("uncertain", "not verified")
+    last_edit = max((edit.position for edit in task.edits), default=-1)
+    after_edits = [ran for ran in checks if ran.position > last_edit]
+    if not after_edits:
+        return TaskOutcome("partial", "changed after the last verification", last_check)
+    last_of_kind = {kind: ran for ran in after_edits for kind in _check_kinds(ran.run)}
+    failing = [ran for ran in last_of_kind.values() if ran.run.is_error]
     if failing:
-        return "partial", "a verification still fails", failing[-1].event
-    how = "verified after the last change" if part.edited else "a verification passed"
-    return "success", how, fresh[-1].event
+        return TaskOutcome("partial", "a verification still fails", failing[-1].event)
+    grounds = "verified after the last change" if task.edits else "a verification passed"
+    return TaskOutcome("success", grounds, after_edits[-1].event)
 
 
-def _kinds(run: CommandRun) -> tuple[str, ...]:
-    """What a command checks: a linter that passes says nothing of the tests."""
+def _check_kinds(run: CommandRun) -> tuple[str, ...]:
+    """What a command checks: a linter that passes says nothing about the tests."""
     check = check_of(run.command)
     return tuple(check.kinds) if check is not None else ("other",)

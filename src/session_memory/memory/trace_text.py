@@ -1,6 +1,6 @@
-"""The two texts a session leaves, in their final form: trimmed, redacted, structured, cut.
+"""Puts the two texts of a trace into final form: trimmed, redacted, structured, cut.
 
-The order matters: redaction comes before any cut, so that no half of a secret survives one.
+Redaction comes before any cut, since half a secret is not recognised.
 """
 
 from __future__ import annotations
@@ -38,32 +38,30 @@ FALLBACKS = (
     "Check a claim against the session before relying on it.",
     "The raw notes name what there is.",
 )
-"""What stands under each of those headings when a model gave loose notes only."""
+"""The text under each of those headings if a model gave only loose notes."""
 
 Redact = Callable[[str], str]
 
 _OUTCOME = re.compile(r"^[ \t*_-]*Outcome:[ \t*_`]*([^\s*_`.,;:()]*)", re.M)
-_NEEDED = ("Trace context:", "User preferences:", "## Task:", "Outcome:")
+_REQUIRED = ("Trace context:", "User preferences:", "## Task:", "Outcome:")
 _PREFERENCES = re.compile(r"(?m)^User preferences:(?: none observed$|\s*\n[-*] )")
-_OTHER = re.compile(r"[^a-z0-9]+")
+_NOT_SLUG = re.compile(r"[^a-z0-9]+")
 
 
 def final_trace(text: str, redact: Redact) -> str:
-    """The trace as it is kept; raises ModelFailed for an empty one."""
-    trimmed = _filled(text, "traceMemory")
-    redacted = redact(trimmed)
-    whole = redacted if is_structured(redacted) else wrapped(redacted)
-    return shortened(whole, MAX_TRACE_BYTES, TRACE_CUT)
+    """The trace to save; raises ModelFailed if it is empty."""
+    redacted = redact(_trimmed(text, "traceMemory"))
+    structured = redacted if is_structured(redacted) else wrapped(redacted)
+    return shortened(structured, MAX_TRACE_BYTES, TRACE_CUT)
 
 
 def final_summary(text: str, redact: Redact) -> str:
-    """The summary as it is kept, on one line; raises ModelFailed for an empty one."""
-    trimmed = _filled(text, "summary")
-    redacted = redact(" ".join(trimmed.split()))
+    """The summary to save, on one line; raises ModelFailed if it is empty."""
+    redacted = redact(" ".join(_trimmed(text, "summary").split()))
     return shortened(redacted, MAX_SUMMARY_BYTES, SUMMARY_CUT)
 
 
-def _filled(text: str, field: str) -> str:
+def _trimmed(text: str, field: str) -> str:
     trimmed = text.strip()
     if not trimmed:
         raise ModelFailed(f"the model gave an empty {field}")
@@ -71,7 +69,7 @@ def _filled(text: str, field: str) -> str:
 
 
 def shortened(text: str, limit: int, marker: str) -> str:
-    """Half from the beginning and half from the end, within `limit` bytes, whole characters."""
+    """A text within `limit` bytes: half from its beginning and half from its end."""
     data = text.encode("utf-8", "replace")
     if len(data) <= limit:
         return text
@@ -81,41 +79,41 @@ def shortened(text: str, limit: int, marker: str) -> str:
 
 
 def is_wordy(summary: str) -> bool:
-    """Whether a summary has more words than was asked for; it is kept all the same."""
+    """Whether a summary has more words than requested; it is saved all the same."""
     return len(summary.split()) >= SUMMARY_WORDS
 
 
 def outcomes_in(trace: str) -> list[Outcome] | None:
-    """The outcome of each task; None where one of them is none of the four labels."""
-    found = [match[1].lower() for match in _OUTCOME.finditer(trace)]
-    labels: list[Outcome] = [OUTCOMES[word] for word in found if word in OUTCOMES]
-    return labels if len(labels) == len(found) else None
+    """The outcome of each task; None if one of them is not one of the four labels."""
+    labels = [match[1].lower() for match in _OUTCOME.finditer(trace)]
+    outcomes: list[Outcome] = [OUTCOMES[label] for label in labels if label in OUTCOMES]
+    return outcomes if len(outcomes) == len(labels) else None
 
 
 def is_structured(trace: str) -> bool:
-    """Whether a trace has the parts that every reader of it relies on."""
-    if not trace.startswith("#") or not all(part in trace for part in _NEEDED):
+    """Whether a trace has the parts that its readers rely on."""
+    if not trace.startswith("#") or not all(part in trace for part in _REQUIRED):
         return False
     return bool(outcomes_in(trace))
 
 
 def missing_parts(trace: str) -> list[str]:
-    """What a trace lacks of the structure that is asked for, by the names of its parts.
+    """The parts of the requested structure that a trace lacks.
 
-    A soft check: readers get along without these, and a trace is never thrown away for them.
+    Only for a warning: readers cope without these parts, and no trace is rejected for them.
     """
     head, *tasks = re.split(r"(?m)^## Task:", trace)
-    found = [] if re.match(r"# \S", head) else ["# summary"]
-    found += [part for part in ("Trace context:", "User preferences:") if not _has(head, part)]
+    missing = [] if re.match(r"# \S", head) else ["# summary"]
+    missing += [part for part in ("Trace context:", "User preferences:") if not _has(head, part)]
     if _has(head, "User preferences:") and not _PREFERENCES.search(head):
-        found.append(NO_PREFERENCES)
+        missing.append(NO_PREFERENCES)
     if not tasks:
-        found.append("## Task:")
+        missing.append("## Task:")
     for task in tasks:
-        found += [heading for heading in TASK_HEADINGS if not _has(task, heading)]
+        missing += [heading for heading in TASK_HEADINGS if not _has(task, heading)]
         if not outcomes_in(task):
-            found.append("Outcome:")
-    return found
+            missing.append("Outcome:")
+    return missing
 
 
 def _has(text: str, heading: str) -> bool:
@@ -123,7 +121,7 @@ def _has(text: str, heading: str) -> bool:
 
 
 def wrapped(notes: str) -> str:
-    """Loose notes inside the structure, without any claim about how they ended."""
+    """Loose notes inside the required structure, with an uncertain outcome."""
     empty = "\n".join(
         f"{heading}\n- {words}" for heading, words in zip(TASK_HEADINGS, FALLBACKS, strict=True)
     )
@@ -140,9 +138,9 @@ def wrapped(notes: str) -> str:
 
 
 def slug(title: str) -> str:
-    """A title as part of a file name: ASCII letters and digits, one `_` for all else."""
+    """A title for a file name: ASCII letters and digits, and `_` for everything else."""
     letters = "".join(c if c.isascii() else " " for c in title).lower()
-    return _OTHER.sub("_", letters).strip("_")[:SLUG_CHARS].strip("_") or "trace"
+    return _NOT_SLUG.sub("_", letters).strip("_")[:SLUG_CHARS].strip("_") or "trace"
 
 
 def title_of(trace: str) -> str:
@@ -152,15 +150,15 @@ def title_of(trace: str) -> str:
 
 
 def trace_page(session: Session, thread_id: str, path: str, body: str) -> str:
-    """The file of a trace: a few lines on where it came from, then the text."""
+    """The file of a trace: a few lines about its origin, then the text."""
     when = iso(session.ended_at)
-    head = [f"thread_id: {thread_id}", f"cwd: {_flat(session.cwd or '')}"]
-    head.append(f"rollout_path: {_flat(path)}")
+    head = [f"thread_id: {thread_id}", f"cwd: {_on_one_line(session.cwd or '')}"]
+    head.append(f"rollout_path: {_on_one_line(path)}")
     if when is not None:
         head.append(f"updated_at: {when}")
     return "\n".join(head) + f"\n\n{body.strip()}\n"
 
 
-def _flat(value: str) -> str:
-    """A path on one line: a directory may be called anything."""
-    return " ".join(value.splitlines())
+def _on_one_line(path: str) -> str:
+    """A path on one line, since its name may contain line breaks."""
+    return " ".join(path.splitlines())

@@ -1,4 +1,4 @@
-"""Traces on disk and in the store: one file and one row for each session, the file first."""
+"""Traces on disk and in the store: one file and one row per session, the file first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import msgspec
+
 from session_memory.atomic_files import replace_file
 from session_memory.core.schema import Session
 from session_memory.errors import Refused, SessionMemoryError
 from session_memory.memory.layout import TRACES, ensure_layout, memory_root
+from session_memory.memory.selection import updated_at
 from session_memory.memory.trace_text import slug, trace_page
 from session_memory.store.memories import Memories, Trace
 
@@ -21,20 +24,15 @@ Warn = Callable[[str, str], None]
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 
 
-def thread_id(session: Session) -> str:
-    """The session's name in file names."""
-    return thread_named(session.flavor, session.external_id)
+def thread_named(flavor: str, session_id: str) -> str:
+    """A session's id in file names; without `_`, which separates it from the title.
 
-
-def thread_named(flavor: str, name: str) -> str:
-    """A session's name in file names, from its own; without `_`, as that ends it (EXT-43).
-
-    Ids that are no UUID are only unique within their agent, so that they get a mark.
+    Ids that are not UUIDs are unique only within their agent, so they get a hash.
     """
-    if _UUID.fullmatch(name):
-        return name
-    mark = hashlib.sha256(f"{flavor}\0{name}".encode("utf-8", "replace")).hexdigest()[:12]
-    letters = re.sub(r"[^A-Za-z0-9-]+", "-", name).strip("-")[:60]
+    if _UUID.fullmatch(session_id):
+        return session_id
+    mark = hashlib.sha256(f"{flavor}\0{session_id}".encode("utf-8", "replace")).hexdigest()[:12]
+    letters = re.sub(r"[^A-Za-z0-9-]+", "-", session_id).strip("-")[:60]
     return f"{letters or 'session'}-{mark}"
 
 
@@ -44,7 +42,7 @@ def file_name(thread: str, title: str | None) -> str:
 
 
 def thread_of(name: str) -> str | None:
-    """The thread a file name speaks of; None for every other file, which is nobody's to delete."""
+    """The thread of a trace file's name; None for any other file, which we must not delete."""
     if not name.endswith(".md"):
         return None
     thread, underscore, _ = name.removesuffix(".md").partition("_")
@@ -52,7 +50,7 @@ def thread_of(name: str) -> str | None:
 
 
 def remove_files(folder: Path, thread: str, warn: Warn) -> int:
-    """Remove every trace file of a thread; one that stays is only told."""
+    """Remove every trace file of a thread; returns how many."""
     removed = 0
     for path in sorted(folder.glob("*.md")):
         if thread_of(path.name) != thread:
@@ -67,37 +65,36 @@ def remove_files(folder: Path, thread: str, warn: Warn) -> int:
     return removed
 
 
-class TraceDraft:
-    """A trace on its way to disk and store; the title decides its file's name."""
+class TraceDraft(msgspec.Struct, frozen=True):
+    """A trace to save; its title becomes part of the file name."""
 
-    def __init__(self, session: Session, root: str, rollout: str, title: str | None) -> None:
-        self.session = session
-        self.root = root
-        self.rollout = rollout
-        self.title = title
+    session: Session
+    root: str
+    rollout: str
+    """Path of the session's log."""
+    title: str | None
+    trace: str
+    summary: str
 
 
-def save_trace(
-    memories: Memories, data: Path, draft: TraceDraft, texts: tuple[str, str], warn: Warn
-) -> Path:
-    """Write the file, then the row; without the row the file goes again.
+def save_trace(memories: Memories, data: Path, draft: TraceDraft, warn: Warn) -> Path:
+    """Write the file, then the row; if the row fails the file is removed again.
 
-    A row without its file would be a memory nobody can read, a file without its row one that the
-    next run writes once more: so the file is first, and never stays alone.
+    A row without its file would be a memory that nobody can read, and a file without its row is
+    written again by the next run. So the file comes first and never stays alone.
     """
     session = draft.session
-    thread = thread_id(session)
+    thread = thread_named(session.flavor, session.external_id)
     if memories.holder(thread) not in (None, session.id):
         raise Refused(f"another session's trace is named {thread}")
     folder = ensure_layout(memory_root(data, draft.root))
     path = folder / file_name(thread, draft.title)
-    trace, summary = texts
     remove_files(folder, thread, warn)
-    page = trace_page(session, thread, draft.rollout, trace)
+    page = trace_page(session, thread, draft.rollout, draft.trace)
     replace_file(path, page.encode("utf-8", "replace"))
-    at = session.ended_at or session.started_at or 0
+    row = Trace(session.id, thread, draft.root, draft.trace, draft.summary, updated_at(session))
     try:
-        memories.save(Trace(session.id, thread, draft.root, trace, summary, at))
+        memories.save(row)
     except SessionMemoryError:
         with contextlib.suppress(FileNotFoundError):
             path.unlink()
@@ -106,9 +103,9 @@ def save_trace(
 
 
 def trace_file(data: Path, trace: Trace) -> Path | None:
-    """Where a trace's file is, if it is there."""
+    """The file of a trace, if there is one."""
     folder = memory_root(data, trace.root) / TRACES
-    found = [
+    paths = (
         path for path in sorted(folder.glob("*.md")) if thread_of(path.name) == trace.thread_id
-    ]
-    return found[0] if found else None
+    )
+    return next(paths, None)

@@ -1,39 +1,40 @@
-"""The part of MEMORY.md that is the user's: found, kept, filled with what was typed elsewhere."""
+"""The user part of MEMORY.md: text between two marks, which we keep byte for byte."""
 
 from __future__ import annotations
 
-from session_memory.memory.layout import YOURS_BEGIN, YOURS_END
+USER_PART_BEGIN = "<!-- yours: what stands here is kept as it is -->"
+USER_PART_END = "<!-- end of yours -->"
 
 
-def yours_in(text: str) -> str:
-    """What stands between the user's marks, byte for byte; one that never ends runs to the end."""
-    _, begin, rest = text.partition(YOURS_BEGIN)
-    inside = rest.partition(YOURS_END)[0] if begin else ""
+def user_part_of(page: str) -> str:
+    """The text between the marks, "" if blank; without an end mark it reaches to the end."""
+    _, begin, rest = page.partition(USER_PART_BEGIN)
+    inside = rest.partition(USER_PART_END)[0] if begin else ""
     return inside if inside.strip() else ""
 
 
-def page_of(yours: str, made: str = "# Memory\n") -> str:
-    """A MEMORY.md of what was made and what is the user's."""
-    inside = yours or "\n\n"
-    return f"{made.rstrip()}\n\n{YOURS_BEGIN}{inside}{YOURS_END}\n"
+def page_with_user_part(user_part: str, generated: str = "# Memory\n") -> str:
+    """A MEMORY.md of the generated text and the user part."""
+    inside = user_part or "\n\n"
+    return f"{generated.rstrip()}\n\n{USER_PART_BEGIN}{inside}{USER_PART_END}\n"
 
 
 def keep_edits(before: str, after: str) -> str:
-    """The page after an edit, with lines that were added to what we made moved to what is theirs.
+    """The page after an edit, with lines that were added to the generated text in the user part.
 
-    What we made is made again from the traces: a line typed into it would be gone by then.
+    The generated text is made again from traces, so a line typed into it would be lost.
     """
-    made = _outside(after)
-    known = set(_outside(before).splitlines())
-    added = [line for line in made.splitlines() if line.strip() and line not in known]
-    yours = yours_in(after)
+    generated = _outside_user_part(after)
+    old_lines = set(_outside_user_part(before).splitlines())
+    added = [line for line in generated.splitlines() if line.strip() and line not in old_lines]
+    user_part = user_part_of(after)
     if not added:
-        return page_of(yours, made)
-    kept = [line for line in made.splitlines() if not line.strip() or line in known]
-    joined = (yours.rstrip() if yours else "") + "\n" + "\n".join(added) + "\n"
-    return page_of(joined, "\n".join(kept))
+        return page_with_user_part(user_part, generated)
+    left = [line for line in generated.splitlines() if not line.strip() or line in old_lines]
+    extended = (user_part.rstrip() if user_part else "") + "\n" + "\n".join(added) + "\n"
+    return page_with_user_part(extended, "\n".join(left))
 
 
-def _outside(text: str) -> str:
-    head, begin, rest = text.partition(YOURS_BEGIN)
-    return head + rest.partition(YOURS_END)[2] if begin else text
+def _outside_user_part(page: str) -> str:
+    head, begin, rest = page.partition(USER_PART_BEGIN)
+    return head + rest.partition(USER_PART_END)[2] if begin else page

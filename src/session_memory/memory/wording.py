@@ -1,4 +1,4 @@
-"""Words for a trace: whole sentences on one line, code marked as code, the event behind each."""
+"""Text for traces: whole sentences on one line, code marked as code, events cited."""
 
 from __future__ import annotations
 
@@ -24,32 +24,33 @@ _PLEASANTRY = re.compile(
 )
 _EDITED = re.compile(r" \[edited [^\]]*\]$")
 _MARKUP = re.compile(r"^[#>*\-\s]+|(?<=\s)[#>*]{1,6}(?=\s)")
-_LEAST = 15
-_ASKED_CHARS = 112
+_LEAST_CHARS = 15
+_REQUEST_CHARS = 112
 _HEADLINE_CHARS = 25  # a shorter first sentence does not say what a request is about
 
 
 def cite(*events: int) -> str:
-    """The events a line rests on, as `memory why` resolves them."""
-    named = [f"[e:{event}]" for event in dict.fromkeys(events) if event]
-    return " " + " ".join(named) if named else ""
+    """The events a line is based on, in the form that `memory why` resolves."""
+    marks = [f"[e:{event}]" for event in dict.fromkeys(events) if event]
+    return " " + " ".join(marks) if marks else ""
 
 
 def code(text: str) -> str:
-    """A command or path as code, whatever marks stand in it."""
+    """A command or path as code, even if it contains backticks."""
     shown = one_line(text)
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 
 
-def told(text: str, limit: int, *, asks: bool = True) -> str:
-    """What somebody said, in whole sentences where there are any, without pleasantries.
+def gist(text: str, limit: int, *, questions: bool = True) -> str:
+    """A text cut to whole sentences if possible, without pleasantries.
 
-    `asks` keeps questions; an agent's own at the end of its answer tell nothing.
+    Without `questions` they are left out: an agent's questions at the end of its answer say
+    nothing.
     """
     kept: list[str] = []
     used = 0
     for sentence in _sentences(text):
-        if not asks and sentence.endswith("?"):
+        if not questions and sentence.endswith("?"):
             continue
         if used and used + len(sentence) > limit:
             break
@@ -60,10 +61,10 @@ def told(text: str, limit: int, *, asks: bool = True) -> str:
 
 def _sentences(text: str) -> Iterable[str]:
     flat = " ".join(plain(untagged(_MARKUP.sub("", text))).split())
-    found = [one for one in sentences_of(flat) if one and not one.endswith("…")]
-    for one in found or [flat]:
-        if not _PLEASANTRY.match(one) and not one.endswith(":"):
-            yield one
+    whole = [sentence for sentence in sentences_of(flat) if sentence and sentence[-1] != "…"]
+    for sentence in whole or [flat]:
+        if not _PLEASANTRY.match(sentence) and not sentence.endswith(":"):
+            yield sentence
 
 
 _URL = re.compile(r"https?://\S+")
@@ -76,7 +77,7 @@ _NEXT_HEADING = re.compile(r"\s#{1,4}\s.*$|\s*[│┃┌└╭╰├].*$", re.S)
 
 
 def headline(text: str, limit: int) -> str:
-    """What a request is about: without addresses, terminal prompts and the rest of a plan."""
+    """What a request is about, without URLs, terminal prompts and the rest of a plan."""
     flat = " ".join(untagged(text).split())
     bare = " ".join(_URL.sub("", flat).split()) or flat
     bare = _PROMPT.sub("", bare)
@@ -92,19 +93,19 @@ def headline(text: str, limit: int) -> str:
 
 
 def answer_of(summary: str) -> str:
-    """The answer out of a turn's summary, which is written `asked → answer [edited files]`."""
-    asked, arrow, answer = summary.partition(" → ")
-    # Further in, an arrow is part of an answer to nothing that was asked.
-    return _EDITED.sub("", answer if arrow and len(asked) <= _ASKED_CHARS else summary)
+    """The answer in a turn's summary, which has the form `request → answer [edited files]`."""
+    request, arrow, answer = summary.partition(" → ")
+    # A later arrow is part of the answer: the summary has no request then.
+    return _EDITED.sub("", answer if arrow and len(request) <= _REQUEST_CHARS else summary)
 
 
 def says_something(text: str) -> bool:
-    """Whether a text is worth a line."""
-    return len(text) >= _LEAST and any(letter.isalpha() for letter in text)
+    """Whether a text is long enough to be worth a line."""
+    return len(text) >= _LEAST_CHARS and any(letter.isalpha() for letter in text)
 
 
 def short_path(path: str, roots: Iterable[str]) -> str:
-    """A path as seen from the project."""
+    """A path relative to the project."""
     flat = path.replace("\\", "/")
     for root in roots:
         base = root.replace("\\", "/").rstrip("/") + "/"

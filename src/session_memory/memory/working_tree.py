@@ -1,4 +1,4 @@
-"""What stands in a project's directory, as far as a memory may look: names only, nothing is run."""
+"""Looks up names in a project's directory, within limits; nothing is executed."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 
 from session_memory.core.commands import words
-from session_memory.memory.stale import Lookup, Unknown
+from session_memory.memory.stale import Lookup, UnknownTree
 
-MAX_LOOKS = 400
-"""How many names one memory looks up; behind that nothing is said to be gone."""
+MAX_LOOKUPS = 400
+"""How many names one memory looks up; after that nothing is marked as gone."""
 READ_BYTES = 256 * 1024
 _BUILT_IN = words(
     "cd echo export set unset source . test [ [[ true false exit pwd read type printf eval exec"
@@ -29,8 +29,8 @@ class _Package(msgspec.Struct, frozen=True):
 
 
 def look_into(root: str) -> Lookup:
-    """The tree at a place; one that is not on this machine cannot be judged."""
-    return WorkingTree(root) if os.path.isabs(root) and os.path.isdir(root) else Unknown()
+    """The working tree at a project root, if it is on this machine."""
+    return WorkingTree(root) if os.path.isabs(root) and os.path.isdir(root) else UnknownTree()
 
 
 class WorkingTree:
@@ -38,17 +38,17 @@ class WorkingTree:
 
     def __init__(self, root: str) -> None:
         self._root = Path(root)
-        self._left = MAX_LOOKS
+        self._left = MAX_LOOKUPS
 
     def has_path(self, path: str) -> bool | None:
-        """Whether a path inside the project is there; others are none of our business."""
+        """Whether a path inside the project exists; other paths are not looked up."""
         self._left -= 1
         if self._left < 0 or os.path.isabs(path) or path.startswith("~"):
             return None
         if ".." in path.split("/"):
             return None
         if "/" not in path:
-            # A bare name may lie anywhere below: only at the top it is sure to be there.
+            # A bare name may be anywhere in the project, so a missing one proves nothing.
             return True if (self._root / path).exists() else None
         return os.path.lexists(self._root / path)
 
@@ -59,17 +59,17 @@ class WorkingTree:
             return None
         if shutil.which(program) is not None:
             return True
-        return any((self._root / place / program).exists() for place in _OWN_PROGRAMS)
+        return any((self._root / folder / program).exists() for folder in _OWN_PROGRAMS)
 
     def has_script(self, runner: str, script: str) -> bool | None:
-        """Whether a script or target of that name is declared; without a list nobody can tell."""
-        known = self._targets if runner in ("make", "just") else self._scripts
-        return None if known is None else script in known
+        """Whether a script or target of that name is declared; None if there is no list of them."""
+        declared = self._targets if runner in ("make", "just") else self._scripts
+        return None if declared is None else script in declared
 
     @cached_property
     def _scripts(self) -> frozenset[str] | None:
         text = self._read("package.json")
-        # In a workspace scripts are declared further down as well.
+        # In a workspace, packages in subfolders declare scripts as well.
         if text is None or '"workspaces"' in text or (self._root / "pnpm-workspace.yaml").exists():
             return None
         try:

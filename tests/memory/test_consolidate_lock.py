@@ -6,27 +6,27 @@ from pathlib import Path
 
 import apsw
 import pytest
-from tests.memory.remembering import Bench
+from tests.memory.workbench import Bench
 
 from session_memory.core.jobs import LEASE_MS
 from session_memory.errors import Refused
-from session_memory.memory.lock import (
-    CONSOLIDATION_LOCK_LEASE_SECONDS,
-    acquire,
-    manual_owner,
-    release,
-    renew,
-)
-from session_memory.store.memories import Claim, Held
+from session_memory.memory.consolidate import LOCK_LEASE_SECONDS, consolidate, manual_owner
+from session_memory.store.memories import Claim, Held, Memories
 from session_memory.testing.old_stores import back_to_version_1
 
 HERE = "/work/shop"
 T = 1_000_000_000
 
 
+def acquire(
+    memories: Memories, root: str, owner: str, now_ms: int, lease_s: int = LOCK_LEASE_SECONDS
+) -> bool:
+    return memories.acquire(root, owner, now_ms, lease_s * 1000)
+
+
 @pytest.mark.rows("LCK-02")
 def test_a_lease_lasts_ten_minutes_to_the_second(bench: Bench) -> None:
-    assert CONSOLIDATION_LOCK_LEASE_SECONDS == 600
+    assert LOCK_LEASE_SECONDS == 600
     with bench.swept().space.store() as store:
         assert acquire(store.memories, HERE, "A", T)
         assert not acquire(store.memories, HERE, "B", T + 599_000)
@@ -57,10 +57,10 @@ def test_without_a_lease_another_owner_takes_over_at_once(bench: Bench, lease: i
 def test_only_the_owner_releases(bench: Bench) -> None:
     with bench.swept().space.store() as store:
         acquire(store.memories, HERE, "A", T)
-        assert not release(store.memories, HERE, "B")
-        assert not release(store.memories, "/work/other", "A")
+        assert not store.memories.release(HERE, "B")
+        assert not store.memories.release("/work/other", "A")
         assert not acquire(store.memories, HERE, "B", T)
-        assert release(store.memories, HERE, "A")
+        assert store.memories.release(HERE, "A")
         assert acquire(store.memories, HERE, "B", T)
 
 
@@ -69,17 +69,17 @@ def test_a_late_release_leaves_the_new_owner_alone(bench: Bench) -> None:
     with bench.swept().space.store() as store:
         acquire(store.memories, HERE, "A", T)
         acquire(store.memories, HERE, "B", T + 600_000)
-        assert not release(store.memories, HERE, "A")
+        assert not store.memories.release(HERE, "A")
         assert store.memories.held() == [Held(HERE, "B", T + 600_000)]
 
 
 def test_a_lost_lock_cannot_be_renewed(bench: Bench) -> None:
     with bench.swept().space.store() as store:
         acquire(store.memories, HERE, "A", T)
-        assert renew(store.memories, HERE, "A", T + 500_000)
+        assert store.memories.renew(HERE, "A", T + 500_000)
         assert not acquire(store.memories, HERE, "B", T + 700_000)
         assert acquire(store.memories, HERE, "B", T + 1_100_000)
-        assert not renew(store.memories, HERE, "A", T + 1_200_000)
+        assert not store.memories.renew(HERE, "A", T + 1_200_000)
 
 
 @pytest.mark.rows("EXT-49")
@@ -88,10 +88,10 @@ def test_a_lock_through_a_link_blocks_the_real_place(bench: Bench, tmp_path: Pat
     real.mkdir()
     (tmp_path / "link").symlink_to(real)
     with bench.swept().space.store() as store:
-        assert acquire(store.memories, str(tmp_path / "link"), "A", T)
-        assert not acquire(store.memories, str(real), "B", T)
-        assert renew(store.memories, str(real), "A", T)
-        assert release(store.memories, str(tmp_path / "link"), "A")
+        assert acquire(store.memories, str(real), "A", bench.space.now)
+        claim = Claim(str(tmp_path / "link"), "B")
+        (result,) = consolidate(store, bench.context(), [claim])
+        assert (result.root, result.status) == (str(real), "locked")
 
 
 @pytest.mark.rows("LCK-01")

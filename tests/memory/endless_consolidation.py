@@ -1,6 +1,6 @@
 """Consolidates one place again and again, saying where it is, until it is killed.
 
-    python -m tests.memory.endless DIRECTORY GENERATION
+    python -m tests.memory.endless_consolidation DIRECTORY GENERATION
 
 A program of its own, so that a test can kill it at any of its steps.
 """
@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from tests.memory.remembering import SHOP, Bench, generation
+from tests.memory.workbench import SHOP, Bench, generation
 
 from session_memory.memory.consolidate import consolidate
 from session_memory.memory.log import MemoryLog
@@ -32,10 +32,9 @@ def main(directory: str, number: int) -> None:
     while True:
         number += 1
         model = ScriptedModel([generation(number)])
-        around = bench.around(model, log=log)
+        claims = [Claim(SHOP, f"endless-{os.getpid()}")]
         with bench.space.store() as store:
-            stage = bench.stage(around=around, force=True)
-            done = consolidate(store, stage, [Claim(SHOP, f"endless-{os.getpid()}")])
+            done = consolidate(store, bench.context(model, log=log), claims, force=True)
         print([one.status for one in done], flush=True)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.memory.consolidate import Done, Stage, consolidate
-from session_memory.memory.extract import Around, Report, extract
+from session_memory.memory.consolidate import ConsolidationResult, consolidate
+from session_memory.memory.context import MemoryContext
+from session_memory.memory.extract import ExtractReport, extract
 from session_memory.memory.layout import memory_root
 from session_memory.memory.log import MemoryLog, read_log
-from session_memory.memory.session_material import Wanted
+from session_memory.memory.selection import ExtractRequest
 from session_memory.model.port import Model, Request
 from session_memory.redact import Redactor
 from session_memory.store.memories import Claim, Trace
@@ -90,15 +91,16 @@ class Bench:
         self.data = self.space.store_directory
         self.logs = root / "logs"
 
-    def around(self, model: Model | None = None, **changes: object) -> Around:
+    def context(self, model: Model | None = None, **changes: object) -> MemoryContext:
         fields: dict[str, object] = {
             "data": self.data,
             "log": MemoryLog(self.logs, lambda: self.space.now),
+            "clock": lambda: self.space.now,
             "make_redactor": Redactor,
             "open_model": lambda _store: model,
             **changes,
         }
-        return Around(**fields)  # pyright: ignore[reportArgumentType]
+        return MemoryContext(**fields)  # pyright: ignore[reportArgumentType]
 
     def work(self, seed: int, *prompts: str, cwd: str = "/work/shop", edits: int = 1) -> ClaudeLog:
         """A session that changes something and verifies it, written to disk."""
@@ -112,20 +114,23 @@ class Bench:
         self.space.write(log)
         return log
 
-    def extract(self, model: Model | None = None, **wanted: object) -> Report:
+    def extract(self, model: Model | None = None, **request: object) -> ExtractReport:
         with self.space.store() as store:
-            return extract(store, self.around(model), Wanted(**wanted))  # pyright: ignore[reportArgumentType]
-
-    def stage(self, model: Model | None = None, **changes: object) -> Stage:
-        around = changes.pop("around", None) or self.around(model)
-        return Stage(around, lambda: self.space.now, **changes)  # pyright: ignore[reportArgumentType]
+            wanted = ExtractRequest(**request)  # pyright: ignore[reportArgumentType]
+            return extract(store, self.context(model), wanted)
 
     def consolidate(
-        self, model: Model | None = None, *roots: str, owner: str = "session-1", **changes: object
-    ) -> list[Done]:
+        self,
+        model: Model | None = None,
+        *roots: str,
+        owner: str = "session-1",
+        force: bool = False,
+        **changes: object,
+    ) -> list[ConsolidationResult]:
+        claims = [Claim(root, owner) for root in roots or (SHOP,)]
+        context = self.context(model, **changes)
         with self.space.store() as store:
-            claims = [Claim(root, owner) for root in roots or (SHOP,)]
-            return consolidate(store, self.stage(model, **changes), claims)
+            return consolidate(store, context, claims, force=force)
 
     def folder(self, root: str = SHOP) -> Path:
         return memory_root(self.data, root)
