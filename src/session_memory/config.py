@@ -94,7 +94,7 @@ class _Layers:
 
 
 def invalid(key: str, value: object, source: str, allowed: str) -> ConfigError:
-    """The error for a value nobody should have to guess about."""
+    """The error for a value that cannot be used, with what is allowed."""
     shown = repr(value)
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     message = f"{_place(source)}: {key} = {shown} is not allowed; allowed: {allowed}"

@@ -164,7 +164,7 @@ def _read_own_file(root: str, name: str) -> str | None:
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
-        # The log may tell of another machine, with names that are too long to exist on this one.
+        # The log may come from another machine, with names too long to exist on this one.
         if error.errno == errno.ENAMETOOLONG and not os.path.isdir(root):
             return None
         raise

@@ -1,4 +1,4 @@
-"""Knowing an event again: a keyed hash of what it says, wherever and whenever it was read."""
+"""Recognising an event: a keyed hash of its content, wherever and whenever it was read."""
 
 from __future__ import annotations
 

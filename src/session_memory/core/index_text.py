@@ -53,5 +53,5 @@ def is_turn(kind: EventKind) -> bool:
 
 
 def window_text(text: str, before: list[str]) -> str:
-    """A turn with its predecessors, each cut to what tells its topic."""
+    """A turn with its predecessors, each cut to the part that shows its topic."""
     return "\n".join((*(turn[:WINDOW_BEFORE] for turn in before), text[:WINDOW_OWN]))

@@ -10,9 +10,9 @@ RETRIES = 3
 RETRY_DELAYS_MS = (60_000, 600_000, 3_600_000)
 """How long to wait after the first, second and third failure."""
 PUT_OFF_MS = 3_600_000
-"""How long a job waits that the budget does not allow now; it costs no try."""
+"""How long a job waits when the budget does not allow it now; this counts as no attempt."""
 LEASE_MS = 600_000
-"""How long a worker may be silent before its job is anybody's."""
+"""How long a worker may be silent before another may take its job."""
 
 JobState = Literal["due", "running", "waiting", "done", "failed"]
 

@@ -1,4 +1,4 @@
-"""Times at which the user did not want to be captured: what happened then stays out for good."""
+"""Times at which capture was paused: what happened then is never captured."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """From when until when, in milliseconds; an open one lasts."""
+    """Start and end in milliseconds; without an end the pause goes on."""
 
     since: int
     until: int | None = None
@@ -16,7 +16,7 @@ Pauses = tuple[Pause, ...]
 
 
 def is_paused(pauses: Pauses, at: int | None) -> bool:
-    """Whether something happened during a pause. What has no time is judged by nobody: kept."""
+    """Whether something happened during a pause. Events without a timestamp are kept."""
     if at is None:
         return False
     return any(pause.since <= at and (pause.until is None or at < pause.until) for pause in pauses)
@@ -33,7 +33,7 @@ def begin(pauses: Pauses, now_ms: int, until: int | None = None) -> Pauses:
 
 
 def end(pauses: Pauses, now_ms: int) -> Pauses:
-    """The pauses with every one that still lasts ended now."""
+    """The pauses, with every open one ended now."""
     return tuple(
         Pause(pause.since, now_ms) if pause.until is None or pause.until > now_ms else pause
         for pause in pauses

@@ -22,7 +22,7 @@ _LONGEST_NUMBER = 18
 
 
 class Known(msgspec.Struct, frozen=True):
-    """A session as the store answers when asked for a number or an id."""
+    """A session found by number or id."""
 
     number: int
     native_id: str
@@ -31,7 +31,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Lookup(msgspec.Struct, frozen=True):
-    """The two questions a reference is answered from."""
+    """The two lookups that resolve a reference."""
 
     numbered: Callable[[int], Sequence[Known]]
     """The session of that number, or none."""
@@ -57,7 +57,7 @@ def find(text: str, lookup: Lookup) -> int:
 
 
 def _numbered(digits: str, lookup: Lookup) -> int:
-    # A number with a leading zero is one that nobody printed: rather the beginning of an id.
+    # We print no number with a leading zero, so this is the beginning of an id.
     plain = not digits.startswith("0") and len(digits) <= _LONGEST_NUMBER
     found = lookup.numbered(int(digits)) if plain else ()
     if found:

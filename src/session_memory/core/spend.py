@@ -14,7 +14,7 @@ class Call(msgspec.Struct, frozen=True):
 
     at: int
     day: str
-    """Local date: caps hold for the day of the user, not of Greenwich."""
+    """Local date: daily caps follow the user's day, not UTC."""
     run: str
     purpose: str
     provider: str
@@ -44,7 +44,7 @@ class Spent(msgspec.Struct, frozen=True):
     day_tokens: int = 0
     day_usd: float = 0.0
     run_ms: int = 0
-    """How long the run has been going on; filled in by who knows its beginning."""
+    """How long the run has been going on; filled in by the caller that knows its start."""
 
 
 class SpendRow(msgspec.Struct, frozen=True):

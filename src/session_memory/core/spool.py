@@ -69,11 +69,11 @@ KINDS: dict[str, Kind] = {
 URGENT: tuple[Kind, ...] = ("session_end", "compaction")
 """What is about to change or vanish is imported now: Gemini deletes logs, compaction drops text."""
 IMPORTED: tuple[Kind, ...] = (*URGENT, "turn_end", "subagent_end")
-"""Only these ask for an import; the others tell of a session that has something to come."""
+"""Only these call for an import; the others announce a session whose log is still to come."""
 
 
 class SpoolRecord(msgspec.Struct, frozen=True):
-    """One event as a hook noted it; every text comes from an allow-list, none is free."""
+    """One event as a hook recorded it; every text field is checked against an allow-list."""
 
     id: str
     at: int
@@ -116,12 +116,12 @@ class SpoolRecord(msgspec.Struct, frozen=True):
 
     @property
     def repeat_key(self) -> str:
-        """Equal for records that tell the same thing again."""
+        """Equal for records that report the same event again."""
         return "\n".join((self.key, self.kind, self.agent or "", self.turn or ""))
 
     @property
     def files(self) -> tuple[str, ...]:
-        """The transcripts it names, which are better than any search for them."""
+        """The transcripts it names, so that none has to be searched for."""
         return tuple(path for path in (self.transcript, self.agent_transcript) if path)
 
 

@@ -22,7 +22,7 @@ ClosureReason = Literal[
 
 
 class StateLimits(msgspec.Struct, frozen=True):
-    """How many of each a state shows; counts tell of all."""
+    """How many of each a state shows; counts include all."""
 
     pending: int = 12
     completed: int = 8
@@ -34,7 +34,7 @@ class StateLimits(msgspec.Struct, frozen=True):
 
 
 class OperationalState(msgspec.Struct, frozen=True):
-    """What is open, done, decided and in the way; each list newest first."""
+    """What is open, done, decided and blocked; each list newest first."""
 
     objective: Observation | None = None
     objective_candidates: tuple[Observation, ...] = ()
@@ -170,7 +170,7 @@ def _conflicts(claim: _Said | None, still_open: Sequence[_Said]) -> tuple[Observ
 
 
 def _actions(blockers: Sequence[_Said], pending: Sequence[_Said]) -> tuple[str, ...]:
-    """What is in the way first, then open work in the order in which it was planned."""
+    """Blockers first, then open work in the order in which it was planned."""
     cleared_first = [f"Unblock: {one.what.text}" for one in blockers]
     return (*cleared_first, *(one.what.text for one in reversed(pending)))
 

@@ -128,7 +128,7 @@ def _words(text: str) -> list[bytes]:
     return text.encode("utf-8", "replace").translate(_BREAKS).split()
 
 
-# One cheap look spares most commands the tokens: a check has one of these among its words.
+# Cheap test first: a command that verifies contains one of these words, and few commands do.
 _HINTS = frozenset(
     _words(name)[0]
     for name in (

@@ -1,4 +1,4 @@
-"""A session distilled into what is kept of it when its raw text has gone."""
+"""Builds a session's digest: what is kept of it when its raw text has gone."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class _Builder:
         self.events += 1
         self.fingerprint.update((event.fingerprint & _FINGERPRINT_MASK).to_bytes(8, "little"))
         kind = event.kind
-        if event.inherited:  # counted where it happened: here it is context at most
+        if event.inherited:  # counted in the original session; here it is only context
             if kind == "user_prompt":
                 self._objective(_INHERITED, event.text or "", self.events)
             return

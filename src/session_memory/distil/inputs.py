@@ -17,7 +17,7 @@ _RULE_CHARS = (12, 320)
 _MAX_RULES = 4
 _MAX_RULES_OF_PASTE = 2
 
-# Someone tries our own tools, or a program asks for a title or summary: nothing to learn from.
+# A test of our own tools, or a program asking for a title or summary: nothing to learn.
 _PROBE = re.compile(
     r"\bmem_[a-z_]{3,40}\b|\brespond exactly as\b"
     r"|\b(?:reply|respond|answer) (?:only )?with"
@@ -88,7 +88,7 @@ _RULING = words(
 )
 _TOLD, _TOLD_BY_NEVER = 3, 2
 _WHOLE_WISH = re.compile(r"(?:and |also |please |then |so )*(?:make sure|ensure|be sure)\b", re.I)
-# "No, that is not it" tells only that something is wrong; a rule says what is right.
+# "No, that is not it" says only that something is wrong; a rule says what is right.
 _ANOTHER_WAY = re.compile(
     r"^(?:stop|never|don'?t)\b|\b(?:instead|i (?:said|told you)|not what i|should|must|use"
     r"|stattdessen|plutôt)\b",

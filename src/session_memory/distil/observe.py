@@ -75,7 +75,7 @@ def observe(session: Session, events: Iterable[SessionEvent]) -> list[Observatio
 
 
 class Observer:
-    """Takes events one by one, so that another reader of the same events can be fed beside it."""
+    """Takes events one by one, so that the digest can be built from the same pass."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -92,7 +92,7 @@ class Observer:
         self._failing = FailingCommand()
 
     def add(self, event: SessionEvent) -> None:
-        """Take in the next event; what a fork copied was observed where it happened."""
+        """Take in the next event; events a fork copied were observed in the original session."""
         self._pos += 1
         if event.at is not None:
             self._at = event.at
@@ -198,7 +198,7 @@ class Observer:
             self._failing.result(event, self._ref(event))
 
     def _replan(self, ref: Ref) -> None:
-        """Take the plan as it stands: what left it undone was dropped, and is no longer open."""
+        """Take the plan as it stands; items removed from it undone are no longer open."""
         changed = self._plan.changes()
         if changed is None:
             return
@@ -265,7 +265,7 @@ class Observer:
         shown = untagged(text)
         if len(shown) > TEXT_CHARS or not shown.isprintable():
             shown = excerpt(shown, TEXT_CHARS)
-        # A summary is told once: only what may be said again is compared by its words.
+        # Summaries are never repeated; only what may be repeated is compared by its words.
         said = shown if kind == "session_summary" else phrase(shown).words or shown
         name = self._name + f"{kind}\0{said}".encode("utf-8", "replace")
         return Observation(
@@ -289,7 +289,7 @@ class Observer:
                 self._cut(MAX_PER_SESSION * 2)
 
     def _cut(self, limit: int) -> None:
-        """Let the least important go, of those the oldest."""
+        """Drop the least important, the oldest of those first."""
         if len(self._kept) <= limit:
             return
         ranked = sorted(self._kept, key=lambda name: _worth(*self._kept[name]), reverse=True)
@@ -298,7 +298,7 @@ class Observer:
 
 
 def _tells(found: Observation, claim: str) -> bool:
-    """Whether a labelled line has said what a claim says."""
+    """Whether a labelled line already says the same as a claim."""
     return found.type in ("completed_item", "completion_claim") and found.text in claim
 
 

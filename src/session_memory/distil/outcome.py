@@ -70,7 +70,7 @@ class CheckRun(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """Everything a verdict rests on. Positions order things; they never appear in the grounds."""
+    """Everything a verdict is based on. Positions only order things; grounds never show them."""
 
     edits: int = 0
     last_edit: int = -1
@@ -89,7 +89,7 @@ class Evidence(msgspec.Struct, frozen=True):
 
 
 def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool) -> bool | None:
-    """Whether a verification passed; None where the log does not tell (background, cut output)."""
+    """Whether a verification passed; None if the log does not show it (background, cut output)."""
     if _STILL_RUNNING.search(text, 0, 400):
         return None
     if check.exit_tells and (exit_code is not None or is_error):
@@ -102,7 +102,7 @@ def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool)
         return True
     if any(words in seen for words in _TROUBLES) or _TROUBLE.search(seen):
         return False
-    # Compilers and linters are silent when content; tests never are.
+    # Compilers and linters print nothing when they pass; tests always print something.
     silent = "test" not in check.kinds and not is_error and not _ECHO.sub("", seen).strip()
     # Without an exit code a log that marks errors says "passed" by not marking one.
     return True if check.exit_tells or silent else None

@@ -34,7 +34,7 @@ def is_routine(item: str) -> bool:
         return False
     if said[0] in _ROUTINE or (len(said) <= _FEW_WORDS and said[-1] in _ROUTINE):
         return True
-    # "Implement core functionality" names no thing that anybody could look up later.
+    # "Implement core functionality" names nothing that could be looked up later.
     return all(word in _VAGUE or word in _ROUTINE for word in said)
 
 
@@ -59,7 +59,7 @@ class PlanItems:
         self._undone.call(tool, text, call_id)
 
     def result(self, call_id: str | None, text: str) -> None:
-        """Take in the result of a call: it tells the number of a created task."""
+        """Take in the result of a call: it has the number of a created task."""
         self._open.result(call_id, text)
         self._undone.result(call_id, text)
 

@@ -78,7 +78,7 @@ class PlanLog:
             self._text = text
         elif name == "taskcreate" and len(self._tasks) < _MAX_TASKS:
             task = _task(text)
-            # The result tells the number; until then it is the next one, as Claude Code counts.
+            # The result has the number; until then assume the next one, as Claude Code counts.
             self._created += 1
             number = str(self._created)
             self._tasks[number] = ((task.subject or task.title or "") if task else "", False)
@@ -108,7 +108,7 @@ class PlanLog:
 
 def decisions_in(text: str) -> list[str]:
     """Lines labelled as a decision, or that choose one thing over another with a reason."""
-    # Cheap looks first: nearly every text has none.
+    # Cheap tests first: nearly every text has none.
     if not ("ecision" in text or "ecided" in text or "ntscheidung" in text or "e'll" in text):
         lowered = "we will " in text or "We will " in text or "et's " in text or "DECISION" in text
         if not lowered and "e are going to " not in text:

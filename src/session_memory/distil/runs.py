@@ -94,7 +94,7 @@ class RunLog:
                 del self._open[next(iter(self._open))]
 
     def result(self, event: SessionEvent) -> None:
-        """Take in a result and join it to its call; one without a call still tells its error."""
+        """Take in a result and join it to its call; without a call its error still counts."""
         call = self._open.pop(event.call_id, None) if event.call_id is not None else None
         denied = event.label == "denied"
         failed = event.is_error or event.exit_code not in (None, 0)
@@ -210,7 +210,7 @@ class RunLog:
             return
         key = (tool, hash(command or text))
         if edits and key not in self._recent:
-            self._recent.clear()  # the world changed: the same call again is a new question
+            self._recent.clear()  # files changed: the same call may now give another result
         self._recent.append(key)
         if self._recent.count(key) >= LOOP_TIMES:
             shown = excerpt(f"{tool}: {(command or text)[:_COMMAND_CHARS]}", _LOOP_CHARS)

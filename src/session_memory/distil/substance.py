@@ -1,4 +1,4 @@
-"""How much a short text says to somebody who was not there when it was written."""
+"""How much a short text says without the session it was written in."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def telling_words(text: str) -> list[str]:
 
 
 def own_words(text: str) -> list[str]:
-    """Those of its telling words that could not stand in any session."""
+    """Its meaningful words without those that could occur in any session."""
     return [word for word in telling_words(text) if word.lower() not in _ANYWHERE]
 
 
@@ -105,7 +105,7 @@ def is_unspaced(text: str) -> bool:
 
 
 def stands_alone(text: str) -> bool:
-    """Whether a request can be understood by somebody who sees nothing else."""
+    """Whether a request can be understood on its own."""
     if len(text) > SHORT_CHARS or is_unspaced(text):
         return True
     own = own_words(text)
@@ -125,7 +125,7 @@ def _weight(word: str) -> int:
 
 
 def is_question(text: str) -> bool:
-    """Whether an input asks to be told something, and not to have something done."""
+    """Whether an input asks a question, rather than for work."""
     if _QUESTION.match(text) is not None:
         return True
     return text.endswith("?") and not asks_for_work(text)

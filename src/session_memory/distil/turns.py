@@ -33,7 +33,7 @@ _NO_COMPANION = re.compile(
     r"|i (?:left|did not|didn't))\b",
     re.S | re.I,
 )
-# The history of the repository tells what was committed and pushed, and better.
+# What was committed and pushed is in the history of the repository.
 _SHIPPED = re.compile(
     r"(?:\W*(?:yes|yep|done|ok|okay|perfect|great|all set|all done|success|and)\b\W*)*"
     r"(?:(?:it|this|that|everything|the changes?|`[^`\n]{1,80}`|(?:draft )?pr(?: #?\d+)?"
@@ -117,7 +117,7 @@ class Turn:
         return f"{asked} → {told}{files}" if asked else f"{told}{files}"
 
     def says_little(self, *, last: bool = False) -> bool:
-        """True for a turn nobody needs to read about: nothing changed, hardly a word said.
+        """True for a turn not worth a summary: nothing changed, hardly a word said.
 
         A turn that was broken off is told if it was the `last`: else what came next tells more.
         """
@@ -131,7 +131,7 @@ class Turn:
         return len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None
 
     def tells(self, request: str, *, last: bool = False) -> bool:
-        """Whether the summary tells a question or remark whole, together with what came of it.
+        """Whether the summary contains a whole question or remark, together with its result.
 
         What asks for work stays a request of its own, and so does what was said `last`.
         """
@@ -179,7 +179,7 @@ def _is_short(answer: str) -> bool:
 
 
 def claims_little(claim: str) -> bool:
-    """True for "Done!", which does not say what, and for what the history of the code tells."""
+    """True for "Done!", which does not say what, and for what git history shows anyway."""
     return len(own_words(claim)) < _CLAIM_TELLS or _SHIPPED.match(claim) is not None
 
 

@@ -1,4 +1,4 @@
-"""Putting sessions into projects: each working directory is resolved once per sweep."""
+"""Assigning sessions to projects: each working directory is resolved once per sweep."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from session_memory.store.port import Writer
 
 
 class RulesUnreadableError(OSError):
-    """Whether a repository wants to be captured cannot be told now: its file cannot be read."""
+    """The file in which a repository may opt out of capture cannot be read now."""
 
 
-class RememberingTree:
-    """A tree whose answers hold for one sweep: hundreds of sessions ask about the same places."""
+class CachingTree:
+    """A tree that caches its answers for one sweep: hundreds of sessions share a directory."""
 
     def __init__(self, tree: Tree) -> None:
         self.is_dir = functools.cache(tree.is_dir)
@@ -27,10 +27,10 @@ class RememberingTree:
 
 
 class ProjectFinder:
-    """Resolves working directories and remembers what the repositories there ask for."""
+    """Resolves working directories and caches the rules of the repositories there."""
 
     def __init__(self, tree: Tree, options: Options, exclude: tuple[str, ...] = ()) -> None:
-        self._tree: Tree = RememberingTree(tree)
+        self._tree: Tree = CachingTree(tree)
         self._exclude = exclude
         self._options = options
         self._found: dict[tuple[str | None, str], Resolution] = {}
@@ -63,7 +63,7 @@ class ProjectFinder:
     def unwanted(self, cwd: str | None) -> bool:
         """Whether nothing of this directory is to be captured.
 
-        The user says so, or the repository, or it is a place where only our own calls run.
+        The user excludes it, its repository opts out, or only our own model calls run there.
         """
         if cwd is None:
             return False
@@ -83,5 +83,5 @@ class ProjectFinder:
         writer.assign_project(session_id, cwd or "", found, domain)
 
     def warnings(self) -> list[str]:
-        """What was odd in the repositories' own files."""
+        """Warnings about the repositories' own files."""
         return sorted({w for rules in self._rules.values() for w in rules.warnings})

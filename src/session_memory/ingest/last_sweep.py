@@ -1,4 +1,4 @@
-"""The report of the last sweep, kept for `status` and `doctor`: told, never relied upon."""
+"""The report of the last sweep, for `status` and `doctor` to show; nothing else depends on it."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class LastSweep(msgspec.Struct):
     """How the last sweeps ended."""
 
     finished_at: int = 0
-    """When the last one came to its end; 0 while none did."""
+    """When the last one finished; 0 if none has."""
     report: dict[str, Any] = {}
     error: str | None = None
-    """What stopped the sweep after that one, if something did."""
+    """What stopped a later sweep, if anything did."""
     error_at: int = 0
 
 
 def read_last_sweep(path: Path) -> LastSweep | None:
-    """What is known, or None."""
+    """The stored report, or None if there is none or it cannot be read."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=LastSweep)
     except (OSError, msgspec.DecodeError):
@@ -33,12 +33,12 @@ def read_last_sweep(path: Path) -> LastSweep | None:
 
 
 def note_report(path: Path, now_ms: int, report: SweepReport) -> None:
-    """A sweep came to its end."""
+    """Keep the report of a finished sweep."""
     _write(path, LastSweep(now_ms, msgspec.to_builtins(report)))
 
 
 def note_error(path: Path, now_ms: int, error: Exception) -> None:
-    """A sweep was stopped; the report of the one before it stays."""
+    """Keep what stopped a sweep; the report of the one before it stays."""
     last = read_last_sweep(path) or LastSweep()
     _write(path, msgspec.structs.replace(last, error=reason_of(error), error_at=now_ms))
 

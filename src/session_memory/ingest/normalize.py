@@ -134,7 +134,7 @@ class Drafter:
         )
 
     def _word(self, word: str) -> str:
-        """Tool names, labels, paths and branches are few: each is cleaned once."""
+        """Tool names, labels, paths and branches are few, so each is redacted only once."""
         clean = self._words.get(word)
         if clean is None:
             clean = self._redactor.redact_text(word)
@@ -152,7 +152,7 @@ class Drafter:
         ]
 
     def state(self, state: dict[str, Any]) -> dict[str, Any]:
-        """What an adapter wants to remember of a file, clean: it is kept with the cursor."""
+        """An adapter's state of a file, redacted, since it is stored with the cursor."""
         encoded = msgspec.json.encode(state)
         clean = self._redactor.redact_json(encoded)
         return state if clean is encoded else msgspec.json.decode(clean)

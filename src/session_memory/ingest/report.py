@@ -28,7 +28,7 @@ class Failure(msgspec.Struct, frozen=True):
     reason: str
     at: int = 0
     deferred: bool = False
-    """Put off on purpose: whether its repository wants to be captured could not be read."""
+    """Put off on purpose: the file in which its repository may opt out could not be read."""
 
 
 class StepFailure(msgspec.Struct, frozen=True):

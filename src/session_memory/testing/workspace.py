@@ -81,7 +81,7 @@ class Workspace:
         return home
 
     def log_hashes(self) -> dict[str, str]:
-        """What stands in every file of every flavour, to prove that nobody wrote to them."""
+        """Hashes of every file of every flavour, to prove that none was changed."""
         return {
             str(path): hashlib.sha256(path.read_bytes()).hexdigest()
             for places in self.paths.values()

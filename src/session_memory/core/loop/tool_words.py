@@ -15,7 +15,7 @@ _WORD = re.compile(r"[^\W_]+")
 _RUN = 5
 """So many words in a row are a quotation, fewer may be chance or the name of the error."""
 _LEAST = 3
-"""Fewer words instruct nobody."""
+"""Shorter texts are too vague to be instructions."""
 _AFTER = re.compile(r"\(after (?P<problem>.*)\)\s*$", re.DOTALL)
 _COMMAND_WORDS = 3
 """A program, what it is to do, and with what; arguments are masked."""

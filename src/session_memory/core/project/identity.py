@@ -1,4 +1,4 @@
-"""From where a session ran and what it was told to the project it belongs to, and its domain."""
+"""Finds the project and domain of a session from where it ran and what its prompt mentions."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def _project(
 ) -> Resolution | None:
     """The project of the nearest level that shows one (IDN-05)."""
     home = options.home
-    # A log may tell of another machine: where a directory is not here, no file in it is.
+    # A log may come from another machine: if a directory is not here, no file in it is.
     here = [level for level in levels if tree.is_dir(level)]
     repository = first_repository(here, tree, home) if here else None
     below_home = True
