@@ -18,8 +18,17 @@ from session_memory.ingest.missing import MissingPart, missing_parts
 from session_memory.store.port import SessionQuery
 
 _HEADERS = (
-    *("agent", "path", "files", "size", "sessions", "version", "last activity", "deletes after"),
-    *("unread", "hooks", "mcp"),
+    "agent",
+    "path",
+    "files",
+    "size",
+    "sessions",
+    "version",
+    "last activity",
+    "deletes after",
+    "unread",
+    "hooks",
+    "mcp",
 )
 
 
@@ -68,14 +77,14 @@ def command(app: App) -> None:
     """
     for warning in plugin_warnings():
         app.warn(warning)
-    found = find_agents(app)
-    here = [agent for agent in found if agent.is_here]
-    missing = [agent for agent in found if not agent.is_here]
+    agents = find_agents(app)
+    here = [agent for agent in agents if agent.is_here]
+    missing = [agent for agent in agents if not agent.is_here]
     if app.json:
         emit_json({"agents": here, "not_found": {a.flavor: a.looked_in for a in missing}})
         return
     if here:
-        click.echo(told_agents(found, app.clock()))
+        click.echo(agents_table(agents, app.clock()))
     for agent in here:
         for what, count in agent.unread.items():
             click.echo(f"{agent.flavor} {one_line(what)}: {count} records of unknown type")
@@ -85,9 +94,9 @@ def command(app: App) -> None:
         app.note(f"not found: {', '.join(agent.flavor for agent in missing)}")
 
 
-def told_agents(found: list[Agent], now: int) -> str:
-    """Those that are here, as a table."""
-    here = [agent for agent in found if agent.is_here]
+def agents_table(agents: list[Agent], now: int) -> str:
+    """The agents that are here, as a table."""
+    here = [agent for agent in agents if agent.is_here]
     return table([_row(agent, now) for agent in here], _HEADERS) if here else "no agents found"
 
 
@@ -122,7 +131,7 @@ def find_agents(app: App) -> list[Agent]:
 
 
 def _on_disk(folders: LogFolders, exclude: tuple[str, ...]) -> Agent:
-    """What its own files say, without reading them."""
+    """The agent with the count and size of its logs, without reading them."""
     agent = Agent(folders.adapter.name, folders.adapter.title, folders.roots, folders.looked_in)
     for file in discover(folders, exclude):
         agent.files += 1

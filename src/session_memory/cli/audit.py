@@ -31,21 +31,18 @@ def command(app: App, part: str | None, since: str | None) -> None:
       session-memory audit --json
     """
     start = to_ms(since, app.clock())
-    found = [
-        one
-        for one in _all(app)
-        if (part is None or part in one.path) and (start is None or one.at >= start)
+    writes = [
+        write
+        for write in _all(app)
+        if (part is None or part in write.path) and (start is None or write.at >= start)
     ]
     if app.json:
-        emit_json({"written": found})
+        emit_json({"written": writes})
         return
-    if not found:
+    if not writes:
         app.note("nothing was written outside the store")
         return
-    rows = [
-        (iso(one.at), one.by, one.path, one.why, _short(one.before), _short(one.after))
-        for one in found
-    ]
+    rows = [(iso(w.at), w.by, w.path, w.why, _short(w.before), _short(w.after)) for w in writes]
     click.echo(table(rows, ("when", "by", "file", "why", "before", "after")))
 
 

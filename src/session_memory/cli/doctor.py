@@ -66,7 +66,7 @@ def command(app: App, fix: bool, quick: bool) -> int:
 
 def _checks(app: App) -> Iterator[Check]:
     directory = str(app.paths.data)
-    yield _place(directory)
+    yield _directory(directory)
     yield _space(directory)
     try:
         with reading(app) as store:
@@ -87,7 +87,7 @@ def _checks(app: App) -> Iterator[Check]:
     yield from _last_sweep(app)
 
 
-def _place(directory: str) -> Check:
+def _directory(directory: str) -> Check:
     try:
         check_place(directory)
     except SessionMemoryError as error:
@@ -108,10 +108,10 @@ def _space(directory: str) -> Check:
 
 
 def _integrity(store: MaintenanceStore) -> Check:
-    told = store.quick_check()
-    if told == "ok":
+    detail = store.quick_check()
+    if detail == "ok":
         return Check("database", "pass", f"sound, schema {store.info().schema_version}")
-    return Check("database", "fail", told, "session-memory repair")
+    return Check("database", "fail", detail, "session-memory repair")
 
 
 def _damage(directory: str) -> Check:
@@ -119,26 +119,26 @@ def _damage(directory: str) -> Check:
     if damage is not None:
         return Check("damage", "fail", damage.told, "session-memory repair")
     if kept := kept_files(directory):
-        told = f"kept after a repair: {', '.join(kept)}"
-        return Check("damage", "warn", told, "session-memory repair --delete-kept")
+        detail = f"kept after a repair: {', '.join(kept)}"
+        return Check("damage", "warn", detail, "session-memory repair --delete-kept")
     return Check("damage", "pass", "no damaged database is kept here")
 
 
 def _pending(store: DistilStore) -> Check:
     waiting = len(store.unanalyzed())
     if waiting:
-        told = f"{waiting} sessions wait for their digest"
-        return Check("digests", "warn", told, "session-memory sweep")
-    found = store.undistilled()
-    if not found:
+        detail = f"{waiting} sessions wait for their digest"
+        return Check("digests", "warn", detail, "session-memory sweep")
+    lost = store.undistilled()
+    if not lost:
         return Check("digests", "pass", "every session is distilled")
-    gone = [one for one in found if not any(os.path.exists(path) for path in one.paths)]
-    names = ", ".join(one.external_id for one in found)
-    told = f"{len(found)} sessions lost raw text before it was distilled: {names}"
-    if len(gone) < len(found):
-        return Check("digests", "warn", told, "session-memory sweep reads their logs again")
+    gone = [session for session in lost if not any(map(os.path.exists, session.paths))]
+    names = ", ".join(session.external_id for session in lost)
+    detail = f"{len(lost)} sessions lost raw text before it was distilled: {names}"
+    if len(gone) < len(lost):
+        return Check("digests", "warn", detail, "session-memory sweep reads their logs again")
     fix = "put their logs back and sweep, or `session-memory forget --session ID`"
-    return Check("digests", "warn", f"{told}; their logs are gone", fix)
+    return Check("digests", "warn", f"{detail}; their logs are gone", fix)
 
 
 def _incomplete(store: CaptureStore) -> Iterator[Check]:
@@ -149,12 +149,12 @@ def _incomplete(store: CaptureStore) -> Iterator[Check]:
 
 
 def _marks(directory: str) -> Check:
-    """What was forgotten is also known outside the database."""
+    """Forget marks are also kept outside the database."""
     try:
-        found = read_marks(directory)
+        marks = read_marks(directory)
     except SessionMemoryError as error:
         return Check("forget marks", "fail", error.message, error.hint)
-    if found is None:
+    if marks is None:
         return Check("forget marks", "warn", "not written yet", "session-memory sweep")
     return Check("forget marks", "pass", "kept beside the database")
 
@@ -164,12 +164,12 @@ def _kept_aside(directory: str) -> Check:
     kept = sorted(name for name in os.listdir(directory) if name.startswith(ASIDE))
     if not kept:
         return Check("kept aside", "pass", "no store that a restore replaced")
-    told = f"{len(kept)} replaced by a restore, such as {os.path.join(directory, kept[0])}"
-    return Check("kept aside", "pass", f"{told}: delete it when you do not need it any more")
+    detail = f"{len(kept)} replaced by a restore, such as {os.path.join(directory, kept[0])}"
+    return Check("kept aside", "pass", f"{detail}: delete it when you do not need it any more")
 
 
 def _modes(directory: str) -> Check:
-    """Every file and folder of the store is for its owner alone."""
+    """Only the owner can read files and folders of the store."""
     if os.name != "posix":
         return Check("modes", "pass", "not checked on this system")
     wide: list[str] = []
@@ -179,15 +179,15 @@ def _modes(directory: str) -> Check:
             if stat.S_IMODE(os.lstat(path).st_mode) & 0o077:
                 wide.append(path)
     if wide:
-        told = f"{len(wide)} files others may read, such as {wide[0]}"
-        return Check("modes", "fail", told, f"chmod -R go= {directory}")
+        detail = f"{len(wide)} files others may read, such as {wide[0]}"
+        return Check("modes", "fail", detail, f"chmod -R go= {directory}")
     return Check("modes", "pass", "only you can read the store")
 
 
 def _unfinished(directory: str) -> Check:
     if is_marked(directory):
-        told = "the last sweep did not end, or one is running"
-        return Check("last run", "warn", told, "session-memory sweep")
+        detail = "the last sweep did not end, or one is running"
+        return Check("last run", "warn", detail, "session-memory sweep")
     return Check("last run", "pass", "finished")
 
 
@@ -197,28 +197,28 @@ def _last_sweep(app: App) -> Iterator[Check]:
         yield Check("last sweep", "warn", "never", "session-memory sweep")
     else:
         old = app.clock() - last.finished_at > STALE_DAYS * DAY_MS
-        told = human_time(last.finished_at, app.clock())
-        yield Check("last sweep", "warn" if old else "pass", told, "session-memory sweep")
+        detail = human_time(last.finished_at, app.clock())
+        yield Check("last sweep", "warn" if old else "pass", detail, "session-memory sweep")
     if last is not None:
         yield from _failures(last)
 
 
 def _failures(last: LastSweep) -> Iterator[Check]:
-    """What went wrong in the last sweep, kind by kind; each is tried again by the next one."""
+    """What went wrong in the last sweep, by kind; the next sweep retries it."""
     if last.error:
-        told = f"the last sweep stopped: {last.error}"
-        yield Check("sweep", "fail", told, "session-memory sweep")
+        detail = f"the last sweep stopped: {last.error}"
+        yield Check("sweep", "fail", detail, "session-memory sweep")
     failed: list[dict[str, Any]] = last.report.get("failed", [])
     for deferred, name in ((False, "log files"), (True, "put off")):
-        found = [one for one in failed if bool(one.get("deferred")) is deferred]
-        if found:
-            first = f"{found[0].get('path')}: {found[0].get('reason')}"
+        files = [file for file in failed if bool(file.get("deferred")) is deferred]
+        if files:
+            first = f"{files[0].get('path')}: {files[0].get('reason')}"
             fix = (
                 "make the named file readable for you, or delete it; then session-memory sweep"
                 if deferred
                 else "see the path's permissions; then session-memory sweep"
             )
-            yield Check(name, "warn", f"{len(found)} not read, such as {first}", fix)
+            yield Check(name, "warn", f"{len(files)} not read, such as {first}", fix)
     steps: list[dict[str, Any]] = last.report.get("failed_steps", [])
     if steps:
         first = f"{steps[0].get('step')} of {steps[0].get('what')}: {steps[0].get('reason')}"
@@ -227,5 +227,5 @@ def _failures(last: LastSweep) -> Iterator[Check]:
     unknown: dict[str, int] = last.report.get("unknown", {})
     if unknown:
         name = max(unknown, key=lambda key: unknown[key])
-        told = f"{sum(unknown.values())} records of unknown type, such as {name}"
-        yield Check("log formats", "warn", told, "upgrade session-memory, or report the type")
+        detail = f"{sum(unknown.values())} records of unknown type, such as {name}"
+        yield Check("log formats", "warn", detail, "upgrade session-memory, or report the type")

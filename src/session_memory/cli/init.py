@@ -12,7 +12,7 @@ from session_memory.adapters.registry import clients
 from session_memory.adapters.wiring.client import InstallContext
 from session_memory.adapters.wiring.launchers import Launchers, is_passing
 from session_memory.cli import wiring
-from session_memory.cli.agents import find_agents, told_agents
+from session_memory.cli.agents import agents_table, find_agents
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.output import emit_json, one_line
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
@@ -133,7 +133,7 @@ def _show(app: App, plan: Plan, request: InstallRequest, *, dry_run: bool) -> No
         if dry_run:
             emit_json(_json(plan, request))
         return
-    click.echo(told_agents(find_agents(app), app.clock()))
+    click.echo(agents_table(find_agents(app), app.clock()))
     click.echo("")
     if not request.clients:
         app.note(f"no agent was found to wire; name one: --agent {','.join(clients())}")

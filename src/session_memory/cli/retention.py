@@ -38,12 +38,12 @@ def plan(app: App) -> None:
       session-memory retention plan --json
     """
     with reading(app) as store:
-        found = expected_plan(store, app.config.retention, app.clock())
+        eviction_plan = expected_plan(store, app.config.retention, app.clock())
         waiting = len(store.unanalyzed())
     if app.json:
-        emit_json(found)
+        emit_json(eviction_plan)
         return
-    click.echo("\n".join(_lines(found)))
+    click.echo("\n".join(_lines(eviction_plan)))
     if waiting:
         click.echo(f"{waiting} sessions have no digest yet: it is made before anything goes")
 
@@ -66,11 +66,11 @@ def apply(app: App, yes: bool) -> int:
 
     with changing(app, "a sweep") as store:
         undistilled = distil_waiting(store)
-        found = make_plan(store, app.config.retention, app.clock())
-        if found.evictions and not yes:
-            _ask(found)
+        eviction_plan = make_plan(store, app.config.retention, app.clock())
+        if eviction_plan.evictions and not yes:
+            _ask(eviction_plan)
         orphans = store.sweep_orphans()
-        line = apply_plan(store, found, app.clock())
+        line = apply_plan(store, eviction_plan, app.clock())
     if app.json:
         emit_json({"retention": line, "undistilled": undistilled, "orphans_removed": orphans})
     else:
@@ -86,31 +86,31 @@ def done_lines(line: RetentionLine) -> list[str]:
     """What eviction did: in all, then how much went for which reason, and what was lost."""
     passes = f"age {line.age}, soft {line.soft}, hard {line.hard}"
     usage = f"final_usage {human_bytes(line.final_usage)}"
-    told = [f"evict      freed {human_bytes(line.freed)}, {usage}, {passes}"]
-    told += [
-        f"evicted    {one.sessions} sessions, {human_bytes(one.bytes)} of raw text: {one.why}"
-        for one in line.evicted
+    lines = [f"evict      freed {human_bytes(line.freed)}, {usage}, {passes}"]
+    lines += [
+        f"evicted    {group.sessions} sessions, {human_bytes(group.bytes)} of raw text: {group.why}"
+        for group in line.evicted
     ]
     if line.data_loss:
-        told.append(
+        lines.append(
             f"data_loss  {len(line.data_loss)} sessions, {human_bytes(line.data_loss_bytes)},"
             f" had no digest: {', '.join(one_line(name) for name in line.data_loss)}"
         )
-        told.append("           the next sweep reads their logs again, where they still exist")
-    return [*told, *(f"alert      {alert}" for alert in line.alerts)]
+        lines.append("           the next sweep reads their logs again, where they still exist")
+    return [*lines, *(f"alert      {alert}" for alert in line.alerts)]
 
 
-def _ask(found: EvictionPlan) -> None:
-    click.echo("\n".join(_lines(found)), err=True)
+def _ask(eviction_plan: EvictionPlan) -> None:
+    click.echo("\n".join(_lines(eviction_plan)), err=True)
     if not sys.stdin.isatty():
         raise Refused("raw text would be evicted", hint="add --yes to do it without being asked")
     click.confirm("Evict?", abort=True, err=True)
 
 
-def _lines(found: EvictionPlan) -> list[str]:
-    before, after = found.usage_before.raw_bytes, found.usage_after.raw_bytes
+def _lines(plan: EvictionPlan) -> list[str]:
+    before, after = plan.usage_before.raw_bytes, plan.usage_after.raw_bytes
     return [
-        *(one_line(explain(eviction, found.policy)) for eviction in found.evictions),
-        *(f"alert: {alert}" for alert in found.alerts),
-        f"{len(found.evictions)} sessions to evict: {human_bytes(before)} -> {human_bytes(after)}",
+        *(one_line(explain(eviction, plan.policy)) for eviction in plan.evictions),
+        *(f"alert: {alert}" for alert in plan.alerts),
+        f"{len(plan.evictions)} sessions to evict: {human_bytes(before)} -> {human_bytes(after)}",
     ]

@@ -72,15 +72,15 @@ def command(app: App) -> None:
       session-memory status
       session-memory status --json
     """
-    found = _look(app)
+    status = _read_status(app)
     if app.json:
-        emit_json(found)
+        emit_json(status)
     else:
-        lines = _lines(found, app.clock())
+        lines = _lines(status, app.clock())
         click.echo("\n".join(f"{name:<11} {value}" for name, value in lines))
 
 
-def _look(app: App) -> Status:
+def _read_status(app: App) -> Status:
     now, last = app.clock(), read_last_sweep(app.paths.last_sweep)
     with reading(app) as store:
         info, usage, jobs = store.info(), store.raw_usage(), store.jobs.all()
@@ -133,13 +133,13 @@ def _sweep_errors(last: LastSweep | None) -> Iterator[str]:
         yield f"sweep: {failure.get('step')}: {failure.get('what')}: {failure.get('reason')}"
 
 
-def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
-    info, usage, limits = found.store, found.usage, found.budget
+def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
+    info, usage, limits = status.store, status.usage, status.budget
     flavors = ", ".join(f"{one_line(name)} {count}" for name, count in info.per_flavor.items())
-    if found.damage is not None:
-        yield "damaged", f"{one_line(found.damage)}: run `session-memory repair`"
-    yield "agents", _wired(found.agents)
-    yield "last sweep", _told(found.last_sweep, now)
+    if status.damage is not None:
+        yield "damaged", f"{one_line(status.damage)}: run `session-memory repair`"
+    yield "agents", _agents_text(status.agents)
+    yield "last sweep", _sweep_text(status.last_sweep, now)
     yield "sessions", f"{info.sessions} ({flavors})" if flavors else "0"
     yield "events", f"{info.events} from {info.sources} files in {info.projects} projects"
     yield "latest", human_time(info.last_event_at, now)
@@ -148,49 +148,49 @@ def _lines(found: Status, now: int) -> Iterator[tuple[str, str]]:
     cap = human_bytes(limits.distilled_cap_bytes)
     yield "distilled", f"{human_bytes(usage.distilled_bytes)} of {cap}"
     if info.evicted:
-        yield "evicted", _gone(info.evicted)
+        yield "evicted", _evicted_text(info.evicted)
     if info.lost_sessions:
-        told = f"raw text of {info.lost_sessions} sessions, before it was distilled"
-        yield "lost", f"{told}: a sweep reads their logs again, where they still exist"
+        lost = f"raw text of {info.lost_sessions} sessions, before it was distilled"
+        yield "lost", f"{lost}: a sweep reads their logs again, where they still exist"
     database, texts = human_bytes(info.database_bytes), human_bytes(info.segment_bytes)
     yield "on disk", f"{database} database, {texts} texts in {one_line(info.path)}"
-    shared = "share" if found.share_worktrees else "do not share"
+    shared = "share" if status.share_worktrees else "do not share"
     yield "worktrees", f"{shared} their repository's project"
-    yield "queue", _waiting(found.queue)
-    for part in found.missing_parts:
+    yield "queue", _queue_text(status.queue)
+    for part in status.missing_parts:
         yield "incomplete", one_line(part.told)
     if info.superseded_events:
         yield "history", f"{info.superseded_events} events of logs rewritten since"
-    if found.spend is not None:
-        yield "spend", found.spend
-    for number, error in enumerate(found.errors[:ERRORS_SHOWN]):
+    if status.spend is not None:
+        yield "spend", status.spend
+    for number, error in enumerate(status.errors[:ERRORS_SHOWN]):
         yield "" if number else "last error", one_line(error)
-    if len(found.errors) > ERRORS_SHOWN:
-        yield "", f"and {len(found.errors) - ERRORS_SHOWN} more: `session-memory status --json`"
-    if not found.errors:
+    if len(status.errors) > ERRORS_SHOWN:
+        yield "", f"and {len(status.errors) - ERRORS_SHOWN} more: `session-memory status --json`"
+    if not status.errors:
         yield "last error", "none"
 
 
-def _gone(evicted: tuple[Evicted, ...]) -> str:
+def _evicted_text(evicted: tuple[Evicted, ...]) -> str:
     parts = [
-        f"{one.sessions} by {_LIMITS.get(one.reason, one.reason)} ({human_bytes(one.bytes)})"
-        for one in evicted
+        f"{item.sessions} by {_LIMITS.get(item.reason, item.reason)} ({human_bytes(item.bytes)})"
+        for item in evicted
     ]
-    last = (iso(max(one.last_at for one in evicted)) or "")[:10]
+    last = (iso(max(item.last_at for item in evicted)) or "")[:10]
     return f"raw text of sessions: {', '.join(parts)}; last on {last}"
 
 
-def _wired(agents: tuple[WiringState, ...]) -> str:
+def _agents_text(agents: tuple[WiringState, ...]) -> str:
     if not agents:
-        return "none found: `session-memory agents` says where was looked"
-    wired = [one for one in agents if {one.hooks, one.mcp} - {None, "absent"}]
-    parts = [f"{one.agent} (hooks {one.hooks or '-'}, mcp {one.mcp or '-'})" for one in wired]
-    if rest := [one.agent for one in agents if one not in wired]:
+        return "none status: `session-memory agents` shows where we looked"
+    wired = [agent for agent in agents if {agent.hooks, agent.mcp} - {None, "absent"}]
+    parts = [f"{a.agent} (hooks {a.hooks or '-'}, mcp {a.mcp or '-'})" for a in wired]
+    if rest := [agent.agent for agent in agents if agent not in wired]:
         parts.append(f"not wired: {', '.join(rest)} (`session-memory init`)")
     return ", ".join(parts)
 
 
-def _waiting(queue: Queue) -> str:
+def _queue_text(queue: Queue) -> str:
     parts = [f"{count} jobs {state}" for state, count in queue.jobs.items()]
     parts += [f"{count} hook records {state}" for state, count in queue.spool.items() if count]
     if queue.undigested:
@@ -198,7 +198,7 @@ def _waiting(queue: Queue) -> str:
     return ", ".join(parts) or "empty"
 
 
-def _told(last: LastSweep | None, now: int) -> str:
+def _sweep_text(last: LastSweep | None, now: int) -> str:
     if last is None or not last.finished_at:
         return "never"
     report: dict[str, Any] = last.report
