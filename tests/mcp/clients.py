@@ -104,7 +104,7 @@ class Talk:
         return self.process.returncode, log.decode()
 
 
-class Desk:
+class LocalServer:
     """The server of this process, for questions that need no pipe."""
 
     def __init__(
@@ -118,12 +118,12 @@ class Desk:
     ) -> None:
         self.runtime = Runtime(options or Options(), lambda: find_paths(os.environ), clock)
         self.log: list[str] = []
-        self.server = Server(self.runtime, ServerEnvironment({}, cwd), self.log.append, tools)
+        self.protocol = Server(self.runtime, ServerEnvironment({}, cwd), self.log.append, tools)
         self.ask("initialize", clientInfo={"name": client}, protocolVersion="2025-06-18")
 
     def ask(self, method: str, **params: Any) -> Json:
         """One request and its answer."""
-        answer = self.server.handle(Request(7, method, params))
+        answer = self.protocol.handle(Request(7, method, params))
         assert answer is not None
         return answer
 

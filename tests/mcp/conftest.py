@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.mcp.clients import Desk
+from tests.mcp.clients import LocalServer
 from tests.recall.store_builder import HOUR, ROOT, Memory
 
 from session_memory.core.project.identity import Resolution
@@ -59,7 +59,7 @@ def known(memory: Memory) -> Known:
 
 
 @pytest.fixture
-def desk(known: Known) -> Iterator[Desk]:
-    made = Desk(clock=lambda: known.memory.now)
+def server(known: Known) -> Iterator[LocalServer]:
+    made = LocalServer(clock=lambda: known.memory.now)
     yield made
     made.close()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.mcp.clients import Desk
+from tests.mcp.clients import LocalServer
 from tests.mcp.conftest import Known
 
 from session_memory.mcp import jsonrpc
@@ -90,12 +90,14 @@ def test_a_line_without_end_is_given_up_in_time() -> None:
     st.sampled_from(NAMES),
     st.dictionaries(st.sampled_from(ARGUMENTS) | st.text(max_size=8), Values, max_size=4),
 )
-def test_any_arguments_get_one_result(desk: Desk, known: Known, name: str, arguments: Json) -> None:
-    found = desk.call(name, **{str(key): value for key, value in arguments.items()})
+def test_any_arguments_get_one_result(
+    server: LocalServer, known: Known, name: str, arguments: Json
+) -> None:
+    found = server.call(name, **{str(key): value for key, value in arguments.items()})
     assert set(found) == {"content", "structuredContent", "isError"}
     assert isinstance(found["structuredContent"], dict)
     assert found["isError"] is ("error" in found["structuredContent"])
-    assert desk.log == []  # nothing unexpected happened
+    assert server.log == []  # nothing unexpected happened
     assert json.loads(jsonrpc.to_line(found)) == json.loads(json.dumps(found))
 
 
@@ -103,7 +105,7 @@ def test_any_arguments_get_one_result(desk: Desk, known: Known, name: str, argum
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.sampled_from(["ping", "tools/list", "cancel", "junk", "notice"]), max_size=12))
-def test_each_request_is_answered_once_in_order(desk: Desk, said: list[str]) -> None:
+def test_each_request_is_answered_once_in_order(server: LocalServer, said: list[str]) -> None:
     stream: list[bytes] = []
     expected: list[int] = []
     for number, what in enumerate(said):
@@ -122,7 +124,9 @@ def test_each_request_is_answered_once_in_order(desk: Desk, said: list[str]) -> 
     inbox = Inbox(lambda: next(chunks))
     inbox.fill()
     heard: list[Json] = []
-    reason = converse(desk.server, desk.runtime, inbox, lambda line: heard.append(json.loads(line)))
+    reason = converse(
+        server.protocol, server.runtime, inbox, lambda line: heard.append(json.loads(line))
+    )
     assert reason == "stdin_eof"
     assert [message["id"] for message in heard if message["id"] is not None] == expected
     assert sum(message["id"] is None for message in heard) == said.count("junk")

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.mcp.clients import Desk, text_of
+from tests.mcp.clients import LocalServer, text_of
 from tests.mcp.conftest import Known
 
 from session_memory.mcp.callers import Caller, caller, default_mode
@@ -36,13 +36,15 @@ def every_call(known: Known) -> list[tuple[str, Json]]:
 
 
 @pytest.mark.rows("DIE-01")
-def test_compact_text_is_a_few_lines_without_the_pack_or_json(desk: Desk, known: Known) -> None:
+def test_compact_text_is_a_few_lines_without_the_pack_or_json(
+    server: LocalServer, known: Known
+) -> None:
     for name, arguments in every_call(known):
-        text = text_of(desk.call(name, response_mode="compact", **arguments))
+        text = text_of(server.call(name, response_mode="compact", **arguments))
         assert len(text.splitlines()) <= 6
         assert "{" not in text
         assert "round totals" not in text
-    pack = text_of(desk.call("mem_context_pack", project_key="shop", response_mode="compact"))
+    pack = text_of(server.call("mem_context_pack", project_key="shop", response_mode="compact"))
     assert "project_key=shop" in pack
     assert "source_session_count=2" in pack
     assert "memory_freshness=persisted" in pack
@@ -52,10 +54,10 @@ def test_compact_text_is_a_few_lines_without_the_pack_or_json(desk: Desk, known:
 
 @pytest.mark.rows("PCK-03")
 def test_a_broad_pack_warns_in_stats_in_compact_text_and_in_its_own_text(
-    desk: Desk, known: Known
+    server: LocalServer, known: Known
 ) -> None:
     code = "multi_session_project_scope"  # the sessions are of two lanes
-    whole = desk.call("mem_context_pack", project_key="shop", response_mode="compact")
+    whole = server.call("mem_context_pack", project_key="shop", response_mode="compact")
     stats = whole["structuredContent"]["stats"]
     assert stats["multiple_sessions_detected"] and stats["multiple_lanes_detected"]
     assert stats["scope_warning"]["code"] == code
@@ -63,8 +65,8 @@ def test_a_broad_pack_warns_in_stats_in_compact_text_and_in_its_own_text(
     assert f"scope_warning={code}" in text_of(whole)
     body = whole["structuredContent"]["text"]
     assert f"\nScope warning: {stats['scope_warning']['message']}\n" in body
-    one = desk.call("mem_context_pack", project_key="shop", session_id=known.cart)
-    only = desk.call("mem_context_pack", project_key="other")  # it has one session
+    one = server.call("mem_context_pack", project_key="shop", session_id=known.cart)
+    only = server.call("mem_context_pack", project_key="other")  # it has one session
     for narrow in (one, only):
         assert narrow["structuredContent"]["stats"]["scope_warning"] is None
         assert "scope_warning" not in text_of(narrow)
@@ -72,9 +74,9 @@ def test_a_broad_pack_warns_in_stats_in_compact_text_and_in_its_own_text(
 
 
 @pytest.mark.rows("DIE-02")
-def test_every_tool_answers_with_an_object(desk: Desk, known: Known) -> None:
+def test_every_tool_answers_with_an_object(server: LocalServer, known: Known) -> None:
     for name, arguments in every_call(known):
-        found = desk.call(name, **arguments)
+        found = server.call(name, **arguments)
         assert found["isError"] is False, name
         assert isinstance(found["structuredContent"], dict), name
     assert structured([1, 2]) == {"items": [1, 2], "count": 2}
@@ -86,9 +88,9 @@ def test_every_tool_answers_with_an_object(desk: Desk, known: Known) -> None:
 
 @pytest.mark.rows("DIE-04")
 def test_codex_gets_everything_structured_and_the_hint_in_text(known: Known) -> None:
-    desk = Desk(client="codex-mcp-client", clock=lambda: known.memory.now)
-    found = desk.call("mem_context_pack", project_key="shop")
-    desk.close()
+    server = LocalServer(client="codex-mcp-client", clock=lambda: known.memory.now)
+    found = server.call("mem_context_pack", project_key="shop")
+    server.close()
     assert "round totals" in found["structuredContent"]["text"]
     assert found["structuredContent"]["stats"]["recommended_narrowing"]["next_steps"]
     assert "next: " in text_of(found)
@@ -97,13 +99,13 @@ def test_codex_gets_everything_structured_and_the_hint_in_text(known: Known) -> 
 
 @pytest.mark.rows("DIE-05")
 def test_verbose_text_is_the_structured_answer(known: Known) -> None:
-    desk = Desk(client="gemini-cli-mcp-client", clock=lambda: known.memory.now)
+    server = LocalServer(client="gemini-cli-mcp-client", clock=lambda: known.memory.now)
     for name, arguments in every_call(known):
-        found = desk.call(name, response_mode="verbose", **arguments)
+        found = server.call(name, response_mode="verbose", **arguments)
         assert json.loads(text_of(found)) == found["structuredContent"], name
-    wrong = desk.call("mem_open_work", project_key="none", response_mode="verbose")
+    wrong = server.call("mem_open_work", project_key="none", response_mode="verbose")
     assert json.loads(text_of(wrong)) == wrong["structuredContent"]
-    desk.close()
+    server.close()
 
 
 def texts(value: object) -> list[str]:
@@ -117,15 +119,15 @@ def texts(value: object) -> list[str]:
 
 @pytest.mark.rows("DIE-06")
 def test_no_fact_of_the_text_is_missing_where_only_the_structure_is_shown(known: Known) -> None:
-    desk = Desk(client="claude-code", clock=lambda: known.memory.now)
-    found = desk.call("mem_context_pack", project_key="shop")
+    server = LocalServer(client="claude-code", clock=lambda: known.memory.now)
+    found = server.call("mem_context_pack", project_key="shop")
     text, stats = text_of(found), found["structuredContent"]["stats"]
     for name in ("scope_mode", "source_session_count", "memory_freshness", "memory_age_seconds"):
         assert f"{name}={stats[name]}" in text
     assert f"scope_warning={stats['scope_warning']['code']}" in text
     assert stats["recommended_narrowing"]["next_steps"][0][:200] in text
     for name, arguments in every_call(known):
-        shown = desk.call(name, **arguments)
+        shown = server.call(name, **arguments)
         whole = msgspec.json.encode(shown["structuredContent"]).decode()
         head, *rest = text_of(shown).splitlines()
         for line in (head.removeprefix(f"session-memory {name}"), *rest):
@@ -137,21 +139,21 @@ def test_no_fact_of_the_text_is_missing_where_only_the_structure_is_shown(known:
                 key, _, value = fact.partition("=")
                 assert key in whole, (name, fact)
                 assert value in whole, (name, fact)
-    desk.close()
+    server.close()
 
 
 @pytest.mark.rows("DIE-08")
-def test_balanced_text_adds_one_line_to_compact_text(desk: Desk) -> None:
-    short = text_of(desk.call("mem_open_work", project_key="shop", response_mode="compact"))
-    more = text_of(desk.call("mem_open_work", project_key="shop", response_mode="balanced"))
+def test_balanced_text_adds_one_line_to_compact_text(server: LocalServer) -> None:
+    short = text_of(server.call("mem_open_work", project_key="shop", response_mode="compact"))
+    more = text_of(server.call("mem_open_work", project_key="shop", response_mode="balanced"))
     assert more == f"{short}\n{COMPLETE}"
     assert "structuredContent" in COMPLETE
 
 
 def test_clients_that_show_text_only_get_everything_in_it(known: Known) -> None:
-    desk = Desk(client="opencode", clock=lambda: known.memory.now)
-    found = desk.call("mem_context_pack", project_key="shop")
-    desk.close()
+    server = LocalServer(client="opencode", clock=lambda: known.memory.now)
+    found = server.call("mem_context_pack", project_key="shop")
+    server.close()
     lines = text_of(found).splitlines()
     assert lines[-3].startswith("<<<memory ")
     assert json.loads(lines[-2]) == found["structuredContent"]
@@ -201,10 +203,10 @@ def test_a_refusal_stands_in_both_places_in_every_mode() -> None:
 
 def test_an_unchanged_pack_is_told_of_in_few_bytes(known: Known) -> None:
     for client in ("claude-code", "gemini-cli-mcp-client"):
-        desk = Desk(client=client, clock=lambda: known.memory.now)
-        name = desk.call("mem_context_pack", project_key="shop")["structuredContent"]["pack_hash"]
-        again = desk.call("mem_context_pack", project_key="shop", known_pack_hash=name)
-        desk.close()
+        server = LocalServer(client=client, clock=lambda: known.memory.now)
+        name = server.call("mem_context_pack", project_key="shop")["structuredContent"]["pack_hash"]
+        again = server.call("mem_context_pack", project_key="shop", known_pack_hash=name)
+        server.close()
         assert again["structuredContent"]["not_modified"] is True
         if client == "claude-code":
             assert "not_modified=true" in text_of(again)
@@ -214,7 +216,7 @@ def test_an_unchanged_pack_is_told_of_in_few_bytes(known: Known) -> None:
             assert len(text_of(again)) < 300
 
 
-def test_answers_stay_under_what_clients_cut(desk: Desk, known: Known) -> None:
+def test_answers_stay_under_what_clients_cut(server: LocalServer, known: Known) -> None:
     long = "a rather long sentence about \u00e9t\u00e9, tables and \U0001f4c8 that goes on and on "
     for number in range(40):
         known.memory.session(
@@ -225,17 +227,17 @@ def test_answers_stay_under_what_clients_cut(desk: Desk, known: Known) -> None:
             cwd=f"/work/shop/{'deep/' * 12}lane{number}",
         )
     for name, arguments in every_call(known):
-        found = desk.call(name, **arguments)
+        found = server.call(name, **arguments)
         assert found["isError"] is False, name
         assert len(msgspec.json.encode(found["structuredContent"])) <= LIMIT, name
-        verbose = desk.call(name, response_mode="complete", **arguments)
+        verbose = server.call(name, response_mode="complete", **arguments)
         assert len(text_of(verbose).encode()) <= LIMIT + 1_500, name
-    listed = desk.call("mem_session_list", project_key="shop")["structuredContent"]
+    listed = server.call("mem_session_list", project_key="shop")["structuredContent"]
     assert listed["count"] == len(listed["items"])
     assert listed["count"] + listed["left_out"]["items"] == 20
     assert listed["items_share"]["project_root_path"] == "/work/shop"
     assert not set(listed["items_share"]) & set(listed["items"][0])
-    assert "left_out=items:" in text_of(desk.call("mem_session_list", project_key="shop"))
+    assert "left_out=items:" in text_of(server.call("mem_session_list", project_key="shop"))
 
 
 Lists = st.dictionaries(
@@ -281,17 +283,17 @@ def test_a_caller_is_known_by_what_its_client_says() -> None:
 
 
 def test_the_project_is_that_of_the_callers_directory(known: Known) -> None:
-    desk = Desk(cwd="/work/shop/cart/deep", clock=lambda: known.memory.now)
-    assert desk.call("mem_open_work")["structuredContent"]["pending_items"]
-    listed = desk.call("mem_session_list")["structuredContent"]
+    server = LocalServer(cwd="/work/shop/cart/deep", clock=lambda: known.memory.now)
+    assert server.call("mem_open_work")["structuredContent"]["pending_items"]
+    listed = server.call("mem_session_list")["structuredContent"]
     assert listed["project_key"] == "shop"
-    elsewhere = Desk(cwd="/nowhere", clock=lambda: known.memory.now)
+    elsewhere = LocalServer(cwd="/nowhere", clock=lambda: known.memory.now)
     refused = elsewhere.call("mem_open_work")
     assert refused["isError"] is True
     assert refused["structuredContent"]["error"] == "Project not found"
     everywhere = elsewhere.call("mem_recent")["structuredContent"]["items"]
     assert {item["project_key"] for item in everywhere} == {"shop", "other"}
-    desk.close()
+    server.close()
     elsewhere.close()
 
 
@@ -312,30 +314,30 @@ def test_the_project_is_that_of_the_callers_directory(known: Known) -> None:
     ],
 )
 def test_arguments_that_do_not_fit_are_refused_by_name(
-    desk: Desk, arguments: Json, reason: str
+    server: LocalServer, arguments: Json, reason: str
 ) -> None:
-    found = desk.call("mem_open_work", **arguments)
+    found = server.call("mem_open_work", **arguments)
     assert found["isError"] is True
     assert found["structuredContent"]["error"].startswith(reason)
 
 
-def test_absent_null_and_empty_say_the_same(desk: Desk, known: Known) -> None:
-    plain = desk.call("mem_open_work", project_key="shop")
+def test_absent_null_and_empty_say_the_same(server: LocalServer, known: Known) -> None:
+    plain = server.call("mem_open_work", project_key="shop")
     for nothing in (None, ""):
-        assert desk.call("mem_open_work", project_key="shop", session_id=nothing) == plain
-    number = desk.call("mem_open_work", project_key="shop", session_id=str(known.cart))
+        assert server.call("mem_open_work", project_key="shop", session_id=nothing) == plain
+    number = server.call("mem_open_work", project_key="shop", session_id=str(known.cart))
     assert number["structuredContent"]["session_filter"]["session_id"] == known.cart
 
 
-def test_limits_are_brought_into_range(desk: Desk) -> None:
-    assert desk.call("mem_recent", limit=0)["structuredContent"]["count"] == 1
-    assert desk.call("mem_recent", limit=10**9)["structuredContent"]["count"] > 1
+def test_limits_are_brought_into_range(server: LocalServer) -> None:
+    assert server.call("mem_recent", limit=0)["structuredContent"]["count"] == 1
+    assert server.call("mem_recent", limit=10**9)["structuredContent"]["count"] > 1
 
 
-def test_mem_search_needs_a_query_and_takes_a_blank_one(desk: Desk) -> None:
-    assert desk.call("mem_search")["structuredContent"]["error"] == "Missing argument: query"
-    blank = desk.call("mem_search", query="  ", project_key="shop")["structuredContent"]
-    assert blank == desk.call("mem_recent", project_key="shop")["structuredContent"]
+def test_mem_search_needs_a_query_and_takes_a_blank_one(server: LocalServer) -> None:
+    assert server.call("mem_search")["structuredContent"]["error"] == "Missing argument: query"
+    blank = server.call("mem_search", query="  ", project_key="shop")["structuredContent"]
+    assert blank == server.call("mem_recent", project_key="shop")["structuredContent"]
 
 
 def test_every_argument_of_a_schema_is_taken_and_no_other() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import apsw
 import pytest
-from tests.mcp.clients import Desk, text_of
+from tests.mcp.clients import LocalServer, text_of
 from tests.mcp.conftest import Known
 from tests.recall.store_builder import Memory
 
@@ -38,9 +38,9 @@ WITH_NOTE = (*TOOLS, NOTE)
 BROKEN = Tool("mem_broken", "Broken", "Fails.", ScopeRequest, "provenance.get")
 
 
-def names(desk: Desk) -> list[str]:
+def names(server: LocalServer) -> list[str]:
     """The tools a client is told of."""
-    return [tool["name"] for tool in desk.ask("tools/list")["result"]["tools"]]
+    return [tool["name"] for tool in server.ask("tools/list")["result"]["tools"]]
 
 
 @pytest.mark.rows("RUN-02")
@@ -53,15 +53,15 @@ def test_a_profile_offers_its_tools_and_refuses_others_by_its_name() -> None:
     }
     assert len(MINIMAL) == 7
     for profile, tools in expected.items():
-        desk = Desk(Options(profile=profile), tools=WITH_NOTE)
-        assert set(names(desk)) == tools
+        server = LocalServer(Options(profile=profile), tools=WITH_NOTE)
+        assert set(names(server)) == tools
         for missing in (everything - tools) | {"mem_nothing"}:
-            refused = desk.call(missing)
+            refused = server.call(missing)
             assert refused["isError"] is True
             reason = f"Tool unavailable in profile '{profile}': {missing}"
             assert refused["structuredContent"] == {"error": reason}
             assert reason in text_of(refused)
-        desk.close()
+        server.close()
 
 
 def test_only_tools_that_change_memory_are_missing_from_standard() -> None:
@@ -74,18 +74,18 @@ def test_read_only_writes_nothing_at_all(known: Known) -> None:
     folder = known.memory.directory
     known.memory.close()  # the last one writes the log back into the file
     before = digest(folder / "store.db")
-    desk = Desk(Options(profile="full", read_only=True), tools=WITH_NOTE, clock=lambda: 10)
-    refused = desk.call(NOTE.name)
+    server = LocalServer(Options(profile="full", read_only=True), tools=WITH_NOTE, clock=lambda: 10)
+    refused = server.call(NOTE.name)
     assert refused["isError"] is True
     assert "read-only" in refused["structuredContent"]["error"]
-    checked = desk.call("mem_completion_check", project_key="shop")
+    checked = server.call("mem_completion_check", project_key="shop")
     assert checked["isError"] is False
     assert checked["structuredContent"]["pending_count"] == 2
-    opened = store_of(desk)
+    opened = store_of(server)
     assert opened._db.pragma("query_only") == 1
     with pytest.raises(apsw.ReadOnlyError):
         opened._db.execute("DELETE FROM observation")
-    desk.close()
+    server.close()
     assert digest(folder / "store.db") == before
     assert known.memory.select("SELECT count(*) FROM closure_check") == [(0,)]
 
@@ -95,9 +95,9 @@ def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-def store_of(desk: Desk) -> Store:
+def store_of(server: LocalServer) -> Store:
     """The store a server has open."""
-    opened = desk.runtime._opened
+    opened = server.runtime._opened
     assert opened is not None
     return opened.store
 
@@ -105,14 +105,14 @@ def store_of(desk: Desk) -> Store:
 @pytest.mark.rows("RUN-07")
 def test_a_kept_answer_is_given_until_anything_is_written(known: Known) -> None:
     memory, now = known.memory, [0]
-    desk = Desk(clock=lambda: memory.now + now[0])
+    server = LocalServer(clock=lambda: memory.now + now[0])
 
     def pending() -> list[str]:
-        found = desk.call("mem_open_work", project_key="shop")["structuredContent"]
+        found = server.call("mem_open_work", project_key="shop")["structuredContent"]
         return [item["text"] for item in found["pending_items"]]
 
     def counted() -> tuple[int, int]:
-        cache = desk.call("mem_health_runtime")["structuredContent"]["cache"]
+        cache = server.call("mem_health_runtime")["structuredContent"]["cache"]
         return cache["hits"], cache["misses"]
 
     first = pending()
@@ -125,13 +125,13 @@ def test_a_kept_answer_is_given_until_anything_is_written(known: Known) -> None:
     now[0] = CACHE_MS
     pending()
     assert counted() == (1, 3)
-    desk.call("mem_open_work", project_key="shop", session_id=known.cart)
+    server.call("mem_open_work", project_key="shop", session_id=known.cart)
     assert counted() == (1, 4)
     # Its own record of a check is a write like any other.
-    desk.call("mem_completion_check", project_key="shop")
+    server.call("mem_completion_check", project_key="shop")
     pending()
     assert counted() == (1, 5)
-    desk.close()
+    server.close()
 
 
 def test_all_questions_of_one_answer_see_one_moment(known: Known) -> None:
@@ -148,53 +148,53 @@ def test_all_questions_of_one_answer_see_one_moment(known: Known) -> None:
 
 
 def test_refusals_are_not_kept_and_the_cache_is_bounded(known: Known) -> None:
-    desk = Desk(clock=lambda: known.memory.now)
-    assert desk.call("mem_open_work", project_key="later")["isError"] is True
+    server = LocalServer(clock=lambda: known.memory.now)
+    assert server.call("mem_open_work", project_key="later")["isError"] is True
     for size in range(CACHE_MOST + 20):
-        desk.call("mem_context_pack", project_key="shop", max_chars=400 + size)
-    cache = desk.call("mem_health_runtime")["structuredContent"]["cache"]
+        server.call("mem_context_pack", project_key="shop", max_chars=400 + size)
+    cache = server.call("mem_health_runtime")["structuredContent"]["cache"]
     assert cache["entries"] == CACHE_MOST
-    desk.close()
+    server.close()
 
 
 def test_a_store_that_appears_later_is_found(tmp_path: Path) -> None:
-    desk = Desk()
-    missing = desk.call("mem_recent")
+    server = LocalServer()
+    missing = server.call("mem_recent")
     assert missing["isError"] is True
     assert "sweep" in missing["structuredContent"]["hint"]
     memory = Memory(tmp_path / "memory" / "data")
     memory.session("one", ("pending_item", "came later"))
-    assert desk.call("mem_recent")["structuredContent"]["count"] == 1
+    assert server.call("mem_recent")["structuredContent"]["count"] == 1
     memory.close()
-    desk.close()
+    server.close()
 
 
 def test_a_store_that_was_replaced_is_opened_again(tmp_path: Path, known: Known) -> None:
-    desk = Desk(clock=lambda: known.memory.now)
-    assert desk.call("mem_open_work", project_key="shop")["isError"] is False
+    server = LocalServer(clock=lambda: known.memory.now)
+    assert server.call("mem_open_work", project_key="shop")["isError"] is False
     other = Memory(tmp_path / "new")
     other.session("one", ("pending_item", "another store"))
     other.close()
     known.memory.close()
-    store_of(desk).close()
+    store_of(server).close()
     shutil.rmtree(known.memory.directory)
     os.rename(tmp_path / "new", known.memory.directory)
-    found = desk.call("mem_open_work", project_key="shop")["structuredContent"]
+    found = server.call("mem_open_work", project_key="shop")["structuredContent"]
     assert [item["text"] for item in found["pending_items"]] == ["another store"]
-    desk.close()
+    server.close()
 
 
 def test_a_store_upgraded_under_the_server_asks_for_a_restart(known: Known) -> None:
-    desk = Desk(clock=lambda: known.memory.now)
-    assert desk.call("mem_open_work", project_key="shop")["isError"] is False
+    server = LocalServer(clock=lambda: known.memory.now)
+    assert server.call("mem_open_work", project_key="shop")["isError"] is False
     known.memory._db("PRAGMA user_version = 9999")
     for tool in ("mem_open_work", "mem_completion_check"):
-        refused = desk.call(tool, project_key="shop")
+        refused = server.call(tool, project_key="shop")
         assert refused["isError"] is True
         assert refused["structuredContent"]["hint"] == RESTART
         assert "restart" in text_of(refused)
-    assert desk.call("mem_health_runtime")["isError"] is False
-    desk.close()
+    assert server.call("mem_health_runtime")["isError"] is False
+    server.close()
 
 
 def test_an_unexpected_failure_of_a_tool_is_a_result_and_no_secret(
@@ -204,14 +204,14 @@ def test_an_unexpected_failure_of_a_tool_is_a_result_and_no_secret(
         raise ZeroDivisionError("password=hunter2")
 
     monkeypatch.setattr(provenance, "get", fail)
-    desk = Desk(tools=(BROKEN, *TOOLS), clock=lambda: known.memory.now)
-    refused = desk.call("mem_broken", project_key="shop")
+    server = LocalServer(tools=(BROKEN, *TOOLS), clock=lambda: known.memory.now)
+    refused = server.call("mem_broken", project_key="shop")
     assert refused["isError"] is True
     assert "hunter2" not in str(refused)
-    assert any("ZeroDivisionError at test_runtime.py:" in line for line in desk.log)
-    assert "hunter2" not in str(desk.log)
-    assert desk.call("mem_open_work", project_key="shop")["isError"] is False
-    desk.close()
+    assert any("ZeroDivisionError at test_runtime.py:" in line for line in server.log)
+    assert "hunter2" not in str(server.log)
+    assert server.call("mem_open_work", project_key="shop")["isError"] is False
+    server.close()
 
 
 def test_a_store_in_use_or_damaged_is_told_of_as_such(
@@ -224,19 +224,21 @@ def test_a_store_in_use_or_damaged_is_told_of_as_such(
             raise error
 
         monkeypatch.setattr(provenance, "get", fail)
-        desk = Desk(tools=(BROKEN, *TOOLS), clock=lambda: known.memory.now)
-        refused = desk.call("mem_broken", project_key="shop")
+        server = LocalServer(tools=(BROKEN, *TOOLS), clock=lambda: known.memory.now)
+        refused = server.call("mem_broken", project_key="shop")
         assert reason in refused["structuredContent"]["error"]
-        assert desk.log == []
-        assert desk.call("mem_open_work", project_key="shop")["isError"] is False
-        desk.close()
+        assert server.log == []
+        assert server.call("mem_open_work", project_key="shop")["isError"] is False
+        server.close()
 
 
 def test_health_tells_of_the_process_and_its_neighbours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = Desk(Options(profile="minimal", read_only=True, idle_seconds=7), clock=lambda: 5_000)
-    health = desk.call("mem_health_runtime")["structuredContent"]
+    server = LocalServer(
+        Options(profile="minimal", read_only=True, idle_seconds=7), clock=lambda: 5_000
+    )
+    health = server.call("mem_health_runtime")["structuredContent"]
     assert health["pid"] == os.getpid()
     assert (health["profile"], health["read_only"]) == ("minimal", True)
     assert health["lazy_initialized"] is False
@@ -248,12 +250,12 @@ def test_health_tells_of_the_process_and_its_neighbours(
     for number, other in enumerate(others):
         monkeypatch.setattr(other, "_name", f"{number}.server")
         other.enter()
-    crowded = desk.call("mem_health_runtime")["structuredContent"]
+    crowded = server.call("mem_health_runtime")["structuredContent"]
     assert (crowded["same_db_process_count"], crowded["spawn_storm_warning"]) == (5, True)
     for other in others:
         other.leave()
-    assert desk.call("mem_health_runtime")["structuredContent"]["same_db_process_count"] == 1
-    desk.close()
+    assert server.call("mem_health_runtime")["structuredContent"]["same_db_process_count"] == 1
+    server.close()
 
 
 def test_what_a_killed_server_left_is_not_counted_and_cleared_away(tmp_path: Path) -> None:
