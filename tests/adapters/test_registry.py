@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from session_memory.adapters import registry
+from session_memory.adapters.agent import McpFacts, from_adapter
 from session_memory.adapters.claude.reader import ADAPTER as CLAUDE
 from session_memory.adapters.common import Adapter, Block, Json, Normalized, SourceFile, walk_files
-from session_memory.errors import AdapterError
+from session_memory.errors import AdapterError, ConfigError
 
 
 def _discover(root: str) -> Iterator[SourceFile]:
@@ -152,3 +153,26 @@ def test_only_flavours_that_can_be_here_are_loaded(tmp_path: Path) -> None:
 
 def test_where_no_agent_seems_to_be_all_are_looked_for(tmp_path: Path) -> None:
     assert registry.adapters_here({}, str(tmp_path), ()) == registry.adapters()
+
+
+def test_what_a_record_says_reaches_the_server_and_distribution() -> None:
+    from session_memory.distribute.targets import check_targets
+    from session_memory.mcp.callers import caller, default_mode
+
+    mcp = McpFacts(client_name="dummy", model_sees="structured", session_variable="DUMMY_SESSION")
+    agent = from_adapter(DUMMY)
+    agent = msgspec.structs.replace(agent, mcp=mcp, instruction_files=("DUMMY.md",))
+    environ = {"DUMMY_SESSION": "s-1"}
+    with pytest.raises(ConfigError):
+        check_targets(["DUMMY.md"])
+    assert (default_mode("dummy-cli"), caller(None, {}, environ, "/").external_session_id) == (
+        "complete",
+        None,
+    )
+    registry.register(agent)
+    try:
+        assert check_targets(["DUMMY.md"]) == ("DUMMY.md",)
+        assert default_mode("dummy-cli") == "compact"
+        assert caller(None, {}, environ, "/").external_session_id == "s-1"
+    finally:
+        registry.unregister("dummy")

@@ -14,7 +14,7 @@ from tests.invariants.sessions import BUILDERS, FLAVORS, LOGS, log_file
 from tests.invariants.sizes import SIZES, record
 
 from session_memory.adapters.common import Block, Normalized, SourceFile, decode_record
-from session_memory.adapters.registry import adapter
+from session_memory.adapters.registry import BUILT_IN, adapter
 from session_memory.testing.workspace import Workspace
 
 Told = tuple[str, str]
@@ -309,7 +309,7 @@ def test_no_mutant_of_a_genuine_line_costs_another_record(shared: Path, flavor: 
 
 
 def test_every_flavour_has_a_builder() -> None:
-    assert set(BUILDERS) == set(FLAVORS)
+    assert set(BUILDERS) == set(FLAVORS) == set(BUILT_IN)
 
 
 def test_the_measure_sees_a_reader_that_gives_a_damaged_line_up(

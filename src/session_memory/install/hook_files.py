@@ -33,10 +33,12 @@ def source() -> bytes:
 
 def launcher_text(launchers: Launchers) -> str:
     """What starts the hook, and leaves quietly where it cannot."""
-    given = {name: value for name, value in launchers.environ.items() if name.startswith("XDG_")}
-    given |= {"SESSION_MEMORY_HOME": launchers.hook_home} if launchers.hook_home else {}
+    variables = {
+        name: value for name, value in launchers.environ.items() if name.startswith("XDG_")
+    }
+    variables |= {"SESSION_MEMORY_HOME": launchers.hook_home} if launchers.hook_home else {}
     if launchers.windows:
-        home = "".join(f'set "{name}={value}"\r\n' for name, value in given.items())
+        home = "".join(f'set "{name}={value}"\r\n' for name, value in variables.items())
         return (
             "@echo off\r\nrem Written by `session-memory init`.\r\n"
             f'if not exist "{launchers.python}" exit /b 0\r\n'
@@ -44,7 +46,7 @@ def launcher_text(launchers: Launchers) -> str:
             f'"{launchers.python}" -I -S "{launchers.hook_file}" %*\r\nexit /b 0\r\n'
         )
     python, file = shlex.quote(launchers.python), shlex.quote(str(launchers.hook_file))
-    home = "".join(f"{n}={shlex.quote(value)}; export {n}\n" for n, value in given.items())
+    home = "".join(f"{n}={shlex.quote(value)}; export {n}\n" for n, value in variables.items())
     # What a hook printed is passed on when it ended well, so half an answer never reaches a model.
     # Where no hook read the payload, `cat` does: an agent could fail on a closed pipe.
     return (
@@ -74,20 +76,20 @@ def settings(launchers: Launchers, known: bytes | None) -> bytes:
     return msgspec.json.encode(wanted) + b"\n"
 
 
-def wanted_files(launchers: Launchers) -> dict[Path, tuple[bytes, int]]:
+def our_files(launchers: Launchers) -> dict[Path, tuple[bytes, int]]:
     """Every file of ours with its content and mode."""
-    place = launchers.state / "hook.json"
-    found = {
+    settings_file = launchers.state / "hook.json"
+    files = {
         launchers.hook_file: (source(), 0o600),
         launchers.hook_launcher: (os.fsencode(launcher_text(launchers)), EXECUTABLE),
-        place: (settings(launchers, _read(place)), 0o600),
+        settings_file: (settings(launchers, _read(settings_file)), 0o600),
     }
     if not launchers.windows:
-        found[launchers.server_launcher] = (
+        files[launchers.server_launcher] = (
             os.fsencode(server_text(launchers)),
             EXECUTABLE,
         )
-    return found
+    return files
 
 
 State = Literal["current", "outdated", "missing"]
@@ -95,12 +97,12 @@ State = Literal["current", "outdated", "missing"]
 
 def states(launchers: Launchers) -> dict[Path, State]:
     """How each file of ours compares with what this version would write."""
-    found: dict[Path, State] = {}
-    for path, (data, mode) in wanted_files(launchers).items():
-        known = _read(path)
-        same = known == data and (os.name != "posix" or path.stat().st_mode & 0o777 == mode)
-        found[path] = "missing" if known is None else "current" if same else "outdated"
-    return found
+    states: dict[Path, State] = {}
+    for path, (data, mode) in our_files(launchers).items():
+        current = _read(path)
+        same = current == data and (os.name != "posix" or path.stat().st_mode & 0o777 == mode)
+        states[path] = "missing" if current is None else "current" if same else "outdated"
+    return states
 
 
 def write(launchers: Launchers) -> list[Path]:
@@ -109,7 +111,7 @@ def write(launchers: Launchers) -> list[Path]:
     The hook's copy comes before the launcher that runs it: an agent may run it at any moment.
     """
     stale = [path for path, state in states(launchers).items() if state != "current"]
-    for path, (data, mode) in wanted_files(launchers).items():
+    for path, (data, mode) in our_files(launchers).items():
         if path in stale:
             private_dir(path.parent)
             replace_file(path, data, mode)
@@ -118,7 +120,7 @@ def write(launchers: Launchers) -> list[Path]:
 
 def remove(launchers: Launchers) -> list[Path]:
     """Remove our files; returns those that were there."""
-    gone = [path for path in wanted_files(launchers) if path.exists()]
+    gone = [path for path in our_files(launchers) if path.exists()]
     for path in gone:
         path.unlink()
     shutil.rmtree(launchers.folder, ignore_errors=True)
