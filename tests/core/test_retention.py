@@ -151,12 +151,10 @@ def test_above_the_distilled_cap_there_is_an_alert_and_nothing_is_deleted() -> N
     assert result.usage_after.distilled_bytes == result.usage_before.distilled_bytes
 
 
-def test_pinned_sessions_stay_and_a_hard_cap_they_break_is_said() -> None:
-    held = [session(1, pinned=True), session(2, pinned=True, analyzed=False), session(3)]
-    result = plan(
-        held, Retention(raw_soft_cap_bytes=100, raw_hard_cap_bytes=100, raw_max_age_days=1)
-    )
-    assert names(result) == ["s3"]
+def test_a_hard_cap_that_nothing_can_meet_is_said() -> None:
+    used = StoreUsage(1_000, 0)  # more than its sessions account for
+    result = plan_eviction(used, [session(1)], Retention(raw_hard_cap_bytes=100), NOW)
+    assert names(result) == ["s1"]
     assert "raw_hard_cap_bytes" in result.alerts[0]
 
 

@@ -29,7 +29,6 @@ stores = st.lists(
         raw_bytes=st.integers(0, 300),
         last_at=st.integers(0, 1_200).map(lambda days: days * DAY_MS),
         captured_at=st.integers(0, 1_200).map(lambda days: days * DAY_MS),
-        pinned=st.integers(0, 5).map(lambda roll: roll == 0),
     ),
     max_size=12,
 ).map(lambda drawn: [msgspec.structs.replace(s, session_id=i) for i, s in enumerate(drawn)])
@@ -66,13 +65,12 @@ def test_what_leaves_has_a_digest_or_is_listed_as_data_loss_of_the_hard_cap(
     lost = {eviction.session_id for eviction in result.data_loss}
     for eviction in result.evictions:
         session = by_id[eviction.session_id]
-        assert not session.pinned
         assert session.analyzed or eviction.session_id in lost
         assert session.analyzed != eviction.data_loss
         assert not eviction.data_loss or eviction.reason == "hard"
     if lost:
         # Last resort: with every movable distilled session gone, usage was still above the cap.
-        movable = {s.session_id for s in sessions if s.analyzed and not s.pinned and s.raw_bytes}
+        movable = {s.session_id for s in sessions if s.analyzed and s.raw_bytes}
         assert movable <= ids(result)
 
 
@@ -112,12 +110,12 @@ def test_the_caps_are_met_as_far_as_anything_may_leave(
     soft, hard = policy.raw_soft_cap_bytes, policy.raw_hard_cap_bytes
     level = result.usage_after.raw_bytes
     if soft is not None and level > soft:
-        assert all(s.pinned or not s.analyzed for s in stays)
+        assert all(not s.analyzed for s in stays)
     if hard is not None and level > hard:
-        assert all(s.pinned for s in stays)
+        assert stays == []
     if policy.raw_max_age_days is not None:
         old = NOW - policy.raw_max_age_days * DAY_MS
-        assert all(s.pinned or not s.analyzed or s.captured_at >= old for s in stays)
+        assert all(not s.analyzed or s.captured_at >= old for s in stays)
 
 
 @given(stores, policies)
@@ -130,7 +128,7 @@ def test_under_a_cap_an_older_session_never_outlives_a_newer_one_of_its_kind(
     order = [e.session_id for e in result.evictions if e.reason != "age"]
     sessions = [s for s in sessions if s.session_id not in aged]
     for analyzed in (True, False):
-        kind = [s for s in sessions if s.analyzed == analyzed and not s.pinned and s.raw_bytes]
+        kind = [s for s in sessions if s.analyzed == analyzed and s.raw_bytes]
         kind.sort(key=lambda s: (s.last_at, s.external_id, s.session_id))
         gone = [s.session_id for s in kind if s.session_id in order]
         assert gone == [s.session_id for s in kind[: len(gone)]]

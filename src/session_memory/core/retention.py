@@ -44,8 +44,6 @@ class RawSession(msgspec.Struct, frozen=True):
     captured_at: int
     """When raw text of it was last captured. Its age counts from here and not from `last_at`:
     logs that were old when they were first read must stay searchable."""
-    pinned: bool = False
-    """Live or held by the user: no pass may take it."""
 
 
 class StoreUsage(msgspec.Struct, frozen=True):
@@ -118,7 +116,7 @@ def plan_eviction(
 ) -> EvictionPlan:
     """Decide what leaves. Same values in, same plan out, in whatever order sessions come."""
     # A session without raw bytes has nothing to give, so dropping it would only cost.
-    movable = sorted((s for s in sessions if s.raw_bytes > 0 and not s.pinned), key=_oldest_first)
+    movable = sorted((s for s in sessions if s.raw_bytes > 0), key=_oldest_first)
     distilled = [s for s in movable if s.analyzed]
     undistilled = [s for s in movable if not s.analyzed]
 

@@ -1,4 +1,4 @@
-"""What a store promises about background work and about what hooks told."""
+"""What a store keeps for background work: jobs, events recorded by hooks, model calls."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Jobs(Protocol):
     def enqueue(
         self, kind: str, key: str, watermark: int, now_ms: int, session_id: int | None = None
     ) -> bool:
-        """Ask for work up to a watermark; newer input gives a job its tries back."""
+        """Request work up to a watermark; newer input resets the tries of a job."""
         ...
 
     def claim(self, kinds: tuple[str, ...], token: str, now_ms: int) -> Job | None:
@@ -26,19 +26,19 @@ class Jobs(Protocol):
         ...
 
     def heartbeat(self, job: Job, token: str, now_ms: int) -> bool:
-        """Keep a job; False when it is somebody else's by now."""
+        """Extend the lease of a job; False if the lease has been taken over."""
         ...
 
     def completing(self, job: Job, token: str) -> AbstractContextManager[None]:
-        """A transaction that commits only while the job is ours, and ends it."""
+        """A transaction that commits only while we hold the lease, and completes the job."""
         ...
 
     def fail(self, job: Job, token: str, error: str, now_ms: int) -> bool:
-        """Give a job back with the reason; it is tried again later, a few times."""
+        """Return a job with the reason; it is tried again later, a few times."""
         ...
 
     def put_off(self, job: Job, token: str, reason: str, now_ms: int) -> bool:
-        """Give a job back that may not be done now; it is tried again later and loses no try."""
+        """Return a job that may not run now; it is tried again later and loses no try."""
         ...
 
     def all(self) -> list[Job]:
@@ -46,7 +46,7 @@ class Jobs(Protocol):
         ...
 
     def retry(self, job_id: int) -> bool:
-        """Give a job all its tries back."""
+        """Reset the tries of a job."""
         ...
 
     def drop(self, job_id: int) -> bool:
@@ -55,18 +55,18 @@ class Jobs(Protocol):
 
 
 class Live(Protocol):
-    """What hooks told of sessions, by the agent's own names."""
+    """Events recorded by hooks, by the native ids of sessions."""
 
     def note(self, records: list[SpoolRecord]) -> int:
-        """Take in what records tell, once; returns how many turns were new."""
+        """Store each record once; returns how many turns were new."""
         ...
 
     def notes(self, flavor: str, external_id: str) -> dict[str, str]:
-        """The small facts known of a session; a blank one never replaced a known one."""
+        """Facts of a session, such as its model; a blank value never replaces a known one."""
         ...
 
     def injections(self, flavor: str, external_id: str) -> list[Injection]:
-        """What was given to a session, oldest first."""
+        """What a session was given at its start, oldest first."""
         ...
 
 
@@ -74,15 +74,15 @@ class Spend(Protocol):
     """The ledger of model calls. Every method may be called from any thread but `totals`."""
 
     def reserve(self, call: Call, permit: Callable[[Spent], None]) -> int:
-        """Note a call about to be made, with the most it may cost; returns its number.
+        """Record a call about to be made, with the most it may cost; returns its number.
 
-        `permit` sees what is spent and raises to refuse; in one transaction with the noting, so
-        that callers in several threads and processes cannot pass a cap together.
+        `permit` sees what is spent and raises to refuse. Both happen in one transaction, so that
+        callers in several threads and processes cannot exceed a cap together.
         """
         ...
 
     def settle(self, reservation: int, settled: Settled) -> None:
-        """Put what a call really cost in place of what it might have."""
+        """Replace the estimate by what a call really cost."""
         ...
 
     def spent(self, run: str, day: str) -> Spent:

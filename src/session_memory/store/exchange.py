@@ -1,4 +1,4 @@
-"""What a store tells of a session so that another store can take it over, and the way back in."""
+"""What export and import need of a store: where everything came from, and how to take it in."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from session_memory.store.values import UsageDraft
 _CHECK_BITS = 20
 
 
-def imported_key(key: bytes, told: str) -> int:
+def imported_key(key: bytes, name: str) -> int:
     """The number of something whose native number this store cannot know; see `is_imported`."""
-    number = usage_fingerprint(key, "imported", told) >> _CHECK_BITS
+    number = usage_fingerprint(key, "imported", name) >> _CHECK_BITS
     return (number << _CHECK_BITS) | _check(key, number)
 
 
@@ -31,7 +31,7 @@ def _check(key: bytes, number: int) -> int:
 
 
 class Note(msgspec.Struct, frozen=True):
-    """A small fact that a hook told of a session."""
+    """A fact of a session that a hook recorded."""
 
     name: str
     value: str
@@ -67,7 +67,7 @@ class Gone(msgspec.Struct, frozen=True):
 
 
 class Exchange(Protocol):
-    """Beside the questions of `Store`: those that only a move to another store asks."""
+    """What only a move of sessions into another store needs."""
 
     def find(self, flavor: str, external_id: str) -> int | None:
         """Our number of the session of exactly that name."""
@@ -93,14 +93,14 @@ class Exchange(Protocol):
         ...
 
     def expect_twins(self) -> None:
-        """Inside a `writing()` block: things are coming in under numbers of our own making.
+        """Inside a `writing()` block: events will come in under fingerprints made up by an import.
 
-        From then on one that a log tells as well is dropped in favour of what the log says.
+        From then on such an event is dropped when a log brings the same one.
         """
         ...
 
     def add_notes(self, flavor: str, external_id: str, notes: tuple[Note, ...]) -> None:
-        """Inside a `writing()` block: what hooks told elsewhere, where nothing newer is known."""
+        """Inside a `writing()` block: hooks' facts from elsewhere, unless a newer one is known."""
         ...
 
     def restore_gone(self, session_id: int, gone: Gone) -> None:

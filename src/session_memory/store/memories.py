@@ -1,4 +1,4 @@
-"""What a store promises about memory: the trace each session left, and who consolidates them."""
+"""What a store keeps for memory: the trace of each session, and who consolidates them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 class Passed(msgspec.Struct, frozen=True):
-    """A session that was read and left nothing, and why."""
+    """A session that was read and left no trace, and why."""
 
     session_id: int
     reason: str
@@ -33,7 +33,7 @@ class Passed(msgspec.Struct, frozen=True):
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A place whose memory somebody consolidates."""
+    """A directory whose memory is being consolidated."""
 
     root: str
     owner: str
@@ -54,7 +54,7 @@ class Memories(Protocol):
     """Traces. Every method is one transaction; a forgotten session takes its trace along."""
 
     def known(self) -> dict[int, int]:
-        """Every session that was read, with how old it was then."""
+        """Every session that was read, with its `updated_at` at that time."""
         ...
 
     def save(self, trace: Trace) -> None:
@@ -62,7 +62,7 @@ class Memories(Protocol):
         ...
 
     def pass_over(self, passed: Passed) -> None:
-        """Note that a session leaves nothing, so that it is not read again until it grows."""
+        """Record that a session leaves no trace, so that it is not read again until it grows."""
         ...
 
     def holder(self, thread_id: str) -> int | None:
@@ -70,11 +70,11 @@ class Memories(Protocol):
         ...
 
     def of_root(self, root: str, limit: int | None = None) -> list[Trace]:
-        """The traces of a place of work, newest first."""
+        """The traces of a directory, newest first."""
         ...
 
     def roots(self) -> dict[str, int]:
-        """Every place that has traces, with how many."""
+        """Every directory that has traces, with how many."""
         ...
 
     def find(self, reference: str) -> Trace:
@@ -82,7 +82,7 @@ class Memories(Protocol):
         ...
 
     def passed_over(self) -> list[Passed]:
-        """Sessions that left nothing, newest first."""
+        """Sessions that left no trace, newest first."""
         ...
 
     def drop(self, session_id: int) -> bool:
@@ -90,7 +90,7 @@ class Memories(Protocol):
         ...
 
     def reword(self, words: Callable[[str], str]) -> set[str]:
-        """Replace words in every trace; returns the places whose traces changed."""
+        """Replace words in every trace; returns the directories whose traces changed."""
         ...
 
     def files(self, sessions: Collection[int]) -> dict[int, list[str]]:
@@ -98,15 +98,15 @@ class Memories(Protocol):
         ...
 
     def acquire(self, root: str, owner: str, now_ms: int, lease_ms: int) -> bool:
-        """Lock a place, in one statement: if free, if ours already, or if its lease ran out."""
+        """Lock a directory if it is free, ours already, or its lease has expired."""
         ...
 
     def renew(self, root: str, owner: str, now_ms: int) -> bool:
-        """Say that the owner is at work; False when the place is somebody else's by now."""
+        """Extend the lease of a lock; False if it has been taken over."""
         ...
 
     def release(self, root: str, owner: str) -> bool:
-        """Give a place back; False when it was not this owner's."""
+        """Release a lock; False if this owner did not hold it."""
         ...
 
     def held(self) -> list[Held]:
@@ -114,7 +114,7 @@ class Memories(Protocol):
         ...
 
     def drop_locks(self, roots: Collection[str]) -> None:
-        """Remove the locks of places that nobody works in any more."""
+        """Remove the locks of these directories."""
         ...
 
     def swapping(self, claim: Claim) -> AbstractContextManager[None]:

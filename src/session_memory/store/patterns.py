@@ -1,4 +1,4 @@
-"""What a store promises about signals mined from digests and the patterns they add up to."""
+"""What a store keeps of signals mined from digests and the patterns they add up to."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ class Patterns(Protocol):
         ...
 
     def minable(self, sessions: list[int]) -> Iterator[Iterator[Minable]]:
-        """The digests of these sessions, many at a time, each read when it is asked for."""
+        """The digests of these sessions, many at a time, each read when it is needed."""
         ...
 
     def save_signals(self, found: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:
-        """Replace the signals of sessions; one that was forgotten meanwhile stays out."""
+        """Replace the signals of sessions, except of sessions that were forgotten meanwhile."""
         ...
 
     def evidence(self, since: int | None = None, repo: str | None = None) -> Iterator[Mined]:
-        """Every mined session worth it, the one captured last first."""
+        """Every mined session that counts as evidence, the last captured first."""
         ...
 
     def statuses(self) -> dict[str, PatternStatus]:
-        """The patterns known, and what was decided on each."""
+        """Every known pattern with its status."""
         ...
 
     def decide(self, pattern: str, status: PatternStatus, now_ms: int) -> None:
-        """Note a decision; detection never takes it back."""
+        """Record a decision; detection never takes it back."""
         ...
 
     def restore(self, decided: Iterable[tuple[str, str, str, PatternStatus]], now_ms: int) -> int:
-        """Take over decisions (id, kind, type, status) as files tell them; returns what changed."""
+        """Take over decisions (id, kind, type, status) from files; returns how many changed."""
         ...
 
     def save_candidates(self, found: Iterable[Candidate], now_ms: int) -> None:
-        """Renew the figures of every pattern found; undecided ones without evidence go."""
+        """Update the figures of patterns found; undecided ones without evidence are deleted."""
         ...

@@ -1,4 +1,4 @@
-"""What a store promises to recall: who worked where, and whether work called done was done."""
+"""What a store answers to recall: sessions and observations of a project, closures and syncs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class SessionLine(msgspec.Struct, frozen=True):
 
 
 class SessionCounts(msgspec.Struct, frozen=True):
-    """How much a session said."""
+    """How much was captured of a session."""
 
     turns: int = 0
     observations: int = 0
@@ -45,7 +45,7 @@ class SessionCounts(msgspec.Struct, frozen=True):
 
 
 class ScopeTotals(msgspec.Struct, frozen=True):
-    """All that was observed in a scope, and shown to nobody yet."""
+    """How much was observed in a scope."""
 
     observations: int = 0
     chars: int = 0
@@ -53,7 +53,7 @@ class ScopeTotals(msgspec.Struct, frozen=True):
 
 
 class Closure(msgspec.Struct, frozen=True):
-    """One look at whether work was done: asked for (`check`), or noticed at capture."""
+    """A check whether work is done: requested (`check`), or noticed at capture (`mismatch`)."""
 
     at: int
     kind: Literal["check", "mismatch"]
@@ -63,7 +63,7 @@ class Closure(msgspec.Struct, frozen=True):
 
 
 class ContextSync(msgspec.Struct, frozen=True):
-    """One writing of a project's pack into a file, or why it was left (DIS-04)."""
+    """A project's pack was written into a file, or skipped for a reason (DIS-04)."""
 
     at: int
     path: str
@@ -73,7 +73,7 @@ class ContextSync(msgspec.Struct, frozen=True):
 
 
 class Scopes(Protocol):
-    """Sessions and observations of one project or one session, read as little as may be."""
+    """Sessions and observations of one project or one session, reading as few rows as possible."""
 
     def lines(self, project_id: int) -> list[SessionLine]:
         """The sessions of a project, latest turn first."""
@@ -84,11 +84,11 @@ class Scopes(Protocol):
         ...
 
     def counts(self, sessions: list[int]) -> dict[int, SessionCounts]:
-        """How much each of these sessions said."""
+        """Counts for each of these sessions."""
         ...
 
     def totals(self, sessions: list[int]) -> ScopeTotals:
-        """How much they said together, without what is of an excluded status."""
+        """Their observations together, without those of an excluded status."""
         ...
 
     def turns(self, sessions: list[int]) -> int:
@@ -98,9 +98,9 @@ class Scopes(Protocol):
     def observed(
         self, sessions: list[int], types: tuple[ObservationType, ...], limit: int | None = None
     ) -> list[Observation]:
-        """What these sessions said, oldest first; no excluded status.
+        """Observations of these sessions, oldest first, without those of an excluded status.
 
-        With a limit the latest so many, and the latest of each session that would have none.
+        With a limit: the latest ones, and the latest of each session that would have none.
         """
         ...
 
@@ -109,11 +109,11 @@ class Scopes(Protocol):
         ...
 
     def events(self, ids: list[int]) -> list[SessionEvent]:
-        """Events by id, in the order asked for, without texts; those that went are left out."""
+        """Events by id, in the order given, without texts; those no longer stored are left out."""
         ...
 
     def revision(self) -> str:
-        """Differs whenever anything stored may differ."""
+        """Changes whenever anything stored may have changed."""
         ...
 
     def check_current(self) -> None:
@@ -121,29 +121,29 @@ class Scopes(Protocol):
         ...
 
     def snapshot(self) -> AbstractContextManager[None]:
-        """A block of questions that all see one moment; nothing may be written in it."""
+        """A block in which every question sees the same moment; nothing may be written in it."""
         ...
 
 
 class Closures(Protocol):
-    """Whether work called done was done. A mismatch noticed at capture follows observations."""
+    """Whether work that was called done is done. Mismatches come from observations."""
 
     def record(self, project_id: int, closure: Closure) -> None:
-        """Keep that somebody asked."""
+        """Record that a completion check was requested."""
         ...
 
     def all(self, project_id: int, session_id: int | None = None) -> list[Closure]:
-        """What is known of a project, or of one session of it, oldest first."""
+        """Checks of a project, or of one session of it, oldest first."""
         ...
 
 
 class Syncs(Protocol):
-    """Files a project's pack was written into."""
+    """Files that a project's pack was written into."""
 
     def record(self, project_id: int, sync: ContextSync) -> None:
-        """Keep that a file was written, or left."""
+        """Record that a file was written or skipped."""
         ...
 
     def all(self, project_id: int) -> list[ContextSync]:
-        """Every one, oldest first."""
+        """Every sync of a project, oldest first."""
         ...

@@ -12,7 +12,7 @@ from session_memory.core.schema import Digest, Observation, Session, SessionEven
 from session_memory.store.port import ObservationQuery, SessionQuery
 from session_memory.store.segments import SegmentReader
 from session_memory.store.sqlite import observations, queries
-from session_memory.store.sqlite.connection import Database, rows, value
+from session_memory.store.sqlite.connection import Database, rows
 from session_memory.store.sqlite.ids import event_range
 
 _PLACEHOLDER = re.compile(r"\[REDACTED_SECRET:[0-9a-f]+\]")
@@ -95,8 +95,3 @@ def _usage(db: Database, session: Session, live: bool) -> list[dict[str, Any]]:
         (_plain(dict(zip(keys, row, strict=True)), set()) for row in found),
         key=lambda row: [str(row[k]) for k in keys],
     )
-
-
-def digest_count(db: Database) -> int:
-    """How many digests there are."""
-    return int(value(db, "SELECT count(*) FROM digest"))

@@ -67,7 +67,7 @@ class SqliteJobs:
         return Job(*found[0]) if found else None
 
     def heartbeat(self, job: Job, token: str, now_ms: int) -> bool:
-        """Say that the owner is alive; False when the job is somebody else's by now."""
+        """See store.background.Jobs."""
         with transaction(self._db):
             kept = self._db.execute(
                 "UPDATE job SET lease_until = ?, heartbeat_at = ? WHERE id = ? AND owner = ?"
