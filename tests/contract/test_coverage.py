@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from session_memory.store import background, effects, exchange, memories, patterns, port, scopes
+from session_memory.store import background, exchange, loop, memories, port, scopes
 from session_memory.store.writer import Writer
 from session_memory.testing import store_drafts
 
@@ -24,8 +24,8 @@ TOPICS: dict[str, type] = {
     "jobs": background.Jobs,
     "live": background.Live,
     "spend": background.Spend,
-    "patterns": patterns.Patterns,
-    "effects": effects.Effects,
+    "patterns": loop.Patterns,
+    "effects": loop.Effects,
     "memories": memories.Memories,
     "scopes": scopes.Scopes,
     "closures": scopes.Closures,

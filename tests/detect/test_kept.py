@@ -12,7 +12,7 @@ from tests.detect.test_evidence import PUSH
 from session_memory.core.schema import CommandRun
 from session_memory.detect.run import DetectQuery, detect
 from session_memory.store import open_store
-from session_memory.store.patterns import Patterns
+from session_memory.store.loop import Patterns
 from session_memory.store.port import Store
 from session_memory.testing.store_drafts import START, Said, capture, distilled, event
 

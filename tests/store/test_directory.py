@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from session_memory.errors import Refused
-from session_memory.store.directory import check_place, file_system
+from session_memory.store.directory import check_directory, file_system
 from session_memory.store.sqlite import open_store
 
 
@@ -52,12 +52,12 @@ def test_the_innermost_mount_tells_the_file_system(tmp_path: Path, path: str, ki
 def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("session_memory.store.directory.file_system", lambda _path: "nfs4")
     with pytest.raises(Refused, match="network file system"):
-        check_place(str(tmp_path))
+        check_directory(str(tmp_path))
 
 
 def test_where_the_system_does_not_tell_the_place_is_taken(tmp_path: Path) -> None:
     assert file_system(str(tmp_path), str(tmp_path / "absent")) is None
-    check_place(str(tmp_path / "not there yet"))
+    check_directory(str(tmp_path / "not there yet"))
 
 
 def test_a_backup_takes_along_what_lies_beside_the_database(tmp_path: Path) -> None:

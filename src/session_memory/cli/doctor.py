@@ -19,7 +19,7 @@ from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import missing_parts
 from session_memory.install.checks import Check
 from session_memory.store.damage import kept_files, known_damage
-from session_memory.store.directory import check_place, file_system
+from session_memory.store.directory import check_directory, file_system
 from session_memory.store.marks import read_marks
 from session_memory.store.port import CaptureStore, DistilStore, MaintenanceStore
 from session_memory.store.swap import ASIDE
@@ -89,7 +89,7 @@ def _checks(app: App) -> Iterator[Check]:
 
 def _directory(directory: str) -> Check:
     try:
-        check_place(directory)
+        check_directory(directory)
     except SessionMemoryError as error:
         return Check("place", "fail", error.message, error.hint)
     kind = file_system(directory)
@@ -117,7 +117,7 @@ def _integrity(store: MaintenanceStore) -> Check:
 def _damage(directory: str) -> Check:
     damage = known_damage(directory)
     if damage is not None:
-        return Check("damage", "fail", damage.told, "session-memory repair")
+        return Check("damage", "fail", damage.message, "session-memory repair")
     if kept := kept_files(directory):
         detail = f"kept after a repair: {', '.join(kept)}"
         return Check("damage", "warn", detail, "session-memory repair --delete-kept")

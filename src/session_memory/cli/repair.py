@@ -12,7 +12,7 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, one_line
 from session_memory.cli.store import changing, sweep_context
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
-from session_memory.store.damage import BESIDE, absent, kept_files, known_damage
+from session_memory.store.damage import LOG_SUFFIXES, absent, kept_files, known_damage
 from session_memory.store.lock import exclusive
 from session_memory.store.maintenance import (
     find_damage,
@@ -148,8 +148,8 @@ def _delete_kept(app: App) -> int:
             )
         names = kept_files(directory)
         for name in names:
-            for beside in ("", *BESIDE):
-                app.paths.data.joinpath(name + beside).unlink(missing_ok=True)
+            for suffix in ("", *LOG_SUFFIXES):
+                app.paths.data.joinpath(name + suffix).unlink(missing_ok=True)
     if app.json:
         emit_json({"deleted": names})
     else:

@@ -104,7 +104,7 @@ def _read_status(app: App) -> Status:
         last_error=errors[0] if errors else None,
         errors=errors,
         missing_parts=tuple(missing),
-        damage=damage.told if (damage := known_damage(str(app.paths.data))) else None,
+        damage=damage.message if (damage := known_damage(str(app.paths.data))) else None,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from session_memory.detect.digest_view import SessionProject
 from session_memory.detect.loci import trim_caches
 from session_memory.detect.signals import signals
-from session_memory.store.patterns import Patterns
+from session_memory.store.loop import Patterns
 
 
 def mine(patterns: Patterns, among: Collection[int] | None = None) -> int:

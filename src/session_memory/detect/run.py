@@ -11,7 +11,7 @@ from session_memory.detect.loci import error_locus
 from session_memory.detect.mine import mine
 from session_memory.detect.rank import cures_by_problem, rank
 from session_memory.detect.templates import SIMILAR, similarity, tokens
-from session_memory.store.patterns import Patterns
+from session_memory.store.loop import Patterns
 
 _FIXABLE = ("recurring_error", "missing_tool", "wrong_directory", "failing_command")
 

@@ -94,7 +94,7 @@ def _sweep_or_start_afresh(context: SweepContext) -> SweepReport:
         report = _sweep(context)
     aside = known_damage(directory)
     if aside is not None:
-        report.damage = aside.told
+        report.damage = aside.message
     return report
 
 

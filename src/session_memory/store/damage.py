@@ -25,7 +25,7 @@ NOTE = "damaged.json"
 KEPT = DATABASE + ".damaged-"
 UNCLAIMED = "unclaimed"
 """Folder of texts that a repair could match with no event."""
-BESIDE = ("-wal", "-shm")
+LOG_SUFFIXES = ("-wal", "-shm")
 MOST_KEPT = 3
 """A disk that goes on failing must not fill up with copies."""
 
@@ -45,7 +45,7 @@ class Damage(msgspec.Struct, frozen=True):
     """False while a file is being renamed: whoever finds that finishes it."""
 
     @property
-    def told(self) -> str:
+    def message(self) -> str:
         """One line for a user."""
         kept = f"; kept as {', '.join(self.files)}" if self.files else ""
         return f"{self.reason} (since {iso(self.since)}){kept}"
@@ -67,7 +67,7 @@ def kept_files(directory: str) -> tuple[str, ...]:
     """Every damaged database that was kept here, merged or not."""
     with contextlib.suppress(FileNotFoundError):
         names = (name for name in os.listdir(directory) if name.startswith(KEPT))
-        return tuple(sorted(name for name in names if not name.endswith(BESIDE)))
+        return tuple(sorted(name for name in names if not name.endswith(LOG_SUFFIXES)))
     return ()
 
 
@@ -107,9 +107,9 @@ def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MOST
         damage = msgspec.structs.replace(damage, files=files, finished=False)
     _write(directory, damage)
     if not damage.finished:
-        for beside in (*BESIDE, ""):
+        for suffix in (*LOG_SUFFIXES, ""):
             with contextlib.suppress(FileNotFoundError):
-                os.rename(path + beside, os.path.join(directory, damage.files[-1] + beside))
+                os.rename(path + suffix, os.path.join(directory, damage.files[-1] + suffix))
     else:  # the database is missing: its log alone means nothing
         _drop_log(path)
     damage = msgspec.structs.replace(damage, finished=True, in_place=False)
@@ -118,9 +118,9 @@ def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MOST
 
 
 def _drop_log(path: str) -> None:
-    for beside in BESIDE:
+    for suffix in LOG_SUFFIXES:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + beside)
+            os.unlink(path + suffix)
 
 
 def _free_name(directory: str, now_ms: int) -> str:

@@ -18,7 +18,7 @@ NETWORK = frozenset(
 """Where a lock of one host is not seen by another, so that write-ahead logging loses data."""
 
 
-def check_place(directory: str) -> None:
+def check_directory(directory: str) -> None:
     """Refuse a place where others could read, swap or corrupt the store."""
     try:
         info = os.lstat(directory)
@@ -61,17 +61,17 @@ def file_system(path: str, mounts: str = "/proc/self/mounts") -> str | None:
     return kind
 
 
-BESIDE = (
+BACKED_UP = (
     *("forget-marks.json", "pauses.json", "catalog", "trials.json", "given.json"),
     *("distribution.json", "audit.jsonl", "memories", "journal"),
 )
 """What belongs to a store but is not in its database: a backup takes it along."""
 
 
-def beside_of(directory: str) -> list[str]:
+def files_to_back_up(directory: str) -> list[str]:
     """The files that lie beside the database and belong to it."""
     found: list[str] = []
-    for name in BESIDE:
+    for name in BACKED_UP:
         path = os.path.join(directory, name)
         if os.path.isfile(path):
             found.append(path)
@@ -80,10 +80,10 @@ def beside_of(directory: str) -> list[str]:
     return found
 
 
-def copy_beside(directory: str, target: str) -> int:
+def copy_files(directory: str, target: str) -> int:
     """Copy what lies beside the database, private as everything and durable; returns bytes."""
     total = 0
-    for path in beside_of(directory):
+    for path in files_to_back_up(directory):
         into = os.path.join(target, os.path.relpath(path, directory))
         os.makedirs(os.path.dirname(into), mode=0o700, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):  # another process may replace or remove it

@@ -48,11 +48,10 @@ from session_memory.store.writer import Writer
 if TYPE_CHECKING:  # imported lazily by the features that use them, not with every store
     from session_memory.store.background import Jobs, Live, Spend
     from session_memory.store.backups import Progress
-    from session_memory.store.effects import Effects
     from session_memory.store.exchange import Exchange
+    from session_memory.store.loop import Effects, Patterns
     from session_memory.store.marks import Marks
     from session_memory.store.memories import Memories
-    from session_memory.store.patterns import Patterns
     from session_memory.store.scopes import Closures, Scopes, Syncs
 
 __all__ = [

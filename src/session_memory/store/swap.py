@@ -20,7 +20,7 @@ from session_memory.atomic_files import flush_directory, replace_file
 from session_memory.clock import iso
 from session_memory.errors import StoreError
 from session_memory.store.damage import DATABASE, NOTE, SEGMENTS
-from session_memory.store.directory import BESIDE
+from session_memory.store.directory import BACKED_UP
 from session_memory.store.lock import exclusive
 
 STAGING = "restore.partial"
@@ -84,7 +84,7 @@ def _names(directory: str) -> list[str]:
 
 def _moves(name: str) -> bool:
     """Whether a name belongs to a store: the database with its log and damaged kin, or beside."""
-    return name.startswith(DATABASE) or name in (SEGMENTS, NOTE, *BESIDE)
+    return name.startswith(DATABASE) or name in (SEGMENTS, NOTE, *BACKED_UP)
 
 
 def free_name(directory: str, now_ms: int) -> str:

@@ -15,7 +15,7 @@ from session_memory.errors import StoreDamaged, StoreError
 from session_memory.store import backups
 from session_memory.store.backups import Manifest, Progress
 from session_memory.store.damage import DATABASE, SEGMENTS
-from session_memory.store.directory import beside_of, copy_beside
+from session_memory.store.directory import copy_files, files_to_back_up
 from session_memory.store.segments import DirectorySegments, Packed, digest_of
 from session_memory.store.sqlite.connection import (
     DISK_ERRORS,
@@ -86,7 +86,7 @@ def _not_backed_up(source: Database, target: str, error: StoreDamaged) -> StoreD
 def copy_store(source: Database, directory: str, target: str, progress: Progress) -> None:
     """Copy database, segments and what lies beside them; refuses what is damaged."""
     copied = os.path.join(target, DATABASE)
-    beside = beside_of(directory)
+    beside = files_to_back_up(directory)
     sizes = [os.path.getsize(path) for path in (os.path.join(directory, DATABASE), *beside)]
     total = sum(sizes) + int(value(source, "SELECT coalesce(sum(bytes), 0) FROM segment"))
     done = sizes[0]
@@ -119,7 +119,7 @@ def copy_store(source: Database, directory: str, target: str, progress: Progress
             batch = []
     there.put(batch)
     progress(done, total, "other files")
-    copy_beside(directory, target)
+    copy_files(directory, target)
 
 
 @contextlib.contextmanager

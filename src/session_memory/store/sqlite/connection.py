@@ -18,7 +18,7 @@ from session_memory.errors import (
     StoreLocked,
     StoreTooNew,
 )
-from session_memory.store.damage import BESIDE, absent, refuse_no_file
+from session_memory.store.damage import LOG_SUFFIXES, absent, refuse_no_file
 from session_memory.store.marks import Keys, random_keys
 
 BUSY_TIMEOUT_MS = 10_000
@@ -52,8 +52,8 @@ class Database(Protocol):
 
 def connect(path: str, *, read_only: bool = False) -> Database:
     """Open a database that exists, with the pragmas every connection of ours has."""
-    for beside in ("", *BESIDE):
-        refuse_no_file(path + beside)
+    for suffix in ("", *LOG_SUFFIXES):
+        refuse_no_file(path + suffix)
     if not (os.path.exists(path) and os.path.getsize(path)):
         raise absent(os.path.dirname(path))
     if _has_garbage_log(path + "-wal"):

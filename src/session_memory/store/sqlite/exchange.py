@@ -8,7 +8,7 @@ from session_memory.core.facts import Fact
 from session_memory.errors import Refused
 from session_memory.store.exchange import Gone, Note, Origins, is_imported
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
-from session_memory.store.sqlite.copies import delete_event
+from session_memory.store.sqlite.event_copies import delete_event
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import UsageDraft
 

@@ -10,7 +10,7 @@ import msgspec
 from session_memory.core.loop.patterns import MINER_VERSION, Candidate, Mined, PatternStatus, Signal
 from session_memory.core.schema import CommandRun, Digest, ErrorSeen
 from session_memory.errors import NotFound
-from session_memory.store.patterns import Minable
+from session_memory.store.loop import Minable
 from session_memory.store.port import Finding
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 

@@ -19,8 +19,8 @@ import msgspec
 from session_memory.atomic_files import flush_directory, flush_file
 from session_memory.errors import DatabaseDamaged, Refused, SessionMemoryError
 from session_memory.store.damage import (
-    BESIDE,
     DATABASE,
+    LOG_SUFFIXES,
     SEGMENTS,
     UNCLAIMED,
     Damage,
@@ -48,8 +48,8 @@ from session_memory.store.sqlite.connection import (
     transaction,
     value,
 )
-from session_memory.store.sqlite.fresh import KEYS, MARKS, carry_over
 from session_memory.store.sqlite.marks import apply_marks
+from session_memory.store.sqlite.replacement import KEYS, MARKS, carry_over
 from session_memory.store.values import Repaired
 
 NEW = DATABASE + ".rebuilt"
@@ -71,7 +71,7 @@ def find_damage(directory: str) -> str | None:
     """What is wrong with the database; None where it is whole and nothing waits to be joined."""
     damage = known_damage(directory)
     if damage is not None:
-        return damage.told
+        return damage.message
     try:
         db = connect(os.path.join(directory, DATABASE))
     except DatabaseDamaged as error:
@@ -298,6 +298,6 @@ def _finish(db: Database, directory: str, step: Step) -> None:
 
 
 def _remove(path: str) -> None:
-    for beside in ("", *BESIDE):
+    for suffix in ("", *LOG_SUFFIXES):
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + beside)
+            os.unlink(path + suffix)

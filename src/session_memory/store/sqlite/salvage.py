@@ -19,7 +19,7 @@ from typing import cast
 import apsw
 import msgspec
 
-from session_memory.store.damage import BESIDE
+from session_memory.store.damage import LOG_SUFFIXES
 from session_memory.store.sqlite.connection import PAGE_SIZE, Database, Row, create, file_uri, rows
 
 MAGIC = b"SQLite format 3\x00"
@@ -66,7 +66,7 @@ def opened(path: str) -> Generator[Database | None]:
     """
     with contextlib.ExitStack() as stack:
         uri = file_uri(path, "immutable=1")
-        log = path + BESIDE[0]
+        log = path + LOG_SUFFIXES[0]
         has_log = os.path.exists(log) and os.path.getsize(log) > 0
         if has_log or not _has_header(path):
             folder = tempfile.mkdtemp(prefix="repair-", dir=os.path.dirname(path))
@@ -74,7 +74,7 @@ def opened(path: str) -> Generator[Database | None]:
             copy = os.path.join(folder, "copy.db")
             shutil.copyfile(path, copy)
             if has_log:
-                shutil.copyfile(log, copy + BESIDE[0])
+                shutil.copyfile(log, copy + LOG_SUFFIXES[0])
             if not _has_header(path):
                 _write_header(copy)
             uri = file_uri(copy, "mode=rw")

@@ -34,7 +34,7 @@ from session_memory.store.damage import (
     known_damage,
     refuse_no_file,
 )
-from session_memory.store.directory import check_place
+from session_memory.store.directory import check_directory
 from session_memory.store.lock import exclusive
 from session_memory.store.marks import keys_for_new_store
 from session_memory.store.port import (
@@ -89,14 +89,14 @@ def open_store(
     directory: str, now_ms: int, *, create_missing: bool = False, read_only: bool = False
 ) -> SqliteStore:
     """Open the store in a directory, bringing its schema up to date when it may be written."""
-    check_place(directory)
+    check_directory(directory)
     swap.finish(directory)  # a restore that was cut off: before anybody sees half of it
     path = os.path.join(directory, DATABASE)
     refuse_no_file(path)
     if create_missing:
         damage = known_damage(directory)
         if damage and (damage.in_place or not damage.finished):
-            raise DatabaseDamaged(damage.told)
+            raise DatabaseDamaged(damage.message)
         if not (os.path.exists(path) and os.path.getsize(path)):
             _create(directory, now_ms, damage)
     connection = connect(path, read_only=read_only)
@@ -125,9 +125,9 @@ def _create(directory: str, now_ms: int, damage: Damage | None) -> None:
     with exclusive(directory, "opening", wait=True):
         path = os.path.join(directory, DATABASE)
         if damage is not None and not os.path.exists(path):
-            from session_memory.store.sqlite.fresh import make_fresh
+            from session_memory.store.sqlite.replacement import make_replacement
 
-            make_fresh(directory, damage, now_ms)
+            make_replacement(directory, damage, now_ms)
             return
         create(path)
         fresh = connect(path)

@@ -1,12 +1,13 @@
-"""Counted tokens and dollars, grouped."""
+"""Tokens and dollars: grouped, and priced later where no price was known."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from session_memory.core.schema import Cost
+from session_memory.core.schema import Cost, Usage
 from session_memory.store.port import UsageGroup, UsageRow
-from session_memory.store.sqlite.connection import Database, rows
+from session_memory.store.sqlite.connection import Database, rows, value
 
 _GROUPS: dict[UsageGroup, str] = {
     "day": "coalesce(strftime('%Y-%m-%d', u.at / 1000, 'unixepoch'), 'undated')",
@@ -48,3 +49,31 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
         )
         for row in rows(db, sql, bindings)
     ]
+
+
+_UNPRICED = """
+SELECT key, session_id, model, at, input, output, cache_read, cache_write_5m, cache_write_1h,
+  reasoning FROM usage WHERE usd IS NULL AND stated_usd IS NULL
+"""
+
+
+def reprice(db: Database, price: Callable[[Usage], float | None], version: str) -> int:
+    """Price responses that have no price; a price table is tried once, and that is recorded."""
+    tried = value(db, "SELECT value FROM meta WHERE name = 'price_table'")
+    if tried is not None and bytes(tried).decode() == version:
+        return 0
+    db.execute("INSERT OR REPLACE INTO meta VALUES ('price_table', ?)", (version.encode(),))
+    priced = [
+        (usd, version, key, session_id)
+        for key, session_id, *figures in rows(db, _UNPRICED)
+        if (usd := price(Usage("", *figures))) is not None
+    ]
+    db.executemany(
+        "UPDATE usage SET usd = ?, price_table = ? WHERE key = ? AND session_id = ?", priced
+    )
+    # A digest holds the cost of its session: it is made again where its raw text is still here.
+    db.executemany(
+        "UPDATE session SET state = 'captured' WHERE id = ? AND state = 'analyzed'",
+        [(session_id,) for session_id in sorted({row[3] for row in priced})],
+    )
+    return len(priced)

@@ -22,7 +22,7 @@ from session_memory.core.schema import Digest, Observation, Usage
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, pack
-from session_memory.store.sqlite import copies, manifests, pricing, statements
+from session_memory.store.sqlite import event_copies, manifests, statements, usage
 from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, savepoint, value
@@ -232,7 +232,7 @@ class SqliteWriter:
 
     def holders(self, fingerprints: list[int]) -> dict[int, list[Holder]]:
         """See store.port.Writer."""
-        found = copies.holders(self._db, fingerprints)
+        found = event_copies.holders(self._db, fingerprints)
         if self._has_tombstones:
             gone = Holder(0, None, None, None, forgotten=True)
             for fingerprint in tombstoned(self._db, fingerprints):
@@ -284,11 +284,11 @@ class SqliteWriter:
 
     def confirm(self, source_id: int, found: list[tuple[int, EventDraft]]) -> None:
         """See store.port.Writer."""
-        copies.confirm(self._db, self._path, source_id, found)
+        event_copies.confirm(self._db, self._path, source_id, found)
 
     def retire(self, source_id: int, seen: set[int], *, delete: bool) -> int:
         """See store.port.Writer."""
-        return copies.retire(self._db, self._path, source_id, seen, delete=delete)
+        return event_copies.retire(self._db, self._path, source_id, seen, delete=delete)
 
     def last_turns(self, session: SessionHandle, count: int) -> list[str]:
         """See store.port.Writer."""
@@ -335,7 +335,7 @@ class SqliteWriter:
 
     def reprice(self, price: Callable[[Usage], float | None], version: str) -> int:
         """See store.port.Writer."""
-        return pricing.reprice(self._db, price, version)
+        return usage.reprice(self._db, price, version)
 
     def settle(self, sessions: set[int]) -> set[int]:
         """See store.port.Writer."""

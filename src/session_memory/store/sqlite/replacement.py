@@ -10,7 +10,7 @@ import contextlib
 import os
 
 from session_memory.errors import DatabaseDamaged
-from session_memory.store.damage import BESIDE, DATABASE, Damage
+from session_memory.store.damage import DATABASE, LOG_SUFFIXES, Damage
 from session_memory.store.marks import read_marks
 from session_memory.store.sqlite import salvage
 from session_memory.store.sqlite.connection import (
@@ -27,7 +27,7 @@ MARKS = ("tombstone", "forgotten_session", "forgotten_source")
 """What is known of forgotten things, each by its keyed hash."""
 
 
-def make_fresh(directory: str, damage: Damage, now_ms: int) -> None:
+def make_replacement(directory: str, damage: Damage, now_ms: int) -> None:
     """Make the database under another name and put it in place only when it is complete."""
     path = os.path.join(directory, DATABASE)
     new = path + ".new"
@@ -51,9 +51,9 @@ def make_fresh(directory: str, damage: Damage, now_ms: int) -> None:
 
 
 def _remove(path: str) -> None:
-    for beside in ("", *BESIDE):
+    for suffix in ("", *LOG_SUFFIXES):
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(path + beside)
+            os.unlink(path + suffix)
 
 
 def carry_over(db: Database, directory: str, damage: Damage) -> bool:

@@ -1,4 +1,4 @@
-"""What a store keeps of signals mined from digests and the patterns they add up to."""
+"""What a store keeps for the loop: signals mined from digests, patterns, measured effects."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Protocol
 
 import msgspec
 
+from session_memory.core.loop.effects import Effect
 from session_memory.core.loop.patterns import Candidate, Mined, PatternStatus, Signal
 from session_memory.core.schema import Digest
 
@@ -53,4 +54,16 @@ class Patterns(Protocol):
 
     def save_candidates(self, found: Iterable[Candidate], now_ms: int) -> None:
         """Update the figures of patterns found; undecided ones without evidence are deleted."""
+        ...
+
+
+class Effects(Protocol):
+    """The latest figures for each version of a pattern and each method."""
+
+    def save(self, effects: Iterable[Effect]) -> None:
+        """Replace what was known of the same versions by the same methods, in one transaction."""
+        ...
+
+    def all(self) -> list[Effect]:
+        """Everything measured, by pattern, version and method."""
         ...
