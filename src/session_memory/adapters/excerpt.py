@@ -10,7 +10,7 @@ from session_memory.adapters.common import Json
 from session_memory.core.schema import EventKind, Origin
 
 EXCERPT = 2048
-"""How much is kept of what nobody knows, and of listings nobody reads twice."""
+"""Characters kept of records of unknown type, and of listings of little value."""
 
 # Spelled out: the module `string` costs an idle sweep a millisecond.
 _TOKEN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+/=.~%"

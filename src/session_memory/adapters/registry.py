@@ -1,4 +1,4 @@
-"""Every agent by name: our own, loaded when asked for, and those that plug-in packages add."""
+"""Every agent by name: our own, imported on first use, and those that plug-in packages add."""
 
 from __future__ import annotations
 

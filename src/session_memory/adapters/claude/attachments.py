@@ -91,7 +91,7 @@ _REPEATS = frozenset(
 
 
 def attachment(record: Record, out: Emitter) -> None:
-    """A queued prompt, a hook's words, a file, or one of the many things nobody reads again."""
+    """A queued prompt, a hook's output, a file, or one of many kinds that are only counted."""
     fields = as_object(record.get("attachment"))
     kind = as_text(fields.get("type"))
     if kind == "queued_command":

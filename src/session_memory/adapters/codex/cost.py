@@ -30,7 +30,7 @@ def usage_record(payload: Record, at: int | None, state: ReaderState) -> Usage |
 
 
 def token_count(payload: Record, at: int | None, state: ReaderState) -> Usage | None:
-    """The step from the last cumulative count to this one; a count told again is no step."""
+    """The step from the last cumulative count to this one; a repeated count adds nothing."""
     info = as_object(payload.get("info"))
     last = _parts(info.get("last_token_usage"))
     total = _parts(info.get("total_token_usage"))

@@ -55,7 +55,7 @@ def compacted(payload: Record, out: Emitter) -> None:
 
 
 def inter_agent(payload: Record, out: Emitter) -> None:
-    """What one agent told another."""
+    """A message from one agent to another."""
     content = payload.get("content") or payload.get("message")
     parts: list[Json] = [content] if isinstance(content, str) else as_list(content)
     if texts := [text for part in parts if (text := content_text(part))]:

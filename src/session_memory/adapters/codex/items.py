@@ -67,7 +67,7 @@ def _answer(payload: Record, out: Emitter) -> None:
 
 
 def say(texts: list[str], side: Side, out: Emitter) -> None:
-    """What the assistant said, unless the other side has told it before."""
+    """What the assistant said, unless the other of the two forms has been read already."""
     out.state.answered = True
     if out.state.twin(side, "assistant", forms(texts)):
         out.ignored["told_twice"] += 1
@@ -124,7 +124,7 @@ def _parts(payload: Record) -> list[tuple[str, str, str]]:
 
 
 def forms(texts: list[str]) -> list[str]:
-    """The ways one message may be told again: as a whole or in its parts."""
+    """The ways one message may be repeated: as a whole or in its parts."""
     return texts if len(texts) < 2 else [*texts, "".join(texts), "\n".join(texts)]
 
 
@@ -272,7 +272,7 @@ def _argument_text(value: Json) -> str:
 
 
 def _compaction(payload: Record, out: Emitter) -> None:
-    """A summary by the provider's servers: opaque, and told by the row `compacted`."""
+    """A summary by the provider's servers: opaque; the row `compacted` has the text."""
     text = as_text(payload.get("summary"))
     if text and not out.state.twin("item", "compaction", [""]):
         out.add("compaction", "harness", excerpt(text), "compaction")

@@ -1,4 +1,4 @@
-"""What Codex says about a thread as a whole: where it ran, on which model, started by whom."""
+"""What Codex says about a thread as a whole: where it ran, on which model, who started it."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _reasoning(data: Record, out: Emitter) -> None:
 
 
 def _think(text: str, out: Emitter) -> None:
-    """A thought may come by itself and with its answer, in either order: it is told once."""
+    """A thought may come by itself and with its answer, in either order; it becomes one event."""
     known = mark(text)
     if known == out.state.thought:
         out.state.thought = ""
@@ -157,7 +157,7 @@ def _think(text: str, out: Emitter) -> None:
 
 
 def _execution(data: Record, out: Emitter) -> None:
-    """The answer that asked for a call has told it already, in most versions."""
+    """In most versions the answer that requested a call holds it already."""
     if as_text(data.get("toolCallId")) in out.state.calls:
         out.ignored["tool.execution_start"] += 1
     else:

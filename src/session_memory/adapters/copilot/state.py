@@ -37,7 +37,7 @@ class ReaderState(msgspec.Struct):
     spent_call: str = ""
     """The call that response answered: the message with this id is its text."""
     thought: str = ""
-    """Mark of the last thought, which may be told a second time."""
+    """Mark of the last thought, which the log may repeat."""
 
     def open_call(self, call_id: str, tool: str) -> None:
         """Remember a call until its result comes."""

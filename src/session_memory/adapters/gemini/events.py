@@ -156,7 +156,7 @@ class EventBuilder:
         self._add(piece.kind, piece.origin, piece.text, piece.label)
 
     def _response(self, response: Record) -> None:
-        """A result on its own: told here only where its call does not hold it."""
+        """A result on its own; it becomes an event only where its call does not hold it."""
         call_id = as_text(response.get("id"))
         if call_id in self._told:
             self.ignored["result_copy"] += 1

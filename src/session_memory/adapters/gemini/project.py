@@ -52,7 +52,7 @@ def _directories(fold: Fold) -> Iterator[str]:
 
 
 def _candidates(said: Iterable[str], fold: Fold) -> Iterator[str]:
-    """Places told, and every folder above a file that a tool was called with."""
+    """Folders the chat names, and every folder above a file that a tool was called with."""
     seen: set[str] = set()
     for path in said:
         if path not in seen:

@@ -129,7 +129,7 @@ def unwrapped(text: str) -> str:
 
 
 def exit_code_of(text: str, *, failed: bool) -> int | None:
-    """How a shell command ended; a command that just worked may be told without a number."""
+    """How a shell command ended; a command that succeeded may have no exit code."""
     end = text[-FOOTER:]
     found = _EXIT.findall(end)
     if found:

@@ -1,4 +1,4 @@
-"""Grok Build: a session is a directory, told by its update lines and what lies beside them."""
+"""Grok Build: a session is a directory, read from its update lines and the files beside them."""
 
 from __future__ import annotations
 

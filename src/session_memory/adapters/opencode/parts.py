@@ -18,7 +18,7 @@ Record = dict[str, Json]
 
 
 class Message(msgspec.Struct):
-    """What is remembered of a message while its parts are told, and over the end of a block."""
+    """What later parts need to know of their message, also in the next block."""
 
     id: str = ""
     role: str = ""
@@ -26,7 +26,7 @@ class Message(msgspec.Struct):
     created: int | None = None
     completed: int | None = None
     latest: int | None = None
-    """The latest time told so far, for parts that have none of their own."""
+    """The latest time seen so far, for parts that have none of their own."""
     is_summary: bool = False
     finish: str = ""
     stated: Record = {}
@@ -128,7 +128,7 @@ class EventBuilder:
             self._add("injected", "harness", text, at, "synthetic")
         elif self.message.role == "assistant":
             self._add("assistant_text", self._agent, text, at)
-        elif self.message.role != "user":  # what nobody is known to have said is nobody's wish
+        elif self.message.role != "user":  # a text of unknown author must not become a prompt
             self._add("other", "harness", text, at, "no_role")
         elif self.part.parent:
             self._add("injected", "agent", text, at, "subagent_prompt")

@@ -203,7 +203,7 @@ class EventBuilder:
         self._spend(record, event)
 
     def branch_summary(self, record: Record) -> None:
-        """The user left a branch, and this is what the new one is told of it."""
+        """The user left a branch; this is its summary for the new one."""
         event = self.add("injected", "harness", as_text(record.get("summary")), "branch_summary")
         self._spend(record, event)
 

@@ -1,4 +1,4 @@
-"""What Qwen Code's responses cost, each once: telemetry and answers tell most of them twice."""
+"""What Qwen Code's responses cost, each once: telemetry and answers both state most of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WAITING = 8
 
 
 class PendingResponses:
-    """Responses told by telemetry whose answers were not seen yet; goes from block to block.
+    """Responses known from telemetry whose answers were not read yet; kept from block to block.
 
     Only telemetry knows what a compression or a title cost, only older builds have no telemetry.
     An answer with the figures of a waiting response is that response.

@@ -78,7 +78,7 @@ class Launchers(msgspec.Struct, frozen=True):
         return [self.python, self.isolation, "-m", "session_memory", *named, *words]
 
     def server(self) -> list[str]:
-        """The command line of the MCP server, as agents are told."""
+        """The command line of the MCP server, as it stands in agents' settings."""
         if self.windows:
             return self.direct_server()
         return commands.server_words(str(self.server_launcher))
