@@ -258,7 +258,7 @@ def test_a_disk_that_fails_at_any_operation_leaves_tree_and_state(
         nth += 1
         counter = Counter(nth, OPERATIONS)
         with monkeypatch.context() as patch:
-            for module in ("journal.files", "paths"):
+            for module in ("atomic_files", "paths"):
                 patch.setattr(f"session_memory.{module}.os", CountingOs(counter, code))
             report = library.compile()
         failing = counter.failed

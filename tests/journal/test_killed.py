@@ -57,7 +57,7 @@ def test_a_disk_that_fails_at_any_operation_loses_and_doubles_nothing(
         context = bench.excerpt("what was said")
         counter = Counter(nth, OPERATIONS)
         with monkeypatch.context() as patch:
-            for module in ("journal.files", "paths", "store.lock"):
+            for module in ("atomic_files", "paths", "store.lock"):
                 patch.setattr(f"session_memory.{module}.os", CountingOs(counter, code))
             bench.says("entry")
             try:

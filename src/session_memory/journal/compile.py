@@ -17,7 +17,7 @@ from session_memory.clock import Clock
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import BudgetSpent, ModelUnavailable, NotFound, SessionMemoryError
 from session_memory.journal import daily
-from session_memory.journal.files import held, read_text
+from session_memory.journal.files import file_lock, read_text
 from session_memory.journal.flush import guard
 from session_memory.journal.knowledge import (
     INDEX,
@@ -142,7 +142,7 @@ def compile_logs(
     done: list[CompiledLog] = []
     failed: dict[str, str] = {}
     deferred: dict[str, str] = {}
-    with held(context.journal.lock("compile"), "a compile"):
+    with file_lock(context.journal.lock("compile"), "a compile"):
         for name in names:
             try:
                 done += _compile_log(context, name, whole=whole)

@@ -1,4 +1,4 @@
-"""Small files that survive crashes and company: replaced whole, appended to under a lock."""
+"""Atomic, lock-protected writes of small files, and recovery of damaged JSON files."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from session_memory.store.lock import exclusive
 
 Warn = Callable[[str], None]
 BUSY_WAIT_S = 0.1
-_FRESH = re.compile(r"(?:\.md|\.json|\.corrupt-[0-9-]+)\.\d+\.new$")
+_TEMPORARY = re.compile(r"(?:\.md|\.json|\.corrupt-[0-9-]+)\.\d+\.new$")
 
 
 def atomic_write_text(path: Path, text: str) -> None:
     """Replace a text file in one step.
 
-    What is new is private; a file or folder of the user's, as in a vault, keeps its mode.
+    New files are private; a file or folder of the user, as in a vault, keeps its mode.
     """
     if not path.parent.is_dir():
         private_dir(path.parent)
@@ -35,44 +35,44 @@ def atomic_write_text(path: Path, text: str) -> None:
 
 
 def remove_leftovers(*folders: Path) -> None:
-    """Remove half-written files of killed writers; only while nobody else may write there."""
+    """Remove temporary files of killed writers; call it while no other process can write there."""
     for folder in folders:
         for path in folder.glob("*.new"):
-            if _FRESH.search(path.name):  # a vault may hold files of the user's that end so
+            if _TEMPORARY.search(path.name):  # a vault may have *.new files of the user
                 path.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
-def held(lock: Path, what: str) -> Generator[None]:
-    """Hold a lock file for the length of the block, however long another holds it before."""
+def file_lock(lock: Path, what: str) -> Generator[None]:
+    """Hold a lock file for the block, waiting for it as long as it takes."""
     private_dir(lock.parent)
     with contextlib.ExitStack() as stack:
         while True:
             try:
                 stack.enter_context(exclusive(str(lock), what, wait=True))
                 break
-            except StoreLocked:  # Windows waits for ten seconds only
+            except StoreLocked:  # Windows waits only for ten seconds
                 time.sleep(BUSY_WAIT_S)
         yield
 
 
-def locked_append(path: Path, lock: Path, added: Callable[[str], str]) -> bool:
-    """Append what `added` makes of the present text, all of it inside the lock; False for nothing.
+def locked_append(path: Path, lock: Path, addition_to: Callable[[str], str]) -> bool:
+    """Append what `addition_to` returns for the present text, under a lock; False if that is "".
 
-    The file is replaced whole, so that a process killed in between leaves no half entry, and
-    whoever reads it sees all entries or all but the last.
+    The file is replaced as a whole, so that neither a killed process nor a reader at the same time
+    leaves or sees half an entry.
     """
-    with held(lock, f"a writer of {path.name}"):
+    with file_lock(lock, f"a writer of {path.name}"):
         text = read_text(path) or ""
-        more = added(text)
-        if not more:
+        addition = addition_to(text)
+        if not addition:
             return False
-        atomic_write_text(path, text + more)
+        atomic_write_text(path, text + addition)
         return True
 
 
 def read_text(path: Path) -> str | None:
-    """A text file with its line ends as they are; None where there is none."""
+    """A text file with its line ends unchanged; None if it does not exist."""
     try:
         return path.read_bytes().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
@@ -82,18 +82,18 @@ def read_text(path: Path) -> str | None:
 def load_json_with_recovery(
     path: Path, default: dict[str, Any], now_ms: int, warn: Warn
 ) -> dict[str, Any]:
-    """The JSON object of a file; one that is none is set aside under the time, and told of."""
+    """The JSON object in a file; a damaged file is renamed with the time, and warned of."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         return dict(default)
     try:
-        found: object = msgspec.json.decode(data)
+        value: object = msgspec.json.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        return cast("dict[str, Any]", found)
-    backup = _free_name(path, now_ms)
+        value = None
+    if isinstance(value, dict):
+        return cast("dict[str, Any]", value)
+    backup = _backup_path(path, now_ms)
     replace_file(backup, data)
     warn(f"{path.name} is damaged; its bytes are kept as {backup.name}")
     with contextlib.suppress(FileNotFoundError):
@@ -108,10 +108,10 @@ def save_json(path: Path, value: dict[str, Any]) -> None:
     )
 
 
-def _free_name(path: Path, now_ms: int) -> Path:
+def _backup_path(path: Path, now_ms: int) -> Path:
     stamp = datetime.fromtimestamp(now_ms / 1000).strftime("%Y%m%d-%H%M%S")
     names = (
         f"{path.name}.corrupt-{stamp}{suffix}" for suffix in ("", *(f"-{n}" for n in range(1, 100)))
     )
-    candidates = (path.with_name(name) for name in names)
-    return next((found for found in candidates if not found.exists()), path.with_name("corrupt"))
+    paths = (path.with_name(name) for name in names)
+    return next((path for path in paths if not path.exists()), path.with_name("corrupt"))

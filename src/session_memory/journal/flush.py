@@ -21,7 +21,7 @@ from session_memory.clock import Clock
 from session_memory.errors import BudgetSpent
 from session_memory.journal import daily, flush_records
 from session_memory.journal.excerpt import content_hash
-from session_memory.journal.files import held, load_json_with_recovery, remove_leftovers
+from session_memory.journal.files import file_lock, load_json_with_recovery, remove_leftovers
 from session_memory.journal.log import FlushLog
 from session_memory.journal.model_entry import (
     ERROR,
@@ -74,7 +74,7 @@ def flush(path: Path, session: str, context: FlushContext) -> Outcome:
     """Flush one excerpt, then retry a few that failed before, then compile if that is due."""
     log = context.log
     log.info(f"flush started for session {session}, context: {path}")
-    with held(context.journal.lock("flush"), "a flush"):
+    with file_lock(context.journal.lock("flush"), "a flush"):
         remove_leftovers(context.journal.daily, context.journal.work)
         outcome = _flush_excerpt(path, session, context)
         if outcome in ("saved", "nothing"):
@@ -86,7 +86,7 @@ def flush(path: Path, session: str, context: FlushContext) -> Outcome:
 
 def retry_failed(context: FlushContext, *, permanent: bool = False) -> dict[str, Outcome]:
     """Retry every pending excerpt now, given-up ones only with `permanent`; outcomes by path."""
-    with held(context.journal.lock("flush"), "a flush"):
+    with file_lock(context.journal.lock("flush"), "a flush"):
         excerpts = [excerpt for excerpt in _pending(context) if permanent or not excerpt.permanent]
         outcomes = _retry(excerpts, context)
         if any(outcome in ("saved", "nothing") for outcome in outcomes.values()):

@@ -16,7 +16,7 @@ from session_memory.journal.daily import content_spans, days, entries, without_s
 from session_memory.journal.excerpt import file_name
 from session_memory.journal.files import (
     atomic_write_text,
-    held,
+    file_lock,
     read_text,
     remove_leftovers,
     save_json,
@@ -107,8 +107,8 @@ def count_edits(data: Path, vault: str, edit: Edit) -> int:
 def _exclusive(journal: JournalPaths) -> Generator[None]:
     """Keep out flushes, compiles and queries, and remove leftovers of killed ones."""
     with (
-        held(journal.lock("flush"), "a flush"),
-        held(journal.lock("daily"), "a writer"),
+        file_lock(journal.lock("flush"), "a flush"),
+        file_lock(journal.lock("daily"), "a writer"),
         knowledge_lock(journal),
     ):
         kinds = [journal.knowledge / kind for kind in KINDS]

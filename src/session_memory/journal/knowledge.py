@@ -17,7 +17,7 @@ from session_memory.journal.articles import (
     points_of,
     render,
 )
-from session_memory.journal.files import held, read_text
+from session_memory.journal.files import file_lock, read_text
 from session_memory.journal.links import link_targets, without_links
 from session_memory.journal.paths import JournalPaths
 from session_memory.journal.transaction import recover, write_files
@@ -42,7 +42,7 @@ class Knowledge(msgspec.Struct, frozen=True):
 @contextmanager
 def knowledge_lock(journal: JournalPaths) -> Generator[None]:
     """Keep others from changing the knowledge base; first undo what a killed run left half done."""
-    with held(journal.lock("knowledge"), "work on the knowledge"):
+    with file_lock(journal.lock("knowledge"), "work on the knowledge"):
         recover(journal)
         yield
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from session_memory.errors import ModelFailed
-from session_memory.journal.files import held
+from session_memory.journal.files import file_lock
 from session_memory.model.metered import price_of
 from session_memory.model.port import Answer, Model, Request
 
@@ -32,7 +32,7 @@ class JournalModel(msgspec.Struct, frozen=True):
     def ask(self, request: Request) -> Answer:
         """The answer; raises ModelFailed if none came in time, whatever the provider does."""
         bounded = msgspec.structs.replace(request, timeout_s=self.timeout_s)
-        with held(self.lock, "a model call of the journal"):
+        with file_lock(self.lock, "a model call of the journal"):
             outcome = _Outcome(1)
             # A daemon thread: a provider that hangs must not keep the process from ending.
             threading.Thread(

@@ -10,7 +10,7 @@ import msgspec
 
 from session_memory.core.text.safe_text import fence
 from session_memory.errors import BudgetSpent
-from session_memory.journal.files import held
+from session_memory.journal.files import file_lock
 from session_memory.journal.log import FlushLog
 from session_memory.journal.model_call import read_prompt
 from session_memory.model.port import Model, Request
@@ -63,7 +63,7 @@ def model_writer(model: Model, lock: Path, timeout_s: float, root: Path) -> Writ
     def write(excerpt: str, _session: str) -> str:
         root.mkdir(0o700, parents=True, exist_ok=True)  # the first entry may not be written yet
         entry_request = request(excerpt, timeout_s, root)
-        with held(lock, "a model call of the journal"):
+        with file_lock(lock, "a model call of the journal"):
             return model.ask(entry_request).text
 
     return write
