@@ -125,5 +125,5 @@ def _note(data: Path, change: FileChange, by: str, now: int) -> None:
 def _problem(change: FileChange, error: OSError | Refused) -> Problem:
     if isinstance(error, Refused):
         return Problem(change.path, change.agent, error.message, error.hint)
-    told = f"it cannot be written: {error.strerror or error}"
-    return Problem(change.path, change.agent, told, "cure that, then run the command again")
+    message = f"it cannot be written: {error.strerror or error}"
+    return Problem(change.path, change.agent, message, "fix that, then run the command again")

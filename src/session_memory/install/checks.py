@@ -72,7 +72,7 @@ def _check_agent(client: Client, state: WiringState) -> Check:
     states = {state.hooks, state.mcp} - {None}
     if "refused" in states:
         files = f"one of {', '.join(state.files)} cannot be understood"
-        return Check(client.name, "fail", files, "mend the file, then session-memory init")
+        return Check(client.name, "fail", files, "fix the file, then session-memory init")
     if states == {"wired"}:
         return Check(client.name, "pass", detail)
     if "off" in states and states <= {"off", "wired"}:
@@ -93,7 +93,7 @@ def _check_approvals(
         approval = approvals.tables(hooks, text)
         skipped = skipped_hooks((read_file(config).data or b"").decode("utf-8"), approval)
     except (Refused, UnicodeDecodeError) as error:
-        return Check(name, "warn", f"cannot be read: {error}", "mend the file")
+        return Check(name, "warn", f"cannot be read: {error}", "fix the file")
     if skipped:
         detail = f"{skipped} of {len(approval.tables)} hooks are skipped silently"
         return Check(name, "warn", detail, approvals.how)
@@ -119,4 +119,6 @@ def check_hook_log(state: Path) -> Check:
         return Check("hook log", "pass", "no hook errors")
     last = one_line(lines[-1].decode("utf-8", "replace"))
     detail = f"{state / 'hook-errors.log'}, last: {last}"
-    return Check("hook log", "warn", detail, f"mend it, then remove {state / 'hook-errors.log'}")
+    return Check(
+        "hook log", "warn", detail, f"fix the cause, then remove {state / 'hook-errors.log'}"
+    )

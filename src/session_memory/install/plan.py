@@ -334,7 +334,7 @@ def _text(current: CurrentFile) -> str | None:
     try:
         return None if current.data is None else current.data.decode("utf-8")
     except UnicodeDecodeError:
-        raise Refused("it is not UTF-8", hint="mend the file first; nothing was written") from None
+        raise Refused("it is not UTF-8", hint="fix the file first; nothing was written") from None
 
 
 def _data(text: str | None) -> bytes | None:

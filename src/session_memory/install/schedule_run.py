@@ -172,16 +172,16 @@ def _crontab(system: System) -> str:
     done = system.run(["crontab", "-l"])
     none = ("no crontab", "no such file")  # the second is what busybox says
     if done.code != 0 and not any(word in done.err.lower() for word in none):
-        told = " ".join(done.err.split())[:200] or f"it ended with {done.code}"
-        raise SessionMemoryError(f"crontab -l: {told}", hint="nothing was changed")
+        message = " ".join(done.err.split())[:200] or f"it ended with {done.code}"
+        raise SessionMemoryError(f"crontab -l: {message}", hint="nothing was changed")
     return done.out if done.code == 0 else ""
 
 
 def _must(system: System, argv: Sequence[str], text: str | None = None) -> None:
     done = system.run(argv, text)
     if done.code != 0:
-        told = " ".join(done.err.split())[:200] or f"it ended with {done.code}"
-        raise SessionMemoryError(f"{' '.join(argv[:3])}: {told}", hint="see `schedule --help`")
+        message = " ".join(done.err.split())[:200] or f"it ended with {done.code}"
+        raise SessionMemoryError(f"{' '.join(argv[:3])}: {message}", hint="see `schedule --help`")
 
 
 def _write(path: Path, text: str) -> None:

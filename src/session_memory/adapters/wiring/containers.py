@@ -43,7 +43,7 @@ def container(
     if known is not None:
         raise Refused(
             f"`{'.'.join(map(str, path))}` is not what this program expects there",
-            hint="mend the file first; nothing was written",
+            hint="fix the file first; nothing was written",
         )
     made = tuple(dict.fromkeys((*layout.made, path)))
     if json_edit.has(text, path):  # null: nothing is there, in the words of its user

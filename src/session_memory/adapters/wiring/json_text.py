@@ -185,5 +185,5 @@ def _malformed(text: str, at: int) -> Refused:
     column = at - (text.rfind("\n", 0, at) + 1) + 1
     return Refused(
         f"it is not valid JSON (line {line}, column {column})",
-        hint="mend the file first; nothing was written",
+        hint="fix the file first; nothing was written",
     )

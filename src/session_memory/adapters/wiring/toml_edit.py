@@ -39,7 +39,7 @@ def values(text: str) -> dict[str, Any]:
         return tomllib.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:  # also an integer of thousands of digits
         raise Refused(
-            f"it is not valid TOML ({error})", hint="mend the file first; nothing was written"
+            f"it is not valid TOML ({error})", hint="fix the file first; nothing was written"
         ) from None
 
 
@@ -225,7 +225,7 @@ def _checked(before: str, after: str, name: Name, content: Any) -> str:
     for part in name[:-1]:
         here = here.setdefault(part, {})
         if here and not as_object(here):
-            raise Refused(f"`{part}` is not a table", hint="mend the file first")
+            raise Refused(f"`{part}` is not a table", hint="fix the file first")
     here[name[-1]] = content
     try:
         done = values(after)
