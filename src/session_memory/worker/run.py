@@ -21,7 +21,7 @@ from session_memory.core.text.reason import reason_of
 from session_memory.errors import BudgetSpent, Refused, SessionMemoryError, StoreLocked
 from session_memory.ingest.context import Log, SweepContext
 from session_memory.ingest.report import SweepReport
-from session_memory.paths import open_private, private_dir
+from session_memory.paths import append_log, private_dir
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.worker.spool_files import SpoolFiles, read_served, write_served
@@ -35,7 +35,6 @@ SOFT_LIMIT_S = 600.0
 PATIENCE_MS = 120_000
 """How long to wait for a transcript that does not exist yet, before its record is dropped."""
 BUSY_WAIT_S = 0.2
-LOG_MAX_BYTES = 512 * 1024
 
 Handler = Callable[[Store, Job, str], None]
 """Does a job; commits through `store.jobs.completing(job, token)`."""
@@ -68,11 +67,8 @@ class WorkerLog:
 
     def write(self, now_ms: int, event: str, **fields: str | int | None) -> None:
         """Append a line. Fields are ids, paths, counts and reasons, never text of sessions."""
-        if self._path.exists() and self._path.stat().st_size > LOG_MAX_BYTES:
-            self._path.replace(self._path.with_name("worker.log.1"))
         line = msgspec.json.encode({"at": iso(now_ms), "event": event, **fields})
-        with open_private(self._path, "ab") as file:
-            file.write(line + b"\n")
+        append_log(self._path, line + b"\n")
         self._echo(" ".join((event, *(f"{name}={value}" for name, value in fields.items()))))
 
 
