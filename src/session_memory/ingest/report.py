@@ -77,7 +77,7 @@ class SweepReport(msgspec.Struct):
     analyzed: int = 0
     """Digests made: `len(digested)`."""
     digested: list[int] = []
-    """The sessions they were made for."""
+    """The sessions they were made for; one that came in several parts may be here twice."""
     failed: list[Failure] = []
     failed_steps: list[StepFailure] = []
     records: int = 0

@@ -55,7 +55,7 @@ def mine_digested(context: SweepContext, report: SweepReport) -> bool:
                 mine(store.patterns, report.digested)
             except Exception as error:  # noqa: BLE001 - find out which session it is
                 steps.check(error)
-                for session_id in report.digested:
+                for session_id in dict.fromkeys(report.digested):
                     one = partial(mine, store.patterns, [session_id])
                     steps.attempt("signals", session_id, one)
         finally:
