@@ -55,7 +55,7 @@ def is_whole(target: Path) -> bool:
 
 
 def dump_of(space: Workspace, target: Path) -> list[dict[str, Any]]:
-    other = space.beside("unused")
+    other = space.with_store("unused")
     other.store_directory = target
     return other.dump()
 

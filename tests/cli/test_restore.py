@@ -355,7 +355,7 @@ def test_files_made_of_a_forgotten_session_do_not_come_back(space: Workspace, ba
 def test_a_backup_of_another_store_meets_the_marks_of_this_one(
     space: Workspace, backup: Path
 ) -> None:
-    other = space.beside("other")
+    other = space.with_store("other")
     other.sweep()
     assert run(other, "forget", "--session", SECRET_TALK.session_id, "--yes").returncode == 0
     left = other.dump()

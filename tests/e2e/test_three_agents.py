@@ -240,7 +240,7 @@ def test_what_a_log_says_comes_back_from_the_store_as_it_went_in(
     assert [e.paired for e in stored] == [
         e.call_id is not None and e.call_id in answered for e in stored
     ]
-    again = space.beside("again")
+    again = space.with_store("again")
     again.sweep()
     assert again.dump() == space.dump()
 

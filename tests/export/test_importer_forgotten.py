@@ -78,7 +78,7 @@ def test_marks_of_another_key_hold_for_logs_and_imports(
     here.forget(**wanted)
     there.store_directory.mkdir(mode=0o700)
     there.paths = here.paths
-    other = there.beside("made")
+    other = there.with_store("made")
     other.sweep()
     with here.store() as store:
         marks.add_marks(str(other.store_directory), store.marks())

@@ -121,7 +121,7 @@ def test_the_log_itself_has_the_last_word_even_on_what_was_redacted(here: Worksp
     log.say("fetched")
     here.write(log)
     here.sweep()
-    other = here.beside("restored")
+    other = here.with_store("restored")
     bring(other, export(here))
     other.sweep()  # reads the log at the path that the export names
     assert difference(other.dump(), here.dump()) == []

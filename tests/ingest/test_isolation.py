@@ -142,7 +142,7 @@ def test_a_file_that_breaks_a_step_is_left_out_alone_and_read_by_the_next_sweep(
     three_captured(three, [log.session_id for log in three.logs])
     _, status = three.run(capsys, "status")
     assert status["last_error"] is None
-    other = three.space.beside("undisturbed")
+    other = three.space.with_store("undisturbed")
     other.sweep()
     assert three.space.dump() == other.dump()
 
@@ -189,7 +189,7 @@ def test_a_session_whose_step_breaks_is_stored_and_the_step_is_made_up_for(
     code, report = three.run(capsys, "sweep")
     assert (code, report["failed_steps"]) == (EXIT_OK, [])
     three_captured(three, [log.session_id for log in three.logs])
-    other = three.space.beside("undisturbed")
+    other = three.space.with_store("undisturbed")
     other.sweep()
     assert three.space.dump() == other.dump()
 

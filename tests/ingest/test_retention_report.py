@@ -110,7 +110,7 @@ def test_a_sweep_that_loses_something_names_each_session_and_the_bytes(
     assert f"5 sessions, {size / 1024:.1f} KiB" in line
     (passes,) = lines_of(done.stdout, "evict")
     assert passes.endswith("age 0, soft 0, hard 5")
-    told = json.loads(command(space.beside("twin"), "sweep", "--json").stdout)["retention"]
+    told = json.loads(command(space.with_store("twin"), "sweep", "--json").stdout)["retention"]
     assert sorted(told["data_loss"]) == sorted(log.session_id for log in logs)
     assert told["data_loss_bytes"] == size
 

@@ -87,7 +87,7 @@ def digest_of(space: Workspace, log: ClaudeLog) -> Digest:
 
 def undisturbed(space: Workspace, store: str = "undisturbed") -> list[dict[str, Any]]:
     """What the logs give a store that nothing happened to."""
-    other = space.beside(store)
+    other = space.with_store(store)
     other.sweep()
     return other.dump()
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_distilled_is_named_as_data_loss_and_read_again(space: Wo
     assert line.startswith("data_loss  3 sessions, ")
     assert all(log.session_id in line for log in logs)
     assert "the next sweep reads their logs again" in done.stdout
-    told = as_json(space.beside("twin"), "retention", "apply", "--yes")
+    told = as_json(space.with_store("twin"), "retention", "apply", "--yes")
     names = sorted(log.session_id for log in logs)
     assert sorted(told["retention"]["data_loss"]) == names == sorted(told["undistilled"])
     assert told["retention"]["data_loss_bytes"] > 0

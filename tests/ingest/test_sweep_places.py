@@ -138,7 +138,7 @@ def test_two_spellings_of_one_root_are_one_project(
     for log in logs:  # one by one, then all at once into another store
         space.write(log)
         assert space.sweep().ingested == 1
-    other = space.beside("other")
+    other = space.with_store("other")
     other.sweep()
     for each in (space, other):
         with each.store() as store:

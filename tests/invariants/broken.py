@@ -90,7 +90,7 @@ def dropped_undigested(space: Workspace) -> Iterator[str]:
 
 def replayed(space: Workspace) -> Iterator[str]:
     """I3: every log read once more, whole, adds nothing and changes nothing."""
-    again = space.beside("replayed")
+    again = space.with_store("replayed")
     shutil.rmtree(again.store_directory, ignore_errors=True)
     shutil.copytree(space.store_directory, again.store_directory)
     before = again.dump()
@@ -106,7 +106,7 @@ def replayed(space: Workspace) -> Iterator[str]:
 def unlike_fresh(space: Workspace, expected: Dump | None) -> Iterator[str]:
     """I4: the content is that of a store which met no fault."""
     if expected is None:
-        fresh = space.beside("fresh")
+        fresh = space.with_store("fresh")
         shutil.rmtree(fresh.store_directory, ignore_errors=True)
         fresh.sweep()
         expected = fresh.dump()

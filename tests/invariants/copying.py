@@ -56,7 +56,7 @@ class Scene:
             shutil.copytree(self.old_backup, self.target)
 
     def dump_of(self, directory: Path) -> Dump:
-        other = self.space.beside("unused")
+        other = self.space.with_store("unused")
         other.store_directory = directory
         return other.dump()
 

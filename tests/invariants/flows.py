@@ -163,7 +163,7 @@ def migrate(space: Workspace) -> None:
 
 def migrated_then_swept(space: Workspace) -> None:
     """The schema is that of a new store, and a sweep fills it."""
-    wanted = space.beside("schema")
+    wanted = space.with_store("schema")
     if not wanted.store_directory.exists():
         migrate(wanted)
     assert schema(space) == schema(wanted)

@@ -89,7 +89,7 @@ def main(root: Path, flow: Flow, kills: int, seed: int) -> dict[str, Any]:
     done = stores = 0
     found: list[str] = []
     while done < kills:
-        space = first.beside(f"store-{stores}")
+        space = first.with_store(f"store-{stores}")
         start_of(flow, space)
         while was_killed(fork_work(flow, space), chance.uniform(0, duration)):
             done += 1

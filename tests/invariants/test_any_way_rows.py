@@ -57,7 +57,7 @@ def test_rows_give_one_store_whatever_way_they_come_in(
         if chance.random() < 0.7:
             space.sweep()
     space.sweep()
-    straight = space.beside("straight")
+    straight = space.with_store("straight")
     straight.sweep()
     assert difference(canonical(space), canonical(straight)) == []
     assert [text for text in broken(space) if not text.startswith("I4")] == []

@@ -78,7 +78,7 @@ def test_a_flipped_bit_in_the_write_ahead_log_is_never_served(rotten: Workspace)
     chance = random.Random(SIZES.seed)
     older = 0
     for number in range(SIZES.flips):
-        space = rotten.beside("flipped")
+        space = rotten.with_store("flipped")
         shutil.rmtree(space.store_directory, ignore_errors=True)
         shutil.copytree(kept, space.store_directory)
         (space.store_directory / "store.db-shm").unlink(missing_ok=True)

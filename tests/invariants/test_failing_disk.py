@@ -60,7 +60,7 @@ def test_a_failing_disk_is_reported_and_all_is_well_once_it_works_again(
         if not totals[kind]:
             continue
         nth = chance.randint(1, totals[kind])
-        space = first.beside("faulty")
+        space = first.with_store("faulty")
         happened, told = one_fault(flow, space, kind, nth)
         failed += happened
         silent += happened and not told

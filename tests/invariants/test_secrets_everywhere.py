@@ -49,7 +49,7 @@ def test_no_secret_is_left_by_a_sweep_that_died_anywhere(tmp_path: Path, flavor:
     first = Workspace(tmp_path)
     secrets = planted(first, flavor)
     for number in range(SIZES.cuts // 2):
-        space = first.beside(f"store-{number}")
+        space = first.with_store(f"store-{number}")
         call, nth = chance.choice(CALLS), chance.randint(1, 3)
         with contextlib.suppress(Stopped):
             space.sweep(open_as=lambda store, c=call, n=nth: StoppingStore(store, c, n))

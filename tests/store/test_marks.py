@@ -227,7 +227,7 @@ def test_a_title_that_held_a_forgotten_text_does_not_come_back(
 @pytest.mark.rows("BAK-02")
 def test_marks_made_with_another_key_hold_too(space: Workspace, tmp_path: Path) -> None:
     space.forget(sessions=(FORGOTTEN,))
-    other = space.beside("other")
+    other = space.with_store("other")
     other.store_directory.mkdir(mode=0o700)
     with other.store_directory.joinpath("x").open("w"):
         pass

@@ -86,7 +86,7 @@ def test_what_was_captured_after_the_damage_is_joined(space: Workspace, capsys: 
     main(["fsck"])
     space.write(talk(9, "said after the damage"))
     assert main(["sweep"]) == 3
-    wanted = space.beside("wanted")
+    wanted = space.with_store("wanted")
     wanted.sweep()
     for log in space.files():  # the fresh database alone knows number 9
         if log not in logs:

@@ -84,13 +84,13 @@ class Workspace:
         """Hashes of every file of every flavour, to prove that none was changed."""
         return {
             str(path): hashlib.sha256(path.read_bytes()).hexdigest()
-            for places in self.paths.values()
-            for place in places
-            for path in sorted(Path(place).rglob("*"))
+            for folders in self.paths.values()
+            for folder in folders
+            for path in sorted(Path(folder).rglob("*"))
             if path.is_file()
         }
 
-    def beside(self, store: str) -> Workspace:
+    def with_store(self, store: str) -> Workspace:
         """The same logs and settings with another store."""
         other = copy.copy(self)
         other.paths, other.report = dict(self.paths), None
@@ -135,11 +135,11 @@ class Workspace:
         """What a sweep, or a worker, of this workspace needs."""
         directory = str(self.store_directory)
 
-        def opened() -> Any:
+        def open_or_create() -> Any:
             store = open_store(directory, self.now, create_missing=True)
             return open_as(store) if open_as else store
 
-        def peeked() -> Store | None:
+        def peek() -> Store | None:
             if not (self.store_directory / "store.db").exists():
                 return None
             return open_store(directory, self.now, read_only=True)
@@ -151,23 +151,23 @@ class Workspace:
             home=str(self.home),
             store_directory=directory,
             prepare=lambda: private_dir(directory),
-            open_store=opened,
-            peek_store=peeked,
+            open_store=open_or_create,
+            peek_store=peek,
             tree=DiskTree(),
             clock=lambda: self.now,
         )
 
-    def forget(self, **wanted: Any) -> None:
-        """Forget as the command does; see `ForgetRequest` for what may be asked."""
+    def forget(self, **request: Any) -> None:
+        """Forget as the command does, with the fields of a `ForgetRequest`."""
         directory = str(self.store_directory)
-        asked = ForgetRequest(**wanted)
+        forget = ForgetRequest(**request)
         with (
             exclusive(os.path.join(directory, "sweep.lock"), "a sweep"),
             self.store() as store,
             marked(directory),
         ):
-            plan = plan_forget(store, asked)
-            apply_forget(store, plan, asked)
+            plan = plan_forget(store, forget)
+            apply_forget(store, plan, forget)
 
     # --- real processes ---
 
@@ -187,10 +187,10 @@ class Workspace:
 
     def environ(self) -> dict[str, str]:
         """The environment of a process that sees only this workspace."""
-        kept = {k: v for k, v in os.environ.items() if not k.startswith("SESSION_MEMORY_")}
-        kept.pop("CLAUDE_CONFIG_DIR", None)
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith("SESSION_MEMORY_")}
+        inherited.pop("CLAUDE_CONFIG_DIR", None)
         ours = {"HOME": str(self.home), "USERPROFILE": str(self.home)}
-        return {**kept, **ours, "SESSION_MEMORY_HOME": str(self.root / "memory")}
+        return {**inherited, **ours, "SESSION_MEMORY_HOME": str(self.root / "memory")}
 
     def start(self, *arguments: str, module: str = "session_memory") -> subprocess.Popen[str]:
         """Start `python -m module` on this workspace and do not wait for it."""
@@ -233,7 +233,7 @@ class Workspace:
     def sessions(self) -> dict[str, Session]:
         """Every session by its native id."""
         with self.store() as store:
-            return {found.external_id: found for found in store.sessions(SessionQuery())}
+            return {session.external_id: session for session in store.sessions(SessionQuery())}
 
     def session(self, external_id: str) -> Session:
         """One session by its native id."""
