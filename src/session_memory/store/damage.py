@@ -42,7 +42,7 @@ class Damage(msgspec.Struct, frozen=True):
     gone: bool = False
     """Whether there was no database to keep: what only it knew is lost."""
     finished: bool = True
-    """False while a file is being renamed: whoever finds that finishes it."""
+    """False while a file is being renamed: the next call finishes it."""
 
     @property
     def message(self) -> str:
@@ -59,7 +59,7 @@ def known_damage(directory: str) -> Damage | None:
         return None
     try:
         return msgspec.json.decode(data, type=Damage)
-    except msgspec.DecodeError:  # what was kept tells as much
+    except msgspec.DecodeError:  # the files that were kept say as much
         return Damage(0, "the note about the damage cannot be read", kept_files(directory))
 
 

@@ -28,7 +28,7 @@ DERIVED: dict[str, Derived] = {
     "project_alias": Derived("directories and the project of each", "by its project", True),
     "source": Derived("log files, their paths and cursors", "through session_source", True),
     "session": Derived("one row for each session: names, titles, directories", "by id", True),
-    "session_source": Derived("which files tell of which session", "by session id", False),
+    "session_source": Derived("which files hold which session", "by session id", False),
     "fact": Derived("what files state: titles, directories, branches", "by session id", True),
     "segment": Derived("the files that hold a session's texts", "by session id", False),
     "doomed_segment": Derived(
@@ -44,7 +44,7 @@ DERIVED: dict[str, Derived] = {
     "usage": Derived("tokens and dollars of each response", "by session id", False),
     "tombstone": Derived("keyed fingerprints of what was forgotten", None, False),
     "forgotten_session": Derived("keyed names of forgotten sessions", None, False),
-    "forgotten_source": Derived("keyed paths of files that only tell of them", None, False),
+    "forgotten_source": Derived("keyed paths of files that hold only those", None, False),
     "quarantine": Derived("where damaged lines are in the logs", "through its source", False),
     "turn": Derived("turns that ended, as hooks recorded", "by flavour and native id", False),
     "session_note": Derived("small facts from hooks", "by flavour and native id", True),

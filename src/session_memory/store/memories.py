@@ -94,7 +94,7 @@ class Memories(Protocol):
         ...
 
     def files(self, sessions: Collection[int]) -> dict[int, list[str]]:
-        """The log files that tell of each session, the newest last."""
+        """The log files of each session, the newest last."""
         ...
 
     def acquire(self, root: str, owner: str, now_ms: int, lease_ms: int) -> bool:

@@ -65,7 +65,7 @@ class Holder(msgspec.Struct, frozen=True):
 
 
 class TextHit(msgspec.Struct, frozen=True):
-    """Where a text stands in one session."""
+    """Where a session contains a text."""
 
     session_id: int
     fingerprints: set[int]
@@ -103,7 +103,7 @@ class SessionQuery(msgspec.Struct, frozen=True):
 
 
 class ObservationQuery(msgspec.Struct, frozen=True):
-    """Which observations to list; those of an excluded status only when asked for."""
+    """Which observations to list; those of an excluded status only if `excluded` is set."""
 
     session: int | None = None
     project: str | None = None

@@ -35,11 +35,11 @@ class Writer(Protocol):
         ...
 
     def leave_source(self, source_id: int, path: str, stamp: Stamp) -> None:
-        """Keep no row of a source that tells of forgotten sessions only."""
+        """Keep no row of a source that holds only forgotten sessions."""
         ...
 
     def link(self, session: SessionHandle, source_id: int) -> None:
-        """Note that a source speaks of a session."""
+        """Record that a source holds a session."""
         ...
 
     def holders(self, fingerprints: list[int]) -> dict[int, list[Holder]]:

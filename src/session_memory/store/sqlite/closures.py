@@ -1,4 +1,4 @@
-"""Closure checks and context syncs: who asked whether work is done, and what was written where."""
+"""Closure checks, and the files that packs were written into."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class SqliteClosures:
         self._db = connection
 
     def record(self, project_id: int, closure: Closure) -> None:
-        """Keep that somebody asked."""
+        """See store.scopes.Closures."""
         with transaction(self._db):
             _insert(self._db, project_id, closure)
 

@@ -239,7 +239,7 @@ UNUSABLE = (
     *DISK_ERRORS,
     *(apsw.BusyError, apsw.LockedError, apsw.CorruptError, apsw.NotADBError, apsw.NoMemError),
 )
-"""Errors that tell of the whole database, not of one row."""
+"""Errors that concern the whole database, not one row."""
 
 
 DAMAGE_ERRORS = (apsw.CorruptError, apsw.NotADBError)

@@ -148,7 +148,7 @@ _ALIKE = "kind, at, coalesce(call_id, ''), coalesce(tool, ''), body_len"
 
 
 def drop_twin_responses(db: Database, keys: set[int]) -> None:
-    """Responses that were imported under a made-up key and that a log has told since."""
+    """Responses that were imported under a made-up key and that a log has brought since."""
     if not _expects_twins(db):
         return
     for session_id, found in rows(
@@ -170,7 +170,7 @@ def drop_twin_responses(db: Database, keys: set[int]) -> None:
 
 
 def drop_twin_events(db: Database, sessions: set[int]) -> None:
-    """Events that were imported with a secret redacted and that a log has told since."""
+    """Events that were imported with a secret redacted and that a log has brought since."""
     if not _expects_twins(db):
         return
     for session_id in sessions:

@@ -26,7 +26,7 @@ class Needle:
         return text.casefold() if self._fold else text
 
     def occurs(self, text: str | None) -> bool:
-        """Whether it stands in a text."""
+        """Whether a text contains it."""
         return text is not None and any(form in self._folded(text) for form in self.forms)
 
     def bytes_forms(self) -> tuple[bytes, ...]:

@@ -70,7 +70,7 @@ def _forget_one(db: Database, segments: SegmentStore, key: bytes, session_id: in
                 (other,),
             )
         for other in copies | _delete_session(db, key, session_id):
-            repack(db, segments, other)  # its segments told of the forgotten session, too
+            repack(db, segments, other)  # its segments name the forgotten session, too
     return copies
 
 
@@ -167,7 +167,7 @@ def _forget_project(db: Database, project_id: int | None) -> None:
 
 
 def _forget_source(db: Database, key: bytes, source_id: int) -> None:
-    """A file that tells of no session any more is remembered by its hash alone."""
+    """A file without any session left is remembered by its hash alone."""
     if value(db, "SELECT 1 FROM session_source WHERE source_id = ?", (source_id,)):
         return
     row = db.execute(

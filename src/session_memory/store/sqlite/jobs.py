@@ -78,7 +78,7 @@ class SqliteJobs:
 
     @contextmanager
     def completing(self, job: Job, token: str) -> Generator[None]:
-        """A transaction that commits only if the job is still ours: results and end go together."""
+        """See store.background.Jobs."""
         with transaction(self._db):
             yield
             done = self._db.execute(
@@ -90,7 +90,7 @@ class SqliteJobs:
                 raise Refused(f"job {job.kind} {job.key} was taken over by another worker")
 
     def fail(self, job: Job, token: str, error: str, now_ms: int) -> bool:
-        """Give a job back with the reason; False when it is somebody else's by now."""
+        """See store.background.Jobs."""
         with transaction(self._db):
             gave = self._db.execute(
                 "UPDATE job SET owner = NULL, lease_until = NULL, retries_left = retries_left - 1,"

@@ -1,4 +1,4 @@
-"""What hooks told: turns, small facts, injections. Kept by the agent's names, before any log."""
+"""Events recorded by hooks: turns, facts, injections; by native ids, since no log is needed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SqliteLive:
         self._db = connection
 
     def note(self, records: list[SpoolRecord]) -> int:
-        """Take in what records tell; returns how many turns were new (IDN-09, IDN-10)."""
+        """Store records once; returns how many turns were new (IDN-09, IDN-10)."""
         new_turns = 0
         with transaction(self._db):
             for record in records:
@@ -51,19 +51,19 @@ class SqliteLive:
 
     def _facts(self, name: tuple[str, str], record: SpoolRecord) -> None:
         for fact in NOTED:
-            told = getattr(record, fact)
-            if isinstance(told, str) and told.strip():
+            text = getattr(record, fact)
+            if isinstance(text, str) and text.strip():
                 self._db.execute(
                     "INSERT INTO session_note VALUES (?, ?, ?, ?, ?)"
                     " ON CONFLICT DO UPDATE SET value = excluded.value, at = excluded.at"
                     " WHERE excluded.at >= at",
-                    (*name, fact, told, record.at),
+                    (*name, fact, text, record.at),
                 )
                 if fact != "cwd":
                     self._db.execute(
                         "UPDATE session SET metadata = json_patch(metadata, json_object(?, ?))"
                         " WHERE flavor = ? AND external_id = ?",
-                        (f"hook_{fact}", told, *name),
+                        (f"hook_{fact}", text, *name),
                     )
 
     def notes(self, flavor: str, external_id: str) -> dict[str, str]:

@@ -140,7 +140,7 @@ class SqliteMemories:
         return changed
 
     def files(self, sessions: Collection[int]) -> dict[int, list[str]]:
-        """The log files that tell of each session, the newest last."""
+        """See store.memories.Memories."""
         found: dict[int, list[str]] = {session: [] for session in sessions}
         wanted = msgspec.json.encode(sorted(found)).decode()
         for session_id, path in rows(
@@ -167,7 +167,7 @@ class SqliteMemories:
         return bool(got)
 
     def renew(self, root: str, owner: str, now_ms: int) -> bool:
-        """Say that the owner is at work; False when the place is somebody else's by now."""
+        """See store.memories.Memories."""
         with transaction(self._db):
             kept = self._db.execute(
                 "UPDATE memory_consolidation_locks SET updated_at = ?"
@@ -196,7 +196,7 @@ class SqliteMemories:
         return [Held(*row) for row in found]
 
     def drop_locks(self, roots: Collection[str]) -> None:
-        """Remove the locks of places that nobody works in any more."""
+        """See store.memories.Memories."""
         with transaction(self._db):
             self._db.executemany(
                 "DELETE FROM memory_consolidation_locks WHERE cwd = ?", [(root,) for root in roots]

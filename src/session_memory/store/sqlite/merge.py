@@ -19,7 +19,7 @@ from session_memory.store.sqlite.connection import Database, Row, value
 from session_memory.store.sqlite.ids import SEQ_BITS, split
 
 Names = Mapping[int, tuple[str, str]]
-"""Session number to flavour and native id, as segments tell."""
+"""Session number to flavour and native id, as segments name them."""
 
 
 class Spec(msgspec.Struct, frozen=True):
@@ -77,7 +77,7 @@ ONLY_HERE = {
     "eviction": "the list of evictions",
     "observation": "notes, and observations of evicted sessions",
     "job": "background work",
-    "turn": "turns that hooks told of",
+    "turn": "turns that hooks recorded",
     "session_note": "notes of hooks",
     "injection": "what sessions were given",
     "pattern": "patterns and decisions about them",
@@ -87,7 +87,7 @@ ONLY_HERE = {
     "closure_check": "completion checks",
     "context_sync": "when packs were written out",
 }
-"""Tables whose rows no log and no segment can tell again, in words of a user."""
+"""Tables whose rows are in no log and no segment, in words for a user."""
 
 
 class Poured(msgspec.Struct):

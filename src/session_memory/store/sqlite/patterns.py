@@ -67,7 +67,7 @@ class SqlitePatterns:
         return [row[0] for row in found]
 
     def minable(self, sessions: list[int]) -> Iterator[Iterator[Minable]]:
-        """The digests of these sessions, many at a time, each read when it is asked for."""
+        """The digests of these sessions, many at a time, each read when it is needed."""
         for start in range(0, len(sessions), _CHUNK):
             wanted = _encode(sessions[start : start + _CHUNK]).decode()
             yield (
@@ -133,7 +133,7 @@ class SqlitePatterns:
             raise NotFound(f"no pattern {pattern}", hint="run `session-memory detect` first")
 
     def restore(self, decided: Iterable[tuple[str, str, str, PatternStatus]], now_ms: int) -> int:
-        """Take over decisions (id, kind, type, status) as files tell them; returns what changed.
+        """Take over decisions (id, kind, type, status) from files; returns how many changed.
 
         A pattern without a row gets one, without words or figures: detection adds them.
         """

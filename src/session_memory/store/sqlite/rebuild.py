@@ -130,7 +130,7 @@ def _has_marks(path: str) -> bool:
 
 def preview_rebuild(directory: str) -> list[Repaired]:
     """What a rebuild would find; changes nothing."""
-    told: list[Repaired] = []
+    findings: list[Repaired] = []
     sample = _empty()
     tables = salvage.tables_of(sample)
     for path in sources(directory):
@@ -138,20 +138,22 @@ def preview_rebuild(directory: str) -> list[Repaired]:
         bad: list[str] = []
         with salvage.opened(path) as old:
             if old is None:
-                told.append(Repaired("database", f"{os.path.basename(path)}: nothing is readable"))
+                findings.append(
+                    Repaired("database", f"{os.path.basename(path)}: nothing is readable")
+                )
                 continue
             for name in merge.SPECS:
                 found: list[None] = []
                 if not salvage.read_table(old, tables[name], (), lambda _, f=found: f.append(None)):
                     bad.append(name)
                 counts[name] = len(found)
-        told.append(Repaired("database", _summary(path, counts, bad, "readable")))
+        findings.append(Repaired("database", _summary(path, counts, bad, "readable")))
     sample.close()
     loose = sum(1 for _ in DirectorySegments(os.path.join(directory, SEGMENTS)).names())
-    told.append(
+    findings.append(
         Repaired("database", f"{loose} files of texts; every log that exists is read again")
     )
-    return told
+    return findings
 
 
 def _empty() -> Database:
@@ -188,9 +190,9 @@ def rebuild(directory: str, now_ms: int, *, unmarked: bool, step: Step) -> Rebui
         carry_over(db, directory, msgspec.structs.replace(damage, files=files))
         result, whole = _fill(db, directory, files, step)
         _finish(db, directory, step)
-        told = value(db, "PRAGMA integrity_check(1)")
-        if told != "ok":
-            raise DatabaseDamaged(f"what was rebuilt is not whole: {told}", hint="check the disk")
+        detail = value(db, "PRAGMA integrity_check(1)")
+        if detail != "ok":
+            raise DatabaseDamaged(f"what was rebuilt is not whole: {detail}", hint="check the disk")
         db.execute("PRAGMA synchronous = FULL").fetchall()
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     finally:
@@ -241,15 +243,15 @@ def _fill(
                     result.done.append(Repaired("database", f"{name}: nothing is readable"))
                     continue
                 poured = merge.pour(old, db, names)
-                told = _summary(path, poured.rows, poured.unreadable, "taken over")
-                result.done.append(Repaired("database", told))
+                detail = _summary(path, poured.rows, poured.unreadable, "taken over")
+                result.done.append(Repaired("database", detail))
                 result.done += _lost(name, poured)
                 if not poured.unreadable and _is_sound(old):
                     whole.append(name)
             row_repair.drop_stand_ins(db)
         if unread or gone:
-            told = "lost, as only the database knew them: " + ", ".join(merge.ONLY_HERE.values())
-            result.done.append(Repaired("database", told, lost=1))
+            detail = "lost, as only the database knew them: " + ", ".join(merge.ONLY_HERE.values())
+            result.done.append(Repaired("database", detail, lost=1))
         result.expected = {
             (flavor, name): count
             for flavor, name, count in rows(
@@ -273,10 +275,10 @@ def _is_sound(old: Database) -> bool:
 
 
 def _lost(name: str, poured: merge.Poured) -> list[Repaired]:
-    """What nothing else can tell again."""
+    """What cannot be recovered from anywhere else."""
     gone = [merge.ONLY_HERE[t] for t in poured.unreadable if t in merge.ONLY_HERE]
-    told = f"{name}: some of these may be lost: {', '.join(dict.fromkeys(gone))}"
-    return [Repaired("database", told, lost=len(gone))] if gone else []
+    detail = f"{name}: some of these may be lost: {', '.join(dict.fromkeys(gone))}"
+    return [Repaired("database", detail, lost=len(gone))] if gone else []
 
 
 def _note_joined(db: Database, directory: str) -> None:

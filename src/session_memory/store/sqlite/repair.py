@@ -1,4 +1,4 @@
-"""Repair, one layer at a time, each told before it is done.
+"""Repair, one layer at a time, each reported before it is done.
 
   orphans    segment files that no row points at are removed
   segments   events whose text is damaged: read again from their log, or listed as lost
@@ -74,7 +74,7 @@ def _segments(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repai
 def _damaged(
     db: Database, segment_id: int, session_id: int, external_id: str, dry_run: bool
 ) -> Repaired:
-    """Events of a damaged segment go where their log can still tell them, and stay as rows else."""
+    """Drop events of a damaged segment if their log still exists; others stay, without text."""
     held = rows(
         db,
         "SELECT e.id, s.path, s.id FROM event e JOIN source s ON s.id = e.source_id"

@@ -29,7 +29,7 @@ class PresentStore(msgspec.Struct, frozen=True):
     marks: Marks = Marks()
     """What was forgotten in it."""
     marks_lost: bool = False
-    """Whether neither the file of marks nor the database can tell what was forgotten."""
+    """Whether neither the file of marks nor the database say what was forgotten."""
 
 
 def inspect_present(directory: str, now_ms: int) -> PresentStore:

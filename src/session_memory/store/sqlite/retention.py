@@ -201,8 +201,8 @@ def sweep_orphans(db: Database, segments: SegmentStore) -> int:
         known = {row[0] for row in rows(db, "SELECT name FROM segment")}
         segments.drop_unfinished()
         loose = [name for name in segments.names() if name not in known]
-        if loose and (told := value(db, "PRAGMA integrity_check('segment')")) != "ok":
-            raise DatabaseDamaged(f"the database is damaged: {told}")  # rows may be missing
+        if loose and (detail := value(db, "PRAGMA integrity_check('segment')")) != "ok":
+            raise DatabaseDamaged(f"the database is damaged: {detail}")  # rows may be missing
         return removed + segments.delete(loose)
 
 

@@ -175,8 +175,8 @@ def _bad_texts(db: Database, segments: SegmentStore) -> list[Repaired]:
         db.execute("DELETE FROM segment WHERE id = ?", (segment_id,))
     if not bad:
         return []
-    told = f"{again} events with unreadable texts to be read again, {lost} texts lost"
-    return [Repaired("segments", told, lost=lost)]
+    detail = f"{again} events with unreadable texts to be read again, {lost} texts lost"
+    return [Repaired("segments", detail, lost=lost)]
 
 
 def _is_whole(segments: SegmentStore, name: str, digest: bytes) -> bool:
@@ -242,8 +242,8 @@ def _restore_digests(db: Database) -> list[Repaired]:
                 " VALUES (0, ?, ?, 'damage', 0, 1)",
                 (session_id, external_id),
             )
-    told = f"{lost} digests of sessions without text and log are lost"
-    return [Repaired("database", told, lost=lost)] if lost else []
+    detail = f"{lost} digests of sessions without text and log are lost"
+    return [Repaired("database", detail, lost=lost)] if lost else []
 
 
 def _count(db: Database) -> None:

@@ -50,8 +50,8 @@ def session_names(segments: DirectorySegments) -> Names:
         except (StoreDamaged, OSError):
             continue
         if manifest is not None:
-            told = (manifest.flavor, manifest.external_id)
-            found.setdefault(session_of(name), set()).add(told)
+            native = (manifest.flavor, manifest.external_id)
+            found.setdefault(session_of(name), set()).add(native)
     return {number: next(iter(names)) for number, names in found.items() if len(names) == 1}
 
 
@@ -64,7 +64,7 @@ class _Adopted(msgspec.Struct):
 
 
 def adopt(db: Database, segments: DirectorySegments, key: bytes) -> list[Repaired]:
-    """Add every event that a segment tells of and no row does; the newest file counts."""
+    """Add every event that is in a segment and in no row; the newest file counts."""
     forgotten = {row[0] for row in rows(db, "SELECT name FROM forgotten_session")}
     doomed = {row[0] for row in rows(db, "SELECT name FROM doomed_segment")}
     done, mark = _Adopted(), key_mark(key)
@@ -90,8 +90,8 @@ def adopt(db: Database, segments: DirectorySegments, key: bytes) -> list[Repaire
     _settle(db, done)
     if not done.events:
         return []
-    told = f"{done.events} events of {len(done.sessions)} sessions made again from their texts"
-    return [Repaired("database", told)]
+    detail = f"{done.events} events of {len(done.sessions)} sessions made again from their texts"
+    return [Repaired("database", detail)]
 
 
 def _has_log(manifest: Manifest) -> bool:
@@ -125,12 +125,12 @@ def _adopt_one(
             (session,),
         )
     }
-    told = events(manifest.columns)
-    missing = [e for e in told if e.fingerprint not in held and e.fingerprint not in gone]
+    listed = events(manifest.columns)
+    missing = [e for e in listed if e.fingerprint not in held and e.fingerprint not in gone]
     without = [
-        e for e in told if e.body_len and e.fingerprint in held and held[e.fingerprint][1] is None
+        e for e in listed if e.body_len and e.fingerprint in held and held[e.fingerprint][1] is None
     ]
-    homeless = [e for e in told if e.fingerprint in held and held[e.fingerprint][2]]
+    homeless = [e for e in listed if e.fingerprint in held and held[e.fingerprint][2]]
     if not (missing or without or homeless):
         return False
     if segment_id is None:
@@ -209,9 +209,9 @@ def _numbers(db: Database, session: int) -> Callable[[int], int]:
 
 
 def _row(event: EventRow, number: int, sources: list[int], segment_id: int) -> tuple[Any, ...]:
-    told: tuple[Any, ...] = msgspec.structs.astuple(event)
-    place = (segment_id, *told[-2:]) if event.body_len else (None, 0, 0)
-    return (number, sources[event.source], *told[2:-2], *place)
+    columns: tuple[Any, ...] = msgspec.structs.astuple(event)
+    place = (segment_id, *columns[-2:]) if event.body_len else (None, 0, 0)
+    return (number, sources[event.source], *columns[2:-2], *place)
 
 
 def _project(db: Database, session: int, manifest: Manifest) -> None:
@@ -228,7 +228,7 @@ def _project(db: Database, session: int, manifest: Manifest) -> None:
         "SELECT id, root, domain FROM project WHERE key = ? OR root = ? ORDER BY key != ? LIMIT 1",
         (found.key, found.root, found.key),
     ).fetchone()
-    metadata = {f"project_resolution_{name}": told for name, told in found.resolution.items()}
+    metadata = {f"project_resolution_{name}": detail for name, detail in found.resolution.items()}
     db.execute(
         "UPDATE session SET project_id = ?, repo = ?, domain = ?,"
         " metadata = json_patch(metadata, ?) WHERE id = ?",
@@ -267,5 +267,5 @@ def sort_loose(db: Database, segments: DirectorySegments, folder: str) -> list[R
             continue
         segments.move_to(name, folder)
         moved += 1
-    told = f"{moved} files of texts fit no event; they are kept in {folder}"
-    return [Repaired("segments", told, lost=moved)] if moved else []
+    detail = f"{moved} files of texts fit no event; they are kept in {folder}"
+    return [Repaired("segments", detail, lost=moved)] if moved else []

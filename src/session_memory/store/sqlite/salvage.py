@@ -25,7 +25,7 @@ from session_memory.store.sqlite.connection import PAGE_SIZE, Database, Row, cre
 MAGIC = b"SQLite format 3\x00"
 HEADER_BYTES = 100
 PROBES = 4000
-"""How often a table is asked for what lies between bad pages."""
+"""How often a table is queried for what lies between bad pages."""
 STEPS = 8
 """Into how many parts each power of two is divided where nothing is known of a table's keys."""
 _LOWEST, _HIGHEST = -(1 << 63), (1 << 63) - 1
