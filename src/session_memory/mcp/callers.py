@@ -47,8 +47,8 @@ def protocol_version(params: Json) -> str | None:
 def default_mode(client: str | None) -> ResponseMode:
     """What a client needs as text for its model to see everything; when in doubt, all."""
     name = (client or "").casefold()
-    for known in (built_in, agents):  # a built-in agent costs no look at the installed plug-ins
-        for agent in known().values():
+    for registry in (built_in, agents):  # built-in first: plug-ins take time to look up
+        for agent in registry().values():
             if agent.mcp is not None and agent.mcp.client_name in name:
                 return _MODES[agent.mcp.model_sees]
     return "complete"
@@ -56,8 +56,8 @@ def default_mode(client: str | None) -> ResponseMode:
 
 def _session_variables() -> tuple[str, ...]:
     """Variables in which agents give the server the id of their session."""
-    named = (agent.mcp.session_variable for agent in agents().values() if agent.mcp)
-    return tuple(filter(None, named))
+    variables = (agent.mcp.session_variable for agent in agents().values() if agent.mcp)
+    return tuple(filter(None, variables))
 
 
 def caller(client: str | None, params: Json, environ: Mapping[str, str], cwd: str) -> Caller:

@@ -46,7 +46,7 @@ class CompletionAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def completion_check(context: RecallContext, request: ScopeRequest) -> CompletionAnswer:
-    """mem_completion_check; records that it was asked for (OPS-06), unless read-only."""
+    """mem_completion_check; records the check (OPS-06), unless read-only."""
     material = requested_material(context, request)
     if not context.read_only:
         verdict = judge_closure(material.state)

@@ -51,19 +51,21 @@ def search_events(
     scores = dict(
         store.search(request.query, overfetch(request.count), text_filter(request, scope))
     )
-    found = [
+    candidates = [
         (event, line, _SPACE.sub(" ", text))
         for event in store.scopes.events(list(scores))
         if (line := store.scopes.line(event.session_id)) is not None and is_searched(line, scope)
         if (text := _text(store, event)) is not None
     ]
     if vectors is not None:
-        similarity = vectors.similarity(request.query, [text for _, _, text in found])
-        order = reordered([scores[event.id] for event, _, _ in found], similarity, vectors.weight)
-        found = [found[index] for index in order]
+        similarity = vectors.similarity(request.query, [text for _, _, text in candidates])
+        order = reordered(
+            [scores[event.id] for event, _, _ in candidates], similarity, vectors.weight
+        )
+        candidates = [candidates[index] for index in order]
     stems = [stem(word) for word in terms_of(request.query).words]
     hits: dict[str, EventHit] = {}
-    for event, line, text in found:
+    for event, line, text in candidates:
         earlier = hits.get(text)
         if earlier is not None:
             count = earlier.duplicate_count + 1
@@ -117,7 +119,7 @@ def _hit(event: SessionEvent, line: SessionLine, snippet: str, score: float) -> 
 def _text(store: SessionReader, event: SessionEvent) -> str | None:
     try:
         return event.command or store.text(event)
-    except NotFound:  # evicted since it was found
+    except NotFound:  # evicted meanwhile
         return None
 
 

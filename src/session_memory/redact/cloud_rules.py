@@ -204,7 +204,7 @@ CLOUD = (
     ),
     Rule(
         id="service-context",
-        # Services whose tokens have no form of their own: their name stands close before.
+        # Services whose tokens have no recognisable form: the service is named shortly before.
         pattern=rb"(?i)(?:" + _SERVICES + rb")[\w .-]{0,30}" + _SERVICE_VALUE,
         group=1,
         keywords=_SERVICE_KEYWORDS,

@@ -287,7 +287,7 @@ COMMANDS = (
     ),
     Rule(
         id="flag-word",
-        # A value of letters alone. Behind `=` nothing else can stand; behind a space prose can.
+        # A value of letters alone: certain after `=`; after a space it could be prose.
         pattern=_FLAG
         + rb"(?:[ \t=]\\*[\"']([^\s'\"`\\$<>{}][^'\"`\\$<>{}\r\n]{2,80}[^\s'\"`\\$<>{}])\\*[\"']|="
         + rb"\\*['\"]?([^\s'\"`\\;&|<>()\[\]{},]{4,})|"

@@ -163,7 +163,7 @@ NAMED = (
     ),
     Rule(
         id="environment-password",
-        # Variables that programs read a password from, short ones too: no prose stands behind `=`.
+        # Variables that programs read a password from, short values too: no prose follows `=`.
         pattern=rb"\b(?:[A-Z0-9_]*[A-Z0-9](?:_PASSWORD|_PASSWD|_PASSPHRASE|_PWD)|PGPASSWORD|SSHPASS|"
         rb"REDISCLI_AUTH|LESSPASS)=\\*['\"]?([^\s'\"`\\;&|<>()]{3,})",
         group=1,

@@ -118,13 +118,13 @@ def is_quoted(value: bytes) -> bool:
 
 
 def is_opaque(value: bytes) -> bool:
-    """A value that is no words: a token or key, where the name also stands before plain words."""
+    """A value that is not made of words, for names that also precede plain words."""
     head = value[:LOOKED_AT]
     return is_quoted(head) and (is_mixed(head) or not is_spoken(head))
 
 
 def is_random(value: bytes) -> bool:
-    """Looks drawn at random: digits among letters, and few repetitions."""
+    """Looks random: digits among letters, and few repetitions."""
     head = value[:LOOKED_AT]
     mixed = _DIGIT.search(head) is not None and not head.isdigit()
     return mixed and entropy(head) >= 2.5 and is_value(value)
@@ -170,8 +170,8 @@ def has_random_run(value: bytes) -> bool:
 def has_random_letters(value: bytes) -> bool:
     """Twenty or more letters in a row that make no words: one token in hundreds has no digit."""
     runs = _LETTER_RUN.findall(value[:LOOKED_AT])
-    drawn = any(not is_spoken(run) and entropy(run) >= 3 for run in runs)
-    return drawn and is_value(value)
+    random = any(not is_spoken(run) and entropy(run) >= 3 for run in runs)
+    return random and is_value(value)
 
 
 def is_token(value: bytes) -> bool:
