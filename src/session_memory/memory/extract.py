@@ -13,11 +13,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
-from session_memory.errors import BudgetSpent, SessionMemoryError, StoreError
+from session_memory.clock import iso
+from session_memory.core.schema import Session
+from session_memory.errors import BudgetSpent, NotFound, SessionMemoryError, StoreError
 from session_memory.memory.context import MemoryContext, reason_of, redact_with
 from session_memory.memory.layout import ensure_layout, memory_root
 from session_memory.memory.prompt import MAX_PROMPT_BYTES, SCHEMA, cut_conversation, trace_request
-from session_memory.memory.rollout import UnserialisableError
+from session_memory.memory.rollout import UnserialisableError, array_of, kept_items, lines_of
 from session_memory.memory.rule_trace import NoTrace, distil
 from session_memory.memory.selection import (
     Candidate,
@@ -25,12 +27,7 @@ from session_memory.memory.selection import (
     select_candidates,
     updated_at,
 )
-from session_memory.memory.session_material import (
-    Conversation,
-    load_conversation,
-    load_source,
-    where_and_when,
-)
+from session_memory.memory.tasks import TraceSource
 from session_memory.memory.trace_text import (
     final_summary,
     final_trace,
@@ -41,8 +38,9 @@ from session_memory.memory.trace_text import (
 from session_memory.memory.traces import TraceDraft, save_trace
 from session_memory.model.parse import parse_answer
 from session_memory.model.port import Answer, Model, Request
+from session_memory.redact import Redactor, render
 from session_memory.store.memories import Passed
-from session_memory.store.port import Store
+from session_memory.store.port import ObservationQuery, SessionReader, Store
 
 CONCURRENCY = 8
 ALL_SESSIONS = 1_000_000
@@ -130,6 +128,15 @@ def extract(store: Store, context: MemoryContext, request: ExtractRequest) -> Ex
         deferred=sum(dropped.deferred for dropped in report.dropped),
     )
     return report
+
+
+class Conversation(msgspec.Struct, frozen=True):
+    """What was said in a session, redacted but not yet cut to the size of a prompt."""
+
+    text: str
+    """Without its middle if the whole is longer than any prompt may be."""
+    size: int
+    """Bytes of the whole conversation."""
 
 
 class _Loaded(msgspec.Struct, frozen=True):
@@ -354,3 +361,39 @@ def _ask(model: Model, request: Request) -> Answer | SessionMemoryError:
         return model.ask(request)
     except SessionMemoryError as error:
         return error
+
+
+def load_conversation(
+    store: SessionReader, candidate: Candidate, redactor: Redactor
+) -> Conversation:
+    """The conversation of a session; it is redacted before any of it is cut."""
+    items = kept_items(lines_of(store.events(candidate.session.id, texts=True)))
+    array = array_of(items, MAX_PROMPT_BYTES)
+    text = render(redactor.redact_json(array.data).decode("utf-8", "replace"))
+    return Conversation(text, array.size)
+
+
+def load_source(store: SessionReader, candidate: Candidate) -> TraceSource:
+    """What a trace without a model is made of; events come without their texts."""
+    session = candidate.session
+    digest = store.digest(session.id)
+    if digest is None:
+        raise NotFound("the session is not distilled yet", hint="run `session-memory sweep`")
+    return TraceSource(
+        digest,
+        tuple(store.observations(ObservationQuery(session=session.id))),
+        tuple(store.events(session.id)),
+        candidate.roots,
+        session.title,
+    )
+
+
+def where_and_when(session: Session, root: str) -> str:
+    """One line on where and when a session ran."""
+    parts = [f"{session.flavor} session {session.external_id} in {root}"]
+    if session.branch:
+        parts.append(f"on branch {session.branch}")
+    when = iso(session.ended_at)
+    if when is not None:
+        parts.append(f"ended {when[:10]}")
+    return ", ".join(" ".join(part.split()) for part in parts)
