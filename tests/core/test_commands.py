@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.core.commands import changes_files, normalized, steps
+from session_memory.core.commands import changes_files, normalized, reads_only, steps
 from session_memory.distil.checks import check_of
 
 
@@ -49,6 +49,18 @@ from session_memory.distil.checks import check_of
         ("npx playwright test", ["test"]),
         ("D:\\repo\\node_modules\\.bin\\vitest.cmd run", ["test"]),
         ("go vet ./... & wait", ["lint"]),
+        ("mise run test:ci", ["test"]),
+        ("npm t", ["test"]),
+        ("npm run ci", ["test"]),
+        ("node --test tests/", ["test"]),
+        ("ng test --watch=false", ["test"]),
+        ("nix develop -c cargo test", ["test"]),
+        ("nix-shell --run 'make test'", ["test"]),
+        ("docker exec -e CI=1 app pytest -q", ["test"]),
+        ("docker compose run --rm web pytest", ["test"]),
+        ("pixi run test", ["test"]),
+        ("yarn workspace app test", ["test"]),
+        ("npx --yes github-actionlint@latest a.yml", ["lint"]),
     ],
 )
 def test_verification_is_found_behind_wrappers(command: str, kinds: list[str]) -> None:
@@ -163,3 +175,24 @@ def test_a_huge_command_is_read_at_its_head_only() -> None:
 def test_the_tag_of_a_redacted_secret_is_no_word_of_the_command() -> None:
     tagged = [check_of(f"make step-1 [REDACTED_SECRET:{tag}]") for tag in ("15e2e004", "2f004aaa")]
     assert tagged[0] == tagged[1]
+
+
+@pytest.mark.parametrize("command", ["npm ci", "command -v pytest", "which go"])
+def test_what_installs_or_looks_verifies_nothing(command: str) -> None:
+    assert check_of(command) is None
+
+
+@pytest.mark.parametrize(
+    ("command", "looks"),
+    [
+        ("git status --short && git log -3 | head", True),
+        ("gh api repos/a/b", True),
+        ("gh api --method PUT repos/a/b", False),
+        ("cat a > b", False),
+        ("npm view react version", True),
+        ("npm install", False),
+        ("git push", False),
+    ],
+)
+def test_commands_that_only_look_are_told_from_those_that_act(command: str, looks: bool) -> None:
+    assert reads_only(command) is looks

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from session_memory.core.loop.patterns import Mined, Signal, SignalType, pattern_id
-from session_memory.core.schema import CommandRun, Cost, Digest, ErrorSeen
+from session_memory.core.schema import CommandRun, Cost, Cure, CureKind, Digest, ErrorSeen
 from session_memory.testing.store_drafts import START, distilled
 
 
@@ -19,6 +19,12 @@ def ran(command: str, seq: int, *, ok: bool = True, **fields: Any) -> CommandRun
 def failed_with(text: str, template: str, seq: int, count: int = 1) -> ErrorSeen:
     """An error as a digest keeps it."""
     return ErrorSeen(template, count, text, seq, "Bash")
+
+
+def cured(error: str, failed: str, *steps: str, kind: CureKind = "command") -> Cure:
+    """A cure as a digest keeps it: the failure at event 2, its steps from event 3 on."""
+    seqs = tuple(range(3, 3 + len(steps)))
+    return Cure(error, error, 2, failed, kind, steps, seqs, failed, 9)
 
 
 def digest(**fields: Any) -> Digest:

@@ -11,8 +11,9 @@ import pytest
 from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.core.loop.patterns import Candidate
+from session_memory.detect.fix import fix
 from session_memory.detect.mine import mine
-from session_memory.detect.run import DetectQuery, detect, fix
+from session_memory.detect.run import DetectQuery, detect
 from session_memory.store import open_store
 from session_memory.store.values import SessionQuery
 from session_memory.testing.store_drafts import evict
@@ -193,7 +194,7 @@ def test_fix_says_what_worked_in_how_many_sessions_and_with_whom(space: Workspac
     (cure,) = json.loads(told(space, "fix", ERROR, "--json"))["cures"]
     assert (cure["command"], cure["worked"], cure["tried"]) == ("npm install", 3, 3)
     done = space.run("--config", str(space.write_config()), "fix", "quite another thing entirely")
-    assert done.returncode == 1 and "no session met" in done.stderr
+    assert done.returncode == 1 and "no session had" in done.stderr
 
 
 def test_fix_finds_an_error_in_other_words(space: Workspace) -> None:

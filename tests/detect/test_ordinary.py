@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.detect.digests import digest, failed_with, mined, ran, signal
+from tests.detect.digests import cured, digest, failed_with, mined, ran, signal
 
 from session_memory.core.loop.patterns import PatternStatus, Signal, pattern_id
-from session_memory.core.schema import CommandRun, ErrorSeen
+from session_memory.core.schema import CommandRun, Cure, ErrorSeen
 from session_memory.core.text.masks import mask
 from session_memory.detect.cluster import cluster
 from session_memory.detect.digest_view import SessionProject
@@ -16,10 +16,12 @@ from session_memory.detect.signals import signals
 TYPE_ERROR = "src/app.ts(4,2): error TS2322: Type 'a' is not assignable to type 'b'."
 
 
-def shown(*runs: CommandRun, errors: tuple[ErrorSeen, ...] = ()) -> dict[str, list[str]]:
+def shown(
+    *runs: CommandRun, errors: tuple[ErrorSeen, ...] = (), cures: tuple[Cure, ...] = ()
+) -> dict[str, list[str]]:
     """Loci by type."""
     found: dict[str, list[str]] = {}
-    for one in signals(digest(commands=runs, errors=errors), SessionProject("shop")):
+    for one in signals(digest(commands=runs, errors=errors, cures=cures), SessionProject("shop")):
         found.setdefault(one.type, []).append(one.locus)
     return found
 
@@ -85,23 +87,20 @@ def test_a_failure_beside_a_question_stays(command: str) -> None:
 
 
 def test_a_finding_of_a_check_that_edits_settled_is_work() -> None:
-    fails, passes = (
-        ran("npm run check", 1, ok=False, verifies=True),
-        ran("npm run check", 9, verifies=True),
-    )
+    fails = ran("npm run check", 1, ok=False, verifies=True)
     finding = told(TYPE_ERROR, 2)
-    assert shown(fails, passes, errors=(finding,)) == {}
+    edited = cured(finding.template, "npm run check", "Edit a.ts", kind="edit")
+    assert "recurring_error" not in shown(fails, errors=(finding,), cures=(edited,))
     assert shown(fails, errors=(finding,))["recurring_error"] == [finding.template]
 
 
 def test_a_finding_that_a_command_settled_is_kept_with_its_cure() -> None:
-    runs = (
-        ran("npm run check", 1, ok=False, verifies=True),
-        ran("npm install", 3),
-        ran("npm run check", 9, verifies=True),
-    )
-    found = shown(*runs, errors=(told(TYPE_ERROR, 2),))
-    assert found == {"recurring_error": [mask(TYPE_ERROR)], "cure": ["npm install"]}
+    fails = ran("npm run check", 1, ok=False, verifies=True)
+    finding = told(TYPE_ERROR, 2)
+    installed = cured(finding.template, "npm run check", "npm install", kind="install")
+    found = shown(fails, errors=(finding,), cures=(installed,))
+    assert found["recurring_error"] == [mask(TYPE_ERROR)]
+    assert found["cure"] == ["npm install"]
 
 
 def test_what_a_check_says_of_itself_or_another_tool_says_is_no_finding() -> None:
@@ -113,18 +112,6 @@ def test_what_a_check_says_of_itself_or_another_tool_says_is_no_finding() -> Non
     of_editor = told("/a/shop/x.py has been modified since it was read", 4, "Edit")
     found = shown(*runs, errors=(of_check, of_editor))
     assert found == {"recurring_error": [of_check.template, of_editor.template]}
-
-
-def test_the_error_of_an_editor_is_not_cured_by_a_command() -> None:
-    runs = (ran("make x", 1, ok=False), ran("make setup", 5), ran("make x", 7))
-    (cure,) = [
-        one
-        for one in signals(
-            digest(commands=runs, errors=(told("String not found", 3, "Edit"),)), SessionProject()
-        )
-        if one.type == "cure"
-    ]
-    assert cure.about == "make x"
 
 
 def checks(fails: int, passes: int, status: PatternStatus | None = None) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.detect.digests import digest, failed_with, ran
+from tests.detect.digests import cured, digest, failed_with, ran
 
 from session_memory.core.loop.patterns import MINER_VERSION, Signal, SignalType, kind_of
 from session_memory.core.schema import Cost, Digest
@@ -31,6 +31,7 @@ EXAMPLES: dict[SignalType, Digest] = {
     "cure": digest(
         commands=(FAILS, ran("npm install", 3), ran("npm test", 5, verifies=True)),
         errors=(failed_with("Missing script", "Missing script", 2),),
+        cures=(cured("Missing script", "npm test", "npm install", kind="install"),),
     ),
     "verified_recipe": digest(outcome="success", commands=(ran("pytest -q", 1, verifies=True),)),
     "fast_path": digest(
@@ -77,25 +78,22 @@ def test_a_check_that_passed_in_the_end_is_work_and_no_problem() -> None:
     assert len(of(signals(digest(commands=(FAILS,)), PLACE), "failing_command")) == 1
 
 
-def test_a_cure_knows_the_error_and_whether_it_helped() -> None:
-    (worked,) = of(signals(EXAMPLES["cure"], PLACE), "cure")
-    assert (worked.locus, worked.about) == ("npm install", "Missing script")
-    assert (worked.count, worked.tried) == (1, 1)
-    still = digest(commands=(FAILS, ran("npm install", 3), ran("npm test", 5, ok=False)))
-    (tried,) = of(signals(still, PLACE), "cure")
-    assert (tried.count, tried.tried, tried.about) == (0, 1, "npm test")
+def test_a_cure_knows_the_error_and_the_command_as_it_was_typed() -> None:
+    (cure,) = of(signals(EXAMPLES["cure"], PLACE), "cure")
+    assert (cure.locus, cure.about, cure.quote) == ("npm install", "Missing script", "npm install")
+    assert (cure.count, cure.tried, cure.seq) == (1, 1, 3)
 
 
-def test_the_same_command_said_differently_is_a_cure() -> None:
-    runs = (ran("python tool.py --all", 1, ok=False), ran("python3 tool.py --all", 3))
-    error = failed_with("python: command not found", "python: command not found", 2)
-    (found,) = of(signals(digest(commands=runs, errors=(error,)), PLACE), "cure")
-    assert (found.locus, found.about) == ("python3 tool.py", "command python")
+def test_an_error_that_says_nothing_is_named_by_the_command_that_failed() -> None:
+    silent = cured("", "make x", "make setup")
+    (cure,) = of(signals(digest(cures=(silent,)), PLACE), "cure")
+    assert cure.about == "make x"
 
 
-def test_what_an_edit_cured_has_no_command() -> None:
-    runs = (FAILS, ran("npm test", 5, verifies=True))
-    assert of(signals(digest(commands=runs), PLACE), "cure") == []
+def test_a_cure_by_editing_names_the_file() -> None:
+    edited = cured("boom: no parser", "npm test", "Edit /a/shop/src/x.py", kind="edit")
+    (cure,) = of(signals(digest(cures=(edited,)), PLACE), "cure")
+    assert (cure.locus, cure.about) == ("edit src/x.py", "boom: no parser")
 
 
 def test_text_of_our_own_is_no_evidence() -> None:
@@ -106,24 +104,3 @@ def test_text_of_our_own_is_no_evidence() -> None:
         commands=(ran("session-memory sweep", 1, ok=False),),
     )
     assert signals(own, PLACE) == ()
-
-
-@pytest.mark.parametrize(
-    ("failed", "other", "same"),
-    [
-        ("python tool.py --all", "python3 tool.py --all", True),
-        ("python tool.py --all", "python3 tool.py", True),
-        ("python tool.py", "python3 tool.py --all --fast --deep", True),
-        ("python a b c d", "python3 a b x y", True),
-        ("python a b c d", "python3 a x y z", False),
-        ("python tool.py", "python3 other.py", False),
-        ("python", "python3", False),
-    ],
-)
-def test_a_command_stands_for_another_that_shares_its_arguments(
-    failed: str, other: str, same: bool
-) -> None:
-    runs = (ran(failed, 1, ok=False), ran(other, 3))
-    error = failed_with("python: command not found", "python: command not found", 2)
-    cures = of(signals(digest(commands=runs, errors=(error,)), PLACE), "cure")
-    assert [one.count for one in cures] == [1] * same

@@ -1,170 +1,164 @@
-"""How outcomes are judged: approval and verification count, claims do not, conflicts stay open."""
+"""How outcomes are judged: the user's word, then verification, then what was done."""
 
 from __future__ import annotations
 
 import re
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.distil.checks import Check
-from session_memory.distil.outcome import CheckRun, Evidence, Mark, check_passed, judge
+from session_memory.core.schema import Basis
+from session_memory.distil.outcome import Evidence, Mark, Verdict, judge
+from session_memory.distil.work import CheckResult, Work
 
-EDITED = {"edits": 2, "last_edit": 10, "calls": 5}
+EDITED = Work(first_edit=2, last_edit=10, last_code_edit=10, last_call=14)
+ANSWERED = Evidence(last_prompt=0, last_answer=3, last_words="The parser reads lines. " * 10)
 
 
-def check(pos: int, passed: bool, kind: str = "test", exit_code: int | None = -1) -> CheckRun:
+def check(pos: int, passed: bool, kind: str = "test", exit_code: int | None = -1) -> CheckResult:
     code = (0 if passed else 1) if exit_code == -1 else exit_code
-    return CheckRun(pos, kind, passed, f"run {kind}", code)  # type: ignore[arg-type]
+    return CheckResult(pos, kind, passed, f"run {kind}", code)  # type: ignore[arg-type]
 
 
-def label(**fields: object) -> tuple[str, str]:
-    verdict = judge(Evidence(**(EDITED | fields)))  # type: ignore[arg-type]
-    return verdict.outcome, verdict.confidence
+def verdict(*checks: CheckResult, work: Work = EDITED, **fields: object) -> Verdict:
+    work = msgspec.structs.replace(work, checks=checks)
+    return judge(Evidence(work=work, **fields))  # type: ignore[arg-type]
 
 
+def label(*checks: CheckResult, work: Work = EDITED, **fields: object) -> tuple[str, str, Basis]:
+    found = verdict(*checks, work=work, **fields)
+    return found.outcome, found.confidence, found.basis
+
+
+@pytest.mark.rows("DIG-01")
 def test_verification_after_the_last_edit_is_success() -> None:
-    verdict = judge(Evidence(**EDITED, checks=(check(11, True),)))
-    assert (verdict.outcome, verdict.confidence) == ("success", "high")
-    assert verdict.grounds == ("verification passed last: run test (exit 0)",)
-    assert label(checks=(check(11, True, exit_code=None),)) == ("success", "medium")
-    assert label(checks=(check(11, True, "lint"),)) == ("success", "low")
+    assert label(check(11, True)) == ("success", "high", "verified")
+    assert verdict(check(11, True)).grounds == ("verification passed last: run test (exit 0)",)
+    assert label(check(11, True, exit_code=None)) == ("success", "medium", "verified")
+    assert label(check(11, True, "lint")) == ("success", "low", "verified")
 
 
-def test_verification_before_the_last_edit_only_is_partial() -> None:
-    assert label(checks=(check(9, True),)) == ("partial", "medium")
-    assert label(checks=(check(9, False),)) == ("partial", "low")
+def test_notes_written_after_the_last_check_do_not_make_it_stale() -> None:
+    noted = msgspec.structs.replace(EDITED, last_edit=13)
+    assert label(check(11, True), work=noted) == ("success", "high", "verified")
+
+
+def test_code_edited_after_the_last_check_is_success_by_inference_only() -> None:
+    found = verdict(check(9, True))
+    assert (found.outcome, found.confidence, found.basis) == ("success", "low", "inferred")
+    assert "edited after the last verification" in found.grounds
 
 
 def test_failing_at_the_end_is_fail_or_partial_with_progress() -> None:
-    assert label(checks=(check(11, False),)) == ("fail", "high")
-    assert label(checks=(check(11, False), check(12, True, "lint"))) == ("partial", "medium")
-    assert label(checks=(check(9, True, "build"), check(11, False))) == ("partial", "medium")
-    assert label(checks=(check(11, False),), edits=0, last_edit=-1) == ("uncertain", "low")
+    assert label(check(11, False)) == ("fail", "high", "verified")
+    assert label(check(11, False), check(12, True, "lint"))[:2] == ("partial", "medium")
+    assert label(check(9, True, "build"), check(11, False))[:2] == ("partial", "medium")
+    assert label(check(11, False), work=Work(last_act=3))[:2] == ("uncertain", "low")
 
 
-def test_another_kind_passing_does_not_settle_a_failure() -> None:
-    assert label(checks=(check(9, False), check(12, True, "lint"))) == ("partial", "medium")
+def test_what_was_shipped_after_a_failing_check_counts_as_done() -> None:
+    shipped = msgspec.structs.replace(EDITED, last_shipped=12)
+    assert label(check(11, False), work=shipped) == ("success", "low", "inferred")
 
 
 def test_the_users_approval_is_success() -> None:
-    assert label(approval=Mark(11, "works, thanks")) == ("success", "medium")
-    assert label(approval=Mark(11, "ship it", "implied")) == ("success", "low")
-    assert label(approval=Mark(12, "lgtm"), checks=(check(11, True),)) == ("success", "high")
+    said = "said by the user"
+    assert label(approval=Mark(11, "works, thanks")) == ("success", "medium", said)
+    assert label(approval=Mark(11, "ship it", "implied")) == ("success", "low", said)
+    assert label(check(11, True), approval=Mark(12, "lgtm")) == ("success", "high", "verified")
 
 
 def test_approval_before_the_last_edit_is_about_something_else() -> None:
-    assert label(approval=Mark(9, "thanks")) == ("uncertain", "low")
+    assert label(approval=Mark(9, "thanks"))[2] == "inferred"
 
 
 def test_conflicting_evidence_is_uncertain() -> None:
-    approved = label(approval=Mark(12, "thanks"), checks=(check(11, False),))
-    assert approved == ("uncertain", "medium")
-    rejected = label(rejection=Mark(11, "wrong"), checks=(check(12, True),))
-    assert rejected == ("uncertain", "medium")
+    assert label(check(11, False), approval=Mark(12, "thanks"))[:2] == ("uncertain", "medium")
+    assert label(check(12, True), rejection=Mark(11, "wrong"))[:2] == ("uncertain", "medium")
 
 
 def test_rejection_at_the_end_is_fail() -> None:
-    assert label(rejection=Mark(11, "doesn't work")) == ("fail", "high")
-    assert label(rejection=Mark(12, "wrong"), checks=(check(11, True),)) == ("fail", "medium")
+    assert label(rejection=Mark(11, "doesn't work"))[:2] == ("fail", "high")
+    assert label(check(11, True), rejection=Mark(12, "wrong"))[:2] == ("fail", "medium")
     assert label(rejection=Mark(13, "no"), approval=Mark(12, "thanks"))[0] == "fail"
     assert label(approval=Mark(13, "thanks"), rejection=Mark(12, "no"))[0] == "success"
+    shipped = msgspec.structs.replace(EDITED, last_shipped=5)
+    assert label(rejection=Mark(11, "wrong"), work=shipped)[0] == "partial"
 
 
 def test_work_after_a_rejection_can_still_succeed() -> None:
-    assert label(rejection=Mark(8, "wrong"), checks=(check(11, True),)) == ("success", "high")
-    assert label(rejection=Mark(8, "wrong")) == ("uncertain", "low")
+    assert label(check(11, True), rejection=Mark(8, "wrong"))[:2] == ("success", "high")
+    assert label(rejection=Mark(8, "wrong")) == ("success", "low", "inferred")
 
 
-def test_a_session_broken_off_is_partial_at_best() -> None:
-    assert label(interrupted=True) == ("uncertain", "low")
-    assert label(interrupted=True, checks=(check(11, True),)) == ("partial", "low")
-    assert label(api_error="529", checks=(check(11, False),)) == ("fail", "low")
-    assert label(api_error="529") == ("uncertain", "low")
-    assert label(api_error="529", calls=0, edits=0, last_edit=-1) == ("fail", "low")
-    assert label(interrupted=True, approval=Mark(11, "thanks"))[0] != "success"
+def test_a_session_broken_off_is_partial_where_something_was_done() -> None:
+    found = verdict(interrupted=True)
+    assert (found.outcome, found.ended) == ("partial", "interrupted")
+    assert label(api_error="529") == ("partial", "low", "inferred")
+    assert label(check(11, False), api_error="529")[:2] == ("fail", "low")
+    assert label(interrupted=True, approval=Mark(11, "thanks"))[0] == "partial"
 
 
-def test_only_the_agents_words_are_uncertain() -> None:
-    verdict = judge(Evidence(last_words="Everything is implemented and done."))
-    assert (verdict.outcome, verdict.confidence) == ("uncertain", "low")
-    assert verdict.grounds == ("only the agent says that it is done",)
-    assert judge(Evidence()).grounds == ()
+def test_a_session_stopped_before_anything_was_done_is_uncertain() -> None:
+    found = verdict(work=Work(last_call=4), interrupted=True, last_prompt=0, last_answer=3)
+    assert (found.outcome, found.task, found.ended) == ("uncertain", "question", "interrupted")
+    assert label(work=Work(), api_error="529")[:2] == ("fail", "low")
+
+
+def test_a_question_that_was_answered() -> None:
+    found = judge(ANSWERED)
+    assert (found.outcome, found.task, found.basis) == ("success", "question", "inferred")
+    stopped = judge(msgspec.structs.replace(ANSWERED, interrupted=True))
+    assert (stopped.outcome, stopped.ended) == ("success", "interrupted")
+
+
+def test_nothing_at_all_is_uncertain_without_grounds() -> None:
+    assert judge(Evidence()) == Verdict("uncertain", "low", task="none")
+
+
+def test_a_log_that_ends_inside_a_call_is_cut_off_and_judged_by_what_was_done() -> None:
+    cut = msgspec.structs.replace(EDITED, last_shipped=14, cut_off=True)
+    found = verdict(work=cut)
+    assert (found.outcome, found.ended, found.basis) == ("success", "cut off", "inferred")
 
 
 def test_a_plan_half_done_is_partial() -> None:
-    assert label(open_items=2, done_items=3) == ("partial", "low")
-    assert label(open_items=2) == ("uncertain", "low")
-
-
-@pytest.mark.parametrize(
-    ("tells", "text", "exit_code", "is_error", "expected"),
-    [
-        (True, "", 0, False, True),
-        (True, "3 passed", 1, True, False),
-        (True, "", None, True, False),
-        (True, "fine", None, False, True),
-        (True, "2 failed, 3 passed", None, False, False),
-        (False, "2 failed, 3 passed", 0, False, False),
-        (False, "12 passed in 3s", 0, False, True),
-        (False, "12 passed, 0 failed", 1, True, True),
-        (False, "ok  \tgithub.com/a/b\t0.3s", 0, False, True),
-        (False, "--- FAIL: TestX\nFAIL", 0, False, False),
-        (False, "src/a.ts(1,2): error TS7006: no", 0, False, False),
-        (False, "nothing to see", 0, False, None),
-        (False, "", 0, False, None),
-        (True, "Command running in background with ID: b1", 0, False, None),
-        (True, "Process running with session ID 7", None, False, None),
-        (False, " 0 fail\n 12 pass\n", 0, False, True),
-        (False, "test result: ok. 5 passed; 0 failed", 0, False, True),
-        (False, "[Routes] error: provoked\n 1329 pass\n 0 fail\n", 0, False, True),
-        (False, "bash: pytest: command not found", 0, False, False),
-        (False, "\x1b[31m2 failed\x1b[0m", 0, False, False),
-    ],
-)
-def test_a_check_is_read_from_its_exit_or_where_that_is_lost_from_its_output(
-    tells: bool, text: str, exit_code: int | None, is_error: bool, expected: bool | None
-) -> None:
-    assert check_passed(Check(("test",), tells), text, exit_code, is_error) is expected
+    assert label(open_items=2, done_items=3) == ("partial", "low", "inferred")
+    assert label(open_items=2)[0] == "success"
 
 
 marks = st.none() | st.builds(Mark, st.integers(0, 20), st.just("word"))
 checks = st.lists(st.builds(check, st.integers(0, 20), st.booleans()), max_size=3).map(tuple)
+works = st.builds(
+    Work,
+    last_edit=st.integers(-1, 20),
+    last_code_edit=st.integers(-1, 20),
+    last_act=st.integers(-1, 20),
+    last_shipped=st.integers(-1, 20),
+    checks=checks,
+)
 
 
 @given(
     st.builds(
         Evidence,
-        edits=st.integers(0, 3),
-        last_edit=st.integers(-1, 20),
+        work=works,
         approval=marks,
         rejection=marks,
-        checks=checks,
         interrupted=st.booleans(),
         api_error=st.none() | st.just("overloaded"),
+        last_answer=st.integers(-1, 20),
     )
 )
-def test_success_always_rests_on_approval_or_a_passing_check(evidence: Evidence) -> None:
-    verdict = judge(evidence)
-    assert verdict.outcome in ("success", "partial", "fail", "uncertain")
-    assert not any(re.search(r"\bpos\b|\bseq\b", ground) for ground in verdict.grounds)
-    if verdict.outcome == "success":
-        assert not evidence.interrupted
-        assert evidence.approval is not None or any(run.passed for run in evidence.checks)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", True),
-        ("(Bash completed with no output)", True),
-        ("$ tsc --noEmit\n", True),
-        ("Checked 286 files in 88ms. No fixes applied.", True),
-        ("5 issues:\n* goconst: 5", False),
-        ("a/b.go:3:7: cannot use x as y", False),
-        ("something was said", None),
-    ],
-)
-def test_compilers_and_linters_are_content_when_silent(text: str, expected: bool | None) -> None:
-    assert check_passed(Check(("build", "lint"), False), text, 0, False) is expected
+def test_only_what_a_check_or_the_user_says_is_called_so(evidence: Evidence) -> None:
+    found = judge(evidence)
+    assert found.outcome in ("success", "partial", "fail", "uncertain")
+    assert not any(re.search(r"\bpos\b|\bseq\b", ground) for ground in found.grounds)
+    if found.outcome == "success" and found.basis == "verified":
+        assert any(run.passed for run in evidence.work.checks)
+    if found.basis == "said by the user":
+        assert evidence.approval is not None or evidence.rejection is not None
+    if found.outcome == "success" and found.basis == "inferred":
+        assert found.confidence == "low"

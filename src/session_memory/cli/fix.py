@@ -7,8 +7,8 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line
+from session_memory.detect.fix import fix
 from session_memory.detect.report import cure_sentence
-from session_memory.detect.run import fix
 from session_memory.errors import NotFound
 from session_memory.store import open_store
 
@@ -35,9 +35,10 @@ def command(app: App, error: str) -> None:
     if app.json:
         emit_json(msgspec.to_builtins(found))
         return
-    click.echo(f"after: {one_line(found.problem)}")
+    alike = "" if found.exact else " (an error like it)"
+    click.echo(f"after: {one_line(found.problem)}{alike}")
     for cure in found.cures:
         click.echo(cure_sentence(cure))
     if not found.cures:
         times, sessions = found.frequency, found.sessions
-        click.echo(f"seen in {sessions} sessions, {times} times; no command is known to fix it")
+        click.echo(f"never cured here: seen in {sessions} sessions, {times} times")

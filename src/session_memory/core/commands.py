@@ -72,13 +72,14 @@ _WRAPPERS: dict[str, frozenset[str]] = {
         "direnv": "exec",
         "doppler": "run",
         "op": "run",
+        "devbox": "run",
     }.items()
 }
 _FLAGS_WITH_VALUE = words(
     "-u -g -n -k -s -p -C -w --with --package --python --extra --group --project --directory "
     "--signal --kill-after --filter --prefix --cwd --name --workspace -e --env-file"
 )
-SHELLS = frozenset(("bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "cmd"))
+SHELLS = words("bash sh zsh dash fish pwsh powershell cmd nix-shell")
 _SHELL_RUN_FLAGS = frozenset(("-c", "-lc", "-ic", "-lic", "-command", "/c", "-ec", "-exc"))
 _PREPARATION = frozenset(("cd", "pushd", "set", "export", "source", ".", "unset", "mkdir"))
 _VIEWERS = words("tail head cat less more tee grep rg sed awk sort uniq wc cut tr jq")
@@ -124,6 +125,42 @@ def changes_files(command: str) -> bool:
     """True for shell commands that edit in place, patch, or write a file from a here-document."""
     head = command[:SCAN_CHARS].replace("2>&1", "").replace("2>/dev/null", "")
     return any(word in head and pattern.search(head) for word, pattern in _CHANGES)
+
+
+_LOOKS = words(
+    "grep egrep rg ag find fd ls cat bat head tail sed awk test [ [[ which command type diff stat"
+    " wc tree file pwd sleep true false jq sort uniq pgrep lsof ps nl cmp echo printf ss netstat"
+    " less readlink realpath du df tee cut tr basename dirname date"
+)
+_LOOKING_VERBS = {
+    "git": words(
+        "status log show diff branch rev-parse ls-files ls-remote ls-tree remote describe blame"
+        " grep reflog shortlog cat-file merge-base rev-list config for-each-ref check-ignore"
+        " show-ref"
+    ),
+    "gh": words("view list status checks diff"),
+    "npm": words("view search ls info outdated"),
+    "pnpm": words("view search ls info outdated why"),
+    "pip": words("show list freeze"),
+    "docker": words("ps inspect logs images"),
+    "kubectl": words("get describe logs"),
+}
+_SENDS = words("--method -X -f -F --field --raw-field --input")
+
+
+def reads_only(command: str) -> bool:
+    """True for a command whose every part only looks: it changes nothing and verifies nothing."""
+    return not changes_files(command) and all(map(_only_looks, steps(command)))
+
+
+def _only_looks(step: Step) -> bool:
+    if step.program in _LOOKS or step.program in _PREPARATION:
+        return True
+    if step.program == "gh" and step.words[:1] == ("api",):
+        return _SENDS.isdisjoint(step.words)
+    verbs = _LOOKING_VERBS.get(step.program, frozenset())
+    plain = [word for word in step.words if not word.startswith("-")]
+    return not verbs.isdisjoint(plain[:2])
 
 
 def normalized(command: str, limit: int = 200) -> str:
@@ -199,11 +236,13 @@ def _unwrap(words: list[str]) -> list[str]:
             at += 1
             continue
         name = program_name(word)
+        if name in _CONTAINERS and (inner := _inside_container(words[at:])):
+            return _unwrap(inner)
         if PYTHON.match(name) and at + 2 < len(words) and words[at + 1] == "-m":
             at += 2
             continue
         seconds = _WRAPPERS.get(name)
-        if seconds is None:
+        if seconds is None or (name == "command" and words[at + 1 : at + 2] in (["-v"], ["-V"])):
             break
         after = _skip_flags(words, at + 1)
         if seconds:
@@ -218,6 +257,26 @@ def _unwrap(words: list[str]) -> list[str]:
     return words[at:]
 
 
+_CONTAINERS = words("docker podman nix")
+_CONTAINER_FLAGS_WITH_VALUE = words(
+    "-e -u -w -v -p --env --user --workdir --volume --name --entrypoint"
+)
+
+
+def _inside_container(words: list[str]) -> list[str]:
+    """What `docker exec NAME`, `docker compose run SERVICE` or `nix develop -c` runs inside."""
+    if words[0] == "nix":
+        at = next((i + 1 for i, word in enumerate(words) if word in ("-c", "--command")), 0)
+        return words[at:] if at else []
+    rest = words[2:] if words[1:2] == ["compose"] else words[1:]
+    if rest[:1] not in (["exec"], ["run"]):
+        return []
+    at = 1
+    while at < len(rest) and rest[at].startswith("-"):
+        at += 2 if rest[at] in _CONTAINER_FLAGS_WITH_VALUE else 1
+    return rest[at + 1 :]
+
+
 def _skip_flags(words: list[str], at: int) -> int:
     while at < len(words) and words[at].startswith("-"):
         at += 2 if words[at] in _FLAGS_WITH_VALUE else 1
@@ -229,7 +288,7 @@ def _inline_script(words: list[str]) -> str | None:
     if program_name(words[0]) not in SHELLS:
         return None
     for index, word in enumerate(words[1:-1], start=1):
-        if word.lower() in _SHELL_RUN_FLAGS:
+        if word.lower() in _SHELL_RUN_FLAGS or word == "--run":
             script = words[index + 1]
             return script[1:-1] if script[:1] in "'\"" and len(script) > 1 else script
     return None

@@ -10,15 +10,26 @@ from collections.abc import Callable
 import msgspec
 
 from session_memory.core.hashing import blake2b
-from session_memory.core.schema import CommandRun, Confidence, Digest, ErrorSeen, Outcome, Session
+from session_memory.core.schema import (
+    Basis,
+    CommandRun,
+    Confidence,
+    Digest,
+    Ended,
+    ErrorSeen,
+    Outcome,
+    Session,
+    Task,
+)
 
-DIGEST_VERSION = 3
+DIGEST_VERSION = 4
 """Raised when distilling gets better, be it the digest or the observations: sweeps then distil
 again every session whose raw text is still here. Others keep their digest with its version.
 Digests of the first releases say 1; they were made as those of version 3 are."""
 
 MAX_COMMANDS = 200
 MAX_CORRECTIONS = 20
+MAX_CURES = 40
 MAX_DECISIONS = 20
 MAX_ERRORS = 50
 MAX_FILES = 300
@@ -36,6 +47,9 @@ class Verdict(msgspec.Struct, frozen=True):
     outcome: Outcome
     confidence: Confidence
     grounds: tuple[str, ...] = ()
+    basis: Basis = "inferred"
+    task: Task = "work"
+    ended: Ended = "finished"
 
 
 def is_poorer(new: Digest, old: Digest) -> bool:
@@ -75,6 +89,10 @@ def merge_digests(old: Digest, new: Digest) -> Digest:
         outcome=verdict.outcome,
         confidence=verdict.confidence,
         grounds=verdict.grounds[:MAX_GROUNDS],
+        basis=verdict.basis,
+        task=verdict.task,
+        ended=verdict.ended,
+        cures=(*old.cures, *new.cures)[-MAX_CURES:],
         source_fingerprint=_joined_fingerprint(old, new),
         first_at=first_at,
         last_at=last_at,
@@ -106,12 +124,13 @@ def _merged_search(old: Digest, new: Digest) -> int | None:
 
 
 def _merged_verdict(old: Digest, new: Digest) -> Verdict:
-    """The newer evidence decides; where it has none, the older verdict stands."""
-    if not new.grounds:
-        return Verdict(old.outcome, old.confidence, old.grounds)
-    if new.outcome == "uncertain" and new.confidence == "low" and old.outcome == "success":
-        return Verdict("partial", "low", (*new.grounds, *old.grounds))
-    return Verdict(new.outcome, new.confidence, new.grounds)
+    """The newer evidence decides; a part that only talks changes nothing."""
+    if new.task != "work" and new.basis == "inferred":
+        return Verdict(old.outcome, old.confidence, old.grounds, old.basis, old.task, new.ended)
+    grounds = (*new.grounds, *old.grounds)
+    if new.basis == "inferred" and old.basis != "inferred" and old.outcome == "success":
+        return Verdict("partial", "low", grounds, "inferred", "work", new.ended)
+    return Verdict(new.outcome, new.confidence, new.grounds, new.basis, "work", new.ended)
 
 
 def _joined_errors(old: tuple[ErrorSeen, ...], new: tuple[ErrorSeen, ...]) -> list[ErrorSeen]:

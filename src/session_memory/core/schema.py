@@ -171,6 +171,34 @@ class ErrorSeen(msgspec.Struct, frozen=True):
     tool: str | None = None
 
 
+CureKind = Literal["command", "install", "edit"]
+
+
+class Cure(msgspec.Struct, frozen=True):
+    """What made something that had failed work, by what the session itself shows."""
+
+    error: str
+    """The masked error, as in `ErrorSeen.template`."""
+    sample: str
+    error_seq: int
+    failed: str
+    """The command, or the tool with its files, that failed."""
+    kind: CureKind
+    steps: tuple[str, ...]
+    """The commands, or the edits, that made the difference."""
+    step_seqs: tuple[int, ...]
+    proof: str
+    """The call that worked afterwards."""
+    proof_seq: int
+
+
+Task = Literal["work", "question", "none"]
+"""What a session was about: something was done, only asked, or nothing came of it."""
+Ended = Literal["finished", "interrupted", "cut off"]
+Basis = Literal["verified", "said by the user", "inferred"]
+"""What an outcome rests on."""
+
+
 class Digest(msgspec.Struct, frozen=True):
     """What is kept of a session when its raw text has gone."""
 
@@ -208,6 +236,10 @@ class Digest(msgspec.Struct, frozen=True):
     calls_before_edit: int | None = None
     """Tool calls before the first edit; None where nothing was edited."""
     cost: Cost = Cost()
+    task: Task = "work"
+    ended: Ended = "finished"
+    basis: Basis = "inferred"
+    cures: tuple[Cure, ...] = ()
     dropped: dict[str, int] = {}
     """What did not fit the limits, by field: nothing is left out silently."""
     version: int = 1

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from session_memory.core.loop.patterns import Candidate, Cure
+from session_memory.detect.cures import EDIT
 
 HALF_LIFE_DAYS = 30.0
 """A candidate last seen this long ago counts half."""
@@ -52,21 +53,23 @@ def cures_by_problem(candidates: Iterable[Candidate]) -> dict[str, list[Cure]]:
         if candidate.type == "cure":
             cures.setdefault(candidate.about, []).append(cure_of(candidate))
     for same_problem in cures.values():
-        same_problem.sort(key=_surest)
+        same_problem.sort(key=surest)
     return cures
 
 
 def cure_of(candidate: Candidate) -> Cure:
-    """A candidate of type cure as its problem lists it."""
+    """A candidate of type cure as its problem lists it: as it was typed where it is known."""
     return Cure(
         candidate.id,
-        candidate.locus,
+        candidate.quotes[0].text if candidate.quotes else candidate.locus,
         candidate.sessions,
         candidate.tried,
         tuple(candidate.flavors),
+        "edit" if candidate.locus.startswith(EDIT) else "command",
+        candidate.quotes,
     )
 
 
-def _surest(cure: Cure) -> tuple[float, int, str]:
+def surest(cure: Cure) -> tuple[float, int, str]:
     """Order of cures: the share that worked, lowered where there were few tries."""
     return -(cure.worked + 1) / (cure.tried + 2), -cure.worked, cure.command

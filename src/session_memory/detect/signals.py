@@ -11,7 +11,7 @@ from session_memory.core.loop.patterns import Signal, SignalType, pattern_id
 from session_memory.core.schema import CommandRun, Digest
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import BEGIN, PACK_BEGIN
-from session_memory.detect.cures import cure_attempts, is_shell, settled_by_edits
+from session_memory.detect.cures import cure_signals, is_shell, settled_by_edits
 from session_memory.detect.digest_view import DigestView, SessionProject, view_digest
 from session_memory.detect.loci import command_locus, path_locus, wording_locus
 from session_memory.detect.ordinary import is_ordinary_command
@@ -195,18 +195,15 @@ def expensive_stretch(view: DigestView) -> Iterator[RawSignal]:
 
 
 def cured_errors(view: DigestView) -> Iterator[RawSignal]:
-    """Commands run between a failure and the next try of what failed."""
-    for attempt in cure_attempts(view):
-        run = view.digest.commands[attempt.index]
+    """What made something that had failed work."""
+    for cure in cure_signals(view):
         yield RawSignal(
             "cure",
-            view.loci[attempt.index],
-            run.command,
+            cure.locus,
+            cure.command,
             calls=1,
-            count=int(attempt.worked),
-            seq=run.seq,
-            at=run.at,
-            about=attempt.problem,
+            seq=cure.seq,
+            about=cure.problem,
             tried=1,
         )
 

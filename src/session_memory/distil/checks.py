@@ -94,6 +94,10 @@ _BY_SUBCOMMAND: dict[str, dict[str, CheckKind]] = {
     "uv": {"build": "build"},
     "poetry": {"build": "build"},
     "hatch": {"build": "build", "test": "test"},
+    "ng": {"test": "test", "build": "build", "lint": "lint", "e2e": "test"},
+    "npm": {"t": "test", "test": "test"},
+    "node": {"--test": "test"},
+    "tsx": {"--test": "test"},
     "cmake": {"--build": "build"},
 }
 # Formatters write by default: only in these modes do they verify.
@@ -105,8 +109,9 @@ _CHECK_FLAGS = words("--check -l -d --check-only --diff --list-different --dry-r
 # Task runners: what they verify stands in the name of the target.
 _TASK_RUNNERS = words(
     "npm pnpm yarn bun make gmake just task rake gradle mvn turbo nx composer deno poe invoke "
-    "inv mage lerna moon grunt gulp ant"
+    "inv mage lerna moon grunt gulp ant mise pixi wireit vp"
 )
+_PACKAGE_MANAGERS = words("npm pnpm yarn bun composer deno")
 _TASK_VERBS = frozenset(("run", "run-script", "-s", "task"))
 _TASK_NAME = re.compile(
     r"(?P<types>type-?check|types?$|tsc|mypy|pyright)"
@@ -121,6 +126,7 @@ _SCRIPT_NAME = re.compile(
     r"(?:[_.-]|$)",
     re.I,
 )
+_LINTER = re.compile(r"lint(?:er)?(?:@[\w.-]+)?$")  # most linters are called so
 _BREAKS = bytes(byte if bytes((byte,)).isalnum() or byte == ord("+") else 32 for byte in range(256))
 
 
@@ -136,7 +142,19 @@ _HINTS = frozenset(
         *_BY_SUBCOMMAND,
         *_FORMATTERS,
         *_TASK_RUNNERS,
-        *("gradlew", "mvnw", "test", "tests", "check", "checks", "ci", "verify", "lint", "build"),
+        *(
+            "gradlew",
+            "mvnw",
+            "actionlint",
+            "test",
+            "tests",
+            "check",
+            "checks",
+            "ci",
+            "verify",
+            "lint",
+            "build",
+        ),
     )
 )
 
@@ -182,6 +200,8 @@ def _kind_of(step: Step) -> CheckKind | None:
     for word in plain[:2]:
         if word in known:
             return known[word]
+    if "--test" in known and "--test" in words:
+        return "test"
     if program in _TASK_RUNNERS:
         return _kind_of_task(program, plain)
     if (PYTHON.match(program) or program in SHELLS or program in ("node", "php", "ruby")) and plain:
@@ -206,6 +226,10 @@ def _arguments(words: tuple[str, ...]) -> list[str]:
 
 def _kind_of_task(program: str, plain: list[str]) -> CheckKind | None:
     targets = [word for word in plain if word not in _TASK_VERBS]
+    if program in _PACKAGE_MANAGERS and plain[:1] == ["ci"]:
+        return None  # installs
+    if plain[:1] == ["workspace"]:
+        targets = targets[2:]
     if program in ("make", "gmake") and not targets:
         return "build"
     if program == "mvn" and "install" in targets:
@@ -221,6 +245,8 @@ def _kind_of_task(program: str, plain: list[str]) -> CheckKind | None:
 
 def _kind_of_script(name: str) -> CheckKind | None:
     """`scripts/test.sh`, `run_tests.py`, `check`: a script says in its name what it does."""
+    if _LINTER.search(name):
+        return "lint"
     match = _SCRIPT_NAME.match(name)
     return _named(match) if match is not None and name != "test" else None
 

@@ -22,10 +22,13 @@ from session_memory.core.hashing import blake2b
 from session_memory.core.schema import Digest, Session, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
+from session_memory.distil.attempts import AttemptLog
+from session_memory.distil.cures import find_cures
 from session_memory.distil.outcome import Evidence, Mark, judge
 from session_memory.distil.plans import PlanLog, decisions_in, todos_in
 from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
 from session_memory.distil.runs import RunLog
+from session_memory.distil.work import work_of
 
 _CORRECTION_CHARS = 200
 _QUEUED_CHARS = 2400  # enough for the objective; a longer paste says no more
@@ -56,6 +59,7 @@ class _Builder:
 
     def __init__(self, continued: bool) -> None:
         self.runs = RunLog()
+        self.calls = AttemptLog()
         self.plans = PlanLog()
         self.fingerprint = blake2b(digest_size=16)
         self.events = self.turns = self.requests = 0
@@ -66,6 +70,7 @@ class _Builder:
         self.active = self.interrupted = self.failed = -1  # positions of the last of each
         self.api_error = ""
         self.last_words = ""
+        self.last_prompt = self.last_answer = -1
         self.objectives: dict[int, tuple[int, str]] = {}
         self.approval: Mark | None = None
         self.rejection: Mark | None = None
@@ -104,18 +109,21 @@ class _Builder:
     def _call(self, event: SessionEvent) -> None:
         self._working()
         self.runs.call(event, self.events)
+        self.calls.call(event, self.events)
         if event.tool_class == "plan" and event.tool is not None:
             self.plans.call(event.tool, event.text or "", event.call_id)
 
     def _result(self, event: SessionEvent) -> None:
         self.active = self.events
         self.runs.result(event)
+        self.calls.result(event, self.events)
         self.plans.result(event.call_id, event.text or "")
         if event.label == "interrupted":
             self._interruption()
 
     def _assistant(self, text: str) -> None:
         self._working()
+        self.last_answer = self.events
         self.last_words = text[-_WORDS_CHARS:]
         self._decided(text)
         for item in todos_in(text):
@@ -164,6 +172,7 @@ class _Builder:
             self.internal += 1
             return
         self.turns += 1
+        self.last_prompt = max(self.last_prompt, pos)
         asks = is_request(text)
         self.requests += asks
         self._objective(_OWN if asks else _WEAK, text, pos)
@@ -204,15 +213,13 @@ class _Builder:
             elif decision not in self.decisions:
                 self.runs.dropped["decisions"] = self.runs.dropped.get("decisions", 0) + 1
 
-    def _evidence(self, open_items: int, done_items: int) -> Evidence:
-        runs = self.runs
+    def _evidence(self, cwd: str, open_items: int, done_items: int) -> Evidence:
         return Evidence(
-            edits=runs.edits,
-            last_edit=runs.last_edit,
-            calls=runs.calls,
+            work=work_of(self.calls.attempts, cwd),
             approval=self.approval,
             rejection=self.rejection,
-            checks=tuple(sorted(runs.checks.values(), key=lambda check: check.pos)),
+            last_prompt=self.last_prompt,
+            last_answer=self.last_answer,
             interrupted=self.interrupted > self.active,
             api_error=self.api_error if self.failed > self.active else None,
             open_items=open_items,
@@ -228,7 +235,7 @@ class _Builder:
         if session.title:
             self._objective(_TITLE, session.title, 0)
         planned, done = self.plans.items()
-        verdict = judge(self._evidence(len(planned), done))
+        verdict = judge(self._evidence(session.cwd or "", len(planned), done))
         open_items = distinct(tuple(planned), tuple(self.todos))
         if len(open_items) > MAX_ITEMS:
             self.runs.dropped["open_items"] = len(open_items) - MAX_ITEMS
@@ -253,6 +260,10 @@ class _Builder:
             interruptions=self.interruptions,
             compactions=self.compactions,
             cost=session.cost,
+            task=verdict.task,
+            ended=verdict.ended,
+            basis=verdict.basis,
+            cures=find_cures(self.calls.attempts),
             version=DIGEST_VERSION,
         )
         return _with_runs(digest, self.runs)

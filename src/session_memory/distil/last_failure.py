@@ -7,8 +7,8 @@ import msgspec
 from session_memory.core.commands import normalized
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text.masks import error_line, excerpt, window
+from session_memory.distil.check_output import check_passed
 from session_memory.distil.checks import Check, CheckKind, check_of
-from session_memory.distil.outcome import check_passed
 from session_memory.distil.turns import Ref
 
 _MAX_WAITING = 200  # calls whose result has not come

@@ -1,4 +1,9 @@
-"""How a session ended, judged from evidence: approval or verification, never a mere claim."""
+"""How a session ended: the user's word first, then verification, then what was done.
+
+Most sessions do what was asked, and few end with a check or a word of thanks. So a session in which
+something was done and nothing speaks against it counts as a success, with low confidence and marked
+as inferred; whoever needs proof looks at `basis`.
+"""
 
 from __future__ import annotations
 
@@ -8,41 +13,12 @@ import msgspec
 
 from session_memory.core.commands import normalized
 from session_memory.core.digest import Verdict
-from session_memory.core.schema import Confidence
-from session_memory.core.text.masks import excerpt, window, without_colour
-from session_memory.distil.checks import Check, CheckKind
+from session_memory.core.schema import Confidence, Ended, Outcome, Task
+from session_memory.core.text.masks import excerpt
 from session_memory.distil.prompts import Approval
+from session_memory.distil.work import CheckResult, Work
 
 _QUOTE_CHARS = 80
-
-# A summary outranks what tests print on their way: they provoke errors on purpose.
-# What begins with a word or a line stands together: one question at most places of a text, not ten.
-_FAILED = re.compile(
-    r"\b(?:[1-9]\d* (?:tests? |specs? |checks? )?(?:failed|failures?|failing|errors?|fail)\b"
-    r"|(?:failed|failures|errors|fail)[:=] ?[1-9]|B(?:UILD|uild) (?:FAILED|failed)\b"
-    r"|error(?:\[E\d+\]| TS\d+| CS\d+): |npm ERR!)"
-    r"|^(?:[1-9]\d* issues?\b|(?:FAIL|FAILED|--- FAIL|✗|✖)(?:\b|$)|make(?:\[\d+\])?: \*\*\*"
-    r"|panic: |\s*× Some errors)"
-    r"|(?<![A-Za-z])(?:exit|EXIT|exit code|exited with code)[ :=]{1,2}[1-9]\d*\b|ELIFECYCLE",
-    re.M,
-)
-# In lower case, as the text then is.
-_PASSED = re.compile(
-    r"\b(?:[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|all (?:checks|tests) passed"
-    r"|0 (?:errors?|failures?|fail|failed|problems|issues)\b|no (?:issues|errors|problems) found"
-    r"|built in\b)|^(?:ok\s+\S|pass\b|ok\b|\s*finished `?\w+)|(?<![a-z])exit[ :=]{1,2}0\b",
-    re.M,
-)
-_CONTENT = (
-    *("build success", "test result: ok", "success: no issues", "build_ok"),
-    *("compiled successfully", "no fixes applied"),
-)
-_TROUBLE = re.compile(r"\berror: |^\S+\.\w+:\d+:\d+: ", re.M)
-_TROUBLES = ("Traceback (most recent", "command not found", "No such file or directory")
-_ECHO = re.compile(r"^(?:[$>] .*|\(?Bash completed with no output\)?|\s*)$", re.M)
-_STILL_RUNNING = re.compile(
-    r"Process running with session ID|[Rr]unning in (?:the )?background|moved to the background"
-)
 _CLAIMS = re.compile(
     r"\b(?:done|completed?|fixed|implemented|finished|all set|successfully|is ready"
     r"|are in place|now works?"
@@ -59,26 +35,14 @@ class Mark(msgspec.Struct, frozen=True):
     strength: Approval = "explicit"
 
 
-class CheckRun(msgspec.Struct, frozen=True):
-    """The last known result of one kind of verification."""
-
-    pos: int
-    kind: CheckKind
-    passed: bool
-    command: str
-    exit: int | None = None
-
-
 class Evidence(msgspec.Struct, frozen=True):
-    """Everything a verdict is based on. Positions only order things; grounds never show them."""
+    """Everything a verdict rests on. Positions order things; they never appear in the grounds."""
 
-    edits: int = 0
-    last_edit: int = -1
-    calls: int = 0
+    work: Work = Work()
     approval: Mark | None = None
     rejection: Mark | None = None
-    checks: tuple[CheckRun, ...] = ()
-    """Last result per kind, in order of position."""
+    last_prompt: int = -1
+    last_answer: int = -1
     interrupted: bool = False
     """The last thing that happened was the user stopping the agent."""
     api_error: str | None = None
@@ -88,132 +52,170 @@ class Evidence(msgspec.Struct, frozen=True):
     last_words: str = ""
 
 
-def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool) -> bool | None:
-    """Whether a verification passed; None if the log does not show it (background, cut output)."""
-    if _STILL_RUNNING.search(text, 0, 400):
-        return None
-    if check.exit_tells and (exit_code is not None or is_error):
-        return exit_code == 0 if exit_code is not None else False
-    seen = without_colour(window(text))
-    if _FAILED.search(seen):
-        return False
-    lowered = seen.lower()
-    if any(words in lowered for words in _CONTENT) or _PASSED.search(lowered):
-        return True
-    if any(words in seen for words in _TROUBLES) or _TROUBLE.search(seen):
-        return False
-    # Compilers and linters print nothing when they pass; tests always print something.
-    silent = "test" not in check.kinds and not is_error and not _ECHO.sub("", seen).strip()
-    # Without an exit code a log that marks errors says "passed" by not marking one.
-    return True if check.exit_tells or silent else None
-
-
 def claims_completion(text: str) -> bool:
     """Whether the agent's last words say that it is done."""
     return _CLAIMS.search(text[-600:]) is not None
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """The verdict: the user's word first, then verification, then how the session broke off."""
+    """The verdict on a whole session."""
+    task, ended = _task(evidence), _ended(evidence)
+    verdict = _verdict(evidence, task)
+    return msgspec.structs.replace(verdict, task=task, ended=ended)
+
+
+def _task(evidence: Evidence) -> Task:
+    if evidence.work.last >= 0:
+        return "work"
+    return "question" if evidence.last_answer >= 0 else "none"
+
+
+def _ended(evidence: Evidence) -> Ended:
+    if evidence.interrupted:
+        return "interrupted"
+    return "cut off" if evidence.work.cut_off or evidence.api_error is not None else "finished"
+
+
+def _verdict(evidence: Evidence, task: Task) -> Verdict:
     spoken = _by_user(evidence)
     if spoken is not None:
         return spoken
-    measured = _by_checks(evidence)
     if evidence.interrupted or evidence.api_error is not None:
-        return _broken_off(evidence, measured)
-    return measured or _unverified(evidence)
+        return _broken_off(evidence)
+    if task != "work" and not evidence.work.checks:
+        return _answered(evidence)
+    return _by_checks(evidence) or _by_deeds(evidence)
 
 
 def _by_user(evidence: Evidence) -> Verdict | None:
-    approval, rejection = evidence.approval, evidence.rejection
-    fresh = [check for check in evidence.checks if check.pos > evidence.last_edit]
-    failing = [check for check in fresh if not check.passed]
-    passing = [check for check in fresh if check.passed]
-    if rejection is not None and rejection.pos > max(evidence.last_edit, _pos(approval)):
+    work, approval, rejection = evidence.work, evidence.approval, evidence.rejection
+    failing, passing = _fresh(work, passed=False), _fresh(work, passed=True)
+    if rejection is not None and rejection.pos > max(work.last_edit, _pos(approval)):
         grounds = (f'user rejected the result: "{_quote(rejection.quote)}"',)
         later = [check for check in passing if check.pos > rejection.pos]
         if later:
-            return Verdict("uncertain", "medium", (*grounds, _passed_text(later[-1])))
-        return Verdict("fail", "medium" if passing else "high", grounds)
-    if approval is None or approval.pos <= max(evidence.last_edit, _pos(rejection)):
+            return _said("uncertain", "medium", (*grounds, _passed_text(later[-1])))
+        if work.last_shipped >= 0:
+            return _said("partial", "low", (*grounds, "earlier work was shipped"))
+        return _said("fail", "medium" if passing else "high", grounds)
+    if approval is None or approval.pos <= max(work.last_edit, _pos(rejection)):
         return None
-    word = "approved" if approval.strength == "explicit" else "asked to ship"
-    grounds = (f'user {word} the result: "{_quote(approval.quote)}"',)
     if evidence.interrupted:
         return None  # stopped after the approval: that was about something else
+    word = "approved" if approval.strength == "explicit" else "asked to ship"
+    grounds = (f'user {word} the result: "{_quote(approval.quote)}"',)
     if failing:
-        return Verdict("uncertain", "medium", (*grounds, _failed_text(failing[-1])))
+        return _said("uncertain", "medium", (*grounds, _failed_text(failing[-1])))
     if passing:
-        return Verdict("success", "high", (*grounds, _passed_text(passing[-1])))
-    return Verdict("success", "medium" if approval.strength == "explicit" else "low", grounds)
+        verdict = _said("success", "high", (*grounds, _passed_text(passing[-1])))
+        return msgspec.structs.replace(verdict, basis="verified")
+    return _said("success", "medium" if approval.strength == "explicit" else "low", grounds)
+
+
+def _said(outcome: Outcome, confidence: Confidence, grounds: tuple[str, ...]) -> Verdict:
+    return Verdict(outcome, confidence, grounds, "said by the user")
 
 
 def _by_checks(evidence: Evidence) -> Verdict | None:
-    if not evidence.checks:
+    work = evidence.work
+    if not work.checks:
         return None
-    fresh = [check for check in evidence.checks if check.pos > evidence.last_edit]
-    stale = [check for check in evidence.checks if check.pos <= evidence.last_edit]
-    failing = [check for check in fresh if not check.passed]
-    passing = [check for check in fresh if check.passed]
+    failing, passing = _fresh(work, passed=False), _fresh(work, passed=True)
     if failing:
-        grounds = tuple(_failed_text(check) for check in failing)
-        if passing or any(check.passed for check in stale):
-            best = (passing or [check for check in stale if check.passed])[-1]
-            return Verdict("partial", "medium", (*grounds, _passed_text(best)))
-        if not evidence.edits:
-            return Verdict("uncertain", "low", (*grounds, "nothing was changed"))
-        return Verdict("fail", "high" if failing[-1].exit is not None else "medium", grounds)
-    unsettled = [check for check in stale if not check.passed]
+        return _by_failing(work, failing, passing)
     if passing:
-        grounds = (_passed_text(passing[-1]),)
-        if unsettled:
-            return Verdict(
-                "partial", "medium", (*grounds, f"not run again: {_named(unsettled[-1])}")
-            )
-        return Verdict("success", _trust(evidence, passing), grounds)
-    last = stale[-1]
-    grounds = (_passed_text(last) if last.passed else _failed_text(last),)
-    confidence: Confidence = "medium" if last.passed else "low"
-    return Verdict("partial", confidence, (*grounds, "edited after the last verification"))
+        return Verdict("success", _trust(work, passing), (_passed_text(passing[-1]),), "verified")
+    return None
 
 
-def _trust(evidence: Evidence, passing: list[CheckRun]) -> Confidence:
+def _by_failing(work: Work, failing: list[CheckResult], passing: list[CheckResult]) -> Verdict:
+    grounds = tuple(_failed_text(check) for check in failing)
+    if work.last_shipped > failing[-1].pos:
+        return Verdict("success", "low", (*grounds, "shipped after that"))
+    earlier = passing or [check for check in work.checks if check.passed]
+    if earlier:
+        return Verdict("partial", "medium", (*grounds, _passed_text(earlier[-1])), "verified")
+    if work.last_edit < 0:
+        return Verdict("uncertain", "low", (*grounds, "nothing was changed"))
+    confidence: Confidence = "high" if failing[-1].exit is not None else "medium"
+    return Verdict("fail", confidence, grounds, "verified")
+
+
+def _fresh(work: Work, *, passed: bool) -> list[CheckResult]:
+    """Results that still hold: no code was edited since."""
+    return [c for c in work.checks if c.pos > work.last_code_edit and c.passed is passed]
+
+
+def _trust(work: Work, passing: list[CheckResult]) -> Confidence:
     """Tests and builds say more than linters, an exit code more than words in the output."""
     strong = [check for check in passing if check.kind in ("test", "build")]
     if not strong:
         return "low"
-    return "high" if evidence.edits and any(check.exit == 0 for check in strong) else "medium"
+    edited = work.last_edit >= 0
+    return "high" if edited and any(check.exit == 0 for check in strong) else "medium"
 
 
-def _broken_off(evidence: Evidence, measured: Verdict | None) -> Verdict:
-    """Cut short, so at best partial: whatever was verified, the user or the service ended it."""
+def _broken_off(evidence: Evidence) -> Verdict:
+    """Cut short: partial where something was done, and otherwise nobody can say."""
     ground = (
         "interrupted by the user at the end"
         if evidence.interrupted
         else f"ended in an API error: {_quote(evidence.api_error or '')}"
     )
-    if measured is not None and measured.outcome == "fail":
-        return Verdict("fail", "low", (ground, *measured.grounds))
-    if measured is not None and measured.outcome in ("success", "partial") and evidence.edits:
-        return Verdict("partial", "low", (ground, *measured.grounds))
-    if evidence.api_error is not None and not evidence.interrupted and not evidence.calls:
+    work = evidence.work
+    failing = _fresh(work, passed=False)
+    if failing and not _fresh(work, passed=True) and work.last_edit >= 0:
+        return Verdict("fail", "low", (ground, _failed_text(failing[-1])))
+    if work.last >= 0:
+        return Verdict(
+            "partial", "low", (ground, *map(_passed_text, _fresh(work, passed=True)[-1:]))
+        )
+    if _gave_its_answer(evidence):
+        return Verdict("success", "low", (ground, "the question was answered"))
+    if evidence.api_error is not None and not evidence.interrupted and evidence.last_answer < 0:
         return Verdict("fail", "low", (ground, "no work was done"))
     return Verdict("uncertain", "low", (ground,))
 
 
-def _unverified(evidence: Evidence) -> Verdict:
+def _gave_its_answer(evidence: Evidence) -> bool:
+    """Whether the last words are an answer, and not a remark on the way to the next call."""
+    said = evidence.last_answer
+    return (
+        said > max(evidence.last_prompt, evidence.work.last_call) and len(evidence.last_words) > 200
+    )
+
+
+def _answered(evidence: Evidence) -> Verdict:
+    """A question: answered, as far as anybody can see."""
+    if evidence.last_answer < 0:
+        return Verdict("uncertain", "low")
+    return Verdict("success", "low", ("the question was answered",))
+
+
+def _by_deeds(evidence: Evidence) -> Verdict:
+    """Something was done, and nothing says whether it was right."""
+    work = evidence.work
     grounds: list[str] = []
     if evidence.rejection is not None:
         grounds.append(f'user rejected an earlier state: "{_quote(evidence.rejection.quote)}"')
-    if evidence.edits:
-        grounds.append("changes were neither verified nor approved")
+    if work.checks:
+        grounds.append(
+            _passed_text(work.checks[-1])
+            if work.checks[-1].passed
+            else _failed_text(work.checks[-1])
+        )
+        grounds.append("edited after the last verification")
     if evidence.done_items and evidence.open_items:
         total = evidence.open_items + evidence.done_items
         grounds.append(f"plan left open: {evidence.done_items} of {total} items done")
         return Verdict("partial", "low", tuple(grounds))
+    if work.last_shipped >= 0:
+        grounds.append("committed, pushed or published")
+    elif work.last_edit >= 0:
+        grounds.append("changes were neither verified nor approved")
     if claims_completion(evidence.last_words):
-        grounds.append("only the agent says that it is done")
-    return Verdict("uncertain", "low", tuple(grounds))
+        grounds.append("the agent says that it is done")
+    return Verdict("success", "low", tuple(grounds) or ("something was done, nobody objected",))
 
 
 def _pos(mark: Mark | None) -> int:
@@ -224,17 +226,17 @@ def _quote(text: str) -> str:
     return excerpt(text, _QUOTE_CHARS)
 
 
-def _passed_text(check: CheckRun) -> str:
+def _passed_text(check: CheckResult) -> str:
     return f"verification passed last: {_named(check)} ({_how(check)})"
 
 
-def _failed_text(check: CheckRun) -> str:
+def _failed_text(check: CheckResult) -> str:
     return f"verification failed last: {_named(check)} ({_how(check)})"
 
 
-def _named(check: CheckRun) -> str:
+def _named(check: CheckResult) -> str:
     return _quote(normalized(check.command) or check.command)
 
 
-def _how(check: CheckRun) -> str:
+def _how(check: CheckResult) -> str:
     return "by its output" if check.exit is None else f"exit {check.exit}"

@@ -18,8 +18,8 @@ from session_memory.core.digest import (
 )
 from session_memory.core.schema import CommandRun, ErrorSeen, SessionEvent
 from session_memory.core.text.masks import error_line, excerpt, mask
-from session_memory.distil.checks import Check, CheckKind, check_of
-from session_memory.distil.outcome import CheckRun, check_passed
+from session_memory.distil.check_output import check_passed
+from session_memory.distil.checks import Check, check_of
 
 LOOP_TIMES = 3
 LOOP_WINDOW = 12
@@ -58,7 +58,6 @@ class RunLog:
         self.tools: dict[str, int] = {}
         self.files: dict[str, int] = {}
         self.errors: dict[str, ErrorSeen] = {}
-        self.checks: dict[CheckKind, CheckRun] = {}
         self.loops: dict[str, None] = {}
         self.dropped: dict[str, int] = {}
         self.calls = self.edits = self.retries = self.denials = 0
@@ -177,15 +176,12 @@ class RunLog:
             self._failed = run
 
     def _checked(self, call: Call, event: SessionEvent, text: str) -> bool | None:
-        """Whether the verification in this call passed; remembers the last result per kind."""
+        """Whether the verification in this call passed; counts failed tests."""
         if call.check is None or call.command is None:
             return None
         passed = check_passed(call.check, text, event.exit_code, event.is_error)
         if passed is None:
             return None
-        shown = event.exit_code if call.check.exit_tells else None
-        for kind in call.check.kinds:
-            self.checks[kind] = CheckRun(call.pos, kind, passed, call.command, shown)
         if not passed and "test" in call.check.kinds:
             self.tests_failed += 1
         return passed

@@ -295,7 +295,7 @@ def _done_at(
     """Lines of calls in this session that the advice rests on, or that do what it says."""
     quoted = {
         events.by_seq[quote["event"]]
-        for quote in quotes.get(cure["pattern"], ())
+        for quote in [*quotes.get(cure["pattern"], ()), *cure.get("quotes", ())]
         if quote["session"] == session and quote["event"] in events.by_seq
     }
     done = {

@@ -28,7 +28,7 @@ SignalType = Literal[
 ]
 SUCCESSES: frozenset[SignalType] = frozenset(("cure", "verified_recipe", "fast_path"))
 
-MINER_VERSION = 2
+MINER_VERSION = 3
 """Raised when signals get better: every digest is then mined once more."""
 # Values of which there are millions hold nothing that could point back at them: `gc=False` keeps
 # the collector from walking them, which took a third of the time of a detection.
@@ -98,6 +98,9 @@ class Cure(msgspec.Struct, frozen=True):
     tried: int
     """Sessions in which it was run after the problem."""
     flavors: tuple[str, ...]
+    kind: Literal["command", "edit"] = "command"
+    quotes: tuple[Quote, ...] = ()
+    """Where it worked."""
 
 
 class Candidate(msgspec.Struct, frozen=True):

@@ -1,0 +1,110 @@
+"""Tool calls joined with their results, also where a result comes in pieces."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from session_memory.core.commands import changes_files
+from session_memory.core.schema import SessionEvent
+from session_memory.distil.check_output import check_passed
+from session_memory.distil.checks import check_of
+
+MAX_ATTEMPTS = 3000
+"""Calls of a session that are kept for finding cures; later ones replace the oldest."""
+_OUTPUT_CHARS = 1500
+_MAX_OPEN = 2000  # calls whose result never came
+# Codex answers at once for a command that takes long, and gives the rest when it is polled.
+_STILL_RUNNING = re.compile(r"Process running with session ID (\d+)")
+_POLLED = re.compile(r'"session_id":\s*"?(\d+)')
+_PREFACE = re.compile(
+    r"\A(?:(?:Chunk ID|Wall time|Process exited|Original token)[^\n]*\n)*Output:\n?"
+)
+# A shell that could not begin a part of a pipe says so; the exit code is of the last part.
+_SHELL_ERROR = re.compile(
+    r"^(?:\(eval\):\d+: |zsh:\d+: |bash: line \d+: |sh: )"
+    r"(?:no matches found|command not found|\S+: command not found)",
+    re.M,
+)
+
+
+class Attempt(msgspec.Struct):
+    """One tool call and what became of it."""
+
+    pos: int
+    """Its place in the order of the log; `seq` is the number of its event in the store."""
+    seq: int
+    tool: str
+    command: str | None
+    files: tuple[str, ...]
+    edits: bool
+    result_pos: int | None = None
+    result_seq: int = 0
+    exit: int | None = None
+    failed: bool = False
+    denied: bool = False
+    output: str = ""
+    """The end of its output, without what the client puts before it."""
+
+    @property
+    def worked(self) -> bool:
+        """It ran to its end and did not fail."""
+        return self.result_pos is not None and not self.failed and not self.denied
+
+
+class AttemptLog:
+    """Every call of a session in order, each with its final result."""
+
+    def __init__(self) -> None:
+        self.attempts: list[Attempt] = []
+        self._open: dict[str, Attempt] = {}
+        self._running: dict[str, Attempt] = {}
+
+    def call(self, event: SessionEvent, pos: int) -> None:
+        """Take in a tool call; a poll belongs to the command it asks about."""
+        attempt = self._polled(event)
+        if attempt is None:
+            command = event.command if event.tool_class == "shell" else None
+            edits = event.tool_class == "edit" or (command is not None and changes_files(command))
+            attempt = Attempt(pos, event.seq, event.tool or "", command, event.files, edits)
+            self.attempts.append(attempt)
+            if len(self.attempts) > MAX_ATTEMPTS * 2:
+                del self.attempts[:MAX_ATTEMPTS]
+        if event.call_id is not None:
+            self._open[event.call_id] = attempt
+            if len(self._open) > _MAX_OPEN:
+                del self._open[next(iter(self._open))]
+
+    def result(self, event: SessionEvent, pos: int) -> None:
+        """Take in a result; one that says "still running" is not the last of its call."""
+        attempt = self._open.pop(event.call_id or "", None)
+        if attempt is None:
+            return
+        text = event.text or ""
+        running = _STILL_RUNNING.search(text, 0, 400) if event.exit_code is None else None
+        if running is not None:
+            self._running[running[1]] = attempt
+            return
+        attempt.result_pos, attempt.result_seq = pos, event.seq
+        attempt.exit = event.exit_code
+        attempt.denied = event.label == "denied"
+        attempt.output = _PREFACE.sub("", text, count=1)[-_OUTPUT_CHARS:]
+        attempt.failed = not attempt.denied and _has_failed(attempt.command, event, text)
+
+    def _polled(self, event: SessionEvent) -> Attempt | None:
+        if event.command is not None or event.tool_class != "shell" or not self._running:
+            return None
+        match = _POLLED.search(event.text or "")
+        return self._running.get(match[1]) if match is not None else None
+
+
+def _has_failed(command: str | None, event: SessionEvent, text: str) -> bool:
+    failed = event.is_error or event.exit_code not in (None, 0)
+    if command is None:
+        return failed
+    check = check_of(command)
+    if check is not None:
+        passed = check_passed(check, text, event.exit_code, event.is_error)
+        failed = passed is False or (failed and passed is not True)
+    return failed or _SHELL_ERROR.search(text, max(0, len(text) - _OUTPUT_CHARS)) is not None

@@ -1,0 +1,57 @@
+"""Whether a verification passed, by its exit code or else by what it printed."""
+
+from __future__ import annotations
+
+import re
+
+from session_memory.core.text.masks import window, without_colour
+from session_memory.distil.checks import Check
+
+# A summary outranks what tests print on their way: they provoke errors on purpose.
+# What begins with a word or a line stands together: one question at most places of a text, not ten.
+_FAILED = re.compile(
+    r"\b(?:[1-9]\d* (?:tests? |specs? |checks? )?(?:failed|failures?|failing|errors?|fail)\b"
+    r"|(?:failed|failures|errors|fail)[:=] ?[1-9]|B(?:UILD|uild) (?:FAILED|failed)\b"
+    r"|error(?:\[E\d+\]| TS\d+| CS\d+): |npm ERR!)"
+    r"|^(?:[1-9]\d* issues?\b|(?:FAIL|FAILED|--- FAIL|✗|✖)(?:\b|$)|make(?:\[\d+\])?: \*\*\*"
+    r"|panic: |\s*× Some errors)"
+    r"|(?<![A-Za-z])(?:exit|EXIT|exit code|exited with code)[ :=]{1,2}[1-9]\d*\b|ELIFECYCLE",
+    re.M,
+)
+# In lower case, as the text then is.
+_PASSED = re.compile(
+    r"\b(?:[1-9]\d* (?:tests? |specs? )?(?:passed|passing|pass)\b|all (?:checks|tests) passed"
+    r"|0 (?:errors?|failures?|fail|failed|problems|issues)\b|no (?:issues|errors|problems) found"
+    r"|built in\b)|^(?:ok\s+\S|pass\b|ok\b|\s*finished `?\w+)|(?<![a-z])exit[ :=]{1,2}0\b",
+    re.M,
+)
+_CONTENT = (
+    *("build success", "test result: ok", "success: no issues", "build_ok"),
+    *("compiled successfully", "no fixes applied"),
+)
+_TROUBLE = re.compile(r"\berror: |^\S+\.\w+:\d+:\d+: ", re.M)
+_TROUBLES = ("Traceback (most recent", "command not found", "No such file or directory")
+_ECHO = re.compile(r"^(?:[$>] .*|\(?Bash completed with no output\)?|\s*)$", re.M)
+_STILL_RUNNING = re.compile(
+    r"Process running with session ID|[Rr]unning in (?:the )?background|moved to the background"
+)
+
+
+def check_passed(check: Check, text: str, exit_code: int | None, is_error: bool) -> bool | None:
+    """Whether a verification passed; None where the log does not tell (background, cut output)."""
+    if _STILL_RUNNING.search(text, 0, 400):
+        return None
+    if check.exit_tells and (exit_code is not None or is_error):
+        return exit_code == 0 if exit_code is not None else False
+    seen = without_colour(window(text))
+    if _FAILED.search(seen):
+        return False
+    lowered = seen.lower()
+    if any(words in lowered for words in _CONTENT) or _PASSED.search(lowered):
+        return True
+    if any(words in seen for words in _TROUBLES) or _TROUBLE.search(seen):
+        return False
+    # Compilers and linters are silent when content; tests never are.
+    silent = "test" not in check.kinds and not is_error and not _ECHO.sub("", seen).strip()
+    # Without an exit code a log that marks errors says "passed" by not marking one.
+    return True if check.exit_tells or silent else None

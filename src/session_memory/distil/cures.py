@@ -1,0 +1,346 @@
+"""What made a failed call work: the cures of one session, found without a model.
+
+A cure counts only when the thing that failed is later seen to work. Better none than a wrong one:
+commands that only look, help texts and calls that were already under way are never cures.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from session_memory.core.commands import Step, normalized, reads_only, steps, words
+from session_memory.core.digest import MAX_CURES
+from session_memory.core.schema import Cure, CureKind
+from session_memory.core.text.masks import error_line, excerpt, mask
+from session_memory.distil.attempts import Attempt
+from session_memory.distil.checks import check_of
+
+_REACH = 14
+"""Commands that change something, after a failure, among which its cure is looked for."""
+_COMMAND_CHARS = 300
+_SAMPLE_CHARS = 200
+_STEPS = 4  # of one cure
+
+_STOPPED = frozenset((130, 137, 143))  # interrupted or killed: nothing failed
+_NOT_RUN = re.compile(r"sibling tool call errored|user doesn't want to proceed|interrupted", re.I)
+_CONFLICT = re.compile(
+    r"^CONFLICT \(|Automatic merge failed", re.M
+)  # git stops and waits: its work
+_NO_PROGRAM = re.compile(
+    r"command not found: \S|: (?:command )?not found\b|permission denied: \S|: Permission denied"
+    r"|could not determine executable|No module named|is not recognized"
+)
+# The call itself was wrong: nothing was tried yet.
+_WRONG_CALL = re.compile(
+    r"no matches found|unmatched|unexpected (?:option|argument|end of file|EOF)|bad flag"
+    r"|(?:unknown|unrecognized|invalid|illegal|unsupported|missing|deprecated) (?:or unexpected )?"
+    r"(?:flag|option|command|subcommand|argument|usage|json field|field|key|pid)"
+    r"|^usage: |usage error|invalid (?:choice|arguments)|expects? (?:one|a single|exactly|at most)"
+    r"|needed a single revision|none of the others can be|bad substitution|syntax error"
+    r"|cd: .*no such file|does not contain main module|did not match any files"
+    r"|not a (?:git repository|valid)|could not read package.json",
+    re.I | re.M,
+)
+_INSTALLERS = words(
+    "npm pnpm yarn bun pip pip3 uv brew apt apt-get cargo go gem bundle poetry mise asdf rustup"
+)
+_INSTALL_VERBS = words("install i ci add sync get")
+_RUNNERS = words("make gmake just task mise npm pnpm yarn bun nx turbo tox nox gradle mvn rake")
+_SYNCS = words("push pull fetch")
+_GIT_REMEDIES = words("pull fetch rebase merge remote")
+# The text of a script tells what it does; two scripts of one interpreter need not do the same.
+_SCRIPT = re.compile(r"<<|(?:^|\s)-(?:e|c|p|lc|-eval|-print)\s")
+_ADVICE = re.compile(r"(?:[Rr]un|[Tt]ry|[Uu]se|with)[: ]+[`'\"]([a-z][\w./@ -]{3,80})[`'\"]")
+_FILTERS = words("grep egrep rg")
+_HELP = words("--help -h help")
+_GOES_SOMEWHERE = words("cd set export source")
+_GIT_LOOKS = words("status diff log branch show stash")
+_VERSIONED = re.compile(r"(python|pip|node|pytest)[\d.]*$")
+_SCRATCH = re.compile(r"^/tmp/|^/private/tmp/|^/var/folders/|[\\/]Temp[\\/]|scratchpad")
+_PAGER = re.compile(r"2>&1|2>/dev/null|\|\s*(?:tail|head|cat|less|grep|sed)\b[^|;&]*")
+_QUOTING = re.compile(r"[\s'\"\\]+")
+
+
+def find_cures(attempts: Sequence[Attempt]) -> tuple[Cure, ...]:
+    """The cure of each failure that has one, in order, the latest where there are too many."""
+    cures = (_cure_of(attempts, at) for at in range(len(attempts)))
+    return tuple([cure for cure in cures if cure is not None][-MAX_CURES:])
+
+
+def _cure_of(attempts: Sequence[Attempt], at: int) -> Cure | None:
+    failed = attempts[at]
+    if not failed.failed or failed.result_pos is None or _is_no_failure(failed):
+        return None
+    # A call that was made before the failure was known cannot be an answer to it.
+    later = [a for a in attempts[at + 1 : at + 121] if a.pos > failed.result_pos]
+    found = _command_cure(failed, later) if failed.command else _edit_retry(failed, later)
+    if found is None:
+        return None
+    kind, cure_steps, proof = found
+    line = error_line(failed.output)
+    return Cure(
+        error=mask(line),
+        sample=excerpt(line, _SAMPLE_CHARS),
+        error_seq=failed.result_seq,
+        failed=_shown(failed),
+        kind=kind,
+        steps=tuple(dict.fromkeys(map(_shown, cure_steps)))[-_STEPS:],
+        step_seqs=tuple(step.seq for step in cure_steps),
+        proof=_shown(proof),
+        proof_seq=proof.seq,
+    )
+
+
+Found = tuple[CureKind, list[Attempt], Attempt]
+"""What kind of cure, its steps, and the call that shows that it worked."""
+
+
+def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
+    """The way from a failed command to the same thing working."""
+    wrong_call = is_wrong_call(failed)
+    looks = reads_only(_text(failed))
+    edits: list[Attempt] = []
+    commands: list[Attempt] = []
+    for attempt in later:
+        if attempt.command is None:
+            edits += (
+                [attempt] if attempt.edits and attempt.worked and not _is_scratch(attempt) else []
+            )
+            continue
+        if attempt.denied or attempt.result_pos is None:
+            continue
+        if (wrong_call and _is_put_right(failed, attempt)) or _was_advised(failed, attempt):
+            return "command", [attempt], attempt
+        if attempt.worked and edits and _is_broader_check(failed, attempt):
+            return "edit", edits, attempt
+        if attempt.worked and _is_same_command(failed, attempt):
+            proven = not looks and _proves(failed, attempt)
+            return _between(failed, attempt, edits, commands) if proven else None
+        if attempt.worked and not reads_only(attempt.command):
+            commands.append(attempt)
+            if len(commands) > _REACH:
+                return None
+    return None
+
+
+def _between(
+    failed: Attempt, again: Attempt, edits: list[Attempt], commands: list[Attempt]
+) -> Found | None:
+    """What was done before the same command worked; None where that cannot be told."""
+    installs = [attempt for attempt in commands if _installs(attempt)]
+    if installs:
+        return "install", installs, again
+    verified = check_of(_text(failed)) is not None
+    fixes = [attempt for attempt in commands if _is_fix_of(failed, attempt)]
+    if fixes:
+        return "command", fixes, again
+    if edits:
+        return "edit", edits, again
+    remedies = [attempt for attempt in commands if check_of(_text(attempt)) is None]
+    if not verified and len(remedies) == 1:
+        return "command", remedies, again
+    return None
+
+
+def _is_broader_check(failed: Attempt, other: Attempt) -> bool:
+    """Whether `other` verifies at least what the failed check did: `make test` after `pytest x`."""
+    mine, theirs = check_of(_text(failed)), check_of(_text(other))
+    if mine is None or theirs is None or not set(mine.kinds) <= set(theirs.kinds):
+        return False
+    if not _proves(failed, other) or _is_same_command(failed, other):
+        return False
+    wanted = {word for step in _telling_steps(_text(failed)) for word in step.words}
+    given = {word for step in _telling_steps(_text(other)) for word in step.words}
+    same_program = bool(_programs(failed) & _programs(other))
+    return given <= wanted if same_program else _runs_all(other)
+
+
+def _runs_all(attempt: Attempt) -> bool:
+    """A task runner without a file or filter runs everything there is."""
+    return all(
+        step.program in _RUNNERS and not any("/" in word or "=" in word for word in step.words)
+        for step in _telling_steps(_text(attempt))
+    )
+
+
+def _proves(failed: Attempt, again: Attempt) -> bool:
+    """Whether the later run shows the cure: not the same error again, and nothing filtered out."""
+    line = error_line(failed.output)
+    if line and line in again.output:
+        return False
+    filters = {step.program for step in steps(_text(again))} & _FILTERS
+    return not filters - {step.program for step in steps(_text(failed))}
+
+
+def _is_fix_of(failed: Attempt, other: Attempt) -> bool:
+    """A command that mends what the failed one found: a formatter, or git getting up to date."""
+    for mine in steps(_text(failed)):
+        for theirs in steps(_text(other)):
+            if mine.program != theirs.program:
+                continue
+            verb, remedy = _plain(mine)[:1], _plain(theirs)[:1]
+            if mine.program == "git":
+                if _SYNCS & set(verb) and _GIT_REMEDIES & set(remedy):
+                    return True
+            elif _fixes(theirs) and not _fixes(mine):
+                return True
+    return False
+
+
+def _fixes(step: Step) -> bool:
+    return any(
+        word in ("--write", "--fix", "-w", "--apply") or re.search(r"[:_-]fix$", word)
+        for word in step.words
+    )
+
+
+def _is_scratch(attempt: Attempt) -> bool:
+    return bool(attempt.files) and all(map(_SCRATCH.search, attempt.files))
+
+
+def _installs(attempt: Attempt) -> bool:
+    return any(
+        step.program in _INSTALLERS and _INSTALL_VERBS & set(_plain(step)[:1])
+        for step in steps(_text(attempt))
+    )
+
+
+def _edit_retry(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
+    """A file that had to be read before it could be edited."""
+    reads: list[Attempt] = []
+    for attempt in later:
+        if not attempt.worked or not set(attempt.files) & set(failed.files):
+            continue
+        if attempt.tool == failed.tool:
+            return ("command", [*reads, attempt], attempt) if reads else None
+        if attempt.command is None and not attempt.edits:
+            reads.append(attempt)
+    return None
+
+
+def _is_no_failure(attempt: Attempt) -> bool:
+    """A look that found nothing, a help text, a call that was stopped."""
+    if attempt.exit in _STOPPED or _NOT_RUN.search(attempt.output, 0, 500):
+        return True
+    if attempt.command is None:
+        return False
+    if any(_HELP & set(part.words) for part in steps(attempt.command)):
+        return True
+    if _CONFLICT.search(attempt.output):
+        return True
+    return reads_only(attempt.command) and not is_wrong_call(attempt)
+
+
+def is_wrong_call(attempt: Attempt) -> bool:
+    """Whether the call itself was wrong, so that what it was to do was not tried."""
+    return bool(_WRONG_CALL.search(attempt.output) or _NO_PROGRAM.search(attempt.output))
+
+
+def _is_same_command(failed: Attempt, other: Attempt) -> bool:
+    one, two = _text(failed), _text(other)
+    return one == two if _SCRIPT.search(one) else normalized(one) == normalized(two)
+
+
+def _is_put_right(failed: Attempt, other: Attempt) -> bool:
+    """Whether `other` is the failed call put right: other quotes, flags, words or program.
+
+    It need not succeed: a call that now fails in another way got past the error.
+    """
+    one, two = _text(failed), _text(other)
+    if one == two or (other.failed and _same_complaint(failed, other)):
+        return False
+    if _QUOTING.sub("", one) == _QUOTING.sub("", two):
+        return True
+    if _SCRIPT.search(one) or _SCRIPT.search(two):
+        return False
+    if normalized(one) == normalized(two):  # another wrapper or directory, not another pager
+        return _PAGER.sub("", one).split() != _PAGER.sub("", two).split()
+    missing = _NO_PROGRAM.search(failed.output) is not None
+    return any(
+        _is_same_step(mine, theirs, missing=missing)
+        for mine in _telling_steps(one)
+        for theirs in _telling_steps(two)
+    )
+
+
+def _same_complaint(failed: Attempt, other: Attempt) -> bool:
+    return is_wrong_call(other) or mask(error_line(failed.output)) == mask(error_line(other.output))
+
+
+def _telling_steps(command: str) -> list[Step]:
+    return [
+        step
+        for step in steps(command)
+        if step.program not in _GOES_SOMEWHERE
+        and not reads_only(step.program)
+        and not (step.program == "git" and _GIT_LOOKS & set(_plain(step)[:1]))
+    ]
+
+
+def _is_same_step(failed: Step, other: Step, *, missing: bool) -> bool:
+    if _HELP & set(other.words):
+        return False
+    mine, theirs = _plain(failed), _plain(other)
+    if _family(failed.program) != _family(other.program):
+        return missing and _does_the_same(failed, other)
+    if set(mine) == set(theirs):
+        return True  # flags, quotes or their order differ
+    if not mine or not theirs:
+        return False
+    same_verb = mine[0] == theirs[0]
+    if set(theirs) < set(mine):
+        return same_verb and len(theirs) * 2 >= len(mine)
+    if set(mine) < set(theirs):
+        names_a_file = any("/" in word or "." in word for word in mine)
+        return (same_verb or names_a_file) and len(theirs) <= len(mine) + 3
+    return False  # another target is another thing
+
+
+def _does_the_same(failed: Step, other: Step) -> bool:
+    """Another program in the place of one that is not there, with the same words behind it."""
+    if _base(failed.program) in {_base(word) for word in _plain(other)[:3]}:
+        return True
+    wanted = {_unquoted(word) for word in failed.words}
+    given = {_unquoted(word) for word in other.words} | {other.program}
+    return bool(_plain(failed)) and len(wanted & given) >= max(1.0, len(wanted) * 0.6)
+
+
+def _was_advised(failed: Attempt, other: Attempt) -> bool:
+    """Whether the error itself named the command that was then run."""
+    shown = " ".join(_text(other).split())
+    if _HELP & set(shown.split()):
+        return False
+    advice = (" ".join(named.split()) for named in _ADVICE.findall(failed.output))
+    return any(" " in named and not named.startswith("git ") and named in shown for named in advice)
+
+
+def _plain(step: Step) -> list[str]:
+    return [_unquoted(word) for word in step.words if not word.startswith("-")]
+
+
+def _unquoted(word: str) -> str:
+    return word.strip("'\"").replace("\\", "")
+
+
+def _base(name: str) -> str:
+    return name.rsplit("/", 1)[-1].split("@")[0]
+
+
+def _family(program: str) -> str:
+    match = _VERSIONED.match(program)
+    return match[1] if match is not None else program.split("@")[0]
+
+
+def _programs(attempt: Attempt) -> set[str]:
+    return {step.program for step in _telling_steps(_text(attempt))}
+
+
+def _text(attempt: Attempt) -> str:
+    return (attempt.command or "").strip()
+
+
+def _shown(attempt: Attempt) -> str:
+    if attempt.command is not None:
+        return attempt.command.strip()[:_COMMAND_CHARS]
+    return " ".join((attempt.tool, *attempt.files[:2]))[:_COMMAND_CHARS]

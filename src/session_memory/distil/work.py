@@ -1,0 +1,141 @@
+"""What a session did, as far as the verdict on it rests on that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from session_memory.core.commands import Step, steps, words
+from session_memory.distil.attempts import Attempt
+from session_memory.distil.checks import CheckKind, check_of
+from session_memory.distil.cures import is_wrong_call
+
+# What makes work leave the session: a commit, a push, a request to merge, a release.
+_SHIPS = re.compile(
+    r"\bgit (?:-C \S+ )?(?:commit|push|merge)\b|\bgh pr (?:create|merge)\b|\bgh workflow run\b"
+    r"|\b(?:npm|pnpm|cargo|twine|poetry|uv) publish\b|\b(?:vercel|fly|netlify)\b.*(?:deploy|--prod)"
+)
+_NOTES = re.compile(r"\.(?:md|mdx|txt|rst|adoc)$", re.I)
+_AGENTS_OWN = re.compile(r"[\\/]\.(?:claude|codex|gemini|qwen|grok|copilot|pi)[\\/]")
+
+
+_CHANGING_PROGRAMS = words("rm mv cp touch chmod chown ln kill pkill killall rsync scp unzip")
+_CHANGING_VERBS = words(
+    "add alias apply checkout cherry-pick close commit create delete deploy disable edit enable"
+    " install link merge publish pull push rebase release remove rename reset restart restore"
+    " revert rm set start stop switch tag uninstall update upgrade worktree"
+)
+
+
+class CheckResult(msgspec.Struct, frozen=True):
+    """The last result of one kind of verification."""
+
+    pos: int
+    kind: CheckKind
+    passed: bool
+    command: str
+    exit: int | None = None
+
+
+class Work(msgspec.Struct, frozen=True):
+    """Places in the order of the log; -1 where there was none."""
+
+    first_edit: int = -1
+    last_edit: int = -1
+    last_code_edit: int = -1
+    """Notes and plans can change after the last check without making it stale."""
+    last_act: int = -1
+    """A command that changed something, other than an edit or a check."""
+    last_shipped: int = -1
+    last_call: int = -1
+    cut_off: bool = False
+    """The log ends in a call without a result: agents are often ended inside a commit hook."""
+    checks: tuple[CheckResult, ...] = ()
+    """Last result per kind, in order; failures that were there before the first edit left out."""
+
+    @property
+    def last(self) -> int:
+        """When something was last done."""
+        return max(self.last_edit, self.last_act, self.last_shipped)
+
+
+def work_of(attempts: Sequence[Attempt], cwd: str) -> Work:
+    """Everything the calls of a session did, in one pass."""
+    edits = [a.pos for a in attempts if _is_edit(a, cwd)]
+    code = [a.pos for a in attempts if _is_edit(a, cwd) and not _is_note(a)]
+    first_edit = min(edits, default=-1)
+    return Work(
+        first_edit=first_edit,
+        last_edit=max(edits, default=-1),
+        last_code_edit=max(code, default=-1),
+        last_act=max((a.pos for a in attempts if _acts(a)), default=-1),
+        last_shipped=max((a.pos for a in attempts if _ships(a)), default=-1),
+        last_call=attempts[-1].pos if attempts else -1,
+        cut_off=bool(attempts) and attempts[-1].result_pos is None,
+        checks=_last_checks(attempts, first_edit),
+    )
+
+
+def _is_edit(attempt: Attempt, cwd: str) -> bool:
+    """An edit of the project: not of an agent's own notes, not in another corner of the disk."""
+    if not attempt.edits or not attempt.worked:
+        return False
+    return not attempt.files or not all(_is_elsewhere(path, cwd) for path in attempt.files)
+
+
+def _is_elsewhere(path: str, cwd: str) -> bool:
+    if _AGENTS_OWN.search(path):
+        return True
+    # Worktrees usually stand next to the repository.
+    return path.startswith("/") and bool(cwd) and not path.startswith(cwd.rpartition("/")[0] + "/")
+
+
+def _is_note(attempt: Attempt) -> bool:
+    return bool(attempt.files) and all(_NOTES.search(path) for path in attempt.files)
+
+
+def _acts(attempt: Attempt) -> bool:
+    """Whether a command changed something, by its program or verb; unknown tools mostly look."""
+    command = attempt.command
+    if command is None or attempt.edits or not attempt.worked or check_of(command) is not None:
+        return False
+    return any(map(_changes_something, steps(command)))
+
+
+def _changes_something(step: Step) -> bool:
+    if "--help" in step.words:
+        return False
+    if step.program in _CHANGING_PROGRAMS:
+        return True
+    if step.program == "xargs":
+        return not _CHANGING_PROGRAMS.isdisjoint(step.words)
+    plain = [word for word in step.words if not word.startswith("-")]
+    return not _CHANGING_VERBS.isdisjoint(plain[:3])
+
+
+def _ships(attempt: Attempt) -> bool:
+    """Shipped, or on the way when the log ends."""
+    if attempt.command is None or attempt.failed or attempt.denied:
+        return False
+    return _SHIPS.search(attempt.command) is not None
+
+
+def _last_checks(attempts: Sequence[Attempt], first_edit: int) -> tuple[CheckResult, ...]:
+    last: dict[CheckKind, CheckResult] = {}
+    failed_before: set[str] = set()
+    for attempt in attempts:
+        command = attempt.command
+        if command is None or attempt.denied or attempt.result_pos is None:
+            continue
+        check = check_of(command)
+        if check is None or (attempt.failed and is_wrong_call(attempt)):
+            continue  # a call that was wrong verified nothing
+        if attempt.failed and (first_edit < 0 or attempt.pos < first_edit):
+            failed_before.add(command)
+        shown = attempt.exit if check.exit_tells else None
+        for kind in check.kinds:
+            last[kind] = CheckResult(attempt.pos, kind, not attempt.failed, command, shown)
+    own = (r for r in last.values() if r.passed or first_edit < 0 or r.command not in failed_before)
+    return tuple(sorted(own, key=lambda result: result.pos))

