@@ -43,7 +43,8 @@ def command(app: App, session: str) -> None:
 def _lines(session: Session, digest: Digest) -> Iterator[str]:
     yield f"session    {named(session)}"
     yield f"objective  {one_line(digest.objective or '-')}"
-    yield f"outcome    {digest.outcome} ({digest.confidence})"
+    yield f"outcome    {digest.outcome} ({digest.confidence}, {digest.basis})"
+    yield f"task       {digest.task}, {digest.ended}"
     yield from (f"           {one_line(ground)}" for ground in digest.grounds)
     minutes = "-" if digest.duration_s is None else f"{digest.duration_s / 60:.0f} min"
     yield f"work       {digest.events} events, {digest.turns} turns, {minutes}"

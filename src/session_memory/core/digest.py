@@ -52,6 +52,12 @@ class Verdict(msgspec.Struct, frozen=True):
     ended: Ended = "finished"
 
 
+def proven_outcome(digest: Digest) -> Outcome:
+    """The outcome for readers who want proof: a success that is only inferred is uncertain."""
+    inferred = digest.basis == "inferred" and digest.outcome == "success"
+    return "uncertain" if inferred else digest.outcome
+
+
 def is_poorer(new: Digest, old: Digest) -> bool:
     """True if `new` rests on fewer events than `old`, so that it must not replace it."""
     return new.events < old.events

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from session_memory.core.digest import proven_outcome
 from session_memory.core.schema import Observation
 from session_memory.core.text.similarity import PhraseIndex, phrase
 from session_memory.memory.failures import Failure, command_name, directory_of, find_failures
@@ -283,7 +284,7 @@ def _trace(
 ) -> str:
     title = _title(source, 140)
     more = f"; {left_out} smaller requests are left out" if left_out else ""
-    lines = [f"# {title.rstrip('.')} ({source.digest.outcome})", ""]
+    lines = [f"# {title.rstrip('.')} ({proven_outcome(source.digest)})", ""]
     lines += [f"Trace context: {where}{more}.", ""]
     lines += ["User preferences:", *map(str, rules)] if rules else [NO_PREFERENCES]
     for task in tasks:
@@ -307,7 +308,7 @@ def _title(source: TraceSource, limit: int) -> str:
 def _summary(source: TraceSource, rules: list[Line], tasks: list[Task]) -> str:
     """What can be used again, most useful first, up to the limit of words."""
     title = _title(source, 120)
-    sentences = [f"{title.rstrip('.')}: {source.digest.outcome}."]
+    sentences = [f"{title.rstrip('.')}: {proven_outcome(source.digest)}."]
     sentences += [f"Rule of the user: {rule.text}." for rule in rules[:2]]
     failures = [line.text for task in tasks for line in task.failures]
     sentences += [f"{text}." for text in failures if "worked" in text][:2]

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 import msgspec
 
+from session_memory.core.digest import proven_outcome
 from session_memory.core.schema import (
     CommandRun,
     Digest,
@@ -179,7 +180,7 @@ def outcome_of(task: SessionTask, source: TraceSource, *, alone: bool) -> TaskOu
     last_check = checks[-1].event if checks else 0
     if alone:
         grounds = "; ".join(digest.grounds[:2]) or "nothing verified it"
-        return TaskOutcome(digest.outcome, grounds, last_check)
+        return TaskOutcome(proven_outcome(digest), grounds, last_check)
     reply = read_prompt(task.next_request) if task.next_request else None
     if reply is not None and reply.rejects:
         return TaskOutcome("fail", "the user rejected it with the next words")

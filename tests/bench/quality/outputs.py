@@ -52,6 +52,14 @@ class SessionOutput(NamedTuple):
     calls: tuple[Call, ...]
 
 
+def labelled(digest: Mapping[str, Any]) -> str:
+    """The outcome in the words of the labels, which have some for no task and for giving up."""
+    open_end = digest["ended"] == "interrupted" and digest["outcome"] == "uncertain"
+    if open_end:
+        return "abandoned"
+    return digest["outcome"] if digest["task"] == "work" else "no_task"
+
+
 class Cure(NamedTuple):
     """What `fix` advises, and the lines of the labelled session where that was done."""
 
@@ -170,7 +178,7 @@ def _session(program: Program, session: str, events: _Events) -> SessionOutput:
     )
     grounds = tuple(digest["grounds"])
     objective = digest["objective"] or ""
-    return SessionOutput(digest["outcome"], objective, grounds, checks, events.calls)
+    return SessionOutput(labelled(digest), objective, grounds, checks, events.calls)
 
 
 def _run_lines(seq: int, events: _Events) -> tuple[int, ...]:

@@ -1,0 +1,47 @@
+"""Patterns that are tried only where one of their words occurs: most sentences have none."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from session_memory.core.commands import words
+
+_KEPT = frozenset(b"'-_")
+# By bytes: `str.translate` takes several times as long, and every sentence is looked at.
+_BREAKS = bytes(
+    byte if byte > 127 or chr(byte).isalnum() or byte in _KEPT else 32 for byte in range(256)
+)
+
+
+def words_in(text: str) -> list[str]:
+    """The words of a text without the marks around them."""
+    return text.encode("utf-8", "replace").translate(_BREAKS).decode("utf-8", "replace").split()
+
+
+class Cued(msgspec.Struct, frozen=True):
+    """A pattern, and the words of which a sentence needs at least one to be searched for it."""
+
+    cues: frozenset[str]
+    pattern: re.Pattern[str]
+
+
+class Sentence(msgspec.Struct, frozen=True):
+    """A sentence prepared for being read."""
+
+    raw: str
+    text: str
+    """Its plain form."""
+    words: frozenset[str]
+    count: int
+    asks: bool
+
+    def has(self, cued: Cued) -> bool:
+        """Whether the pattern is found in it."""
+        return not cued.cues.isdisjoint(self.words) and bool(cued.pattern.search(self.text))
+
+
+def cued(cues: str, *parts: str) -> Cued:
+    """A pattern of alternatives with its cues, written as one line of words."""
+    return Cued(words(cues), re.compile("|".join(parts)))

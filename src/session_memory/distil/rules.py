@@ -1,0 +1,362 @@
+"""Standing rules: what the user says that outlives a session, found without a model.
+
+Better silent than wrong. A sentence said once is a rule only when it is firm; any other wish
+becomes one when the user voices it in two sessions. What the user takes back is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from session_memory.core.schema import RuleStatement, SessionEvent
+from session_memory.core.text.masks import excerpt
+from session_memory.distil.rule_terms import GENERIC, MATERIAL, PROCESS, terms_of, without_opening
+from session_memory.distil.rule_wording import (
+    ASKS_TO_BE_TOLD,
+    SHOULD_BE,
+    SHOULD_NOT_BE,
+    Place,
+    Wording,
+    may_rule,
+    read_wording,
+    reads_as_rule,
+)
+from session_memory.distil.user_words import spoken_sentences, user_words
+
+MAX_STATEMENTS = 40
+"""Kept of one session: the firm ones first, then the latest."""
+_TEXT_CHARS = 280
+_MAX_PROMPTS = 2000
+
+Sureness = Literal["repeated", "stated once, firmly"]
+
+
+class Evidence(msgspec.Struct, frozen=True):
+    """Where a rule was stated."""
+
+    session: int
+    seq: int
+    at: int | None
+    text: str
+
+
+class StandingRule(msgspec.Struct, frozen=True):
+    """A rule of the user for one project, in the words that say it best."""
+
+    text: str
+    intent: str | None
+    """A name for the wish, where users voice it in many different words."""
+    why: str
+    sure: Sureness
+    sessions: int
+    times: int
+    first_at: int | None
+    last_at: int | None
+    evidence: tuple[Evidence, ...]
+    """Every statement, oldest first."""
+
+
+class RuleLog:
+    """Takes in the events of a session in order and keeps what sounds like a rule."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, RuleStatement] = {}
+        self._heard: set[int] = set()
+        self._worked = False
+        self._refused = False
+
+    def add(self, event: SessionEvent) -> None:
+        """Take in one event."""
+        kind = event.kind
+        if kind in ("assistant_text", "tool_call"):
+            self._worked = True
+            self._refused = False
+            return
+        if event.inherited:
+            return
+        label = event.label or ""
+        self._refused = (
+            self._refused or label == "denied" or "interrupt" in label or "abort" in label
+        )
+        words = user_words(event)
+        if words and len(self._heard) < _MAX_PROMPTS and hash(words) not in self._heard:
+            self._heard.add(hash(words))
+            if label == "denied" or may_rule(words):
+                self._hear(words, event)
+
+    def _hear(self, words: str, event: SessionEvent) -> None:
+        task = _describes_a_task(words)
+        place = self._place(event)
+        before = ""
+        kept: tuple[Wording, str] | None = None
+        for sentence in spoken_sentences(words):
+            text = sentence
+            wording = read_wording(sentence, place)
+            if task and wording and wording.firm:
+                wording = msgspec.structs.replace(wording, firm=False)
+            if sentence.lower().replace("'", "").strip("!. ") in _BARE_STOPS:
+                wording = Wording("stops the agent", False, "against") if before else None
+                text, before = f"{before} {sentence}", ""
+            else:
+                before = sentence
+            # "Discuss first. You edited without me.": one wish in two sentences.
+            if kept and wording and kept[0].intent and kept[0].intent == wording.intent:
+                text, wording = f"{kept[1]}. {text}", max(kept[0], wording, key=lambda w: w.firm)
+            elif kept:
+                self._keep(*kept, event)
+            kept = (wording, text) if wording else None
+        if kept:
+            self._keep(*kept, event)
+
+    def _place(self, event: SessionEvent) -> Place:
+        if event.label == "denied":
+            return "reason"
+        if self._refused:
+            return "refused"
+        return "later" if self._worked else "opening"
+
+    def _keep(self, wording: Wording, text: str, event: SessionEvent) -> None:
+        terms = terms_of(text)
+        if not terms or (wording.firm and wording.intent is None and len(terms) < _LEAST_TERMS):
+            return
+        why = f"{wording.why}, after a refusal" if self._refused else wording.why
+        statement = RuleStatement(
+            text=excerpt(without_opening(text), _TEXT_CHARS),
+            seq=event.seq,
+            at=event.at,
+            why=why,
+            firm=wording.firm,
+            stance=wording.stance,
+            terms=terms,
+            intent=wording.intent,
+            opens=not self._worked,
+        )
+        self._found.setdefault(statement.text.lower(), statement)
+
+    def statements(self) -> tuple[RuleStatement, ...]:
+        """What was kept, in the order it was said."""
+        found = list(self._found.values())
+        if len(found) > MAX_STATEMENTS:
+            found = sorted(found, key=lambda one: (not one.firm, -one.seq))[:MAX_STATEMENTS]
+        return tuple(sorted(found, key=lambda one: (one.seq, one.text)))
+
+
+_LEAST_TERMS = 2
+_TASK_CHARS = 900
+_LISTED = re.compile(r"^\s*(?:[-*•]|\d+[.)]) ", re.M)
+_TASK_LINES = 3
+
+
+def _describes_a_task(words: str) -> bool:
+    """A long or listed prompt says what one task needs, even in the middle of a session."""
+    return len(words) > _TASK_CHARS or len(_LISTED.findall(words)) >= _TASK_LINES
+
+
+# They stop what the sentence before them names.
+_BARE_STOPS = frozenset(
+    (
+        *("stop", "stop it", "stop that", "please stop", "you can stop", "dont", "dont do that"),
+        *("unnecessary", "not necessary", "i didnt want that", "i didnt ask for that"),
+    )
+)
+
+
+def statements_of(events: Iterable[SessionEvent]) -> tuple[RuleStatement, ...]:
+    """The statements of one session that look like standing rules."""
+    log = RuleLog()
+    for event in events:
+        log.add(event)
+    return log.statements()
+
+
+# --- over the sessions of one project ---
+
+
+class _Said(msgspec.Struct, frozen=True):
+    session: int
+    statement: RuleStatement
+
+    @property
+    def order(self) -> tuple[int, int, int, str]:
+        one = self.statement
+        return (one.at or 0, self.session, one.seq, one.text)
+
+
+_REPEATED = 2
+_TELLS = 2  # terms that the wording of an intent needs to be understood later
+_ALIKE = 0.45
+_SHARED_WEIGHT = 1.3
+_COMMON_WEIGHT = 0.35
+_COMMON_SHARE = 0.1
+_FEW = 4
+_MOST_COMMON = 30  # sessions; keeps comparing cheap for large projects
+
+
+def standing_rules(by_session: Mapping[int, Sequence[RuleStatement]]) -> list[StandingRule]:
+    """The rules that stand, the best supported first; whatever order the sessions come in."""
+    said = sorted(
+        (_Said(session, one) for session, found in by_session.items() for one in found),
+        key=lambda each: each.order,
+    )
+    alike = _Likeness(said)
+    rules = (_rule(_not_withdrawn(group, said, alike)) for group in _groups(said, alike))
+    return sorted(
+        (rule for rule in rules if rule is not None),
+        key=lambda rule: (-rule.sessions, -(rule.last_at or 0), rule.text),
+    )
+
+
+class _Likeness:
+    """How much statements have in common; a term that many sessions use counts little."""
+
+    def __init__(self, said: Sequence[_Said]) -> None:
+        sessions: dict[str, set[int]] = {}
+        self._holders: dict[str, list[int]] = {}
+        for at, each in enumerate(said):
+            for term in each.statement.terms:
+                sessions.setdefault(term, set()).add(each.session)
+                self._holders.setdefault(term, []).append(at)
+        share = _COMMON_SHARE * len({each.session for each in said})
+        many = min(_MOST_COMMON, max(_FEW, share))
+        self._common = {term for term, used in sessions.items() if len(used) > many} | GENERIC
+        self._intents: dict[str, list[int]] = {}
+        for at, each in enumerate(said):
+            if each.statement.intent is not None:
+                self._intents.setdefault(each.statement.intent, []).append(at)
+
+    def candidates(self, one: RuleStatement) -> list[int]:
+        """Positions of statements that may be like this one, in order of time."""
+        if one.intent is not None:
+            return self._intents.get(one.intent, [])
+        rare = [self._holders[term] for term in one.terms if term not in self._common]
+        return sorted({at for holders in rare for at in holders})
+
+    def of(self, one: RuleStatement, other: RuleStatement) -> float:
+        """From 0 to 1; what is told apart by intent has nothing in common."""
+        if one.intent is not None or other.intent is not None:
+            return 1.0 if one.intent == other.intent else 0.0
+        both = set(one.terms) & set(other.terms)
+        if any(term.startswith("/") for term in both):  # the same tool by name
+            return 1.0
+        shared = self._weight(both)
+        if shared < _SHARED_WEIGHT:
+            return 0.0
+        return shared / min(self._weight(one.terms), self._weight(other.terms))
+
+    def _weight(self, terms: Iterable[str]) -> float:
+        return sum(_COMMON_WEIGHT if term in self._common else 1.0 for term in terms)
+
+
+def _groups(said: Sequence[_Said], alike: _Likeness) -> list[list[_Said]]:
+    """Statements that mean the same, each in one group, oldest first.
+
+    Taken by time, each joins the earlier statement it is most like: the outcome depends on what
+    was said and when, not on the order of the sessions.
+    """
+    groups: list[list[_Said]] = []
+    group_of: dict[int, int] = {}
+    for at, each in enumerate(said):
+        if each.statement.stance in ("allows", "spares"):
+            continue
+        best, most = None, 0.0
+        for other in alike.candidates(each.statement):
+            if other >= at or other not in group_of:
+                continue
+            if said[other].statement.stance != each.statement.stance:
+                continue
+            likeness = alike.of(each.statement, said[other].statement)
+            if likeness > most:
+                best, most = other, likeness
+        if best is None or most < _ALIKE:
+            group_of[at] = len(groups)
+            groups.append([each])
+        else:
+            group_of[at] = group_of[best]
+            groups[group_of[at]].append(each)
+    return groups
+
+
+def _not_withdrawn(group: list[_Said], said: Sequence[_Said], alike: _Likeness) -> list[_Said]:
+    """What was said after the user last said the opposite, or allowed it."""
+    withdrawn = max(
+        (
+            said[at].order
+            for each in group
+            for at in alike.candidates(each.statement)
+            if _withdraws(said[at], each) and alike.of(said[at].statement, each.statement) >= _ALIKE
+        ),
+        default=None,
+    )
+    return [each for each in group if withdrawn is None or each.order > withdrawn]
+
+
+def _withdraws(later: _Said, earlier: _Said) -> bool:
+    """Only what is meant for good: "push it now" does not end "never push without asking"."""
+    new, old = later.statement, earlier.statement
+    if later.order <= earlier.order or new.stance == old.stance:
+        return False
+    if new.stance in ("allows", "spares"):
+        return (new.stance == "allows") == (old.stance == "against")
+    return new.firm and new.intent is None
+
+
+def _rule(standing: Sequence[_Said]) -> StandingRule | None:
+    sessions = _sessions(standing)
+    firm = [each for each in standing if each.statement.firm]
+    if not standing or (not firm and (sessions < _REPEATED or not _is_about_work(standing))):
+        return None
+    best = _best(firm or standing)
+    return StandingRule(
+        text=best.text,
+        intent=best.intent,
+        why=best.why,
+        sure="repeated" if sessions >= _REPEATED else "stated once, firmly",
+        sessions=sessions,
+        times=len(standing),
+        first_at=standing[0].statement.at,
+        last_at=standing[-1].statement.at,
+        evidence=tuple(
+            Evidence(e.session, e.statement.seq, e.statement.at, e.statement.text) for e in standing
+        ),
+    )
+
+
+def _is_about_work(said: Sequence[_Said]) -> bool:
+    """Whether it is about how to work: one task may go on over sessions, with its own wishes."""
+    return all(_names_work(each.statement) for each in said)
+
+
+def _names_work(one: RuleStatement) -> bool:
+    if one.why.startswith((SHOULD_BE, SHOULD_NOT_BE)):
+        return not MATERIAL.isdisjoint(one.terms)
+    return (
+        one.stance == "against"
+        or one.why.startswith(ASKS_TO_BE_TOLD)
+        or any(term in PROCESS or term.startswith("/") for term in one.terms)
+    )
+
+
+def _sessions(said: Sequence[_Said]) -> int:
+    """Sessions that state it; sessions begun with the same prompt count once."""
+    later = {each.session for each in said if not each.statement.opens}
+    opened = {each.statement.text.lower() for each in said if each.session not in later}
+    return len(later) + len(opened)
+
+
+def _best(said: Sequence[_Said]) -> RuleStatement:
+    """The wording to quote: plain, about what the others share, short; of equals the latest."""
+    shared = set[str]().union(*(set(each.statement.terms) for each in said))
+    for each in said:
+        shared &= set(each.statement.terms)
+
+    def merit(each: _Said) -> tuple[object, ...]:
+        one = each.statement
+        extra = len(set(one.terms) - shared) if len(said) > 1 else 0
+        tells = one.intent is None or len(one.terms) >= _TELLS
+        return ("?" not in one.text, tells, reads_as_rule(one.text), -extra, each.order)
+
+    return max(said, key=merit).statement

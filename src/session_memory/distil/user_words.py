@@ -1,0 +1,158 @@
+"""The words a person typed: what stands in the user's place of a log is mostly not the user.
+
+Clients, templates, other agents and pasted documents all speak there. In doubt nobody spoke.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from session_memory.core.schema import SessionEvent
+from session_memory.core.text.own_text import without_own_text
+from session_memory.distil.prompts import is_internal_prompt
+from session_memory.distil.sentences import prose_lines
+from session_memory.distil.substance import typed
+
+MAX_CHARS = 4000
+_PASTED_CHARS = 700  # a longer text may hold a pasted part,
+_LONG_CHARS = 1300  # and one as long as this does: only its first paragraph was typed
+_HEAD_CHARS = 400
+_TYPED_ANSWER_WORDS = 6  # the labels of options are shorter
+
+_QUEUED = ("queued_prompt", "queued_command")  # typed while the agent was busy
+# What the client writes when the user refuses a call and says why.
+_REASON = re.compile(
+    r"(?:the user said|following reason for the rejection|(?:following|user) feedback):\s*", re.I
+)
+_REASON_ENDS = re.compile(r"\n\s*Note: The user's next message")
+_CLARIFIES = "The user wants to clarify"  # the questions that follow are the agent's
+_ANSWERED = ("User has answered your questions: ", "Your questions have been answered: ")
+_ANSWER = re.compile(r'"="([^"\n]{1,1000})"(?! selected)')
+
+# Texts that begin like this were written by a program, a template or another agent.
+_NOT_TYPED = re.compile(
+    r"[<{]|\[(?:request interrupted|\[ ##|image)|# AGENTS\.md|# Files mentioned by the user"
+    r"|base directory for this skill|this session is being continued|caveat: the messages below"
+    r"|(?:please )?implement (?:the following|this) plan|you are (?:an?|the) "
+    r"|another (?:claude|codex|agent) (?:session|instance)|(?:message|task|report) from \S+ agent"
+    r"|# (?:task|role|context|instructions|goal|objective|plan)\b|context: (?:you|this)\b",
+    re.I,
+)
+_FLAGS = re.compile(r"\A(?:--?[a-z][\w-]*(?:[ =](?:new|true|false|\d+))? +)+")
+_SLASH_COMMAND = re.compile(r"\A/[\w:.-]+\s*")
+_DOCUMENT = re.compile(
+    r"^#{1,4} |\*\*[^*\n]+\*\*|^\s*(?:\d+[.)]|[-*•]) \S|—|→|^```|^\s*\|.*\|\s*$|[✅❌⚠]", re.M
+)
+_DOCUMENT_MARKS = 4
+# Behind a colon at the end of a line stands what was pasted.
+_INTRODUCES = re.compile(r":[ \t]*\n")
+# Logs, diffs, stack traces, code: they hold marks that nobody types in a sentence.
+_TERMINAL = re.compile(r"[❯➜$%›>]|\s*at \S+ \(|\[[\w :.-]+\]|\S+:\d+|[+-] ?\d|\s*\d+[:|]")
+_CODE = re.compile(r"[{}<>=;\\]{2}|[│┃┌└╭╰├─]")
+_WRAPPED_CHARS = 60  # a shorter line ended where its writer wanted it to
+_END = re.compile(r"[.!?…。！？]+[)\"'*]*|;(?=\s)")
+_ABBREVIATION = re.compile(r".*\b(?:e\.g|i\.e|etc|vs|cf)\.$", re.S)
+_OWN_END = ("…", "。", "！", "？")  # these need no blank behind them
+
+
+def user_words(event: SessionEvent) -> str:
+    """What a person typed in this event: a prompt, a reason or an answer; "" where nobody spoke."""
+    text = event.text or ""
+    if event.inherited or not text:
+        return ""
+    if event.kind == "tool_result":
+        said = _reason(text) if event.label == "denied" else _answers(text)
+    elif event.origin == "user" and (
+        event.label in _QUEUED or (event.kind == "user_prompt" and event.label is None)
+    ):
+        said = text
+    else:
+        return ""
+    return _typed_part(said) if said else ""
+
+
+def _reason(text: str) -> str:
+    found = _REASON.search(text, 0, 1000)
+    if found is None or text.startswith(_CLARIFIES, found.end()):
+        return ""
+    ends = _REASON_ENDS.search(text, found.end())
+    return text[found.end() : ends.start() if ends else None]
+
+
+def _answers(text: str) -> str:
+    """Answers in the user's own words; a chosen option is the agent's wording."""
+    if not text.startswith(_ANSWERED):
+        return ""
+    answers = (match[1].strip() for match in _ANSWER.finditer(text[:MAX_CHARS]))
+    return "\n".join(
+        answer
+        for answer in answers
+        if answer[:1].islower() or len(answer.split()) > _TYPED_ANSWER_WORDS
+    )
+
+
+def _typed_part(text: str) -> str:
+    said = typed(without_own_text(text))
+    said = _SLASH_COMMAND.sub("", _FLAGS.sub("", said))
+    if not said or _NOT_TYPED.match(said) or is_internal_prompt(said):
+        return ""
+    if len(said) > _PASTED_CHARS:
+        introduced = _INTRODUCES.search(said)
+        if introduced is not None:
+            said = said[: introduced.start()]
+        elif len(said) > _LONG_CHARS:
+            said = said.split("\n\n", 1)[0]
+        if len(said) > _LONG_CHARS or _is_document(said):
+            return ""
+    return said.strip()
+
+
+def _is_document(text: str) -> bool:
+    marks = len(_DOCUMENT.findall(text[:MAX_CHARS]))
+    return len(text) > _HEAD_CHARS and marks >= _DOCUMENT_MARKS
+
+
+def spoken_sentences(words: str) -> Iterator[str]:
+    """The sentences of what was typed, with their last mark; without code, logs and tables."""
+    for line in prose_lines(_unwrapped(words) if "\n" in words else words):
+        if _TERMINAL.match(line) or _CODE.search(line):
+            continue
+        start = 0
+        for end in _END.finditer(line):
+            if _ends(line, end):
+                yield from _told(line[start : end.end()])
+                start = end.end()
+        yield from _told(line[start:])
+
+
+def _unwrapped(text: str) -> str:
+    """The text with lines joined where the next one goes on: indented, or after a long line."""
+    kept: list[str] = []
+    for line in text.split("\n"):
+        before = kept[-1].rstrip() if kept else ""
+        bare = line.lstrip()
+        goes_on = before[-1:].isalnum() or before.endswith((",", ")"))
+        indented = line != bare
+        if goes_on and bare[:1].islower() and (indented or len(before) >= _WRAPPED_CHARS):
+            kept[-1] = f"{before} {bare}"
+        else:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _ends(line: str, mark: re.Match[str]) -> bool:
+    """Whether a mark ends a sentence: not inside `v1.2` or after "e.g."."""
+    if mark[0].startswith(("..", *_OWN_END)):
+        return True
+    if mark.end() < len(line) and not line[mark.end()].isspace():
+        return False
+    return mark[0] != "." or _ABBREVIATION.match(line, max(0, mark.start() - 6), mark.end()) is None
+
+
+def _told(sentence: str) -> Iterator[str]:
+    flat = sentence.strip(" .;…-*\t")
+    if "  " in flat or "\t" in flat:
+        flat = " ".join(flat.split())
+    if flat:
+        yield flat
