@@ -96,7 +96,7 @@ _BY_SUBCOMMAND: dict[str, dict[str, CheckKind]] = {
     "hatch": {"build": "build", "test": "test"},
     "ng": {"test": "test", "build": "build", "lint": "lint", "e2e": "test"},
     "npm": {"t": "test", "test": "test"},
-    "node": {"--test": "test"},
+    "node": {"--test": "test", "--check": "build"},
     "tsx": {"--test": "test"},
     "cmake": {"--build": "build"},
 }
@@ -122,10 +122,19 @@ _TASK_NAME = re.compile(
     re.I,
 )
 _SCRIPT_NAME = re.compile(
-    r"(?:run[_-]|do[_-])?(?:(?P<test>tests?|checks?|ci|verify)|(?P<lint>lint)|(?P<build>build))"
+    r"(?:^|[_-])(?:(?P<test>tests?|checks?|ci|verify|validate)|(?P<lint>lint)|(?P<build>build))"
     r"(?:[_.-]|$)",
     re.I,
 )
+# Interpreters that only read a file when given this flag.
+_SYNTAX_FLAGS = {
+    "node": "--check",
+    "bash": "-n",
+    "sh": "-n",
+    "zsh": "-n",
+    "ruby": "-c",
+    "php": "-l",
+}
 _LINTER = re.compile(r"lint(?:er)?(?:@[\w.-]+)?$")  # most linters are called so
 _BREAKS = bytes(byte if bytes((byte,)).isalnum() or byte == ord("+") else 32 for byte in range(256))
 
@@ -200,8 +209,9 @@ def _kind_of(step: Step) -> CheckKind | None:
     for word in plain[:2]:
         if word in known:
             return known[word]
-    if "--test" in known and "--test" in words:
-        return "test"
+    for flag in ("--test", "--check"):
+        if flag in known and flag in words:
+            return known[flag]
     if program in _TASK_RUNNERS:
         return _kind_of_task(program, plain)
     if (PYTHON.match(program) or program in SHELLS or program in ("node", "php", "ruby")) and plain:
@@ -247,7 +257,7 @@ def _kind_of_script(name: str) -> CheckKind | None:
     """`scripts/test.sh`, `run_tests.py`, `check`: a script says in its name what it does."""
     if _LINTER.search(name):
         return "lint"
-    match = _SCRIPT_NAME.match(name)
+    match = _SCRIPT_NAME.search(name)
     return _named(match) if match is not None and name != "test" else None
 
 

@@ -28,6 +28,7 @@ from session_memory.distil.outcome import Evidence, Mark, judge
 from session_memory.distil.plans import PlanLog, decisions_in, todos_in
 from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
 from session_memory.distil.runs import RunLog
+from session_memory.distil.substance import typed
 from session_memory.distil.work import work_of
 
 _CORRECTION_CHARS = 200
@@ -137,7 +138,8 @@ class _Builder:
 
     def _typed(self, text: str) -> None:
         self.active = self.events
-        self.prompt_keys.add(hash(text.strip()))
+        text = typed(text)
+        self.prompt_keys.add(hash(text))
         self.todos.clear()  # what was left open before this prompt may be what it asks for
         self._decided(text)
         self._prompt(text, self.events)
@@ -150,7 +152,8 @@ class _Builder:
             self.runs.error(text, event.seq, event.tool)
         elif label == "queued_prompt":
             if len(self.queued) < _MAX_QUEUED:
-                self.queued.setdefault(hash(text.strip()), (self.events, text[:_QUEUED_CHARS]))
+                text = typed(text)
+                self.queued.setdefault(hash(text), (self.events, text[:_QUEUED_CHARS]))
         elif "interrupt" in label or "abort" in label:
             self._interruption()
         elif event.kind == "injected" and (event.origin == "agent" or label == "command"):
