@@ -5,6 +5,7 @@ Everything is resolved first and cut to its limits last, so that no count depend
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
@@ -15,6 +16,11 @@ from session_memory.core.text.similarity import Phrase, PhraseIndex, phrase
 
 _DODS: tuple[ObservationType, ...] = ("project_dod", "mission_dod", "session_dod")
 _FAILS = "` fails"
+STALE_AFTER = 3
+"""Later sessions of the project after which an item that none of them repeats is not open any more:
+it was done, dropped or overtaken, and a memory that keeps it is wrong more often than right."""
+STALE_FAILURE_AFTER = 1
+"""The same for a command that failed: the next session would have met it again."""
 
 ClosureReason = Literal[
     "ready_to_close", "pending_items_open", "blockers_open", "dod_incomplete", "missing_evidence"
@@ -81,7 +87,7 @@ def derive_state(
     """The state that follows from observations given in any order; equal times keep the given."""
     limits = limits or StateLimits()
     said = _in_time(observations)
-    done = _Completions(said.get("completed_item", []))
+    done = _Completions(said.get("completed_item", []), _session_starts(said))
     pending, _ = _sorted_out(said.get("pending_item", []), done)
     blockers, cleared = _sorted_out(said.get("blocker", []), done)
     dod = [said[kind][-1] for kind in _DODS if kind in said]
@@ -126,17 +132,34 @@ def _in_time(observations: Iterable[Observation]) -> dict[ObservationType, list[
     return found
 
 
+def _session_starts(said: dict[ObservationType, list[_Said]]) -> dict[int, int]:
+    """Where in time each session was first heard of."""
+    starts: dict[int, int] = {}
+    for one in (one for kind in said.values() for one in kind):
+        session = one.what.session
+        starts[session] = min(one.order, starts.get(session, one.order))
+    return starts
+
+
 class _Completions:
     """What was finished, and when: a completion closes only what was said before it."""
 
-    def __init__(self, said: list[_Said]) -> None:
+    def __init__(self, said: list[_Said], session_starts: dict[int, int]) -> None:
         self.said = said
         self._index = PhraseIndex(one.words for one in said)
+        self._starts = sorted(session_starts.values())
 
     def closes(self, item: _Said) -> bool:
-        if item.what.status == "done":
+        if item.what.status == "done" or self._is_stale(item):
             return True
         return any(self.said[n].order > item.order for n in self._index.alike(item.words))
+
+    def _is_stale(self, item: _Said) -> bool:
+        if item.what.source == "manual_note":
+            return False  # a person wrote it down to keep it
+        later = len(self._starts) - bisect_right(self._starts, item.order)
+        fails = _failing_command(item.what.text)
+        return later >= (STALE_FAILURE_AFTER if fails else STALE_AFTER)
 
 
 def _distinct(said: Sequence[_Said]) -> list[_Said]:
