@@ -122,6 +122,7 @@ class Journal(msgspec.Struct, frozen=True):
     """The daily log and the knowledge base made of it."""
 
     enabled: bool = True
+    at_start: bool = False
     vault: str = ""
     compile_interval_minutes: int = 60
     min_turns_end: int = 1
@@ -221,6 +222,7 @@ KINDS: dict[str, Kind] = {
     "memory.max_sessions_per_start": "count",
     "memory.max_traces": "count",
     "journal.enabled": "flag",
+    "journal.at_start": "flag",
     "journal.vault": "path",
     "journal.compile_interval_minutes": "count",
     "journal.min_turns_end": "count",

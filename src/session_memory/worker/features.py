@@ -67,6 +67,10 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
         """Write the page of every directory a session can start in; returns how many."""
         return write_pages(self.paths.state, self.pages(store, now_ms), now_ms)
 
+    def _gives_journal(self) -> bool:
+        journal = self.config.journal
+        return journal.enabled and journal.at_start and not journal.vault
+
     def pages(self, store: CaptureStore, now_ms: int) -> dict[str, tuple[Section, ...]]:
         """Sections for sessions by the directory they start in, most useful first."""
         patterns = pattern_sections(store, self.paths.data, self.config)
@@ -77,7 +81,7 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
             sections = patterns(project.root)
             if self.config.memory.enabled:
                 sections += memory_sections(self.paths.data, project.root)
-            if self.config.journal.enabled and not self.config.journal.vault:
+            if self._gives_journal():
                 work = open_items(store, project.key)
                 sections += journal_sections(self.paths.data, project.root, now_ms, work)
             for directory in (project.root, *project.aliases):
