@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from session_memory.core.schema import RuleStatement, SessionEvent
 from session_memory.distil.rules import (
-    MAX_STATEMENTS,
+    MAX_RULES,
     StandingRule,
     standing_rules,
     statements_of,
@@ -284,7 +284,7 @@ def test_saying_that_something_is_not_needed_does_not_end_a_ban() -> None:
 def test_a_session_keeps_a_limited_number_and_the_firm_ones_first() -> None:
     wishes = [f"i dont like colour number{n} in widget{n}" for n in range(80)]
     kept = session("never push directly to main", *wishes)
-    assert len(kept) == MAX_STATEMENTS
+    assert len(kept) == MAX_RULES
     assert [one.text for one in kept if one.firm] == ["never push directly to main"]
 
 

@@ -36,6 +36,7 @@ MAX_FILES = 300
 MAX_GROUNDS = 6
 MAX_ITEMS = 20
 MAX_LOOPS = 20
+MAX_RULES = 40
 MAX_TOOLS = 200
 
 _WHOLE_PLAN = frozenset(("todowrite", "updateplan", "writetodos", "updatetodo", "plan"))
@@ -99,6 +100,7 @@ def merge_digests(old: Digest, new: Digest) -> Digest:
         task=verdict.task,
         ended=verdict.ended,
         cures=(*old.cures, *new.cures)[-MAX_CURES:],
+        rules=(*old.rules, *new.rules)[-MAX_RULES:],
         source_fingerprint=_joined_fingerprint(old, new),
         first_at=first_at,
         last_at=last_at,

@@ -192,6 +192,29 @@ class Cure(msgspec.Struct, frozen=True):
     proof_seq: int
 
 
+RuleStance = Literal["against", "for", "allows", "spares"]
+"""`allows` ends what was said against something, `spares` what was said for it."""
+
+
+class RuleStatement(msgspec.Struct, frozen=True):
+    """A sentence of the user that may hold beyond its session."""
+
+    text: str
+    seq: int
+    at: int | None
+    why: str
+    """What makes it look like a rule, as a reader would say it."""
+    firm: bool
+    """General enough to be a rule though it was said only once."""
+    stance: RuleStance
+    terms: tuple[str, ...]
+    """Stems of what it is about, sorted; synonyms share one stem."""
+    intent: str | None = None
+    """A wish that users voice in many different words, such as "discuss first"."""
+    opens: bool = False
+    """Part of the first prompt: sessions begun with the same prompt count once."""
+
+
 Task = Literal["work", "question", "none"]
 """What a session was about: something was done, only asked, or nothing came of it."""
 Ended = Literal["finished", "interrupted", "cut off"]
@@ -240,6 +263,7 @@ class Digest(msgspec.Struct, frozen=True):
     ended: Ended = "finished"
     basis: Basis = "inferred"
     cures: tuple[Cure, ...] = ()
+    rules: tuple[RuleStatement, ...] = ()
     dropped: dict[str, int] = {}
     """What did not fit the limits, by field: nothing is left out silently."""
     version: int = 1

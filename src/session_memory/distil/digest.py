@@ -27,6 +27,7 @@ from session_memory.distil.cures import find_cures
 from session_memory.distil.outcome import Evidence, Mark, judge
 from session_memory.distil.plans import PlanLog, decisions_in, todos_in
 from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
+from session_memory.distil.rules import RuleLog
 from session_memory.distil.runs import RunLog
 from session_memory.distil.substance import typed
 from session_memory.distil.work import work_of
@@ -61,6 +62,7 @@ class _Builder:
     def __init__(self, continued: bool) -> None:
         self.runs = RunLog()
         self.calls = AttemptLog()
+        self.rules = RuleLog()
         self.plans = PlanLog()
         self.fingerprint = blake2b(digest_size=16)
         self.events = self.turns = self.requests = 0
@@ -86,6 +88,7 @@ class _Builder:
         self.events += 1
         self.fingerprint.update((event.fingerprint & _FINGERPRINT_MASK).to_bytes(8, "little"))
         kind = event.kind
+        self.rules.add(event)
         if event.inherited:  # counted in the original session; here it is only context
             if kind == "user_prompt":
                 self._objective(_INHERITED, event.text or "", self.events)
@@ -267,6 +270,7 @@ class _Builder:
             ended=verdict.ended,
             basis=verdict.basis,
             cures=find_cures(self.calls.attempts),
+            rules=self.rules.statements(),
             version=DIGEST_VERSION,
         )
         return _with_runs(digest, self.runs)

@@ -12,6 +12,7 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.core.digest import MAX_RULES
 from session_memory.core.schema import RuleStatement, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.rule_terms import GENERIC, MATERIAL, PROCESS, terms_of, without_opening
@@ -27,8 +28,6 @@ from session_memory.distil.rule_wording import (
 )
 from session_memory.distil.user_words import spoken_sentences, user_words
 
-MAX_STATEMENTS = 40
-"""Kept of one session: the firm ones first, then the latest."""
 _TEXT_CHARS = 280
 _MAX_PROMPTS = 2000
 
@@ -138,10 +137,10 @@ class RuleLog:
         self._found.setdefault(statement.text.lower(), statement)
 
     def statements(self) -> tuple[RuleStatement, ...]:
-        """What was kept, in the order it was said."""
+        """As many as a digest keeps, firm ones before the latest; in the order they were said."""
         found = list(self._found.values())
-        if len(found) > MAX_STATEMENTS:
-            found = sorted(found, key=lambda one: (not one.firm, -one.seq))[:MAX_STATEMENTS]
+        if len(found) > MAX_RULES:
+            found = sorted(found, key=lambda one: (not one.firm, -one.seq))[:MAX_RULES]
         return tuple(sorted(found, key=lambda one: (one.seq, one.text)))
 
 

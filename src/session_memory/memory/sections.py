@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from session_memory.core.loop.injection import Section
 from session_memory.core.text.own_text import PACK_BEGIN, PACK_END
-from session_memory.core.text.safe_text import fence, stripped
+from session_memory.core.text.safe_text import fence, one_line, stripped
 from session_memory.memory.layout import MEMORY, SUMMARY, memory_root
 from session_memory.memory.user_part import USER_PART_BEGIN, user_part_of
 
@@ -18,19 +19,33 @@ _COMMENT = re.compile(r"^<!--.*?-->\n?", re.M)
 _CITED = re.compile(r" \[e:\d{1,18}\]")
 
 
-def sections_for(data: Path, root: str) -> tuple[Section, ...]:
-    """The section of a project, or none if it has no memory."""
+def sections_for(data: Path, root: str, lines: Sequence[str] | None = None) -> tuple[Section, ...]:
+    """The section of a project, or none if there is nothing to tell.
+
+    It holds what the user wrote into MEMORY.md, then the lines of a briefing; without lines (a
+    model wrote the page, and chose its words) the page itself.
+    """
     folder = memory_root(data, root)
-    text = compact(_read(folder / MEMORY)) or _read(folder / SUMMARY)
+    page = _read(folder / MEMORY)
+    if lines is None:
+        text = compact(page) or _read(folder / SUMMARY)
+    else:
+        told = "\n".join(f"- {_inert(line)}" for line in lines)
+        text = "\n\n".join(part for part in (user_part_of(page).strip(), told) if part)
     if not text:
         return ()
     head = "What earlier sessions in this project left behind; check it before you rely on it."
-    path = f"More: {folder}"
-    # A hash, so that equal text gives an equal page, which need not be written again.
-    mark = hashlib.sha256(text.encode()).hexdigest()[:12]
-    room = MAX_CHARS - len(head) - len(path) - len(fence("", mark, "memory")) - 80
-    inside = fence(_fitted(text, room), mark, "memory")
+    path = f"More: {folder}" if page else "More: ask the tools of session-memory"
+    # The same text gives the same marker: a page that did not change is not written again.
+    marker = hashlib.sha256(text.encode()).hexdigest()[:12]
+    room = MAX_CHARS - len(head) - len(path) - len(fence("", marker, "memory")) - 80
+    inside = fence(_fitted(text, room), marker, "memory")
     return (Section("memory", f"{PACK_BEGIN}>\n{head}\n{inside}\n{path}\n{PACK_END}"),)
+
+
+def _inert(line: str) -> str:
+    """A line that cannot end the pack around it."""
+    return one_line(line).replace(PACK_END, "").replace(PACK_BEGIN, "")
 
 
 def compact(page: str) -> str:

@@ -14,12 +14,14 @@ from session_memory.clock import Clock
 from session_memory.core.jobs import Job
 from session_memory.core.loop.injection import Section
 from session_memory.core.pauses import is_paused
+from session_memory.core.schema import Project
 from session_memory.core.spool import SpoolRecord
 from session_memory.ingest.pauses import read_pauses
 from session_memory.journal import jobs as journal
 from session_memory.journal.sections import open_items
 from session_memory.journal.sections import sections_for as journal_sections
 from session_memory.memory import jobs as memory
+from session_memory.memory.briefing import briefing_of, read_instructions
 from session_memory.memory.sections import sections_for as memory_sections
 from session_memory.model.open import open_model
 from session_memory.model.port import Model
@@ -67,6 +69,11 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
         """Write the page of every directory a session can start in; returns how many."""
         return write_pages(self.paths.state, self.pages(store, now_ms), now_ms)
 
+    def _briefing(self, store: CaptureStore, project: Project) -> list[str]:
+        targets = (name for name in self.config.distribute.targets if name.endswith(".md"))
+        known_text = read_instructions(project.root or "", targets)
+        return [line.text for line in briefing_of(store, project, known_text)]
+
     def _gives_journal(self) -> bool:
         journal = self.config.journal
         return journal.enabled and journal.at_start and not journal.vault
@@ -80,7 +87,9 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
                 continue
             sections = patterns(project.root)
             if self.config.memory.enabled:
-                sections += memory_sections(self.paths.data, project.root)
+                writes = self.config.model.provider != "none"
+                lines = None if writes else self._briefing(store, project)
+                sections += memory_sections(self.paths.data, project.root, lines)
             if self._gives_journal():
                 work = open_items(store, project.key)
                 sections += journal_sections(self.paths.data, project.root, now_ms, work)

@@ -1,0 +1,267 @@
+"""What a new session is told of its project: how to verify, traps, rules, what was left open.
+
+Made from the digests of earlier sessions by rules that would rather say nothing than something
+wrong. At most 400 tokens: whoever wants more finds it in MEMORY.md or asks the tools.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from session_memory.clock import iso
+from session_memory.core.commands import steps
+from session_memory.core.schema import Cure, Digest, Project
+from session_memory.distil.checks import CheckKind, check_of
+from session_memory.distil.rules import StandingRule, standing_rules
+from session_memory.memory.failures import directory_of, typed_command
+from session_memory.plain_files import read_plain
+from session_memory.store.port import SessionQuery, SessionReader
+
+MAX_CHARS = 1_600
+RECENT = 20
+"""Sessions in which a check must have passed to be told."""
+NEWEST = 10
+"""Sessions among which it must have been run at all: projects change their tools."""
+MAX_SESSIONS = 60
+"""Sessions that are looked at; what the user asked for stands longer than anything else."""
+MAX_TRAPS = 5
+MAX_RULES = 6
+MAX_ONCE = 2
+"""Of rules that were stated only once, though firmly."""
+_COMMAND_CHARS = 100
+_READ_BYTES = 256 * 1024
+_ERROR_CHARS = 90
+_QUOTE_CHARS = 180
+_PATHLIKE = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
+_EVERYTHING = frozenset((".", "./..."))
+_FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
+_EDITORS = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
+_NO_PROGRAM = re.compile(r"command not found|not recognized|could not determine executable")
+_NO_MATCHES = re.compile(r"no matches found")
+
+LineKind = Literal["verify", "trap", "rule", "open"]
+
+
+class EarlierSession(msgspec.Struct, frozen=True):
+    """A session of the project as the briefing needs it."""
+
+    id: int
+    at: int
+    branch: str | None
+    roots: tuple[str, ...]
+    """Directories of the project: paths are shown from there."""
+    digest: Digest
+
+
+class Place(msgspec.Struct, frozen=True):
+    """An event that a line rests on."""
+
+    session: int
+    seq: int
+
+
+class BriefingLine(msgspec.Struct, frozen=True):
+    """One line, and what it rests on."""
+
+    kind: LineKind
+    text: str
+    evidence: tuple[Place, ...]
+
+
+def briefing(sessions: Sequence[EarlierSession], known_text: str = "") -> list[BriefingLine]:
+    """The lines in order of value; `sessions` newest first, without sub-agents.
+
+    `known_text` is what the agent reads anyway, such as CLAUDE.md: nothing in it is told again.
+    """
+    lines = [
+        *_verify(sessions[:RECENT], known_text),
+        *_traps(sessions[:RECENT], known_text),
+        *_rules(sessions, known_text),
+        *_left_open(sessions[:1]),
+    ]
+    return list(_fitting(lines))
+
+
+def briefing_of(store: SessionReader, project: Project, known_text: str = "") -> list[BriefingLine]:
+    """The briefing of a project in a store."""
+    query = SessionQuery(project=project.key, include_subagents=False, limit=MAX_SESSIONS)
+    roots = tuple(root for root in (project.root, *project.aliases) if root)
+    sessions: list[EarlierSession] = []
+    for session in store.sessions(query):
+        digest = store.digest(session.id)
+        if digest is not None and session.source_kind != "internal":
+            at = session.ended_at or session.started_at or 0
+            sessions.append(EarlierSession(session.id, at, session.branch, roots, digest))
+    return briefing(sorted(sessions, key=lambda session: -session.at), known_text)
+
+
+def read_instructions(root: str, names: Iterable[str]) -> str:
+    """What agents read in this repository anyway; a file that cannot be read says nothing."""
+    texts: list[str] = []
+    for name in names:
+        with contextlib.suppress(OSError):
+            texts.append(
+                read_plain(os.path.join(root, name), _READ_BYTES).decode("utf-8", "replace")
+            )
+    return "\n".join(texts)
+
+
+def _fitting(lines: Iterable[BriefingLine]) -> Iterator[BriefingLine]:
+    room = MAX_CHARS
+    for line in lines:
+        room -= len(line.text) + 3
+        if room >= 0:
+            yield line
+
+
+class _CheckSeen(msgspec.Struct):
+    """How one check fared over the sessions, the newest first."""
+
+    kind: CheckKind
+    command: str
+    shown: str
+    passed: list[Place]
+    failed: int = 0
+    newest_passed: bool = False
+
+
+def _verify(sessions: Sequence[EarlierSession], known_text: str) -> list[BriefingLine]:
+    """One line: the checks that sessions here pass, one of each kind, the most used first."""
+    seen: dict[str, _CheckSeen] = {}
+    for number, session in enumerate(sessions):
+        for shown, (kind, command, seq, passed) in _last_runs(session).items():
+            check = seen.get(shown)
+            if check is None:
+                if number >= NEWEST:
+                    continue
+                check = seen[shown] = _CheckSeen(kind, command, shown, [], newest_passed=passed)
+            if passed:
+                check.passed.append(Place(session.id, seq))
+            else:
+                check.failed += 1
+    least = 2 if len(sessions) > 2 else 1
+    usable = [
+        check
+        for check in seen.values()
+        if check.newest_passed and len(check.passed) >= max(least, check.failed * 2)
+    ]
+    best: dict[CheckKind, _CheckSeen] = {}
+    for check in sorted(usable, key=lambda check: -len(check.passed)):
+        best.setdefault(check.kind, check)
+    told = [check for check in best.values() if check.command not in known_text]
+    if not told:
+        return []
+    shown = ", ".join(check.shown for check in told)
+    times = len(told[0].passed)
+    plural = "session" if times == 1 else "sessions"
+    first = "it" if len(told) == 1 else "the first"
+    text = f"Verify with {shown} ({first} passed in {times} {plural})"
+    return [BriefingLine("verify", text, tuple(check.passed[0] for check in told))]
+
+
+def _last_runs(session: EarlierSession) -> Mapping[str, tuple[CheckKind, str, int, bool]]:
+    """The last result of every check of a session: kind, command as typed, event, passed."""
+    runs: dict[str, tuple[CheckKind, str, int, bool]] = {}
+    for run in session.digest.commands:
+        if not run.verifies or run.denied:
+            continue
+        directory = directory_of(run.command, session.roots)
+        for part in typed_command(run.command).split(" && "):
+            command = typed_command(part)
+            check = check_of(command)
+            if check is not None and _is_general(command):
+                shown = f"`{command}` in `{directory}`" if directory else f"`{command}`"
+                runs[shown] = (check.kinds[0], command, run.seq, not run.is_error)
+    return runs
+
+
+def _is_general(command: str) -> bool:
+    """Whether a check is for the whole project: it names no file and changes none."""
+    if len(steps(command)) != 1 or "\n" in command or len(command) > _COMMAND_CHARS:
+        return False
+    words = command.split()[1:]
+    named = [word for word in words if not word.startswith("-") and word not in _EVERYTHING]
+    return not any(map(_PATHLIKE.search, named)) and not any(map(_FIXES.search, words))
+
+
+def _traps(sessions: Sequence[EarlierSession], known_text: str) -> list[BriefingLine]:
+    """Calls that fail here and what works instead, those of most sessions first."""
+    by_error: dict[str, list[tuple[EarlierSession, Cure]]] = {}
+    for session in sessions:
+        for cure in session.digest.cures:
+            if cure.kind != "edit" and not _EDITORS.match(cure.failed):
+                by_error.setdefault(_trap_key(cure), []).append((session, cure))
+    groups = sorted(by_error.values(), key=lambda group: -len({s.id for s, _ in group}))
+    lines = [_trap(group, len(sessions)) for group in groups]
+    told = [line for line in lines if line is not None and not _is_known(line, known_text)]
+    return told[:MAX_TRAPS]
+
+
+def _trap_key(cure: Cure) -> str:
+    if _NO_MATCHES.search(cure.sample):
+        return "no matches found"  # the shell's quoting, whatever the words
+    return cure.error or cure.failed
+
+
+def _trap(group: Sequence[tuple[EarlierSession, Cure]], sessions: int) -> BriefingLine | None:
+    """A trap that several sessions met, or a missing program in a project with few sessions."""
+    met = len({session.id for session, _ in group})
+    cure = min((cure for _, cure in group), key=lambda cure: len(cure.failed))
+    if met < 2 and not (sessions <= NEWEST and _NO_PROGRAM.search(cure.sample)):
+        return None
+    failed, works = typed_command(cure.failed), typed_command(cure.steps[-1])
+    if _NO_MATCHES.search(cure.sample):
+        text = "The shell is zsh: quote arguments that contain ?, *, [ or ]"
+    elif failed == works or max(len(failed), len(works)) > _COMMAND_CHARS:
+        return None
+    else:
+        error = " ".join(cure.sample.split())[:_ERROR_CHARS]
+        text = f"`{failed}` fails here ({error}); use `{works}`"
+    count = f" ({met} sessions)" if met > 1 else ""
+    evidence = tuple(Place(session.id, each.error_seq) for session, each in group)
+    return BriefingLine("trap", text + count, evidence)
+
+
+def _is_known(line: BriefingLine, known_text: str) -> bool:
+    codes = re.findall(r"`([^`]+)`", line.text)
+    return bool(codes) and codes[-1] in known_text
+
+
+def _rules(sessions: Sequence[EarlierSession], known_text: str) -> list[BriefingLine]:
+    """What the user asked for in several sessions, then a few firm words said once."""
+    rules = standing_rules({s.id: s.digest.rules for s in sessions if s.digest.rules})
+    repeated = [rule for rule in rules if rule.sure == "repeated"]
+    once = [rule for rule in rules if rule.sure != "repeated"][:MAX_ONCE]
+    told = [rule for rule in (*repeated, *once) if rule.text not in known_text]
+    return [_rule(rule) for rule in told[:MAX_RULES]]
+
+
+def _rule(rule: StandingRule) -> BriefingLine:
+    quote = " ".join(rule.text.split())[:_QUOTE_CHARS]
+    last = (iso(rule.last_at) or "")[:10]
+    when = f"{rule.sessions} sessions, last {last}" if rule.sessions > 1 else last
+    named = f"{rule.intent}: " if rule.intent else ""
+    text = f'The user wants: {named}"{quote}" ({when})'
+    return BriefingLine("rule", text, tuple(Place(e.session, e.seq) for e in rule.evidence))
+
+
+def _left_open(newest: Sequence[EarlierSession]) -> list[BriefingLine]:
+    """Where the last session broke off; what older ones left is mostly done by now."""
+    for session in newest:
+        digest = session.digest
+        if digest.ended == "finished" or digest.task != "work" or not digest.commands:
+            continue
+        last = digest.commands[-1]
+        day = (iso(session.at) or "")[:10]
+        ended = "was interrupted" if digest.ended == "interrupted" else "broke off"
+        branch = f" on branch {session.branch}" if session.branch else ""
+        command = typed_command(last.command)[:_COMMAND_CHARS]
+        text = f"The last session ({day}) {ended}{branch}, last with `{command}`: check its state"
+        return [BriefingLine("open", text, (Place(session.id, last.seq),))]
+    return []
