@@ -42,7 +42,10 @@ _PATHLIKE = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
 _EVERYTHING = frozenset((".", "./..."))
 _FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
 _EDITORS = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
-_NO_PROGRAM = re.compile(r"command not found|not recognized|could not determine executable")
+_PASSING_STATE = re.compile(
+    r"fetch first|non-fast-forward|rejected|conflict|timed? ?out|already (?:exists|in use|claimed)",
+    re.I,
+)
 _NO_MATCHES = re.compile(r"no matches found")
 
 LineKind = Literal["verify", "trap", "rule", "open"]
@@ -195,25 +198,35 @@ def _traps(sessions: Sequence[EarlierSession], known_text: str) -> list[Briefing
     by_error: dict[str, list[tuple[EarlierSession, Cure]]] = {}
     for session in sessions:
         for cure in session.digest.cures:
-            if cure.kind != "edit" and not _EDITORS.match(cure.failed):
+            if _is_trap(cure):
                 by_error.setdefault(_trap_key(cure), []).append((session, cure))
     groups = sorted(by_error.values(), key=lambda group: -len({s.id for s, _ in group}))
-    lines = [_trap(group, len(sessions)) for group in groups]
+    newest = {session.id for session in sessions[:NEWEST]}
+    lines = [_trap(group, newest) for group in groups]
     told = [line for line in lines if line is not None and not _is_known(line, known_text)]
     return told[:MAX_TRAPS]
+
+
+def _is_trap(cure: Cure) -> bool:
+    """A call that can fail again, and not a finding that an edit settled."""
+    if cure.kind == "edit" or _EDITORS.match(cure.failed):
+        return False
+    return bool(cure.sample)
 
 
 def _trap_key(cure: Cure) -> str:
     if _NO_MATCHES.search(cure.sample):
         return "no matches found"  # the shell's quoting, whatever the words
+    if any(map(_FIXES.search, cure.steps[-1].split())):
+        return typed_command(cure.failed)  # whatever the check found
     return cure.error or cure.failed
 
 
-def _trap(group: Sequence[tuple[EarlierSession, Cure]], sessions: int) -> BriefingLine | None:
-    """A trap that several sessions met, or a missing program in a project with few sessions."""
+def _trap(group: Sequence[tuple[EarlierSession, Cure]], newest: set[int]) -> BriefingLine | None:
+    """A trap that several sessions met, or one of the newest."""
     met = len({session.id for session, _ in group})
     cure = min((cure for _, cure in group), key=lambda cure: len(cure.failed))
-    if met < 2 and not (sessions <= NEWEST and _NO_PROGRAM.search(cure.sample)):
+    if met < 2 and (group[0][0].id not in newest or _PASSING_STATE.search(cure.sample)):
         return None
     failed, works = typed_command(cure.failed), typed_command(cure.steps[-1])
     if _NO_MATCHES.search(cure.sample):
@@ -222,7 +235,8 @@ def _trap(group: Sequence[tuple[EarlierSession, Cure]], sessions: int) -> Briefi
         return None
     else:
         error = " ".join(cure.sample.split())[:_ERROR_CHARS]
-        text = f"`{failed}` fails here ({error}); use `{works}`"
+        remedy = f"run `{works}` first" if cure.kind == "install" else f"use `{works}`"
+        text = f"`{failed}` fails here ({error}); {remedy}"
     count = f" ({met} sessions)" if met > 1 else ""
     evidence = tuple(Place(session.id, each.error_seq) for session, each in group)
     return BriefingLine("trap", text + count, evidence)
