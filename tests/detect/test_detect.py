@@ -188,6 +188,7 @@ def test_a_narrow_look_changes_nothing_that_is_kept(space: Workspace) -> None:
     assert stored(space) == before
 
 
+@pytest.mark.rows("BRF-08")
 def test_fix_says_what_worked_in_how_many_sessions_and_with_whom(space: Workspace) -> None:
     answer = told(space, "fix", f"npm ERR!\n{ERROR}")
     assert "`npm install` worked in 3 of 3 sessions, in Claude and Codex" in answer
@@ -197,6 +198,7 @@ def test_fix_says_what_worked_in_how_many_sessions_and_with_whom(space: Workspac
     assert done.returncode == 1 and "no session had" in done.stderr
 
 
+@pytest.mark.rows("BRF-08")
 def test_fix_finds_an_error_in_other_words(space: Workspace) -> None:
     with open_store(str(space.store_directory), space.now) as opened:
         patterns = opened.patterns

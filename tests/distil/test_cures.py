@@ -125,6 +125,7 @@ def test_a_call_that_got_past_the_error_is_the_cure_although_it_fails_in_another
     assert [cure.steps for cure in log.cures] == [("bun run test",)]
 
 
+@pytest.mark.rows("DIG-08")
 def test_an_install_before_the_same_command_works_is_the_cure() -> None:
     log = Log().run("npm run build", "sh: vite: command not found", 127)
     log.run("ls -la", "package.json").run("npm ci", "added 90 packages").run(
@@ -207,6 +208,7 @@ def test_what_only_came_later_is_no_cure(log: Log) -> None:
     assert log.cures == ()
 
 
+@pytest.mark.rows("DIG-08")
 def test_a_call_that_was_already_under_way_is_no_cure() -> None:
     log = Log().start("tool status --json").start("tool status")
     log.end("Error: unknown flag: --json", 1, back=1)

@@ -152,6 +152,26 @@ def test_next_actions_are_what_blocks_and_then_the_plan_in_its_order() -> None:
     assert state.next_actions == ("Unblock: no key", *(one.text for one in items))
 
 
+@pytest.mark.rows("BRF-05")
+def test_an_item_that_three_later_sessions_do_not_repeat_is_not_open() -> None:
+    item = noted("pending_item", "move the briefing", session=1, at=1)
+    later = [noted("decision", f"choice {n}", session=n, at=n) for n in (2, 3, 4)]
+    assert shown(derive_state([item, *later[:2]])) == ["move the briefing"]
+    assert shown(derive_state([item, *later])) == []
+    again = noted("pending_item", "move the briefing", session=4, at=5)
+    assert shown(derive_state([item, *later, again])) == ["move the briefing"]
+    written_down = noted("pending_item", "keep me", session=1, at=1, source="manual_note")
+    assert shown(derive_state([written_down, *later])) == ["keep me"]
+
+
+@pytest.mark.rows("BRF-05")
+def test_a_command_that_failed_blocks_no_later_session() -> None:
+    blocker = noted("blocker", "`make test` fails: 2 failed", session=1, at=1)
+    assert derive_state([blocker]).blocker_count == 1
+    later = noted("decision", "another thing", session=2, at=2)
+    assert derive_state([blocker, later]).blocker_count == 0
+
+
 def test_items_without_a_time_are_older_than_those_with_one() -> None:
     undated = noted("pending_item", "write docs", None)
     assert derive_state([noted("completed_item", "write docs", 5), undated]).pending == ()

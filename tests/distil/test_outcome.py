@@ -107,6 +107,7 @@ def test_a_session_stopped_before_anything_was_done_is_uncertain() -> None:
     assert label(work=Work(), api_error="529")[:2] == ("fail", "low")
 
 
+@pytest.mark.rows("DIG-07")
 def test_a_question_that_was_answered() -> None:
     found = judge(ANSWERED)
     assert (found.outcome, found.task, found.basis) == ("success", "question", "inferred")
@@ -141,6 +142,7 @@ works = st.builds(
 )
 
 
+@pytest.mark.rows("DIG-07")
 @given(
     st.builds(
         Evidence,

@@ -191,6 +191,7 @@ def test_the_same_wish_in_two_sessions_is_a_rule(one: str, other: str) -> None:
     assert [(each.session, each.at) for each in rule.evidence] == [(1, 1), (2, DAY + 1)]
 
 
+@pytest.mark.rows("DIG-09")
 def test_one_intent_in_different_words_is_one_rule() -> None:
     (rule,) = rules(
         "dont add it yet", "i didnt ask you to rewrite it", "we should discuss before you edit it"

@@ -201,3 +201,19 @@ def test_a_session_starts_without_waiting_for_the_pipeline(
     else:  # the pipeline failed: a warning, and the session is captured all the same
         assert status["roots"] == {} and status["warnings"][0]["event"] == "dropped"
     assert current.session_id in run("sessions", "--json").stdout
+
+
+@pytest.mark.rows("BRF-07")
+def test_every_line_of_a_briefing_can_be_traced_to_its_session(
+    repository: Path, agent_home: Path
+) -> None:
+    log = session(repository)
+    end_and_work(log, agent_home)
+    lines = json.loads(run("memory", "briefing", "--project", "shop", "--json").stdout)["lines"]
+    assert lines[0]["kind"] == "verify" and "make test" in lines[0]["text"]
+    shown = run("memory", "briefing", "--project", "shop").stdout
+    assert shown == "".join(f"- {line['text']}\n" for line in lines)
+    for line in lines:
+        evidence = run("memory", "why", line["text"])
+        assert evidence.returncode == 0, evidence.stderr
+        assert log.session_id in evidence.stdout

@@ -19,11 +19,12 @@ from session_memory.cli.memory_output import (
     show_results,
     show_status,
 )
-from session_memory.cli.output import emit_json
+from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
+from session_memory.memory.briefing import briefing_of, read_instructions
 from session_memory.memory.consolidate import ConsolidationResult, consolidate, manual_owner
 from session_memory.memory.context import MemoryContext, open_context, redact_with
 from session_memory.memory.evidence import evidence_for
@@ -226,6 +227,36 @@ def show(app: App, trace: str | None, project: str | None) -> None:
         if not traces and project is None and not memory_root(app.paths.data, root).is_dir():
             app.note(f"nothing is remembered of {root} yet")
         show_memory(app, memory_root(app.paths.data, root), root, traces, whole=False)
+
+
+@command.command()
+@project_option
+@json_option
+@pass_app
+def briefing(app: App, project: str | None) -> None:
+    """Show what a new session of a project is told without a model, line by line.
+
+    `memory why LINE` shows what a line rests on. Lines that CLAUDE.md or AGENTS.md say already are
+    left out.
+
+    \b
+    Examples:
+      session-memory memory briefing
+      session-memory memory briefing --project shop --json
+    """
+    with reading(app) as store:
+        root = _root(store, project)
+        known = next((p for p in store.projects() if p.root and normalised(p.root) == root), None)
+        instructions = [n for n in app.config.distribute.targets if n.endswith(".md")]
+        known_text = read_instructions(root, instructions)
+        lines = briefing_of(store, known, known_text) if known is not None else []
+    if app.json:
+        emit_json({"root": root, "lines": lines})
+        return
+    for line in lines:
+        click.echo(f"- {one_line(line.text)}")
+    if not lines:
+        app.note(f"a new session in {root} is told nothing")
 
 
 @command.command()

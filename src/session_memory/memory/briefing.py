@@ -62,7 +62,7 @@ class EarlierSession(msgspec.Struct, frozen=True):
     digest: Digest
 
 
-class Place(msgspec.Struct, frozen=True):
+class EventReference(msgspec.Struct, frozen=True):
     """An event that a line rests on."""
 
     session: int
@@ -74,7 +74,7 @@ class BriefingLine(msgspec.Struct, frozen=True):
 
     kind: LineKind
     text: str
-    evidence: tuple[Place, ...]
+    evidence: tuple[EventReference, ...]
 
 
 def briefing(sessions: Sequence[EarlierSession], known_text: str = "") -> list[BriefingLine]:
@@ -129,7 +129,7 @@ class _CheckSeen(msgspec.Struct):
     kind: CheckKind
     command: str
     shown: str
-    passed: list[Place]
+    passed: list[EventReference]
     failed: int = 0
     newest_passed: bool = False
 
@@ -145,7 +145,7 @@ def _verify(sessions: Sequence[EarlierSession], known_text: str) -> list[Briefin
                     continue
                 check = seen[shown] = _CheckSeen(kind, command, shown, [], newest_passed=passed)
             if passed:
-                check.passed.append(Place(session.id, seq))
+                check.passed.append(EventReference(session.id, seq))
             else:
                 check.failed += 1
     least = 2 if len(sessions) > 2 else 1
@@ -238,7 +238,7 @@ def _trap(group: Sequence[tuple[EarlierSession, Cure]], newest: set[int]) -> Bri
         remedy = f"run `{works}` first" if cure.kind == "install" else f"use `{works}`"
         text = f"`{failed}` fails here ({error}); {remedy}"
     count = f" ({met} sessions)" if met > 1 else ""
-    evidence = tuple(Place(session.id, each.error_seq) for session, each in group)
+    evidence = tuple(EventReference(session.id, each.error_seq) for session, each in group)
     return BriefingLine("trap", text + count, evidence)
 
 
@@ -262,7 +262,9 @@ def _rule(rule: StandingRule) -> BriefingLine:
     when = f"{rule.sessions} sessions, last {last}" if rule.sessions > 1 else last
     named = f"{rule.intent}: " if rule.intent else ""
     text = f'The user wants: {named}"{quote}" ({when})'
-    return BriefingLine("rule", text, tuple(Place(e.session, e.seq) for e in rule.evidence))
+    return BriefingLine(
+        "rule", text, tuple(EventReference(e.session, e.seq) for e in rule.evidence)
+    )
 
 
 def _left_open(newest: Sequence[EarlierSession]) -> list[BriefingLine]:
@@ -277,5 +279,5 @@ def _left_open(newest: Sequence[EarlierSession]) -> list[BriefingLine]:
         branch = f" on branch {session.branch}" if session.branch else ""
         command = typed_command(last.command)[:_COMMAND_CHARS]
         text = f"The last session ({day}) {ended}{branch}, last with `{command}`: check its state"
-        return [BriefingLine("open", text, (Place(session.id, last.seq),))]
+        return [BriefingLine("open", text, (EventReference(session.id, last.seq),))]
     return []

@@ -12,6 +12,7 @@ from session_memory.core.schema import SessionEvent
 from session_memory.core.text.masks import error_line, excerpt
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import NotFound
+from session_memory.memory.briefing import briefing_of
 from session_memory.memory.layout import MEMORY, memory_root
 from session_memory.redact import render
 from session_memory.store.memories import Trace
@@ -52,12 +53,46 @@ def evidence_for(store: MemoryStore, query: str, data: Path | None = None) -> li
     if not lines and data is not None:
         events = _events_in_memory(store, query, data)
         lines = _find_lines(store, " ".join(f"[e:{event}]" for event in events)) if events else []
+    if not lines and (told := _briefing_evidence(store, query)):
+        return told[:_MAX_LINES]
     if not lines:
         raise NotFound(
             f"nothing in memory says {one_line(query[:80])!r}",
             hint="name a trace, an [e:ID], or some words of a line; `memory show` has them",
         )
     return [_evidence(store, trace, line) for trace, line in lines[:_MAX_LINES]]
+
+
+def _briefing_evidence(store: MemoryStore, query: str) -> list[Evidence]:
+    """Evidence for a line that new sessions are told, which no trace need hold."""
+    words = _words(query)
+    evidence: list[Evidence] = []
+    for project in store.projects() if words else ():
+        for line in briefing_of(store, project):
+            if words not in _words(line.text):
+                continue
+            for session_id in dict.fromkeys(reference.session for reference in line.evidence):
+                seqs = {ref.seq for ref in line.evidence if ref.session == session_id}
+                evidence.append(_briefing_quotes(store, session_id, seqs, line.text))
+    return evidence
+
+
+def _briefing_quotes(store: SessionReader, session_id: int, seqs: set[int], line: str) -> Evidence:
+    session = store.session(session_id)
+    cited = (event for event in store.events(session_id) if event.seq in seqs)
+    return Evidence(
+        line=one_line(line),
+        trace=session.external_id,
+        session_id=session.id,
+        session=session.external_id,
+        root=session.cwd or "",
+        quotes=tuple(_quote(store, event) for event in cited),
+    )
+
+
+def _quote(store: SessionReader, event: SessionEvent) -> Quote:
+    text = event.command or _quoted_text(event, render(store.text(event)))
+    return Quote(event.id, event.kind, iso(event.at), one_line(excerpt(text, _QUOTE_CHARS)))
 
 
 def _find_lines(store: MemoryStore, query: str) -> list[tuple[Trace, str]]:
@@ -113,12 +148,8 @@ def _words(text: str) -> str:
 def _evidence(store: SessionReader, trace: Trace, line: str) -> Evidence:
     session = store.session(trace.session_id)
     cited = set(_cited_events(line))
-    quotes: list[Quote] = []
-    for event in store.events(trace.session_id):
-        if event.id in cited:
-            text = event.command or _quoted_text(event, render(store.text(event)))
-            shown = one_line(excerpt(text, _QUOTE_CHARS))
-            quotes.append(Quote(event.id, event.kind, iso(event.at), shown))
+    events = store.events(trace.session_id)
+    quotes = [_quote(store, event) for event in events if event.id in cited]
     return Evidence(
         line=one_line(CITED.sub("", line)).removeprefix("- "),
         trace=trace.thread_id,

@@ -1,0 +1,160 @@
+"""What a new session is told: little, proven, in order of value, and nothing it reads anyway."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.core.schema import CommandRun, Cure, CureKind, RuleStatement
+from session_memory.memory.briefing import (
+    MAX_CHARS,
+    BriefingLine,
+    EarlierSession,
+    briefing,
+    read_instructions,
+)
+from session_memory.testing.store_drafts import distilled
+
+DAY = 86_400_000
+ROOT = "/work/shop"
+
+
+def ran(command: str, *, ok: bool = True, seq: int = 1, **fields: Any) -> CommandRun:
+    return CommandRun(command, exit=0 if ok else 1, is_error=not ok, seq=seq, **fields)
+
+
+def check(command: str, *, ok: bool = True) -> CommandRun:
+    return ran(command, ok=ok, verifies=True)
+
+
+def cure(failed: str, works: str, error: str, kind: CureKind = "command") -> Cure:
+    return Cure(error, error, 2, failed, kind, (works,), (3,), works, 3)
+
+
+def says(text: str, *terms: str, firm: bool = False) -> RuleStatement:
+    return RuleStatement(text, 1, DAY, "asks for it", firm, "against", terms)
+
+
+def sessions(*digests: dict[str, Any], branch: str | None = None) -> list[EarlierSession]:
+    """Sessions, the newest first."""
+    count = len(digests)
+    return [
+        EarlierSession(count - n, (count - n) * DAY, branch, (ROOT,), distilled(**fields))
+        for n, fields in enumerate(digests)
+    ]
+
+
+def texts(lines: list[BriefingLine], kind: str) -> list[str]:
+    return [line.text for line in lines if line.kind == kind]
+
+
+@pytest.mark.rows("BRF-01")
+def test_nothing_is_told_where_nothing_is_known() -> None:
+    assert briefing([]) == []
+    assert briefing(sessions({}, {}, {})) == []
+
+
+@pytest.mark.rows("BRF-02")
+def test_checks_that_sessions_pass_are_told_one_of_each_kind() -> None:
+    passed = {"commands": (check("npm test 2>&1 | tail -5"), check("cd src && npm run lint"))}
+    (line,) = briefing(sessions(passed, passed, passed))
+    assert (
+        line.text
+        == "Verify with `npm test`, `npm run lint` in `src` (the first passed in 3 sessions)"
+    )
+    assert line.evidence[0].session == 3
+
+
+@pytest.mark.rows("BRF-02")
+@pytest.mark.parametrize(
+    "digests",
+    [
+        [{"commands": (check("npm test", ok=False),)}, *[{"commands": (check("npm test"),)}] * 3],
+        [{}, {}, {"commands": (check("npm test"),)}],
+        [*[{}] * 10, *[{"commands": (check("npm test"),)}] * 5],
+        [{"commands": (check("pytest tests/test_a.py"),)}] * 3,
+        [{"commands": (check("npx biome check --fix ."),)}] * 3,
+    ],
+    ids=["fails now", "passed once", "not run lately", "a part of the tests", "changes files"],
+)
+def test_a_check_that_may_not_hold_is_not_told(digests: list[dict[str, Any]]) -> None:
+    assert texts(briefing(sessions(*digests)), "verify") == []
+
+
+@pytest.mark.rows("BRF-03")
+def test_a_trap_is_told_with_what_works_and_in_how_many_sessions() -> None:
+    trap = {"cures": (cure("tool status --json", "tool status", "unknown flag: --json"),)}
+    (line,) = briefing(sessions(trap, trap, {}))
+    assert (
+        line.text
+        == "`tool status --json` fails here (unknown flag: --json); use `tool status` (2 sessions)"
+    )
+    assert [(ref.session, ref.seq) for ref in line.evidence] == [(3, 2), (2, 2)]
+    missing = {"cures": (cure("npm run build", "npm ci", "vite: command not found", "install"),)}
+    assert texts(briefing(sessions(missing)), "trap") == [
+        "`npm run build` fails here (vite: command not found); run `npm ci` first"
+    ]
+
+
+@pytest.mark.rows("BRF-03")
+@pytest.mark.parametrize(
+    "known",
+    [
+        cure("pytest", "Edit a.py", "1 failed", "edit"),
+        cure("Edit a.py", "Read a.py", "File has not been read yet"),
+        cure("git push", "git pull --rebase", "rejected: fetch first"),
+        cure("tool go", "tool " + "x" * 200, "unknown flag"),
+    ],
+    ids=["an edit", "an editor's quirk", "a state that passes", "too long to read"],
+)
+def test_what_will_not_fail_again_or_cannot_be_read_is_no_trap(known: Cure) -> None:
+    assert texts(briefing(sessions({"cures": (known,)})), "trap") == []
+
+
+@pytest.mark.rows("BRF-03")
+def test_an_old_trap_that_one_session_met_is_not_told() -> None:
+    trap = {"cures": (cure("tool status --json", "tool status", "unknown flag: --json"),)}
+    assert texts(briefing(sessions(*[{}] * 10, trap)), "trap") == []
+
+
+@pytest.mark.rows("BRF-04")
+def test_what_the_user_asked_for_in_two_sessions_is_told_however_old() -> None:
+    words = says("don't run visual tests", "visual", "test")
+    lines = briefing(sessions(*[{}] * 30, {"rules": (words,)}, {"rules": (words,)}))
+    (told,) = texts(lines, "rule")
+    assert '"don\'t run visual tests" (2 sessions, last 1970-01-02)' in told
+
+
+@pytest.mark.rows("BRF-05")
+def test_only_where_the_last_session_broke_off_is_told_as_open() -> None:
+    cut = {"ended": "cut off", "commands": (ran("git commit -m x"),), "open_items": ("a", "b")}
+    (line,) = texts(briefing(sessions(cut, branch="tab-icon")), "open")
+    assert line.endswith(
+        "broke off on branch tab-icon, last with `git commit -m x`: check its state"
+    )
+    assert texts(briefing(sessions({}, cut)), "open") == []
+    assert texts(briefing(sessions({**cut, "task": "question"})), "open") == []
+
+
+@pytest.mark.rows("BRF-06")
+def test_nothing_is_told_that_the_agent_reads_anyway(tmp_path: Path) -> None:
+    known = {
+        "commands": (check("npm test"),),
+        "cures": (cure("tool status --json", "tool status", "unknown flag: --json"),),
+    }
+    (tmp_path / "CLAUDE.md").write_text("Run `npm test`. Status: tool status\n", encoding="utf-8")
+    text = read_instructions(str(tmp_path), ("CLAUDE.md", "AGENTS.md"))
+    assert len(briefing(sessions(known, known))) == 2
+    assert briefing(sessions(known, known), text) == []
+
+
+@pytest.mark.rows("BRF-01")
+def test_no_more_than_fits_is_told_and_checks_come_first() -> None:
+    cures = tuple(cure(f"tool{n} --bad", f"tool{n} --good {'x' * 60}", f"e{n}") for n in range(40))
+    rules = tuple(says(f"never touch {n} {'y' * 150}", f"thing{n}", firm=True) for n in range(30))
+    full = {"commands": (check("npm test"),), "cures": cures, "rules": rules}
+    lines = briefing(sessions(full, full))
+    assert sum(len(line.text) + 3 for line in lines) <= MAX_CHARS
+    assert lines[0].kind == "verify"
