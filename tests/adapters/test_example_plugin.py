@@ -162,7 +162,8 @@ def test_an_agent_from_outside_is_captured_wired_taught_and_unwired(
     # Given memory: the hook knows the agent, and prints what its model is to know of the project.
     installation.run("worker", "run")
     given = json.loads(call_hook(wired, "SessionStart", home / ".notes" / "next.jsonl", shop))
-    assert given["hookSpecificOutput"]["additionalContext"].startswith("Today is ")
+    told = given["hookSpecificOutput"]["additionalContext"]
+    assert told.startswith("Today is ") and "Verify with `npm test`" in told
 
     # Taught: what recurs is approved, and goes into the file this agent reads.
     installation.run("detect")
@@ -216,7 +217,7 @@ def call_hook(settings: Any, event: str, transcript: Path, cwd: Path) -> str:
 
 
 def failing(cwd: str, number: int) -> list[dict[str, Any]]:
-    """A session in which the same command fails twice."""
+    """A session in which the tests pass and the same command fails twice."""
     at = AT + number * 3_600_000
     lines: list[dict[str, Any]] = [
         {"type": "start", "at": at, "cwd": cwd, "version": "1.2"},
@@ -227,6 +228,9 @@ def failing(cwd: str, number: int) -> list[dict[str, Any]]:
         row = {"id": call, "at": at + 2000 * (step + 1)}
         lines.append({**row, "type": "call", "tool": "bash", "input": command})
         lines.append({**row, "type": "result", "text": "fatal: refused", "exit": 1})
+    check = {"id": f"t{number}", "at": at + 9000}
+    lines.append({**check, "type": "call", "tool": "bash", "input": {"command": "npm test"}})
+    lines.append({**check, "type": "result", "text": "3 passed", "exit": 0})
     return lines
 
 

@@ -81,7 +81,7 @@ class RuleLog:
         self._refused = (
             self._refused or label == "denied" or "interrupt" in label or "abort" in label
         )
-        words = user_words(event)
+        words = _TAG.sub("[REDACTED_SECRET]", user_words(event))
         if words and len(self._heard) < _MAX_PROMPTS and hash(words) not in self._heard:
             self._heard.add(hash(words))
             if label == "denied" or may_rule(words):
@@ -138,12 +138,12 @@ class RuleLog:
 
     def statements(self) -> tuple[RuleStatement, ...]:
         """As many as a digest keeps, firm ones before the latest; in the order they were said."""
-        found = list(self._found.values())
-        if len(found) > MAX_RULES:
-            found = sorted(found, key=lambda one: (not one.firm, -one.seq))[:MAX_RULES]
-        return tuple(sorted(found, key=lambda one: (one.seq, one.text)))
+        said = list(enumerate(self._found.values()))
+        best = sorted(said, key=lambda each: (not each[1].firm, -each[0]))[:MAX_RULES]
+        return tuple(statement for _, statement in sorted(best, key=lambda each: each[0]))
 
 
+_TAG = re.compile(r"\[REDACTED_SECRET:[0-9a-f]+\]")  # keyed by the store: no part of what is said
 _LEAST_TERMS = 2
 _TASK_CHARS = 900
 _LISTED = re.compile(r"^\s*(?:[-*•]|\d+[.)]) ", re.M)

@@ -53,9 +53,10 @@ def _event(event: SessionEvent) -> dict[str, Any]:
 
 def _digest(digest: Digest) -> dict[str, Any]:
     plain = _plain(msgspec.to_builtins(digest), {"source_fingerprint"})
-    for name in ("commands", "errors"):
+    for name in ("commands", "errors", "rules", "cures"):
         for entry in plain[name]:
-            entry.pop("seq", None)
+            for arrival in ("seq", "error_seq", "step_seqs", "proof_seq"):
+                entry.pop(arrival, None)
     return plain
 
 
