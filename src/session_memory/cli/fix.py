@@ -39,6 +39,8 @@ def command(app: App, error: str) -> None:
     click.echo(f"after: {one_line(found.problem)}{alike}")
     for cure in found.cures:
         click.echo(cure_sentence(cure))
-    if not found.cures:
-        times, sessions = found.frequency, found.sessions
-        click.echo(f"never cured here: seen in {sessions} sessions, {times} times")
+    seen = f"seen in {found.sessions} sessions, {found.frequency} times"
+    if not found.exact:
+        click.echo(f"this very error was not met; {seen}: search for it to see what was done")
+    elif not found.cures:
+        click.echo(f"never cured here: {seen}")

@@ -1,4 +1,4 @@
-"""What worked after an error: the exact error first, then the one most like it."""
+"""What worked after an error, where the very same error was met; else the one most like it."""
 
 from __future__ import annotations
 
@@ -46,17 +46,18 @@ class _Met(msgspec.Struct):
 
 
 def fix(patterns: Patterns, text: str) -> Fix | None:
-    """What worked after this error or the one most like it; None if none is like it."""
+    """What worked after this error; without cures the one most like it, None if none is like it."""
     mine(patterns)
     line = error_line(text) or text
     wanted = error_locus(line, mask(line))[1] or mask(line)
     problems = _problems(patterns.evidence())
-    name = wanted if wanted in problems else _nearest(wanted, problems)
-    if name is None:
+    likeness, name = (1.0, wanted) if wanted in problems else _nearest(wanted, problems)
+    if likeness < _ALIKE:
         return None
-    met = problems[name]
-    cures = sorted(map(_cure, met.cures.values()), key=surest)[:MAX_CURES]
-    return Fix(name, tuple(cures), met.times, len(met.sessions), exact=name == wanted)
+    met, exact = problems[name], name == wanted
+    # What helped against a similar error is wrong too often to be offered.
+    cures = sorted(map(_cure, met.cures.values()), key=surest)[:MAX_CURES] if exact else []
+    return Fix(name, tuple(cures), met.times, len(met.sessions), exact)
 
 
 def _problems(evidence: Iterable[Mined]) -> dict[str, _Met]:
@@ -94,15 +95,14 @@ def _cure(seen: list[tuple[Mined, Signal]]) -> Cure:
     )
 
 
-def _nearest(wanted: str, problems: Iterable[str]) -> str | None:
+def _nearest(wanted: str, problems: Iterable[str]) -> tuple[float, str]:
     words = tokens(wanted)
     alike = (
         (similarity(tokens(other), words), other)
         for other in sorted(problems)
         if _is_same_thing(tokens(other), words)
     )
-    likeness, nearest = max(alike, default=(0.0, ""))
-    return nearest if likeness >= _ALIKE else None
+    return max(alike, default=(0.0, ""))
 
 
 def _is_same_thing(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
