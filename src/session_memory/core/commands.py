@@ -114,6 +114,7 @@ class Step(msgspec.Struct, frozen=True):
     """True where the exit code of the whole command is not this program's."""
 
 
+@lru_cache(maxsize=2048)  # outcome, cures and checks each look at the same commands
 def steps(command: str) -> tuple[Step, ...]:
     """The programs a command runs, in order, without wrappers, assignments and preparation."""
     found: list[Step] = []
@@ -148,6 +149,7 @@ _LOOKING_VERBS = {
 _SENDS = words("--method -X -f -F --field --raw-field --input")
 
 
+@lru_cache(maxsize=2048)
 def reads_only(command: str) -> bool:
     """True for a command whose every part only looks: it changes nothing and verifies nothing."""
     return not changes_files(command) and all(map(_only_looks, steps(command)))
@@ -163,6 +165,7 @@ def _only_looks(step: Step) -> bool:
     return not verbs.isdisjoint(plain[:2])
 
 
+@lru_cache(maxsize=2048)
 def normalized(command: str, limit: int = 200) -> str:
     """The command as one would name it: no wrappers, directories, redirections or pagers."""
     kept = [step for step in steps(command) if step.program not in _PREPARATION]

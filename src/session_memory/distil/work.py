@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from session_memory.core.commands import Step, steps, words
+from session_memory.core.commands import SCAN_CHARS, Step, steps, words
 from session_memory.distil.attempts import Attempt
 from session_memory.distil.checks import CheckKind, check_of
 from session_memory.distil.cures import is_wrong_call
@@ -27,6 +27,8 @@ _CHANGING_VERBS = words(
     " install link merge publish pull push rebase release remove rename reset restart restore"
     " revert rm set start stop switch tag uninstall update upgrade worktree"
 )
+_CHANGING = _CHANGING_PROGRAMS | _CHANGING_VERBS
+_WORD = re.compile(r"[\w-]+")
 
 
 class CheckResult(msgspec.Struct, frozen=True):
@@ -100,6 +102,8 @@ def _acts(attempt: Attempt) -> bool:
     """Whether a command changed something, by its program or verb; unknown tools mostly look."""
     command = attempt.command
     if command is None or attempt.edits or not attempt.worked or check_of(command) is not None:
+        return False
+    if _CHANGING.isdisjoint(_WORD.findall(command[:SCAN_CHARS])):  # spares most the taking apart
         return False
     return any(map(_changes_something, steps(command)))
 
