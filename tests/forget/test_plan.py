@@ -11,6 +11,7 @@ from session_memory.errors import NotFound
 from session_memory.forget.plan import ForgetRequest, apply_forget, plan_forget
 from session_memory.forget.rescan import rescan, scan
 from session_memory.redact.engine import Redactor
+from session_memory.redact.rule import Rule
 from session_memory.testing.workspace import Workspace
 
 ADDRESS = "quillfeather lane zebrawood"
@@ -132,6 +133,43 @@ def test_a_text_is_forgotten_after_eviction_too(space: Workspace) -> None:
     assert any("table digest" in trace for trace in traces(space, ADDRESS))
     forget(space, text=ADDRESS)
     assert traces(space, ADDRESS) == []
+
+
+def evicted(space: Workspace, prompt: str) -> ClaudeLog:
+    """A session that is kept as its digest alone."""
+    log = spoken(1, "fix the parser", prompt)
+    space.write(log)
+    space.sweep()
+    space.set_retention(raw_soft_cap_bytes=1, raw_hard_cap_bytes=2)
+    space.sweep()
+    digest = space.digest(log.session_id)
+    assert digest is not None and digest.rules
+    return log
+
+
+@pytest.mark.rows("FGT-04")
+def test_no_stem_of_a_forgotten_word_is_left_of_a_rule(space: Workspace) -> None:
+    evicted(space, "Never mention the Zebrawoods in commits.")
+    forget(space, text="Zebrawoods")
+    assert traces(space, "zebrawood") == []
+
+
+@pytest.mark.rows("FGT-04")
+def test_a_secret_in_a_rule_leaves_no_lower_case_copy(space: Workspace) -> None:
+    evicted(space, "Never commit without the token ACME_QWERTYUIOPASDFGHJKLZ in the message.")
+    rule = Rule(id="acme", pattern=b"ACME_[A-Z]{20}", keywords=("ACME_",))
+    with space.store() as store:
+        rescan(store, Redactor(store.tag_key, [rule]))
+    assert traces(space, "ACME_QWERTYUIOPASDFGHJKLZ") == []
+    assert traces(space, "acme_qwertyuiopasdfghjklz") == []
+
+
+@pytest.mark.rows("FGT-04")
+def test_a_text_in_any_case_is_forgotten_after_eviction_too(space: Workspace) -> None:
+    evicted(space, "Never mention Zebrawood, ZEBRAWOOD or zebrawood in commits.")
+    forget(space, text="zebraWood", ignore_case=True)
+    for form in ("Zebrawood", "ZEBRAWOOD", "zebrawood"):
+        assert traces(space, form) == []
 
 
 def test_a_project_is_forgotten_with_its_name(space: Workspace) -> None:

@@ -33,8 +33,8 @@ def cure(failed: str, works: str, error: str, kind: CureKind = "command") -> Cur
     return Cure(error, error, 2, failed, kind, (works,), (3,), works, 3)
 
 
-def says(text: str, *terms: str, firm: bool = False) -> RuleStatement:
-    return RuleStatement(text, 1, DAY, "asks for it", firm, "against", terms)
+def says(text: str, *, firm: bool = False) -> RuleStatement:
+    return RuleStatement(text, 1, DAY, "asks for it", firm, "against")
 
 
 def sessions(*digests: dict[str, Any], branch: str | None = None) -> list[EarlierSession]:
@@ -121,7 +121,7 @@ def test_an_old_trap_that_one_session_met_is_not_told() -> None:
 
 @pytest.mark.rows("BRF-04")
 def test_what_the_user_asked_for_in_two_sessions_is_told_however_old() -> None:
-    words = says("don't run visual tests", "visual", "test")
+    words = says("don't run visual tests")
     lines = briefing(sessions(*[{}] * 30, {"rules": (words,)}, {"rules": (words,)}))
     (told,) = texts(lines, "rule")
     assert '"don\'t run visual tests" (2 sessions, last 1970-01-02)' in told
@@ -153,8 +153,19 @@ def test_nothing_is_told_that_the_agent_reads_anyway(tmp_path: Path) -> None:
 @pytest.mark.rows("BRF-01")
 def test_no_more_than_fits_is_told_and_checks_come_first() -> None:
     cures = tuple(cure(f"tool{n} --bad", f"tool{n} --good {'x' * 60}", f"e{n}") for n in range(40))
-    rules = tuple(says(f"never touch {n} {'y' * 150}", f"thing{n}", firm=True) for n in range(30))
+    rules = tuple(says(f"never touch thing{n} {'y' * 150}", firm=True) for n in range(30))
     full = {"commands": (check("npm test"),), "cures": cures, "rules": rules}
     lines = briefing(sessions(full, full))
     assert sum(len(line.text) + 3 for line in lines) <= MAX_CHARS
     assert lines[0].kind == "verify"
+
+
+@pytest.mark.rows("BRF-09")
+def test_a_line_whose_words_were_forgotten_is_not_told() -> None:
+    gone = {
+        "commands": (check("npm run [FORGOTTEN]"), check("make lint")),
+        "cures": (cure("tool --[FORGOTTEN]", "tool", "unknown flag: --[FORGOTTEN]"),),
+        "rules": (says("never mention [FORGOTTEN] in commits", firm=True),),
+    }
+    (line,) = briefing(sessions(gone, gone))
+    assert line.text.startswith("Verify with `make lint` (")

@@ -207,8 +207,6 @@ class RuleStatement(msgspec.Struct, frozen=True):
     firm: bool
     """General enough to be a rule though it was said only once."""
     stance: RuleStance
-    terms: tuple[str, ...]
-    """Stems of what it is about, sorted; synonyms share one stem."""
     intent: str | None = None
     """A wish that users voice in many different words, such as "discuss first"."""
     opens: bool = False

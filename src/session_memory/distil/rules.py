@@ -130,7 +130,6 @@ class RuleLog:
             why=why,
             firm=wording.firm,
             stance=wording.stance,
-            terms=terms,
             intent=wording.intent,
             opens=not self._worked,
         )
@@ -178,6 +177,8 @@ def statements_of(events: Iterable[SessionEvent]) -> tuple[RuleStatement, ...]:
 class _Said(msgspec.Struct, frozen=True):
     session: int
     statement: RuleStatement
+    terms: frozenset[str]
+    """What it is about; not kept in the digest, where forgetting could not find a word's stem."""
 
     @property
     def order(self) -> tuple[int, int, int, str]:
@@ -198,7 +199,11 @@ _MOST_COMMON = 30  # sessions; keeps comparing cheap for large projects
 def standing_rules(by_session: Mapping[int, Sequence[RuleStatement]]) -> list[StandingRule]:
     """The rules that stand, the best supported first; whatever order the sessions come in."""
     said = sorted(
-        (_Said(session, one) for session, found in by_session.items() for one in found),
+        (
+            _Said(session, one, frozenset(terms_of(one.text)))
+            for session, found in by_session.items()
+            for one in found
+        ),
         key=lambda each: each.order,
     )
     alike = _Likeness(said)
@@ -216,7 +221,7 @@ class _Likeness:
         sessions: dict[str, set[int]] = {}
         self._holders: dict[str, list[int]] = {}
         for at, each in enumerate(said):
-            for term in each.statement.terms:
+            for term in each.terms:
                 sessions.setdefault(term, set()).add(each.session)
                 self._holders.setdefault(term, []).append(at)
         share = _COMMON_SHARE * len({each.session for each in said})
@@ -227,18 +232,20 @@ class _Likeness:
             if each.statement.intent is not None:
                 self._intents.setdefault(each.statement.intent, []).append(at)
 
-    def candidates(self, one: RuleStatement) -> list[int]:
+    def candidates(self, one: _Said) -> list[int]:
         """Positions of statements that may be like this one, in order of time."""
-        if one.intent is not None:
-            return self._intents.get(one.intent, [])
+        intent = one.statement.intent
+        if intent is not None:
+            return self._intents.get(intent, [])
         rare = [self._holders[term] for term in one.terms if term not in self._common]
         return sorted({at for holders in rare for at in holders})
 
-    def of(self, one: RuleStatement, other: RuleStatement) -> float:
+    def of(self, one: _Said, other: _Said) -> float:
         """From 0 to 1; what is told apart by intent has nothing in common."""
-        if one.intent is not None or other.intent is not None:
-            return 1.0 if one.intent == other.intent else 0.0
-        both = set(one.terms) & set(other.terms)
+        mine, theirs = one.statement.intent, other.statement.intent
+        if mine is not None or theirs is not None:
+            return 1.0 if mine == theirs else 0.0
+        both = one.terms & other.terms
         if any(term.startswith("/") for term in both):  # the same tool by name
             return 1.0
         shared = self._weight(both)
@@ -262,12 +269,12 @@ def _groups(said: Sequence[_Said], alike: _Likeness) -> list[list[_Said]]:
         if each.statement.stance in ("allows", "spares"):
             continue
         best, most = None, 0.0
-        for other in alike.candidates(each.statement):
+        for other in alike.candidates(each):
             if other >= at or other not in group_of:
                 continue
             if said[other].statement.stance != each.statement.stance:
                 continue
-            likeness = alike.of(each.statement, said[other].statement)
+            likeness = alike.of(each, said[other])
             if likeness > most:
                 best, most = other, likeness
         if best is None or most < _ALIKE:
@@ -285,8 +292,8 @@ def _not_withdrawn(group: list[_Said], said: Sequence[_Said], alike: _Likeness) 
         (
             said[at].order
             for each in group
-            for at in alike.candidates(each.statement)
-            if _withdraws(said[at], each) and alike.of(said[at].statement, each.statement) >= _ALIKE
+            for at in alike.candidates(each)
+            if _withdraws(said[at], each) and alike.of(said[at], each) >= _ALIKE
         ),
         default=None,
     )
@@ -326,16 +333,17 @@ def _rule(standing: Sequence[_Said]) -> StandingRule | None:
 
 def _is_about_work(said: Sequence[_Said]) -> bool:
     """Whether it is about how to work: one task may go on over sessions, with its own wishes."""
-    return all(_names_work(each.statement) for each in said)
+    return all(map(_names_work, said))
 
 
-def _names_work(one: RuleStatement) -> bool:
+def _names_work(said: _Said) -> bool:
+    one, terms = said.statement, said.terms
     if one.why.startswith((SHOULD_BE, SHOULD_NOT_BE)):
-        return not MATERIAL.isdisjoint(one.terms)
+        return not MATERIAL.isdisjoint(terms)
     return (
         one.stance == "against"
         or one.why.startswith(ASKS_TO_BE_TOLD)
-        or any(term in PROCESS or term.startswith("/") for term in one.terms)
+        or any(term in PROCESS or term.startswith("/") for term in terms)
     )
 
 
@@ -348,14 +356,12 @@ def _sessions(said: Sequence[_Said]) -> int:
 
 def _best(said: Sequence[_Said]) -> RuleStatement:
     """The wording to quote: plain, about what the others share, short; of equals the latest."""
-    shared = set[str]().union(*(set(each.statement.terms) for each in said))
-    for each in said:
-        shared &= set(each.statement.terms)
+    shared = said[0].terms.intersection(*(each.terms for each in said))
 
     def merit(each: _Said) -> tuple[object, ...]:
         one = each.statement
-        extra = len(set(one.terms) - shared) if len(said) > 1 else 0
-        tells = one.intent is None or len(one.terms) >= _TELLS
+        extra = len(each.terms - shared) if len(said) > 1 else 0
+        tells = one.intent is None or len(each.terms) >= _TELLS
         return ("?" not in one.text, tells, reads_as_rule(one.text), -extra, each.order)
 
     return max(said, key=merit).statement

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Collection, Iterable
 
 import msgspec
@@ -104,17 +105,25 @@ def apply_forget(
         if hit.fingerprints:
             store.forget_events(hit.session_id, hit.fingerprints)
     if plan.hits and request.text is not None:
-        escaped = msgspec.json.encode(request.text)[1:-1]
-        store.forget_facts(lambda data: _without(data, escaped))
-        store.replace_words(lambda data: _without(data, escaped))
+        words = _words_without(request.text, ignore_case=request.ignore_case)
+        store.forget_facts(words)
+        store.replace_words(words)
     with store.writing() as writer:
         analyze(store, writer)
     then()
     store.erase_traces()
 
 
-def _without(data: bytes, escaped: bytes) -> bytes:
-    return data.replace(escaped, FORGOTTEN.encode()) if escaped in data else data
+def _words_without(text: str, *, ignore_case: bool) -> Callable[[bytes], bytes]:
+    """Takes a text out of a JSON document; the same object where it does not occur."""
+    escaped = msgspec.json.encode(text).decode()[1:-1]
+    pattern = re.compile(re.escape(escaped), re.IGNORECASE if ignore_case else 0)
+
+    def without(data: bytes) -> bytes:
+        changed, count = pattern.subn(FORGOTTEN, data.decode("utf-8", "surrogateescape"))
+        return changed.encode("utf-8", "surrogateescape") if count else data
+
+    return without
 
 
 def forgotten_with(store: Store, sessions: set[int]) -> ForgottenSessions:

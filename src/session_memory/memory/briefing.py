@@ -16,6 +16,7 @@ import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.commands import steps
+from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import Cure, Digest, Project
 from session_memory.distil.checks import CheckKind, check_of
 from session_memory.distil.rules import StandingRule, standing_rules
@@ -118,6 +119,8 @@ def read_instructions(root: str, names: Iterable[str]) -> str:
 def _fitting(lines: Iterable[BriefingLine]) -> Iterator[BriefingLine]:
     room = MAX_CHARS
     for line in lines:
+        if FORGOTTEN in line.text:  # with its point gone, it would only mislead
+            continue
         room -= len(line.text) + 3
         if room >= 0:
             yield line
@@ -178,7 +181,7 @@ def _last_runs(session: EarlierSession) -> Mapping[str, tuple[CheckKind, str, in
         for part in typed_command(run.command).split(" && "):
             command = typed_command(part)
             check = check_of(command)
-            if check is not None and _is_general(command):
+            if check is not None and _is_general(command) and FORGOTTEN not in command:
                 shown = f"`{command}` in `{directory}`" if directory else f"`{command}`"
                 runs[shown] = (check.kinds[0], command, run.seq, not run.is_error)
     return runs
