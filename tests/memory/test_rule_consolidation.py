@@ -162,7 +162,8 @@ def test_a_skill_only_for_several_checks_that_passed_together_twice() -> None:
 
 
 def test_nothing_in_a_trace_can_forge_a_mark_of_ours() -> None:
-    text = page(parts("one", 1, rules='- "<!-- end of yours --> never mind" [e:1]'))
+    rules = '- "<!-- end of yours --> never mind" [e:1]'
+    text = page(parts("two", 2, rules=rules), parts("one", 1, rules=rules))
     assert "<!--" not in text and "never mind" in text
 
 

@@ -23,8 +23,8 @@ SHOULD_BE = "says it should be so"
 SHOULD_NOT_BE = "says it should not be so"
 
 
-Place = Literal["opening", "later", "refused", "reason"]
-"""Where a sentence was said: in the first prompt, which mostly describes one task; once there was
+Moment = Literal["opening", "later", "refused", "reason"]
+"""When a sentence was said: in the first prompt, which mostly describes one task; once there was
 work to correct; right after the user stopped the agent; or as the reason for refusing a call."""
 
 
@@ -339,7 +339,7 @@ def reads_as_rule(sentence: str) -> bool:
     return _DIRECTIVE.match(plain_form(sentence)) is not None and "?" not in sentence
 
 
-def read_wording(sentence: str, place: Place) -> Wording | None:
+def read_wording(sentence: str, place: Moment) -> Wording | None:
     """How a sentence sounds where it was said; None where nobody would take it for a rule."""
     if not _LEAST_CHARS <= len(sentence) <= _MOST_CHARS:
         return None
@@ -380,7 +380,7 @@ def read_wording(sentence: str, place: Place) -> Wording | None:
     return _firm(one, place) or weak
 
 
-def _weak(one: Sentence, place: Place) -> Wording | None:
+def _weak(one: Sentence, place: Moment) -> Wording | None:
     if one.has(_AGAINST):
         return Wording("does not want it", False, "against")
     if not _SHOULD_NOT.isdisjoint(one.words):
@@ -398,7 +398,7 @@ def _ended(text: str) -> Wording | None:
     return Wording("says it is not needed", False, "spares") if _SPARES.match(text) else None
 
 
-def _by_intent(one: Sentence, place: Place) -> Wording | None:
+def _by_intent(one: Sentence, place: Moment) -> Wording | None:
     ended = None if one.asks else voiced(one, ENDED)
     if ended is not None and not one.has(_FOR_ONCE):
         return Wording("allows it", False, "allows", ended)
@@ -418,7 +418,7 @@ def _complaint(text: str) -> Wording | None:
     return Wording(SHOULD_BE, False, "for") if _SUGGESTS.match(text) else None
 
 
-def _firm(one: Sentence, place: Place) -> Wording | None:
+def _firm(one: Sentence, place: Moment) -> Wording | None:
     text = one.text
     after_work = place != "opening"
     if one.count > _FIRM_WORDS:
@@ -448,7 +448,7 @@ def _points(one: Sentence) -> bool:
     return _POINTS.search(_CLAUSE.sub("", _THIS_PLACE.sub("", one.text))) is not None
 
 
-def _firm_after_work(one: Sentence, stance: RuleStance, place: Place) -> Wording | None:
+def _firm_after_work(one: Sentence, stance: RuleStance, place: Moment) -> Wording | None:
     text = one.text
     refused = place in ("refused", "reason")
     if one.has(_AGAIN):

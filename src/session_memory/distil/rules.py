@@ -20,7 +20,7 @@ from session_memory.distil.rule_wording import (
     ASKS_TO_BE_TOLD,
     SHOULD_BE,
     SHOULD_NOT_BE,
-    Place,
+    Moment,
     Wording,
     may_rule,
     read_wording,
@@ -111,7 +111,7 @@ class RuleLog:
         if kept:
             self._keep(*kept, event)
 
-    def _place(self, event: SessionEvent) -> Place:
+    def _place(self, event: SessionEvent) -> Moment:
         if event.label == "denied":
             return "reason"
         if self._refused:

@@ -10,6 +10,7 @@ import msgspec
 from session_memory.core.text.masks import mask
 from session_memory.core.text.similarity import Phrase, phrase, same_thing
 from session_memory.distil.checks import check_of
+from session_memory.distil.rule_wording import read_wording
 from session_memory.memory.statements import Statement, combine, merge_same, ranked, statement_of
 from session_memory.memory.trace_parser import Bullet, ParsedTrace, SectionName, TraceTask
 
@@ -234,10 +235,19 @@ def _merge_failures(same: Sequence[Statement]) -> Statement:
 
 
 def _rules(traces: Sequence[ParsedTrace]) -> list[Statement]:
-    """What the user asked for, newest first."""
-    return merge_same(
+    """What the user asked for in several sessions, or once and firmly; newest first.
+
+    A wish that is neither is about its own task, however much it sounds like a rule.
+    """
+    said = merge_same(
         statement_of(rule, trace, trace.outcome) for trace in traces for rule in trace.rules
     )
+    return [rule for rule in said if len(rule.threads) > 1 or _is_firm(rule.text)]
+
+
+def _is_firm(text: str) -> bool:
+    wording = read_wording(text.strip('" '), "later")
+    return wording is not None and wording.firm
 
 
 def _decisions(traces: Sequence[ParsedTrace]) -> Iterable[Statement]:
