@@ -119,6 +119,14 @@ def test_status_tells_which_agents_are_wired(
     assert space.findings() == []
 
 
+def test_status_says_where_to_look_when_no_agent_is_found(
+    space: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(space.root / "nowhere"))
+    shown = lines(capsys, "status")["agents"]
+    assert shown == "none found: `session-memory agents` shows where we looked"
+
+
 def test_audit_lists_every_write_outside_the_store_with_its_reason(
     space: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -243,6 +243,14 @@ def test_what_is_no_list_of_proposals_is_refused(text: str, desk: Desk) -> None:
     assert desk.files() == {}
 
 
+def test_an_empty_list_names_the_command_that_fills_it(desk: Desk) -> None:
+    desk.run("list")
+    assert "`session-memory review propose`" in desk.err
+    desk.propose(proposal("p1"))
+    desk.run("list", "--status", "approved")
+    assert desk.err == "0 of 1 patterns shown\n"
+
+
 def test_a_lost_file_is_warned_about(desk: Desk) -> None:
     desk.propose(proposal("p1"))
     desk.run("approve", "p1")

@@ -130,6 +130,8 @@ def test_usage_is_told_clearly(desk: Desk, tmp_path: Path) -> None:
     desk.run("distribute", "--dry-run", "status", code=2)
     desk.run("distribute", "--repo", str(tmp_path), code=1)
     assert "no repository known" in desk.err
+    desk.run("distribute", "undo", "--repo", str(tmp_path), code=1)
+    assert "nothing is distributed in" in desk.err and "distribute status" in desk.err
     desk.run("--set", "distribute.targets=README.md", "distribute", code=4)
     assert "CLAUDE.md" in desk.err
     desk.run("distribute", "undo", "--pattern", "sm-none", code=1)

@@ -59,7 +59,12 @@ def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) ->
     from session_memory.worker.lessons import writing_problem
 
     request = _request(app)
-    only = None if repo is None else _root(repo, [known.root for known in request.repos])
+    only = None
+    if repo is not None:
+        only = _root(repo, [known.root for known in request.repos])
+        if only is None:
+            hint = "`session-memory sessions` names the projects that sessions were seen in"
+            raise NotFound(f"no repository known at {repo}", hint=hint)
     request = msgspec.structs.replace(request, only=only, force=force)
     return _carry_out(
         app, lambda known: make_plan(request, known, FileReader(), writing_problem), dry_run
@@ -103,7 +108,12 @@ def undo(
     if everything == bool(repo or patterns):
         raise UsageError("say what to undo: --repo, --pattern, or --all alone")
     ledger = read_ledger(app.paths.data)
-    root = None if repo is None else _root(repo, [entry.place.root for entry in ledger.entries])
+    root = None
+    if repo is not None:
+        root = _root(repo, [entry.place.root for entry in ledger.entries])
+        if root is None:
+            hint = "`session-memory distribute status` lists the files that hold something"
+            raise NotFound(f"nothing is distributed in {repo}", hint=hint)
     names = frozenset(_full_id(ledger, name) for name in patterns)
     request = UndoRequest(root, names, force)
     code = _carry_out(
@@ -150,7 +160,7 @@ def _request(app: App) -> DistributeRequest:
     return request
 
 
-def _root(path: str, roots: list[str]) -> str:
+def _root(path: str, roots: list[str]) -> str | None:
     """The root of the known repository that a path is in."""
     real = os.path.realpath(os.path.expanduser(path))
     fitting = [
@@ -158,10 +168,7 @@ def _root(path: str, roots: list[str]) -> str:
         for root in set(roots)
         if os.path.realpath(root) == real or real.startswith(os.path.realpath(root) + os.sep)
     ]
-    if not fitting:
-        hint = "`session-memory sessions` names the projects that sessions were seen in"
-        raise NotFound(f"no repository known at {path}", hint=hint)
-    return max(fitting, key=len)
+    return max(fitting, key=len, default=None)
 
 
 def _full_id(ledger: Ledger, given: str) -> str:

@@ -58,6 +58,7 @@ def command() -> None:
 
     \b
     Examples:
+      session-memory review propose
       session-memory review list
       session-memory review approve fc-12ab
     """
@@ -82,7 +83,10 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
         return
     for row in rows:
         click.echo(_pattern_text(row, app.clock()))
-    app.note(f"{len(rows)} of {len({*catalog.proposals, *catalog.patterns})} patterns shown")
+    known = {*catalog.proposals, *catalog.patterns}
+    app.note(f"{len(rows)} of {len(known)} patterns shown")
+    if not known:
+        app.note("`session-memory review propose` adds what `session-memory detect` finds")
 
 
 @command.command()
@@ -264,6 +268,7 @@ def propose(app: App, file: Any, dry_run: bool) -> None:
 
     \b
     Examples:
+      session-memory review propose
       session-memory review propose patterns.json --dry-run
     """
     context, complete = curate_context(app), file is None

@@ -182,7 +182,7 @@ def _evicted_text(evicted: tuple[Evicted, ...]) -> str:
 
 def _agents_text(agents: tuple[WiringState, ...]) -> str:
     if not agents:
-        return "none status: `session-memory agents` shows where we looked"
+        return "none found: `session-memory agents` shows where we looked"
     wired = [agent for agent in agents if {agent.hooks, agent.mcp} - {None, "absent"}]
     parts = [f"{a.agent} (hooks {a.hooks or '-'}, mcp {a.mcp or '-'})" for a in wired]
     if rest := [agent.agent for agent in agents if agent not in wired]:
