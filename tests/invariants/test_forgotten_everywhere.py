@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.hooks.hook_process import run_hook
 from tests.invariants.used import ELSEWHERE, PLACE, WORD, Used
 
 import session_memory
@@ -74,6 +75,18 @@ def test_nothing_is_left_of_a_project_or_its_sessions(used: Used, by: str) -> No
     used.run("worker", "run")
     used.run("sweep")
     assert used.holding(*words) == {}
+
+
+@pytest.mark.rows("FGT-01")
+def test_a_session_of_the_project_that_left_no_log_goes_with_it(used: Used) -> None:
+    for name, root in (("no-log", used.shop), ("other-no-log", used.other)):
+        payload = {"session_id": name, "cwd": str(root), "source": "startup"}
+        assert run_hook("SessionStart", "claude", payload=payload).code == 0
+    used.run("worker", "run")
+    assert "table session_note" in parts(used, PLACE)
+    used.run("forget", f"--project={PLACE}shop", "--yes")
+    assert used.holding(PLACE, "/no-log") == {}
+    assert "table session_note" in used.holding("other-no-log")
 
 
 @pytest.mark.rows("FGT-01")

@@ -92,6 +92,13 @@ def test_secrets_found_later_are_taken_out_of_every_file(bench: Bench) -> None:
     assert len(bench.entries()) == 2
 
 
+def test_the_last_entry_is_found_without_a_line_break_behind_it(bench: Bench) -> None:
+    used(bench)
+    day = bench.journal.day("2026-03-02")
+    day.write_text(day.read_text().rstrip())
+    assert len(bench.entries()) == 2
+
+
 @pytest.mark.parametrize("action", ["redact", "forget"])
 def test_in_a_vault_the_users_own_notes_are_left_alone(bench: Bench, action: str) -> None:
     vault = str(bench.data.parent / "vault")

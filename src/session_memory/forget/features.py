@@ -77,6 +77,7 @@ def _forget_history(context: ForgetContext, gone: ForgottenSessions) -> None:
 
 
 def _forget_hook_files(context: ForgetContext, gone: ForgottenSessions) -> None:
+    context.store.forget_notes(gone.owns)
     forget_hook_files(context.paths.state, gone, context.now)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import msgspec
 
 from session_memory.core.forget import FORGOTTEN, Remains
+from session_memory.core.text.safe_text import stripped
 from session_memory.curate.wording import make_clean
 from session_memory.paths import Paths
 from session_memory.redact import Redactor
@@ -48,9 +49,19 @@ def without_text(text: str, *, ignore_case: bool = False) -> Rewrite:
 
 
 def without_secrets(redactor: Redactor) -> Rewrite:
-    """Redacts; a text without a secret stays as it is."""
+    """Redacts; a text without a secret stays as it is, and so do blank lines at both ends.
+
+    The end of an entry in a file is found by the line break behind it.
+    """
     clean = make_clean(redactor)
-    return lambda text: text if redactor.redact_text(text) == text else clean(text)
+
+    def rewrite(text: str) -> str:
+        if redactor.redact_text(text) == text:
+            return text
+        before, after = text[: -len(text.lstrip())], text[len(text.rstrip()) :]
+        return f"{stripped(before)}{clean(text)}{stripped(after)}"
+
+    return rewrite
 
 
 def would_change(content: bytes, rewrite: Rewrite) -> bool:

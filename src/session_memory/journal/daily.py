@@ -31,7 +31,7 @@ _ENTRY = re.compile(
     + r" flush session=(?P<session>[^\s>]*) entry=(?P<key>[0-9a-f]+) -->\n"
     + r"(?P<content>.*?)\n"
     + re.escape(END)
-    + r"\n(?:\n|\Z)",
+    + r"(?:\n\n|\n?\Z)",  # a log that was redacted by earlier versions lacks its last line break
     re.MULTILINE | re.DOTALL,
 )
 

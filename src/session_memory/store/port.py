@@ -299,6 +299,10 @@ class ForgetStore(SessionReader, KeyedStore, Protocol):
         """Forget sessions and their sub-agents; returns sessions that lost copies of events."""
         ...
 
+    def forget_notes(self, in_place: Callable[[str], bool]) -> None:
+        """Forget what hooks noted of sessions in such directories whose logs were never read."""
+        ...
+
     def forget_events(self, session_id: int, fingerprints: set[int]) -> int:
         """Forget single events; returns how many went."""
         ...

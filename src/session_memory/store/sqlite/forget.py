@@ -6,6 +6,8 @@ back. They tell nothing about the content to whoever does not have both the log 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from session_memory.core.fingerprint import path_name, session_name
@@ -101,6 +103,28 @@ def _holders(db: Database, fingerprints: set[int]) -> set[int]:
     return {row[0] for row in found}
 
 
+def forget_notes(db: Database, in_place: Callable[[str], bool]) -> None:
+    """Forget what hooks noted of sessions in such directories whose logs were never read."""
+    found = rows(
+        db,
+        "SELECT flavor, external_id, value FROM session_note n WHERE name = 'cwd' AND NOT EXISTS"
+        " (SELECT 1 FROM session WHERE flavor = n.flavor AND external_id = n.external_id)",
+    )
+    gone = [(flavor, name) for flavor, name, cwd in found if in_place(cwd)]
+    if gone:
+        with transaction(db):
+            for flavor, name in gone:
+                _delete_notes(db, flavor, name)
+            note_erasing(db)
+
+
+def _delete_notes(db: Database, flavor: str, external_id: str) -> None:
+    for table in ("turn", "session_note", "injection"):
+        db.execute(
+            f"DELETE FROM {table} WHERE flavor = ? AND external_id = ?", (flavor, external_id)
+        )
+
+
 def _delete_session(db: Database, key: bytes, session_id: int) -> set[int]:
     """Delete a session; returns those that named it as their parent."""
     row = db.execute(
@@ -129,10 +153,7 @@ def _delete_session(db: Database, key: bytes, session_id: int) -> set[int]:
         db.executemany(f"DELETE FROM {table} WHERE rowid = ?", found)
     db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", ids)
     db.execute("DELETE FROM eviction WHERE session_id = ?", (session_id,))
-    for table in ("turn", "session_note", "injection"):
-        db.execute(
-            f"DELETE FROM {table} WHERE flavor = ? AND external_id = ?", (flavor, external_id)
-        )
+    _delete_notes(db, flavor, external_id)
     db.execute(
         "UPDATE session SET forked_from = NULL WHERE flavor = ? AND forked_from = ?",
         (flavor, external_id),

@@ -62,6 +62,12 @@ class ForgetWithMarks:
         with self._marking(marks.marks_of(self._db, self.keys, whole)):
             return forget.forget_sessions(self._db, self.segments, self.fingerprint_key, whole)
 
+    def forget_notes(self, in_place: Callable[[str], bool]) -> None:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import forget
+
+        forget.forget_notes(self._db, in_place)
+
     def with_subagents(self, sessions: set[int]) -> set[int]:
         """See store.port.Store."""
         from session_memory.store.sqlite import forget
