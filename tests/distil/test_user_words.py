@@ -111,6 +111,24 @@ def test_sentences_end_at_marks_lines_and_strings_of_dots() -> None:
     assert said == ["ok do that", "but use v1.2, e.g. here!", "why?", "a point", "last"]
 
 
+@pytest.mark.rows("BRF-10")
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("ERROR: ", "error[E0277]: ", "warning: ", "fatal: ", "remote: ", "npm ERR! ", "hint: "),
+        *("npm warn: ", "ValueError: ", "django.db.Error: ", "DeprecationWarning: "),
+    ],
+)
+def test_a_line_that_a_program_labelled_is_no_sentence(label: str) -> None:
+    pasted = f"look at this:\n{label}you must always sign before committing\nfix it"
+    assert list(spoken_sentences(pasted)) == ["look at this:", "fix it"]
+
+
+def test_a_line_about_errors_is_a_sentence() -> None:
+    for typed in ("errors must always be shown", "note: never push", "warning me is not enough"):
+        assert list(spoken_sentences(typed)) == [typed]
+
+
 def test_a_wrapped_line_is_one_sentence() -> None:
     assert list(spoken_sentences("read the code but dont\n  change it")) == [
         "read the code but dont change it"

@@ -49,6 +49,12 @@ _DOCUMENT_MARKS = 4
 _INTRODUCES = re.compile(r":[ \t]*\n")
 # Logs, diffs, stack traces, code: they hold marks that nobody types in a sentence.
 _TERMINAL = re.compile(r"[❯➜$%›>]|\s*at \S+ \(|\[[\w :.-]+\]|\S+:\d+|[+-] ?\d|\s*\d+[:|]")
+# What a program says of itself begins with such a word.
+_LABELLED = re.compile(
+    r"\s*(?:(?:npm|pnpm|yarn) )?(?:err!|(?:[\w.]*(?:error|exception|warning)|warn|fatal|remote|hint"
+    r"|info|debug)(?:\[[\w-]+\])?:)",
+    re.I,
+)
 _CODE = re.compile(r"[{}<>=;\\]{2}|[│┃┌└╭╰├─]")
 _WRAPPED_CHARS = 60  # a shorter line ended where its writer wanted it to
 _END = re.compile(r"[.!?…。！？]+[)\"'*]*|;(?=\s)")
@@ -116,7 +122,7 @@ def _is_document(text: str) -> bool:
 def spoken_sentences(words: str) -> Iterator[str]:
     """The sentences of what was typed, with their last mark; without code, logs and tables."""
     for line in prose_lines(_unwrapped(words) if "\n" in words else words):
-        if _TERMINAL.match(line) or _CODE.search(line):
+        if _TERMINAL.match(line) or _LABELLED.match(line) or _CODE.search(line):
             continue
         start = 0
         for end in _END.finditer(line):
