@@ -194,6 +194,8 @@ def test_fix_says_what_worked_in_how_many_sessions_and_with_whom(space: Workspac
     assert "`npm install` worked in 3 of 3 sessions, in Claude and Codex" in answer
     (cure,) = json.loads(told(space, "fix", ERROR, "--json"))["cures"]
     assert (cure["command"], cure["worked"], cure["tried"]) == ("npm install", 3, 3)
+    dashes = space.run("--config", str(space.write_config()), "fix", "--- FAIL: TestNobodyKnows")
+    assert dashes.returncode == 1 and "no session had" in dashes.stderr  # an error, not an option
     done = space.run("--config", str(space.write_config()), "fix", "quite another thing entirely")
     assert done.returncode == 1 and "no session had" in done.stderr
 

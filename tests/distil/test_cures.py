@@ -190,6 +190,7 @@ def test_a_file_that_had_to_be_read_first() -> None:
         .run("go vet ./... | grep -v a.go", ""),
         Log().run("pytest", FAILED_TEST, 1).edit("/tmp/notes.md").run("pytest", "4 passed"),
         Log().run("git push", "rejected", 1).run("git push --force", "done"),
+        Log().run("tool go", "run 'tool init now'", 1).run("tool init now", "no", 1),
     ],
     ids=[
         "passes without a cause",
@@ -202,6 +203,7 @@ def test_a_file_that_had_to_be_read_first() -> None:
         "the finding filtered out",
         "a scratch file",
         "force",
+        "advice that did not help",
     ],
 )
 def test_what_only_came_later_is_no_cure(log: Log) -> None:

@@ -94,7 +94,7 @@ def test_a_trap_is_told_with_what_works_and_in_how_many_sessions() -> None:
     assert [(ref.session, ref.seq) for ref in line.evidence] == [(3, 2), (2, 2)]
     missing = {"cures": (cure("npm run build", "npm ci", "vite: command not found", "install"),)}
     assert texts(briefing(sessions(missing)), "trap") == [
-        "`npm run build` fails here (vite: command not found); run `npm ci` first"
+        "In a fresh checkout run `npm ci` before `npm run build` (else: vite: command not found)"
     ]
 
 
@@ -111,6 +111,21 @@ def test_a_trap_is_told_with_what_works_and_in_how_many_sessions() -> None:
 )
 def test_what_will_not_fail_again_or_cannot_be_read_is_no_trap(known: Cure) -> None:
     assert texts(briefing(sessions({"cures": (known,)})), "trap") == []
+
+
+@pytest.mark.rows("BRF-03")
+def test_a_check_that_works_is_not_said_to_fail_because_a_fixer_mends_what_it_finds() -> None:
+    fixed = {"cures": (cure("bun run lint", "bun run lint:fix", "Found 3 errors."),)}
+    assert texts(briefing(sessions(fixed, fixed)), "trap") == [
+        "What `bun run lint` finds, `bun run lint:fix` mends (2 sessions)"
+    ]
+
+
+@pytest.mark.rows("BRF-02")
+def test_a_check_is_told_with_the_directory_that_sessions_changed_to() -> None:
+    went = {"commands": (check("cd src && go test ./..."), check("go test ./..."))}
+    (line,) = briefing(sessions(went, went))
+    assert line.text == "Verify with `go test ./...` in `src` (it passed in 2 sessions)"
 
 
 @pytest.mark.rows("BRF-03")

@@ -13,7 +13,7 @@ from session_memory.errors import NotFound
 from session_memory.store import open_store
 
 
-@click.command(name="fix")
+@click.command(name="fix", context_settings={"ignore_unknown_options": True})
 @click.argument("error", metavar="ERROR")
 @json_option
 @pass_app

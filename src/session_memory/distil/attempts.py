@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from session_memory.core.commands import changes_files
+from session_memory.core.commands import changes_files, reads_only, steps
 from session_memory.core.schema import SessionEvent
 from session_memory.distil.check_output import check_passed
 from session_memory.distil.checks import check_of
@@ -27,6 +27,8 @@ _SHELL_ERROR = re.compile(
     r"(?:no matches found|command not found|\S+: command not found)",
     re.M,
 )
+# What a package manager or a tool prints when it gives up, where a pipe hides its exit code.
+_SAYS_ERROR = re.compile(r"^\s*(?:ERR_[A-Z]|\u2009?ERR!|npm (?:ERR!|error)|error: |fatal: )", re.M)
 
 
 class Attempt(msgspec.Struct):
@@ -107,4 +109,8 @@ def _has_failed(command: str | None, event: SessionEvent, text: str) -> bool:
     if check is not None:
         passed = check_passed(check, text, event.exit_code, event.is_error)
         failed = passed is False or (failed and passed is not True)
-    return failed or _SHELL_ERROR.search(text, max(0, len(text) - _OUTPUT_CHARS)) is not None
+    end = max(0, len(text) - _OUTPUT_CHARS)
+    if failed or _SHELL_ERROR.search(text, end) is not None:
+        return True
+    hidden = check is None and any(step.hides_exit for step in steps(command))
+    return hidden and _SAYS_ERROR.search(text, end) is not None and not reads_only(command)

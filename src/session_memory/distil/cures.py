@@ -110,7 +110,8 @@ def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
             continue
         if attempt.denied or attempt.result_pos is None:
             continue
-        if (wrong_call and _is_put_right(failed, attempt)) or _was_advised(failed, attempt):
+        advised = attempt.worked and _was_advised(failed, attempt)
+        if advised or (wrong_call and _is_put_right(failed, attempt)):
             return "command", [attempt], attempt
         if attempt.worked and edits and _is_broader_check(failed, attempt):
             return "edit", edits, attempt

@@ -93,6 +93,8 @@ class RuleLog:
         before = ""
         kept: tuple[Wording, str] | None = None
         for sentence in spoken_sentences(words):
+            if sentence.endswith(":"):  # announces something else
+                continue
             text = sentence
             wording = read_wording(sentence, place)
             if task and wording and wording.firm:

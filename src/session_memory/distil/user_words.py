@@ -33,6 +33,7 @@ _ANSWER = re.compile(r'"="([^"\n]{1,1000})"(?! selected)')
 # Texts that begin like this were written by a program, a template or another agent.
 _NOT_TYPED = re.compile(
     r"[<{]|\[(?:request interrupted|\[ ##|image)|# AGENTS\.md|# Files mentioned by the user"
+    r"|(?:operation |execution )?(?:stopped|blocked) by (?:a )?(?:\w+ )?hook"
     r"|base directory for this skill|this session is being continued|caveat: the messages below"
     r"|(?:please )?implement (?:the following|this) plan|you are (?:an?|the) "
     r"|another (?:claude|codex|agent) (?:session|instance)|(?:message|task|report) from \S+ agent"

@@ -19,6 +19,7 @@ from session_memory.core.commands import steps
 from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import Cure, Digest, Project
 from session_memory.distil.checks import CheckKind, check_of
+from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import StandingRule, standing_rules
 from session_memory.memory.failures import directory_of, typed_command
 from session_memory.plain_files import read_plain
@@ -33,13 +34,14 @@ MAX_SESSIONS = 60
 """Sessions that are looked at; what the user asked for stands longer than anything else."""
 MAX_TRAPS = 5
 MAX_RULES = 6
-MAX_ONCE = 2
-"""Of rules that were stated only once, though firmly."""
 _COMMAND_CHARS = 100
 _READ_BYTES = 256 * 1024
 _ERROR_CHARS = 90
 _QUOTE_CHARS = 180
 _PATHLIKE = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
+_NARROWS = re.compile(r"^--?(?:filter|F|max-|run|k|t|grep|only)\b|^--[\w-]+=")
+_NO_CODE = re.compile(r"\b(?!types?|lint|format|fmt|code|style|ts|tsc|deps)\w+:check\b")
+_OTHERS_TOOLS = frozenset(("gh", "git", "curl", "npx"))
 _EVERYTHING = frozenset((".", "./..."))
 _FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
 _EDITORS = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
@@ -136,6 +138,11 @@ class _CheckSeen(msgspec.Struct):
     failed: int = 0
     newest_passed: bool = False
 
+    @property
+    def sessions(self) -> int:
+        """How many sessions passed it."""
+        return len({reference.session for reference in self.passed})
+
 
 def _verify(sessions: Sequence[EarlierSession], known_text: str) -> list[BriefingLine]:
     """One line: the checks that sessions here pass, one of each kind, the most used first."""
@@ -151,24 +158,35 @@ def _verify(sessions: Sequence[EarlierSession], known_text: str) -> list[Briefin
                 check.passed.append(EventReference(session.id, seq))
             else:
                 check.failed += 1
+    _join_directories(seen)
     least = 2 if len(sessions) > 2 else 1
     usable = [
         check
         for check in seen.values()
-        if check.newest_passed and len(check.passed) >= max(least, check.failed * 2)
+        if check.newest_passed and check.sessions >= max(least, check.failed * 2)
     ]
     best: dict[CheckKind, _CheckSeen] = {}
-    for check in sorted(usable, key=lambda check: -len(check.passed)):
+    for check in sorted(usable, key=lambda check: -check.sessions):
         best.setdefault(check.kind, check)
     told = [check for check in best.values() if check.command not in known_text]
     if not told:
         return []
     shown = ", ".join(check.shown for check in told)
-    times = len(told[0].passed)
+    times = told[0].sessions
     plural = "session" if times == 1 else "sessions"
     first = "it" if len(told) == 1 else "the first"
     text = f"Verify with {shown} ({first} passed in {times} {plural})"
     return [BriefingLine("verify", text, tuple(check.passed[0] for check in told))]
+
+
+def _join_directories(seen: dict[str, _CheckSeen]) -> None:
+    """A check without a directory, where another session changed to one first, is that check."""
+    for check in list(seen.values()):
+        bare = seen.get(f"`{check.command}`")
+        if bare is not None and bare is not check:
+            check.passed += bare.passed
+            check.failed += bare.failed
+            del seen[bare.shown]
 
 
 def _last_runs(session: EarlierSession) -> Mapping[str, tuple[CheckKind, str, int, bool]]:
@@ -193,7 +211,8 @@ def _is_general(command: str) -> bool:
         return False
     words = command.split()[1:]
     named = [word for word in words if not word.startswith("-") and word not in _EVERYTHING]
-    return not any(map(_PATHLIKE.search, named)) and not any(map(_FIXES.search, words))
+    narrowed = any(map(_PATHLIKE.search, named)) or any(map(_NARROWS.search, words))
+    return not narrowed and not any(map(_FIXES.search, words)) and not _NO_CODE.search(command)
 
 
 def _traps(sessions: Sequence[EarlierSession], known_text: str) -> list[BriefingLine]:
@@ -226,23 +245,37 @@ def _trap_key(cure: Cure) -> str:
 
 
 def _trap(group: Sequence[tuple[EarlierSession, Cure]], newest: set[int]) -> BriefingLine | None:
-    """A trap that several sessions met, or one of the newest."""
+    """A trap that several sessions met, or one of the newest in the project's own tools."""
     met = len({session.id for session, _ in group})
-    cure = min((cure for _, cure in group), key=lambda cure: len(cure.failed))
-    if met < 2 and (group[0][0].id not in newest or _PASSING_STATE.search(cure.sample)):
-        return None
+    session, cure = min(group, key=lambda each: len(each[1].failed))
     failed, works = typed_command(cure.failed), typed_command(cure.steps[-1])
+    if met < 2 and (group[0][0].id not in newest or not _is_lasting(cure, failed)):
+        return None
     if _NO_MATCHES.search(cure.sample):
         text = "The shell is zsh: quote arguments that contain ?, *, [ or ]"
     elif failed == works or max(len(failed), len(works)) > _COMMAND_CHARS:
         return None
     else:
-        error = " ".join(cure.sample.split())[:_ERROR_CHARS]
-        remedy = f"run `{works}` first" if cure.kind == "install" else f"use `{works}`"
-        text = f"`{failed}` fails here ({error}); {remedy}"
+        directory = directory_of(cure.steps[-1], session.roots)
+        text = _trap_text(cure, failed, f"`{works}`" + (f" in `{directory}`" if directory else ""))
     count = f" ({met} sessions)" if met > 1 else ""
-    evidence = tuple(EventReference(session.id, each.error_seq) for session, each in group)
+    evidence = tuple(EventReference(each.id, known.error_seq) for each, known in group)
     return BriefingLine("trap", text + count, evidence)
+
+
+def _is_lasting(cure: Cure, failed: str) -> bool:
+    """Not a state that passes by itself, and not the usage of a tool that is not the project's."""
+    program = failed.split()[0] if failed else ""
+    return not _PASSING_STATE.search(cure.sample) and program not in _OTHERS_TOOLS
+
+
+def _trap_text(cure: Cure, failed: str, works: str) -> str:
+    error = " ".join(cure.sample.split())[:_ERROR_CHARS]
+    if any(map(_FIXES.search, cure.steps[-1].split())):
+        return f"What `{failed}` finds, {works} mends"
+    if cure.kind == "install":
+        return f"In a fresh checkout run {works} before `{failed}` (else: {error})"
+    return f"`{failed}` fails here ({error}); use {works}"
 
 
 def _is_known(line: BriefingLine, known_text: str) -> bool:
@@ -251,36 +284,36 @@ def _is_known(line: BriefingLine, known_text: str) -> bool:
 
 
 def _rules(sessions: Sequence[EarlierSession], known_text: str) -> list[BriefingLine]:
-    """What the user asked for in several sessions, then a few firm words said once."""
+    """What the user asked for in several sessions; said once, it was mostly about one task."""
     rules = standing_rules({s.id: s.digest.rules for s in sessions if s.digest.rules})
-    repeated = [rule for rule in rules if rule.sure == "repeated"]
-    once = [rule for rule in rules if rule.sure != "repeated"][:MAX_ONCE]
-    told = [rule for rule in (*repeated, *once) if rule.text not in known_text]
-    return [_rule(rule) for rule in told[:MAX_RULES]]
+    told = [
+        rule
+        for rule in rules
+        if rule.sure == "repeated" and (rule.intent or reads_as_rule(rule.text))
+    ]
+    return [_rule(rule) for rule in told[:MAX_RULES] if rule.text not in known_text]
 
 
 def _rule(rule: StandingRule) -> BriefingLine:
+    """An intent is told by its name; its quote only where it says by itself what to do."""
     quote = " ".join(rule.text.split())[:_QUOTE_CHARS]
-    last = (iso(rule.last_at) or "")[:10]
-    when = f"{rule.sessions} sessions, last {last}" if rule.sessions > 1 else last
-    named = f"{rule.intent}: " if rule.intent else ""
-    text = f'The user wants: {named}"{quote}" ({when})'
-    return BriefingLine(
-        "rule", text, tuple(EventReference(e.session, e.seq) for e in rule.evidence)
-    )
+    quoted = f'"{quote}"' if not rule.intent or reads_as_rule(rule.text) else ""
+    wish = ": ".join(part for part in (rule.intent, quoted) if part)
+    when = f"{rule.sessions} sessions, last {(iso(rule.last_at) or '')[:10]}"
+    evidence = tuple(EventReference(e.session, e.seq) for e in rule.evidence)
+    return BriefingLine("rule", f"The user wants: {wish} ({when})", evidence)
 
 
 def _left_open(newest: Sequence[EarlierSession]) -> list[BriefingLine]:
     """Where the last session broke off; what older ones left is mostly done by now."""
     for session in newest:
         digest = session.digest
-        if digest.ended == "finished" or digest.task != "work" or not digest.commands:
+        if digest.ended != "cut off" or digest.task != "work" or not digest.commands:
             continue
         last = digest.commands[-1]
         day = (iso(session.at) or "")[:10]
-        ended = "was interrupted" if digest.ended == "interrupted" else "broke off"
         branch = f" on branch {session.branch}" if session.branch else ""
         command = typed_command(last.command)[:_COMMAND_CHARS]
-        text = f"The last session ({day}) {ended}{branch}, last with `{command}`: check its state"
+        text = f"The last session ({day}) broke off{branch}, last with `{command}`: check its state"
         return [BriefingLine("open", text, (EventReference(session.id, last.seq),))]
     return []
