@@ -7,6 +7,7 @@ Nothing is fetched: the file is yours. Needs numpy (`pip install 'session-memory
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -19,7 +20,7 @@ def main(source: str, folder: str) -> int:
     rows: list[list[float]] = []
     with open(source, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            word, *numbers = line.split()
+            word, *numbers = line.split() or [""]
             if rows and len(numbers) != len(rows[0]):
                 continue
             try:
@@ -38,4 +39,8 @@ def main(source: str, folder: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:3]))
+    parser = argparse.ArgumentParser(description="Makes the folder that recall.vectors names.")
+    parser.add_argument("source", help="text file: a word and its numbers on each line")
+    parser.add_argument("folder", help="where to write words.txt and vectors.npy")
+    options = parser.parse_args()
+    sys.exit(main(options.source, options.folder))

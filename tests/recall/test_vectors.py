@@ -24,6 +24,7 @@ LINES = """car 1.0 0.1 0.0
 automobile 0.9 0.2 0.0
 banana 0.0 0.1 1.0
 repair 0.5 0.8 0.1
+
 broken
 """
 
@@ -39,6 +40,12 @@ def folder(tmp_path: Path) -> Path:
     )
     assert done.stdout.startswith(b"4 words")
     return made
+
+
+def test_the_script_without_arguments_shows_its_usage() -> None:
+    script = REPOSITORY / "scripts" / "word_vectors.py"
+    done = subprocess.run([sys.executable, str(script)], check=False, capture_output=True)
+    assert done.returncode == 2 and done.stderr.startswith(b"usage:")
 
 
 def test_texts_of_like_words_are_near(folder: Path) -> None:
