@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from msgspec.structs import replace
 from tests.curate.proposals import catalog_of, decide, proposal, seen
 
 from session_memory.core.forget import ForgottenSessions
 from session_memory.core.loop.catalog import Catalog
 from session_memory.curate.catalog import read_catalog, write_patterns, write_proposals
-from session_memory.curate.forget import Changed, forget_sessions, without_sessions
+from session_memory.curate.forget import Changed, forget_sessions, reworded, without_sessions
 
 GONE = ForgottenSessions(frozenset({("claude", "s0")}))
 
@@ -56,3 +58,16 @@ def test_nothing_to_forget_writes_nothing(tmp_path: Path) -> None:
         == Changed()
     )
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.toml")} == before
+
+
+@pytest.mark.rows("FGT-05")
+def test_a_lower_case_copy_of_a_word_goes_with_it() -> None:
+    quoted = replace(seen(1)[0], quote="no, always deploy with ACME_KEY here")
+    locus = "acme_key always deploy here"
+    before = replace(
+        proposal("p1", evidence=(quoted,)), locus=locus, text=f"The user had to correct: {locus}"
+    )
+    after = reworded(before, lambda text: text.replace("ACME_KEY", "[GONE]"))
+    assert "acme_key" not in str(after).lower()
+    assert after.locus == "[FORGOTTEN] always deploy here"
+    assert reworded(before, lambda text: text) == before

@@ -32,6 +32,7 @@ _KEPT = frozenset({"id", "kind", "status", "action", "superseded_by"})
 """Fields that hold no words of a session."""
 _CURE = re.compile(r" `[^`]*` helped in \d+ of \d+ sessions\.$")
 """The end of a text made by detection; the cure may come from a forgotten session."""
+_WORD = re.compile(r"\w+")
 _Entry = TypeVar("_Entry", bound=Pattern | Proposal)
 
 
@@ -108,8 +109,28 @@ def rewrite_words(data: Path, rewrite: Rewrite) -> tuple[str, ...]:
 
 
 def reworded(entry: _Entry, rewrite: Rewrite) -> _Entry:
-    """A pattern or proposal with its texts rewritten."""
-    return msgspec.convert(_reworded(msgspec.to_builtins(entry), rewrite), type(entry))
+    """A pattern or proposal with its texts rewritten.
+
+    A locus may be made of the quoted words in lower case, as which `rewrite` need not know them.
+    """
+    lost: set[str] = set()
+
+    def edit(text: str) -> str:
+        new = rewrite(text)
+        if new != text:
+            lost.update(_words(text) - _words(new))
+        return new
+
+    new = _reworded(msgspec.to_builtins(entry), edit)
+    locus = str(new["locus"])
+    left = _WORD.sub(lambda word: FORGOTTEN if word[0] in lost else word[0], locus)
+    if left != locus:
+        new = _reworded(new, lambda text: text.replace(locus, left))
+    return msgspec.convert(new, type(entry))
+
+
+def _words(text: str) -> set[str]:
+    return set(_WORD.findall(text.lower()))
 
 
 def _reworded(value: Any, rewrite: Rewrite) -> Any:
