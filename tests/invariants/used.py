@@ -72,6 +72,7 @@ class Used:
         log.run(*fail)
         log.prompt(f"{rule}\n\nand then ask {also}" if also else rule)
         log.edit(str(root / f"{word}.py"), f"old {word}", f"new {word}")
+        log.prompt(f"Never push the {word} branch without asking me.")
         log.run(f"make {word}", f"12 {word} passed in 0.8s", 0)
         log.prompt(f"{rule}\n\nand then ask {also}" if also else rule)
         if also:
