@@ -50,3 +50,18 @@ def test_no_leaves_everything_as_it_is(machine: Machine, text: bytes) -> None:
     assert code == 130
     assert machine.files() == before
     assert not machine.launcher.exists()
+
+
+def test_without_a_terminal_the_refusal_says_what_would_change(machine: Machine) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "session_memory", "init"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        env={"HOME": str(machine.home), "SESSION_MEMORY_HOME": str(machine.memory), "PATH": ""},
+        cwd=machine.home,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 8
+    assert b"files of our own would change; without a terminal we cannot ask" in done.stderr
+    assert b"add --yes" in done.stderr

@@ -75,7 +75,8 @@ def command(
         return EXIT_OK
     stale = [path for path, state in hook_files.states(launchers).items() if state != "current"]
     if (plan.changes or stale) and not yes:
-        wiring.ask("Wire them?", f"{len(plan.changes)} files of agents would change")
+        changed = f"{len(plan.changes)} files of agents" if plan.changes else "files of our own"
+        wiring.ask("Wire them?", f"{changed} would change")
     done = _carry_out(app, plan, request)
     return _finish(app, done, plan, schedule=schedule, first_sweep=not no_sweep)
 

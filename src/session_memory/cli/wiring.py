@@ -96,7 +96,7 @@ def tell_problems(app: App, problems: Iterable[Problem]) -> None:
 def ask(question: str, what: str) -> None:
     """One question at a terminal; without one `--yes` is needed."""
     if not sys.stdin.isatty():
-        raise Refused(f"{what}, and nobody is here to be asked", hint="add --yes to do it")
+        raise Refused(f"{what}; without a terminal we cannot ask", hint="add --yes to do it")
     click.confirm(question, abort=True, err=True)
 
 
