@@ -40,6 +40,17 @@ def test_hook_events_are_recorded_once(store: Store) -> None:
     assert store.live.notes("codex", "s") == {}
 
 
+def test_notes_of_sessions_that_were_never_read_are_forgotten_by_their_directory(
+    store: Store,
+) -> None:
+    for session, cwd in (("gone", "/work/shop"), ("stays", "/work/other")):
+        record = SpoolRecord(session, START, "claude", "stop", session=session, cwd=cwd)
+        store.live.note([record])
+    store.forget_notes(lambda cwd: cwd == "/work/shop")
+    assert store.live.notes("claude", "gone") == {}
+    assert store.live.notes("claude", "stays")["cwd"] == "/work/other"
+
+
 def test_a_call_counts_with_its_estimate_until_it_is_settled(store: Store) -> None:
     number = store.spend.reserve(call(), permit)
     assert store.spend.spent("run", DAY) == Spent(1, 150, 0.5, 150, 0.5)
