@@ -12,8 +12,8 @@ from tests.memory.workbench import Bench
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.core.schema import CommandRun, Digest, ErrorSeen, Observation, SessionEvent
+from session_memory.core.typed_commands import directory_of
 from session_memory.memory.evidence import CITED
-from session_memory.memory.failures import directory_of
 from session_memory.memory.rule_trace import NoTrace, distil
 from session_memory.memory.tasks import TraceSource
 from session_memory.memory.trace_text import is_structured, outcomes_in

@@ -173,6 +173,11 @@ def normalized(command: str, limit: int = 200) -> str:
     return " && ".join(" ".join((step.program, *step.words)) for step in main)[:limit]
 
 
+def pieces(command: str) -> list[list[str]]:
+    """The simple commands of a line as typed, wrappers and assignments included."""
+    return [words for words, _ in _split(command[:SCAN_CHARS])]
+
+
 def _collect(command: str, found: list[Step], *, hidden: bool, depth: int) -> None:
     """Append the steps of `command`; `hidden` says that its own exit code is already lost."""
     pipefail = "pipefail" in command

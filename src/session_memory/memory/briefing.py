@@ -15,13 +15,13 @@ from typing import Literal
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.commands import steps
 from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import Cure, Digest, Project
+from session_memory.core.typed_commands import directory_of, typed_command
 from session_memory.distil.checks import CheckKind, check_of
+from session_memory.distil.project_checks import FIXES, is_project_wide
 from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import StandingRule, standing_rules
-from session_memory.memory.failures import directory_of, typed_command
 from session_memory.plain_files import read_plain
 from session_memory.store.port import SessionQuery, SessionReader
 
@@ -38,12 +38,7 @@ _COMMAND_CHARS = 100
 _READ_BYTES = 256 * 1024
 _ERROR_CHARS = 90
 _QUOTE_CHARS = 180
-_PATHLIKE = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
-_NARROWS = re.compile(r"^--?(?:filter|F|max-|run|k|t|grep|only)\b|^--[\w-]+=")
-_NO_CODE = re.compile(r"\b(?!types?|lint|format|fmt|code|style|ts|tsc|deps)\w+:check\b")
 _OTHERS_TOOLS = frozenset(("gh", "git", "curl", "npx"))
-_EVERYTHING = frozenset((".", "./..."))
-_FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
 _EDITORS = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
 _PASSING_STATE = re.compile(
     r"fetch first|non-fast-forward|rejected|conflict|timed? ?out|already (?:exists|in use|claimed)",
@@ -199,20 +194,10 @@ def _last_runs(session: EarlierSession) -> Mapping[str, tuple[CheckKind, str, in
         for part in typed_command(run.command).split(" && "):
             command = typed_command(part)
             check = check_of(command)
-            if check is not None and _is_general(command) and FORGOTTEN not in command:
+            if check is not None and is_project_wide(command) and FORGOTTEN not in command:
                 shown = f"`{command}` in `{directory}`" if directory else f"`{command}`"
                 runs[shown] = (check.kinds[0], command, run.seq, not run.is_error)
     return runs
-
-
-def _is_general(command: str) -> bool:
-    """Whether a check is for the whole project: it names no file and changes none."""
-    if len(steps(command)) != 1 or "\n" in command or len(command) > _COMMAND_CHARS:
-        return False
-    words = command.split()[1:]
-    named = [word for word in words if not word.startswith("-") and word not in _EVERYTHING]
-    narrowed = any(map(_PATHLIKE.search, named)) or any(map(_NARROWS.search, words))
-    return not narrowed and not any(map(_FIXES.search, words)) and not _NO_CODE.search(command)
 
 
 def _traps(sessions: Sequence[EarlierSession], known_text: str) -> list[BriefingLine]:
@@ -239,7 +224,7 @@ def _is_trap(cure: Cure) -> bool:
 def _trap_key(cure: Cure) -> str:
     if _NO_MATCHES.search(cure.sample):
         return "no matches found"  # the shell's quoting, whatever the words
-    if any(map(_FIXES.search, cure.steps[-1].split())):
+    if any(map(FIXES.search, cure.steps[-1].split())):
         return typed_command(cure.failed)  # whatever the check found
     return cure.error or cure.failed
 
@@ -271,7 +256,7 @@ def _is_lasting(cure: Cure, failed: str) -> bool:
 
 def _trap_text(cure: Cure, failed: str, works: str) -> str:
     error = " ".join(cure.sample.split())[:_ERROR_CHARS]
-    if any(map(_FIXES.search, cure.steps[-1].split())):
+    if any(map(FIXES.search, cure.steps[-1].split())):
         return f"What `{failed}` finds, {works} mends"
     if cure.kind == "install":
         return f"In a fresh checkout run {works} before `{failed}` (else: {error})"

@@ -9,8 +9,8 @@ import msgspec
 
 from session_memory.core.commands import normalized, steps, words
 from session_memory.core.text.masks import mask
+from session_memory.core.typed_commands import typed_command
 from session_memory.memory.tasks import FileEdit, Ran
-from session_memory.memory.wording import short_path
 
 _REACH = 14  # how many commands after a failure may be its cure
 _COMMAND_CHARS = 120
@@ -40,38 +40,6 @@ class Failure(msgspec.Struct, frozen=True):
 def command_name(command: str) -> str:
     """A command on one line, without directories, pagers and wrappers, to compare with others."""
     return " ".join(normalized(command).split())
-
-
-_CHANGES_DIRECTORY = re.compile(r"^(?:cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*(?:&&|;)\s*)+")
-_PAGER = re.compile(
-    r"\s*(?:2>&1|2>/dev/null|\|\s*(?:tail|head|grep|egrep|rg|less|cat|wc|sort)\b"
-    r"(?:'[^']*'|\"[^\"]*\"|[^|;&'\"])*)(?=\s*$|\s*\|)"
-)
-
-
-_FIRST_CD = re.compile(r"""^cd\s+(?:'([^'\n]+)'|"([^"\n]+)"|([^\s;&|'"]+))\s*(?:&&|;)""")
-_DRIVE = re.compile(r"^/([A-Za-z])/")
-
-
-def directory_of(command: str, roots: Sequence[str]) -> str:
-    """The directory inside the project that a command changes to first, or ""."""
-    match = _FIRST_CD.match(command.strip())
-    if match is None:
-        return ""
-    path = next(filter(None, match.groups())).rstrip("/").removeprefix("./")
-    for spelled in (path, _DRIVE.sub(r"\1:/", path)):  # Git's shell on Windows writes /c/ for c:/
-        short = short_path(spelled, roots)
-        if re.fullmatch(r"[\w.@+-]+(?:/[\w.@+-]+)*", short) and ".." not in short.split("/"):
-            return "" if short == "." else short
-    return ""
-
-
-def typed_command(command: str) -> str:
-    """A command as it was typed, without a change of directory before it and a pager after it."""
-    text = _CHANGES_DIRECTORY.sub("", " ".join(command.split()))
-    while (shorter := _PAGER.sub("", text)) != text:
-        text = shorter
-    return text.strip()
 
 
 def find_failures(ran: Sequence[Ran], edits: Sequence[FileEdit]) -> list[Failure]:

@@ -14,7 +14,8 @@ import msgspec
 from session_memory.core.digest import proven_outcome
 from session_memory.core.schema import Observation
 from session_memory.core.text.similarity import PhraseIndex, phrase
-from session_memory.memory.failures import Failure, command_name, directory_of, find_failures
+from session_memory.core.typed_commands import directory_of, short_path
+from session_memory.memory.failures import Failure, command_name, find_failures
 from session_memory.memory.tasks import (
     Ran,
     SessionTask,
@@ -31,7 +32,6 @@ from session_memory.memory.wording import (
     gist,
     headline,
     says_something,
-    short_path,
 )
 
 MAX_TASKS = 8

@@ -102,13 +102,3 @@ def answer_of(summary: str) -> str:
 def says_something(text: str) -> bool:
     """Whether a text is long enough to be worth a line."""
     return len(text) >= _LEAST_CHARS and any(letter.isalpha() for letter in text)
-
-
-def short_path(path: str, roots: Iterable[str]) -> str:
-    """A path relative to the project."""
-    flat = path.replace("\\", "/")
-    for root in roots:
-        base = root.replace("\\", "/").rstrip("/") + "/"
-        if flat.lower().startswith(base.lower()) and len(flat) > len(base):
-            return flat[len(base) :]
-    return flat

@@ -1,0 +1,45 @@
+"""A command as it was typed, without what only says where it runs and how much is shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+_CHANGES_DIRECTORY = re.compile(r"^(?:cd\s+(?:'[^']*'|\"[^\"]*\"|\S+)\s*(?:&&|;)\s*)+")
+_PAGER = re.compile(
+    r"\s*(?:2>&1|2>/dev/null|\|\s*(?:tail|head|grep|egrep|rg|less|cat|wc|sort)\b"
+    r"(?:'[^']*'|\"[^\"]*\"|[^|;&'\"])*)(?=\s*$|\s*\|)"
+)
+_FIRST_CD = re.compile(r"""^cd\s+(?:'([^'\n]+)'|"([^"\n]+)"|([^\s;&|'"]+))\s*(?:&&|;)""")
+_DRIVE = re.compile(r"^/([A-Za-z])/")
+
+
+def typed_command(command: str) -> str:
+    """A command as it was typed, without a change of directory before it and a pager after it."""
+    text = _CHANGES_DIRECTORY.sub("", " ".join(command.split()))
+    while (shorter := _PAGER.sub("", text)) != text:
+        text = shorter
+    return text.strip()
+
+
+def directory_of(command: str, roots: Sequence[str]) -> str:
+    """The directory inside the project that a command changes to first, or ""."""
+    match = _FIRST_CD.match(command.strip())
+    if match is None:
+        return ""
+    path = next(filter(None, match.groups())).rstrip("/").removeprefix("./")
+    for spelled in (path, _DRIVE.sub(r"\1:/", path)):  # Git's shell on Windows writes /c/ for c:/
+        short = short_path(spelled, roots)
+        if re.fullmatch(r"[\w.@+-]+(?:/[\w.@+-]+)*", short) and ".." not in short.split("/"):
+            return "" if short == "." else short
+    return ""
+
+
+def short_path(path: str, roots: Iterable[str]) -> str:
+    """A path relative to the project."""
+    flat = path.replace("\\", "/")
+    for root in roots:
+        base = root.replace("\\", "/").rstrip("/") + "/"
+        if flat.lower().startswith(base.lower()) and len(flat) > len(base):
+            return flat[len(base) :]
+    return flat

@@ -1,0 +1,25 @@
+"""Which checks are for a whole project: the ones worth naming to somebody new."""
+
+from __future__ import annotations
+
+import re
+
+from session_memory.core.commands import steps
+
+_COMMAND_CHARS = 100
+_PATHLIKE = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
+_NARROWS = re.compile(r"^--?(?:filter|F|max-|run|k|t|grep|only)\b|^--[\w-]+=")
+_NO_CODE = re.compile(r"\b(?!types?|lint|format|fmt|code|style|ts|tsc|deps)\w+:check\b")
+_EVERYTHING = frozenset((".", "./..."))
+FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
+"""A word that makes a check mend what it finds."""
+
+
+def is_project_wide(command: str) -> bool:
+    """Whether a check is for the whole project: it names no file and changes none."""
+    if len(steps(command)) != 1 or "\n" in command or len(command) > _COMMAND_CHARS:
+        return False
+    words = command.split()[1:]
+    named = [word for word in words if not word.startswith("-") and word not in _EVERYTHING]
+    narrowed = any(map(_PATHLIKE.search, named)) or any(map(_NARROWS.search, words))
+    return not narrowed and not any(map(FIXES.search, words)) and not _NO_CODE.search(command)
