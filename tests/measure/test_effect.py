@@ -87,6 +87,23 @@ def test_below_the_minimum_the_data_is_always_insufficient(before: int, after: i
 
 
 @pytest.mark.rows("MEA-02")
+@pytest.mark.parametrize("empty", ["before", "after"])
+@pytest.mark.parametrize("better", ["fewer", "more"])
+def test_a_side_without_sessions_gets_no_verdict_whatever_the_control_shows(
+    empty: str, better: str
+) -> None:
+    shop = row(400, 200, after=empty == "before")
+    subject = replace(SUBJECT, watch=replace(SUBJECT.watch, better=better))
+    for control in ((400, 0), (0, 400), (400, 400)):
+        others = row(400, control[0], after=False, repo="other")
+        others += row(400, control[1], after=True, repo="other")
+        timeline = sorted(shop + others, key=lambda one: one.began)
+        effect = before_after(subject, timeline, GIVEN, POLICY, NOW)
+        assert (effect.verdict, effect.difference) == ("insufficient_data", None)
+        assert effect.groups[empty].sessions == 0
+
+
+@pytest.mark.rows("MEA-02")
 def test_each_verdict_can_be_reached() -> None:
     same = row(160, 80, after=False) + row(160, 80, after=True)
     worse = row(80, 16, after=False) + row(80, 56, after=True)

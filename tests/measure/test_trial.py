@@ -81,6 +81,17 @@ def test_an_effect_between_the_arms_is_found_and_its_absence_too() -> None:
         assert effect.difference.estimate == pytest.approx(rates[0] - rates[1], abs=0.04)
 
 
+@pytest.mark.rows("MEA-02")
+@pytest.mark.parametrize("shown", [0.0, 0.5, 1.0])
+def test_a_trial_with_an_empty_arm_has_no_verdict(shown: float) -> None:
+    for empty in (True, False):
+        seen = [one for one in spread(400, shown, shown) if is_given(one.name, "p1") != empty]
+        effect = trial_effect(SUBJECT, TRIAL, arms(TRIAL, seen, by_rule()), POLICY, NOW)
+        assert (effect.verdict, effect.difference) == ("insufficient_data", None)
+        assert effect.groups["given" if empty else "held"].sessions == 0
+        assert effect.needs is None or effect.needs > 0
+
+
 def test_only_sessions_that_were_assigned_by_chance_take_part() -> None:
     seen = spread(60, 0.5, 0.5)
     seen += [session("early", SINCE - DAY, True), session("silent", SINCE + DAY, True)]

@@ -55,13 +55,24 @@ class Groups(msgspec.Struct, frozen=True):
     """Sessions to compare; `new` groups grow with time, `old` ones do not.
 
     The measured difference is the sum of the rates of `plus` groups less that of `minus` groups:
-    (new - old) of those that got the pattern, less the same of those that did not.
+    (new - old) of those that got the pattern, less the same of those that did not. An empty
+    `plus_new`, or nothing to compare it with, allows no verdict.
     """
 
     plus_new: tuple[MeasuredSession, ...]
     minus_new: tuple[MeasuredSession, ...] = ()
     minus_old: tuple[MeasuredSession, ...] = ()
     plus_old: tuple[MeasuredSession, ...] = ()
+
+    @property
+    def others(self) -> tuple[MeasuredSession, ...]:
+        """What `plus_new` is compared with: sessions before, or of the arm held back."""
+        return self.minus_old or self.minus_new
+
+    @property
+    def growing(self) -> list[tuple[MeasuredSession, ...]]:
+        """The groups that get new sessions."""
+        return [self.plus_new, *([self.minus_new] if self.minus_new else [])]
 
 
 class Judgement(msgspec.Struct, frozen=True):
@@ -76,13 +87,12 @@ class Judgement(msgspec.Struct, frozen=True):
 
 def cut_to_look(groups: Groups, minimum: int) -> tuple[int, Groups]:
     """The latest look that there is enough data for, and the sessions that belong to it."""
-    growing = [group for group in (groups.plus_new, groups.minus_new) if group]
-    smallest = min(len(group) for group in growing) if growing else 0
+    smallest = min(map(len, groups.growing))
     if smallest < minimum:
         return 0, groups
     look = min(LOOKS, 1 + int(math.log2(smallest / minimum)))
     enough = minimum << (look - 1)
-    until = max(group[enough - 1].began for group in growing)
+    until = max(group[enough - 1].began for group in groups.growing)
     return look, msgspec.structs.replace(
         groups,
         plus_new=tuple(s for s in groups.plus_new if s.began <= until),
@@ -94,9 +104,8 @@ def judge(groups: Groups, watch: Watch, policy: Measure) -> Judgement:
     """The verdict of the latest look; with too little data it is always insufficient_data."""
     standing = [group for group in (groups.minus_old, groups.plus_old) if group]
     look, cut = cut_to_look(groups, policy.min_sessions)
-    base = recurrence(groups.minus_old or groups.minus_new, watch).rate
-    minimum = policy.min_effect * base
-    if not look or not (groups.minus_old or groups.minus_new):
+    minimum = policy.min_effect * recurrence(groups.others, watch).rate
+    if not look or not groups.others:
         return Judgement("insufficient_data", needs=_needs(groups, watch, policy, 0))
     if any(len(group) < policy.min_sessions for group in standing):
         return Judgement("insufficient_data", look)
@@ -134,7 +143,8 @@ def before_after(
     since = min(current, default=now_ms)
     cells, left_out = _cells(subject, sessions, givings, policy)
     control = cells["control_before"], cells["control_after"]
-    controlled = all(len(group) >= policy.min_sessions for group in control)
+    compared = bool(cells["before"] and cells["after"])  # a control alone shows no effect
+    controlled = compared and all(len(group) >= policy.min_sessions for group in control)
     if not controlled:
         cells["control_before"] = cells["control_after"] = []
     plus_old, minus_new = tuple(cells["control_before"]), tuple(cells["control_after"])
@@ -192,7 +202,7 @@ def _effect(
     policy: Measure,
 ) -> Effect:
     judged = judge(groups, subject.watch, policy)
-    others = groups.minus_old or groups.minus_new
+    others = groups.others
     with_it, without = (recurrence(group, subject.watch) for group in (groups.plus_new, others))
     return Effect(
         pattern_id=subject.pattern_id,
@@ -279,10 +289,8 @@ def _needs(groups: Groups, watch: Watch, policy: Measure, look: int) -> int | No
     smallest worth having or, once there was a look and it is larger, the one seen so far, and that
     new sessions come in the same proportion. None where no look that is left would be enough.
     """
-    others = groups.minus_old or groups.minus_new
-    growing = [len(group) for group in (groups.plus_new, groups.minus_new) if group]
-    have = min(growing, default=0)
-    base, now = recurrence(others, watch), recurrence(groups.plus_new, watch)
+    have = min(map(len, groups.growing))
+    base, now = recurrence(groups.others, watch), recurrence(groups.plus_new, watch)
     observed = _benefit(Interval(now.rate - base.rate, 0, 0), watch).estimate if look else 0.0
     size = max(policy.min_effect * base.rate, observed)
     if not base.n or not size:
