@@ -198,6 +198,7 @@ def test_sessions_can_be_narrowed_by_what_became_of_them(store: Store) -> None:
     analyze(store, bad, distilled(outcome="fail"))
     evict(store, bad)
     assert store.outcomes() == {good: "success", bad: "fail"}
+    assert store.digest_versions() == {good: 1, bad: 1}
     assert listed(store, outcome="fail") == ["bad"]
     assert listed(store, state="analyzed") == ["good"]
     assert listed(store, state="raw_evicted") == ["bad"]

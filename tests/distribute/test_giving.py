@@ -13,28 +13,28 @@ from session_memory.errors import Refused
 from session_memory.settings import Config
 from session_memory.store import open_store
 from session_memory.worker.injection_pages import write_pages
-from session_memory.worker.lessons import all_sections
+from session_memory.worker.lessons import pattern_sections
 
 
 def test_a_trial_moves_a_pattern_from_the_files_to_the_page(desk: Desk, tmp_path: Path) -> None:
     shop = repository(tmp_path, "shop", CLAUDE="mine\n")
     name = desk.corrected(shop)
     with open_store(str(desk.data), NOON) as store:
-        (section,) = all_sections(store, desk.data, Config())[str(shop)]
+        (section,) = pattern_sections(store, desk.data, Config())(str(shop))
         assert (section.id, section.trial) == (f"pattern:{name}", None)
         assert without_own_text(section.text) == ""
         desk.run("distribute")
-        assert all_sections(store, desk.data, Config()) == {}  # the file gives it
+        assert pattern_sections(store, desk.data, Config())(str(shop)) == ()  # the file does
         trials = desk.data / "trials.json"
         trials.write_bytes(encode_trials([Trial(name, 2, NOON)]))
         desk.run("distribute")
         assert (shop / "CLAUDE.md").read_text() == "mine\n" and not (shop / "AGENTS.md").exists()
-        pages = all_sections(store, desk.data, Config())
-        assert [one.trial for one in pages[str(shop)]] == [name]
-        assert write_pages(tmp_path / "state", pages, NOON) == 1
+        on_trial = pattern_sections(store, desk.data, Config())(str(shop))
+        assert [one.trial for one in on_trial] == [name]
+        assert write_pages(tmp_path / "state", {str(shop): on_trial}, NOON) == 1
         trials.write_text("{")
         with pytest.raises(Refused, match="trials"):
-            all_sections(store, desk.data, Config())
+            pattern_sections(store, desk.data, Config())
 
 
 def test_a_backup_takes_ledger_and_audit_along(desk: Desk, tmp_path: Path) -> None:

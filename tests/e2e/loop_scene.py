@@ -87,6 +87,10 @@ class LoopDesk:
         self._seed += 1
         return self.now + self._seed * HOUR
 
+    def wire(self) -> None:
+        """Give one agent our hook."""
+        self.run("init", "--agent", "claude", "--yes", "--no-sweep")
+
     def learn(self) -> dict[str, str]:
         """Sweep, detect, take in; the pattern of each trouble."""
         self.run("sweep")

@@ -14,14 +14,17 @@ import msgspec
 import pytest
 from tests.e2e.loop_scene import HOUR, LoopDesk, tree
 
+from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.spool import SpoolRecord
+from session_memory.distil import digest as distil_digest
 from session_memory.hooks import entry
 from session_memory.measure.effect import LEVEL
 from session_memory.measure.stats import Share, contrast
 from session_memory.settings import Config
 from session_memory.store import open_store
 from session_memory.store.given_files import read_given
-from session_memory.worker.lessons import all_sections as sections
+from session_memory.store.sqlite import sources, writer
+from session_memory.worker.lessons import pattern_sections
 
 BOTH = {"deploy": 20, "plan": 20}
 
@@ -133,6 +136,7 @@ def test_a_trial_takes_the_pattern_out_of_files_and_ends_when_told(desk: LoopDes
     desk.run("measure", "trial", "start", name, code=8)  # nobody approved it
     desk.run("review", "approve", name)
     desk.run("distribute")
+    desk.wire()
     assert desk.json("measure", "trial", "start", name, "--dry-run")["dry_run"] is True
     assert desk.run("measure", "trial", "list") == "no trials\n"
     desk.run("measure", "trial", "start", f"sm-{name[:6]}")
@@ -153,10 +157,11 @@ def test_a_trial_through_the_hook_tells_the_arms_apart(desk: LoopDesk) -> None:
     desk.sessions(shop, 6, {"deploy": 6}, after=False)
     name = desk.learn()["deploy"]
     desk.run("review", "approve", name)
+    desk.wire()
     desk.run("measure", "trial", "start", name)
     desk.run("distribute")
     with open_store(str(desk.data), desk.now) as store:
-        made = sections(store, desk.data, Config())[str(shop)]
+        made = pattern_sections(store, desk.data, Config())(str(shop))
     page = {"sections": msgspec.json.decode(msgspec.json.encode(made))}
     arms: list[bool] = []
     records: list[SpoolRecord] = []
@@ -183,6 +188,61 @@ def test_a_trial_through_the_hook_tells_the_arms_apart(desk: LoopDesk) -> None:
     assert trial["groups"]["given"]["recurred"] == 0
     assert trial["groups"]["held"]["recurred"] == (120 - sum(arms)) // 2
     assert desk.json("loop")["patterns"][0]["stage"] == "measured"
+
+
+@pytest.mark.rows("MEA-06")
+def test_a_trial_that_would_reach_nobody_does_not_start(desk: LoopDesk) -> None:
+    shop = desk.repository("shop")
+    desk.sessions(shop, 6, {"deploy": 6}, after=False)
+    name = desk.learn()["deploy"]
+    desk.run("review", "approve", name)
+
+    desk.run("measure", "trial", "start", name, code=8)
+    assert "no agent has our hook" in desk.notes and "`session-memory init` adds it" in desk.notes
+    desk.wire()
+    away = shop.rename(shop.with_name("moved"))
+    for words in ([], ["--dry-run"]):
+        desk.run("measure", "trial", "start", name, *words, code=8)
+        assert "no project it is for is on this machine" in desk.notes
+        assert f"`session-memory review show {name}`" in desk.notes
+    away.rename(shop)
+    asks = shop / ".session-memory.toml"
+    asks.write_text("enabled = false\n")
+    desk.run("measure", "trial", "start", name, code=8)
+    asks.unlink()
+    switch = desk.data.parent / "state" / "hook.json"
+    switch.write_text(switch.read_text().replace('"inject":true', '"inject":false'))
+    desk.run("measure", "trial", "start", name, code=8)
+    assert "injection is switched off" in desk.notes
+    switch.write_text(switch.read_text().replace('"inject":false', '"inject":true'))
+    assert desk.run("measure", "trial", "list") == "no trials\n"
+    desk.run("measure", "trial", "start", name)
+
+
+@pytest.mark.rows("MEA-05")
+def test_sessions_distilled_by_another_version_are_not_compared(
+    desk: LoopDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop = desk.repository("shop")
+    with monkeypatch.context() as old:
+        for module in (distil_digest, sources, writer):
+            old.setattr(module, "DIGEST_VERSION", DIGEST_VERSION - 1)
+        desk.sessions(shop, 40, {"deploy": 40}, after=False)
+        desk.run("review", "approve", desk.learn()["deploy"])
+        desk.run("distribute")
+        desk.sessions(shop, 40, {}, after=True)
+        desk.run("sweep")
+    (effect,) = effects(desk).values()
+    assert effect["verdict"] == "insufficient_data"
+    assert effect["left_out"]["distilled by another version"] == 80
+    assert effect["digest_version"] == DIGEST_VERSION
+    text = desk.run("measure")
+    assert "80 sessions are not compared: their digests are not of version" in text
+    assert "distilled by another version 80" in text
+    desk.run("sweep")
+    (effect,) = effects(desk).values()
+    assert (effect["verdict"], effect["groups"]["before"]["sessions"]) == ("improved", 40)
+    assert "distilled by another version" not in effect["left_out"]
 
 
 def test_forgetting_a_project_takes_its_history_of_giving_along(desk: LoopDesk) -> None:

@@ -11,13 +11,14 @@ import pytest
 
 from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.cli import digest as digest_command
 from session_memory.core.digest import DIGEST_VERSION, merge_digests
 from session_memory.core.schema import Digest
 from session_memory.distil import digest as distil_digest
 from session_memory.distil import sessions as distil_sessions
 from session_memory.errors import EXIT_OK
 from session_memory.ingest import capture
-from session_memory.store.sqlite import sources, writer
+from session_memory.store.sqlite import retention, sources, writer
 from session_memory.testing.workspace import Workspace
 
 NEXT = DIGEST_VERSION + 1
@@ -34,6 +35,11 @@ class Desktop:
         """What a command prints."""
         assert main(["--config", str(self.space.write_config()), *arguments, "--json"]) == EXIT_OK
         return json.loads(self._capsys.readouterr().out)
+
+    def text(self, *arguments: str, code: int = EXIT_OK) -> str:
+        """What a command prints for people."""
+        assert main(["--config", str(self.space.write_config()), *arguments]) == code
+        return self._capsys.readouterr().out
 
     def digest(self, log: ClaudeLog) -> tuple[int, str]:
         """Version and objective of a session's digest."""
@@ -55,7 +61,7 @@ def talk(seed: int) -> ClaudeLog:
 
 def distil_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on the program has the next version of distilling, which says so."""
-    for module in (distil_digest, sources, writer):
+    for module in (distil_digest, sources, writer, retention, digest_command):
         monkeypatch.setattr(module, "DIGEST_VERSION", NEXT)
     build = distil_sessions.build_digest
 
@@ -119,6 +125,41 @@ def test_a_session_that_grew_after_its_eviction_keeps_the_older_version_on_its_d
     assert desktop.json("sweep")["analyzed"] == 1
     assert desktop.digest(log) == (DIGEST_VERSION, "fix parser 1 please")
     assert desktop.json("sweep")["analyzed"] == 0
+
+
+@pytest.mark.rows("DIG-06")
+def test_digest_status_and_doctor_say_which_digests_are_of_an_older_version(
+    desktop: Desktop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evicted, grown, stored = talk(1), talk(2), talk(3)
+    desktop.space.write(evicted, grown)
+    desktop.space.set_retention(raw_soft_cap_bytes=1)
+    desktop.json("sweep")
+    desktop.space.set_retention(raw_soft_cap_bytes=None, raw_hard_cap_bytes=None)
+    grown.prompt("and now the lexer")
+    desktop.space.write(grown, stored)
+    desktop.json("sweep")
+    assert desktop.json("status")["store"]["old_digests"] == {"waiting": 0, "kept": 0}
+    assert "old digests" not in desktop.text("status") + desktop.text("doctor", "--quick", code=3)
+    assert "version" not in desktop.text("digest", evicted.session_id)
+
+    distil_better(monkeypatch)
+    assert desktop.json("status")["store"]["old_digests"] == {"waiting": 1, "kept": 2}
+    for words, code in ((("status",), EXIT_OK), (("doctor", "--quick"), 3)):
+        line = next(one for one in desktop.text(*words, code=code).splitlines() if "old dig" in one)
+        assert line.endswith(
+            "1 wait: sweeps distil them again;"
+            " 2 stay as an older version made them: their raw text was evicted"
+        )
+    told = f"version    {DIGEST_VERSION} (now {NEXT}): "
+    assert f"{told}a sweep distils it again" in desktop.text("digest", stored.session_id)
+    desktop.json("sweep")
+    assert desktop.json("status")["store"]["old_digests"] == {"waiting": 0, "kept": 2}
+    for log in (evicted, grown):
+        shown = desktop.text("digest", log.session_id)
+        assert f"{told}its raw text was evicted, so it stays" in shown
+        assert desktop.json("digest", log.session_id)["old_version"] is True
+    assert "version" not in desktop.text("digest", stored.session_id)
 
 
 def test_a_merged_digest_has_the_older_of_both_versions() -> None:

@@ -18,6 +18,7 @@ from session_memory.adapters.common import (
     SourceFile,
 )
 from session_memory.adapters.registry import adapters
+from session_memory.ingest.sweep import sweep
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
 
@@ -79,6 +80,27 @@ def test_every_session_has_a_flavour_and_one_digest_with_an_outcome(space: Works
         assert digest is not None
         assert digest.outcome in {"success", "partial", "fail", "uncertain"}
         assert found.flavor == digest.flavor == "claude"
+
+
+@pytest.mark.rows("DIG-02")
+def test_a_session_that_is_digested_twice_in_a_sweep_counts_once(space: Workspace) -> None:
+    """A session in two files, with a commit while another file is read between them."""
+    log, other = talk(), ClaudeLog(9)
+    other.prompt("something else")
+    lines = log.dump().splitlines(keepends=True)
+    homes = [space.root / name for name in "abc"]  # read in this order
+    for home, data in zip(homes, (lines[:2], [other.dump()], lines[2:]), strict=True):
+        path = log.path(home)
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"".join(data))
+    space.paths["claude"] = tuple(map(str, homes))
+    space.set_ingest(commit_bytes=1)
+    said: list[str] = []
+    report = sweep(msgspec.structs.replace(space.sweep_context(), log=said.append))
+    twice = space.session(log.session_id).id
+    assert said.count(f"digest session {twice}") == 2
+    assert report.analyzed == report.sessions == 2
+    assert sorted(report.digested) == [twice, space.session(other.session_id).id]
 
 
 def test_unknown_records_are_named_by_client_version(space: Workspace) -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.loop.patterns import Mined, Signal
 from session_memory.core.schema import Cost, Session
 from session_memory.measure.metrics import Watch, figures, find_units
@@ -32,7 +35,8 @@ def test_sub_agents_count_for_their_session_and_the_rest_is_left_out_by_reason()
         run(7, cost=Cost()),
     ]
     told = [mined(1), mined(2, SIGNAL, counts_as=1), mined(7)]
-    found = find_units(sessions, told, {1: "success", 7: "uncertain"})
+    versions = dict.fromkeys(range(1, 8), DIGEST_VERSION)
+    found = find_units(sessions, told, {1: "success", 7: "uncertain"}, versions)
     assert found.left_out == {
         "low value": 1,
         "no time known": 1,
@@ -47,6 +51,20 @@ def test_sub_agents_count_for_their_session_and_the_rest_is_left_out_by_reason()
     group = figures(found.sessions, Watch(frozenset({"p1"}), "fewer"))
     assert (group.sessions, group.recurred, group.decided, group.succeeded) == (2, 1, 1, 1)
     assert (group.usd, group.minutes) == (2.0, 5.0)
+
+
+@pytest.mark.rows("MEA-05")
+def test_digests_of_another_version_are_not_compared_and_counted() -> None:
+    sessions = [run(number) for number in range(1, 5)]
+    sessions.append(run(5, parent_external_id="s4", parent_id=4, source_kind="subagent"))
+    found = find_units(
+        sessions,
+        [*(mined(number, SIGNAL) for number in range(1, 5)), mined(5, counts_as=4)],
+        {},
+        {1: DIGEST_VERSION, 2: DIGEST_VERSION - 1, 3: 1, 4: DIGEST_VERSION, 5: DIGEST_VERSION - 1},
+    )
+    assert [one.name for one in found.sessions] == ["s1"]
+    assert found.left_out == {"distilled by another version": 3, "sub-agent": 1}
 
 
 def test_a_group_of_nobody_has_figures_that_say_so() -> None:

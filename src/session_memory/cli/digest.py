@@ -10,8 +10,10 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.session_argument import named, names
 from session_memory.cli.store import reading
+from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.schema import Digest, Session
 from session_memory.errors import NotFound
+from session_memory.store.values import OldDigests
 
 SHOWN = 15
 
@@ -29,15 +31,16 @@ def command(app: App, session: str) -> None:
     """
     with reading(app) as store:
         found = store.find_session(session)
-        digest = store.digest(found.id)
+        digest, evicted = store.digest(found.id), store.evicted_digest(found.id) is not None
     if digest is None:
         raise NotFound(
             f"session {named(found)} has no digest yet", hint="run `session-memory sweep`"
         )
     if app.json:
-        emit_json({**names(found), "digest": digest})
+        old = digest.version < DIGEST_VERSION
+        emit_json({**names(found), "digest": digest, "old_version": old})
         return
-    click.echo("\n".join(_lines(found, digest)))
+    click.echo("\n".join([*_lines(found, digest), *_version(digest, evicted=evicted)]))
 
 
 def _lines(session: Session, digest: Digest) -> Iterator[str]:
@@ -63,6 +66,23 @@ def _lines(session: Session, digest: Digest) -> Iterator[str]:
     yield from _listed("corrected", list(digest.corrections))
     yield from _listed("decisions", list(digest.decisions))
     yield from _listed("open", list(digest.open_items))
+
+
+def _version(digest: Digest, *, evicted: bool) -> Iterator[str]:
+    """A line for a digest that an older version of the program made."""
+    if digest.version < DIGEST_VERSION:
+        fate = "its raw text was evicted, so it stays" if evicted else "a sweep distils it again"
+        yield f"version    {digest.version} (now {DIGEST_VERSION}): {fate}"
+
+
+def old_digests_text(old: OldDigests) -> str:
+    """How many digests an older version of the program made, and what becomes of them."""
+    parts: list[str] = []
+    if old.waiting:
+        parts.append(f"{old.waiting} wait: sweeps distil them again")
+    if old.kept:
+        parts.append(f"{old.kept} stay as an older version made them: their raw text was evicted")
+    return "; ".join(parts)
 
 
 def _listed(name: str, items: list[str]) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.digest import old_digests_text
 from session_memory.cli.doctor_wiring import fix_all, wiring_checks
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
 from session_memory.cli.store import reading
@@ -72,6 +73,7 @@ def _checks(app: App) -> Iterator[Check]:
         with reading(app) as store:
             yield _integrity(store)
             yield _pending(store)
+            yield from _old_digests(store)
             yield from _incomplete(store)
     except StoreMissing as error:
         yield Check("store", "warn", error.message, "session-memory sweep")
@@ -139,6 +141,12 @@ def _pending(store: DistilStore) -> Check:
         return Check("digests", "warn", detail, "session-memory sweep reads their logs again")
     fix = "put their logs back and sweep, or `session-memory forget --session ID`"
     return Check("digests", "warn", f"{detail}; their logs are gone", fix)
+
+
+def _old_digests(store: MaintenanceStore) -> Iterator[Check]:
+    """Digests that an older version of the program made; nothing is wrong with them."""
+    if detail := old_digests_text(store.info().old_digests):
+        yield Check("old digests", "pass", detail)
 
 
 def _incomplete(store: CaptureStore) -> Iterator[Check]:

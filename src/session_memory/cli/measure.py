@@ -119,6 +119,9 @@ def trial() -> None:
 def start(app: App, pattern: str, dry_run: bool) -> None:
     """Start a trial of an approved pattern.
 
+    Exit code 8: the pattern is not approved or already under trial, or no session could take part:
+    no agent has our hook, or none of the pattern's projects is on this machine.
+
     \b
     Examples:
       session-memory measure trial start fc-12ab
@@ -134,8 +137,36 @@ def start(app: App, pattern: str, dry_run: bool) -> None:
         status, hint = catalog.status(name), f"`session-memory review approve {name}` first"
         raise Refused(f"{name} is {status}; only approved patterns can be tried", hint=hint)
     version = known.current.number
+    _check_reach(app, name)
     _change(app, lambda trials: begin(trials, name, version, app.clock()), dry_run)
     app.note("run `session-memory distribute` to remove it from files; hooks give it from then on")
+
+
+def _check_reach(app: App, name: str) -> None:
+    """Refuse a trial that no session could take part in."""
+    from session_memory.cli.store import reading
+    from session_memory.cli.wiring import hooked_places
+    from session_memory.install.hook_files import SETTINGS, injects
+    from session_memory.worker.lessons import trial_roots
+
+    with reading(app) as store:
+        roots = trial_roots(store, app.paths.data, app.config, name)
+    if not roots:
+        raise Refused(
+            f"{name} would reach no session: no project it is for is on this machine",
+            hint=f"`session-memory review show {name}` names the projects it was seen in",
+        )
+    places = hooked_places(app)
+    if None not in places and not places & set(roots):
+        raise Refused(
+            f"{name} would reach no session: no agent has our hook, which gives patterns on trial",
+            hint="`session-memory init` adds it",
+        )
+    if not injects(app.paths.state):
+        raise Refused(
+            f"{name} would reach no session: injection is switched off",
+            hint=f'set "inject" to true in {app.paths.state / SETTINGS}',
+        )
 
 
 @trial.command()

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.digest import old_digests_text
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
 from session_memory.cli.spend import status_line
 from session_memory.cli.store import reading
@@ -149,6 +150,8 @@ def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
     yield "distilled", f"{human_bytes(usage.distilled_bytes)} of {cap}"
     if info.evicted:
         yield "evicted", _evicted_text(info.evicted)
+    if old := old_digests_text(info.old_digests):
+        yield "old digests", old
     if info.lost_sessions:
         lost = f"raw text of {info.lost_sessions} sessions, before it was distilled"
         yield "lost", f"{lost}: a sweep reads their logs again, where they still exist"

@@ -16,7 +16,7 @@ from session_memory.cli.app import App
 from session_memory.cli.output import one_line, safe
 from session_memory.errors import Refused
 from session_memory.install import files
-from session_memory.install.ledger import Ledger
+from session_memory.install.ledger import Ledger, read_ledger
 from session_memory.install.plan import (
     CurrentFile,
     FileChange,
@@ -68,6 +68,14 @@ def wirings(app: App) -> dict[str, WiringState]:
         name: wiring_state(one, where, launchers(app), file_reader(where))
         for name, one in registry.clients().items()
     }
+
+
+def hooked_places(app: App) -> frozenset[str | None]:
+    """Where some agent has our hook: None for the whole account, else roots of projects."""
+    ledger = read_ledger(app.paths.data)
+    projects = {entry.project for entry in ledger.entries if entry.project}
+    everywhere = any(state.hooks in ("wired", "outdated") for state in wirings(app).values())
+    return frozenset({*projects, *([None] if everywhere else [])})
 
 
 def diff(change: FileChange) -> str:

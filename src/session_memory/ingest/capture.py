@@ -59,6 +59,8 @@ def capture(
         run.assign_projects(store.unplaced())
         run.read_all(changed)
         run.renew_digests()
+    report.digested = list(dict.fromkeys(report.digested))  # some came in several parts
+    report.analyzed = len(report.digested)
     clean_unknown(report, redactor.redact_text)
     report.warnings.extend(finder.warnings())
 
@@ -158,7 +160,6 @@ class _Capture(msgspec.Struct):
         analyze = partial(analyze_one, self.store, self.writer, session_id)
         self.context.log(f"digest session {session_id}")
         if self.steps.attempt("digest", session_id, analyze):
-            self.report.analyzed += 1
             self.report.digested.append(session_id)
             return
         self.undistilled.add(session_id)

@@ -75,9 +75,9 @@ class SweepReport(msgspec.Struct):
     ingested: int = 0
     skipped_unchanged: int = 0
     analyzed: int = 0
-    """Digests made: `len(digested)`."""
+    """Sessions that got a digest: `len(digested)`."""
     digested: list[int] = []
-    """The sessions they were made for; one that came in several parts may be here twice."""
+    """Those sessions, each once, even where it was digested again as more of it was read."""
     failed: list[Failure] = []
     failed_steps: list[StepFailure] = []
     records: int = 0

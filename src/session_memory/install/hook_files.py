@@ -20,6 +20,8 @@ from session_memory.paths import private_dir
 EXECUTABLE = 0o700
 UNAVAILABLE = 69
 """EX_UNAVAILABLE of sysexits.h: the command in the settings goes on without us."""
+SETTINGS = "hook.json"
+"""In the state directory."""
 POSIX_HEAD = "#!/bin/sh\n# Written by `session-memory init`.\n"
 
 
@@ -76,9 +78,17 @@ def settings(launchers: Launchers, known: bytes | None) -> bytes:
     return msgspec.json.encode(wanted) + b"\n"
 
 
+def injects(state: Path) -> bool:
+    """Whether the hook gives sessions what was prepared for them; see `run` of hooks/entry.py."""
+    try:
+        return msgspec.json.decode(_read(state / SETTINGS) or b"{}").get("inject") is True
+    except (msgspec.DecodeError, AttributeError):
+        return False
+
+
 def our_files(launchers: Launchers) -> dict[Path, tuple[bytes, int]]:
     """Every file of ours with its content and mode."""
-    settings_file = launchers.state / "hook.json"
+    settings_file = launchers.state / SETTINGS
     files = {
         launchers.hook_file: (source(), 0o600),
         launchers.hook_launcher: (os.fsencode(launcher_text(launchers)), EXECUTABLE),

@@ -13,11 +13,14 @@ from statistics import median
 
 import msgspec
 
+from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.loop.effects import Better, Figures
 from session_memory.core.loop.patterns import Mined, Signal, SignalType
 from session_memory.core.schema import Session
 from session_memory.measure.stats import Share, clopper_pearson
 
+OTHER_VERSION = "distilled by another version"
+"""Why a session is left out whose digest, or that of a sub-agent of it, is not comparable."""
 ACTIVE_S = 30.0
 """An event stands for at most this long: a night between two prompts is no work."""
 _CURABLE: frozenset[SignalType] = frozenset(
@@ -71,9 +74,16 @@ class Watch(msgspec.Struct, frozen=True):
 
 
 def find_units(
-    sessions: Iterable[Session], mined: Iterable[Mined], outcomes: Mapping[int, str]
+    sessions: Iterable[Session],
+    mined: Iterable[Mined],
+    outcomes: Mapping[int, str],
+    versions: Mapping[int, int],
 ) -> Units:
-    """The sessions worth measuring, with what their sub-agents met and cost."""
+    """The sessions worth measuring, with what their sub-agents met and cost.
+
+    `versions` says which DIGEST_VERSION made each digest. Only those of the current one are
+    compared: a better distiller finds other signals in the very same session.
+    """
     left_out: Counter[str] = Counter()
     kept: dict[int, Session] = {}
     cost: dict[int, float] = {}
@@ -88,13 +98,17 @@ def find_units(
         else:
             left_out[reason] += 1
     signals: dict[int, list[Signal]] = {}
-    for session_signals in mined:
-        signals.setdefault(session_signals.counts_as, []).extend(session_signals.signals)
+    outdated: set[int] = set()
+    for one in mined:
+        signals.setdefault(one.counts_as, []).extend(one.signals)
+        if versions.get(one.session) != DIGEST_VERSION:
+            outdated.add(one.counts_as)
     left_out["not analyzed yet"] += len(kept.keys() - signals.keys())
+    left_out[OTHER_VERSION] += len(kept.keys() & outdated)
     measured = [
         _measured(kept[number], tuple(own), outcomes.get(number), cost.get(number))
         for number, own in signals.items()
-        if number in kept
+        if number in kept and number not in outdated
     ]
     counts = {reason: count for reason, count in sorted(left_out.items()) if count}
     return Units(tuple(sorted(measured, key=lambda s: (s.began, s.flavor, s.name))), counts)

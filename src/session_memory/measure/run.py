@@ -7,18 +7,29 @@ from typing import TypeVar
 
 import msgspec
 
+from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.loop.catalog import Pattern
 from session_memory.core.loop.effects import Effect
 from session_memory.core.loop.givings import Given
 from session_memory.core.loop.patterns import Mined
 from session_memory.core.loop.trials import Trial
 from session_memory.measure.effect import Subject, before_after
-from session_memory.measure.metrics import MeasuredSession, Units, find_units, watch
+from session_memory.measure.metrics import (
+    OTHER_VERSION,
+    MeasuredSession,
+    Units,
+    find_units,
+    watch,
+)
 from session_memory.measure.trial import arms, trial_effect
 from session_memory.settings import Measure
 from session_memory.store.port import BackgroundStore, SessionQuery, SessionReader
 
 T = TypeVar("T")
+_OTHERS = (
+    "{others} sessions are not compared: their digests are not of version {version};"
+    " `session-memory sweep` distils those again whose raw text is stored"
+)
 
 
 class MeasureInput(msgspec.Struct, frozen=True):
@@ -33,7 +44,8 @@ class MeasureInput(msgspec.Struct, frozen=True):
 
 def read_units(store: SessionReader, mined: Iterable[Mined]) -> Units:
     """Every session worth measuring."""
-    return find_units(store.sessions(SessionQuery()), mined, store.outcomes())
+    sessions, outcomes = store.sessions(SessionQuery()), store.outcomes()
+    return find_units(sessions, mined, outcomes, store.digest_versions())
 
 
 def measure(
@@ -86,4 +98,12 @@ def _subject(
 
 def _with_left_out(effect: Effect, units: Units) -> Effect:
     """An effect that also says which sessions of the store are no units at all."""
-    return msgspec.structs.replace(effect, left_out={**units.left_out, **effect.left_out})
+    caveats, others = effect.caveats, units.left_out.get(OTHER_VERSION, 0)
+    if others:
+        caveats = (*caveats, _OTHERS.format(others=others, version=DIGEST_VERSION))
+    return msgspec.structs.replace(
+        effect,
+        left_out={**units.left_out, **effect.left_out},
+        caveats=caveats,
+        digest_version=DIGEST_VERSION,
+    )

@@ -124,6 +124,10 @@ class SessionReader(Protocol):
         """The outcome of every session that has a digest."""
         ...
 
+    def digest_versions(self) -> dict[int, int]:
+        """The DIGEST_VERSION that made each session's digest; of a merged one, the older."""
+        ...
+
     def observations(self, query: ObservationQuery) -> list[Observation]:
         """Observations that fit, oldest first."""
         ...

@@ -213,6 +213,16 @@ class StoreInfo(msgspec.Struct, frozen=True):
     evicted: tuple[Evicted, ...]
     lost_sessions: int
     """Sessions with raw text that went before it was distilled and was not read again yet."""
+    old_digests: OldDigests
+
+
+class OldDigests(msgspec.Struct, frozen=True):
+    """Sessions whose digest an older version of the program made."""
+
+    waiting: int = 0
+    """Sweeps distil them again: their raw text is here."""
+    kept: int = 0
+    """They stay as they are: raw text they rest on was evicted."""
 
 
 class TextFilter(msgspec.Struct, frozen=True):

@@ -5,7 +5,8 @@ Curation, distribution and measurement do not import each other; they are joined
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from session_memory.core.loop.injection import Section
@@ -18,7 +19,7 @@ from session_memory.distribute.ledger import read_ledger
 from session_memory.distribute.plan import DistributeRequest
 from session_memory.distribute.render import lessons
 from session_memory.distribute.sections import said_by_others, sections_for
-from session_memory.distribute.targets import Repo
+from session_memory.distribute.targets import Repo, reach
 from session_memory.narrowing import read_project_rules
 from session_memory.redact import make_redactor
 from session_memory.settings import Config
@@ -85,10 +86,15 @@ def pattern_sections(
     return of_root
 
 
-def all_sections(
-    store: CaptureStore, data: Path, config: Config
-) -> Mapping[str, tuple[Section, ...]]:
-    """The sections of every known root that has any."""
-    of_root = pattern_sections(store, data, config)
-    found = {repo.root: of_root(repo.root) for repo in known_repos(store)}
-    return {root: sections for root, sections in found.items() if sections}
+def trial_roots(store: CaptureStore, data: Path, config: Config, pattern: str) -> tuple[str, ...]:
+    """The roots on this machine whose sessions would take part in a trial of a pattern."""
+    request, _ = gather(store, data, config)
+    lesson = next((one for one in request.lessons if one.id == pattern), None)
+    if lesson is None or lesson.is_foreign:
+        return ()
+    keys = reach(lesson, request.repos, request.default_domain)
+    return tuple(
+        repo.root
+        for repo in request.repos
+        if repo.key in keys and os.path.isdir(repo.root) and read_project_rules(repo.root).enabled
+    )

@@ -79,6 +79,8 @@ class Effect(msgspec.Struct, frozen=True):
     """Sessions that were not counted, by reason."""
     caveats: tuple[str, ...] = ()
     changes: tuple[Change, ...] = ()
+    digest_version: int = 0
+    """The DIGEST_VERSION of every session compared; 0 in effects measured before it was noted."""
 
     @property
     def retires(self) -> bool:

@@ -6,6 +6,7 @@ was left behind by a crash is found again through `doomed_segment` or the orphan
 
 from __future__ import annotations
 
+from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.retention import (
     EVENT_ROW_BYTES,
     Eviction,
@@ -18,7 +19,7 @@ from session_memory.store.segments import SegmentStore
 from session_memory.store.sqlite import lost_events, observations, patterns
 from session_memory.store.sqlite.connection import UNUSABLE, Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
-from session_memory.store.values import Evicted
+from session_memory.store.values import Evicted, OldDigests
 
 OPTIMIZE_SHARE = 8
 """The indexes are rewritten once an eighth of what they index has gone."""
@@ -181,6 +182,19 @@ def _close_digested(db: Database, session_id: int) -> None:
         " WHERE session_id = ?",
         (session_id,),
     )
+
+
+def old_digests(db: Database) -> OldDigests:
+    """How many digests an older version made; those with evicted text cannot be made again."""
+    evicted = "SELECT session_id FROM evicted_digest"
+    waiting = (
+        "SELECT count(*) FROM session WHERE raw_events > 0 AND observer < ?"
+        f" AND state = 'analyzed' AND id NOT IN ({evicted})"
+    )
+    kept = (
+        "SELECT count(*) FROM evicted_digest WHERE coalesce(json_extract(body, '$.version'), 1) < ?"
+    )
+    return OldDigests(value(db, waiting, (DIGEST_VERSION,)), value(db, kept, (DIGEST_VERSION,)))
 
 
 def remove_doomed(db: Database, segments: SegmentStore) -> int:

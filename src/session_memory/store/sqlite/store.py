@@ -307,6 +307,7 @@ class SqliteStore(ForgetWithMarks, SourceReads):
             superseded_events=value(db, superseded),
             evicted=retention.evicted(db),
             lost_sessions=lost_events.sessions(db),
+            old_digests=retention.old_digests(db),
         )
 
     def _database_bytes(self) -> int:
@@ -369,6 +370,11 @@ class SqliteStore(ForgetWithMarks, SourceReads):
     def outcomes(self) -> dict[int, str]:
         """See store.port.Store."""
         return dict(rows(self._db, "SELECT session_id, outcome FROM digest"))
+
+    def digest_versions(self) -> dict[int, int]:
+        """See store.port.Store."""
+        sql = "SELECT session_id, coalesce(json_extract(body, '$.version'), 1) FROM digest"
+        return dict(rows(self._db, sql))
 
     def evicted_digest(self, session_id: int) -> Digest | None:
         """See store.port.Store."""
