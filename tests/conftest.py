@@ -30,6 +30,22 @@ AGENT_VARIABLES = (
 )
 REAL_HOME = os.path.realpath(os.path.expanduser("~"))
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+MEMORY_DISK = Path("/dev/shm")
+MEMORY_NEEDED = 1 << 30
+
+
+def _is_usable(disk: Path) -> bool:
+    """Whether the tests' directories fit here, and programs that they write may be run."""
+    if not hasattr(os, "statvfs") or not os.access(disk, os.W_OK | os.X_OK):
+        return False
+    state = os.statvfs(disk)
+    return not state.f_flag & os.ST_NOEXEC and state.f_bavail * state.f_frsize > MEMORY_NEEDED
+
+
+# Tests wait for a disk thousands of times (every commit is an fsync), and not for memory.
+# What must survive a power cut is tested by refusing, cutting and ordering writes, on any disk.
+if _is_usable(MEMORY_DISK):
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY_DISK))
 
 
 NAMES = frozenset({"socket.getaddrinfo", "socket.gethostbyname"})

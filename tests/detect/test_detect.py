@@ -70,21 +70,22 @@ def stored(space: Workspace) -> dict[str, tuple[str, int]]:
     return {row[0]: (row[1], row[2]) for row in found}
 
 
-def told(space: Workspace, *arguments: str, module: str = "session_memory") -> str:
-    done = space.run("--config", str(space.write_config()), *arguments, module=module)
+def printed(space: Workspace, *arguments: str) -> str:
+    done = space.run("--config", str(space.write_config()), *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.rows("DET-01", "DET-02", "DET-05")
 def test_text_and_json_tell_the_same_candidates_across_agents_first(space: Workspace) -> None:
-    rows = json.loads(told(space, "detect", "--json"))
+    rows = json.loads(printed(space, "detect", "--json"))
     assert isinstance(rows, list) and rows
     crossed = [row["cross_flavor"] for row in rows]
     assert crossed == sorted(crossed, reverse=True) and crossed[0]
-    text = told(space, "--json", module="session_memory.detect")
+    config = str(space.write_config())
+    text = space.run_process("--config", config, "--json", module="session_memory.detect").stdout
     assert json.loads(text) == rows
-    report = told(space, "detect")
+    report = printed(space, "detect")
     places = [report.index(row["id"]) for row in rows]
     assert places == sorted(places)
     assert report.count("[CROSS-FLAVOR]") == sum(crossed)
@@ -102,7 +103,7 @@ def test_it_works_when_the_raw_text_has_gone(space: Workspace) -> None:
 @pytest.mark.rows("DET-03", "DET-08", "DET-09")
 def test_a_floor_drops_only_what_occurred_less_often(space: Workspace) -> None:
     def listed(*options: str) -> list[dict[str, Any]]:
-        return json.loads(told(space, "detect", "--json", *options))
+        return json.loads(printed(space, "detect", "--json", *options))
 
     whole = listed("--min-frequency", "1")
     assert {one["kind"] for one in whole} == {"problem", "success"}
@@ -122,7 +123,7 @@ def test_a_floor_drops_only_what_occurred_less_often(space: Workspace) -> None:
     assert [one["sessions"] > 1 for one in listed()] == [True] * sum(
         one["sessions"] > 1 for one in whole
     )
-    assert "git push <args>" in told(space, "detect", "--min-frequency", "3")
+    assert "git push <args>" in printed(space, "detect", "--min-frequency", "3")
 
 
 @pytest.mark.rows("DET-04")
@@ -190,9 +191,9 @@ def test_a_narrow_look_changes_nothing_that_is_kept(space: Workspace) -> None:
 
 @pytest.mark.rows("BRF-08")
 def test_fix_says_what_worked_in_how_many_sessions_and_with_whom(space: Workspace) -> None:
-    answer = told(space, "fix", f"npm ERR!\n{ERROR}")
+    answer = printed(space, "fix", f"npm ERR!\n{ERROR}")
     assert "`npm install` worked in 3 of 3 sessions, in Claude and Codex" in answer
-    (cure,) = json.loads(told(space, "fix", ERROR, "--json"))["cures"]
+    (cure,) = json.loads(printed(space, "fix", ERROR, "--json"))["cures"]
     assert (cure["command"], cure["worked"], cure["tried"]) == ("npm install", 3, 3)
     dashes = space.run("--config", str(space.write_config()), "fix", "--- FAIL: TestNobodyKnows")
     assert dashes.returncode == 1 and "no session had" in dashes.stderr  # an error, not an option

@@ -145,5 +145,5 @@ def test_the_module_is_the_verb(tmp_path: Path) -> None:
     space.write(ClaudeLog(1))
     space.sweep()
     config = str(space.write_config())
-    done = space.run("--config", config, "--json", module="session_memory.distribute")
+    done = space.run_process("--config", config, "--json", module="session_memory.distribute")
     assert done.returncode == 0 and json.loads(done.stdout)["changes"] == []

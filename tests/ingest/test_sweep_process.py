@@ -25,7 +25,7 @@ def report_of(text: str) -> dict[str, Any]:
 @pytest.mark.rows("ING-01", "ING-04", "RET-07")
 def test_the_module_sweeps_and_its_text_shows_every_step_in_order(space: Workspace) -> None:
     files = write_samples(space.claude)
-    done = space.run("--config", str(space.write_config()), module=INGEST)
+    done = space.run_process("--config", str(space.write_config()), module=INGEST)
     assert done.returncode == 0, done.stderr
     heads = [line.split()[0] for line in done.stdout.splitlines() if not line.startswith(" ")]
     steps = ["discover", "normalize", "store", "digest", "evict"]
@@ -40,7 +40,7 @@ def test_the_module_sweeps_and_its_text_shows_every_step_in_order(space: Workspa
 def test_the_report_as_json_has_the_same_numbers(space: Workspace) -> None:
     files = write_samples(space.claude)
     config = str(space.write_config())
-    first = report_of(space.run("--config", config, "--json", module=INGEST).stdout)
+    first = report_of(space.run_process("--config", config, "--json", module=INGEST).stdout)
     second = report_of(space.run("--config", config, "sweep", "--json").stdout)
     assert (first["discovered"], first["ingested"]) == (len(files), len(files))
     assert (second["ingested"], second["skipped_unchanged"]) == (0, len(files))
@@ -53,7 +53,7 @@ def test_a_dry_run_as_a_process_makes_no_file(space: Workspace) -> None:
     files = write_samples(space.claude)
     config = space.write_config()
     before = sorted(space.root.rglob("*"))
-    done = space.run("--dry-run", "--config", str(config), module=INGEST)
+    done = space.run_process("--dry-run", "--config", str(config), module=INGEST)
     assert done.returncode == 0, done.stderr
     assert f"discovered {len(files)}" in done.stdout
     assert sorted(space.root.rglob("*")) == before
@@ -63,11 +63,11 @@ def test_a_dry_run_as_a_process_makes_no_file(space: Workspace) -> None:
 def test_two_configurations_keep_two_stores_apart(tmp_path: Path) -> None:
     one, two = Workspace(tmp_path, store="one"), Workspace(tmp_path, store="two")
     write_samples(one.claude)
-    assert one.run("--config", str(one.write_config()), module=INGEST).returncode == 0
+    assert one.run_process("--config", str(one.write_config()), module=INGEST).returncode == 0
     assert one.store_directory.is_dir()
     assert not two.store_directory.exists()
     kept = {path: path.stat().st_mtime_ns for path in one.store_directory.rglob("*")}
-    assert two.run("--config", str(two.write_config()), module=INGEST).returncode == 0
+    assert two.run_process("--config", str(two.write_config()), module=INGEST).returncode == 0
     assert {path: path.stat().st_mtime_ns for path in one.store_directory.rglob("*")} == kept
     assert two.dump() == one.dump()
 
@@ -79,11 +79,11 @@ def test_while_a_sweep_runs_another_says_so_and_ends_well(space: Workspace) -> N
     space.store_directory.mkdir(mode=0o700)
     with (space.store_directory / "sweep.lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = space.run("--config", config, module=INGEST)
+        done = space.run_process("--config", config, module=INGEST)
         assert done.returncode == 0
         assert "already running" in done.stdout + done.stderr
         assert not (space.store_directory / "store.db").exists()
-    assert space.run("--config", config, module=INGEST).returncode == 0
+    assert space.run_process("--config", config, module=INGEST).returncode == 0
     assert space.sessions()
 
 
@@ -113,12 +113,12 @@ def test_a_file_that_cannot_be_read_is_named_and_the_exit_code_is_3(space: Works
     (path,) = space.write(log)
     bad = path.with_name("bad.jsonl")
     bad.symlink_to("/proc/self/mem")  # opens, then fails to read, for root too
-    done = space.run("--config", str(space.write_config()), module=INGEST)
+    done = space.run_process("--config", str(space.write_config()), module=INGEST)
     assert done.returncode == 3
     assert str(bad) in done.stderr
     assert os.strerror(5) in done.stderr
     assert list(space.sessions()) == [log.session_id]
-    told = space.run("--config", str(space.write_config()), "--json", module=INGEST)
+    told = space.run_process("--config", str(space.write_config()), "--json", module=INGEST)
     report = report_of(told.stdout)
     assert len(report["failed"]) == 1
     assert (report["failed"][0]["path"], report["failed"][0]["reason"]) == (
@@ -132,7 +132,7 @@ def test_a_broken_configuration_is_refused_before_anything_is_written(space: Wor
     config = space.write_config()
     config.write_text(config.read_text() + "line_cap_bytes = -1\n", encoding="utf-8")
     before = sorted(space.root.rglob("*"))
-    done = space.run("--config", str(config), module=INGEST)
+    done = space.run_process("--config", str(config), module=INGEST)
     assert done.returncode == 4
     assert "error:" in done.stderr
     assert sorted(space.root.rglob("*")) == before

@@ -103,7 +103,7 @@ def _sweeps(
     while goes_on(seen) or turn < 2:
         turn += 1
         log(space, 10 + 2 * turn + seed)
-        done = space.run("--config", config, "sweep")
+        done = space.run_process("--config", config, "sweep")
         with lock:
             seen.sweeps += done.returncode in (0, 3)
             if done.returncode not in (

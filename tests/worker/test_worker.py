@@ -115,7 +115,9 @@ def test_the_real_hook_and_the_real_worker(bench: Bench) -> None:
     )
     assert (hook.stdout, hook.stderr) == ("", "")
     assert bench.waiting() == 1
-    done = bench.space.run("--config", str(bench.space.write_config()), "worker", "run", "--json")
+    done = bench.space.run_process(
+        "--config", str(bench.space.write_config()), "worker", "run", "--json"
+    )
     assert json.loads(done.stdout)["imports"] == 0, "another store has another state directory"
     done = subprocess.run(
         [sys.executable, "-m", "session_memory", "worker", "run", "--json"],

@@ -30,6 +30,7 @@ from session_memory.store import open_store
 from session_memory.store.lock import exclusive
 from session_memory.store.port import SessionQuery, SessionReader, Store
 from session_memory.store.unfinished import marked
+from session_memory.testing.command import run_command
 
 DAY_MS = 86_400_000
 NOW = START + 30 * DAY_MS
@@ -204,13 +205,17 @@ class Workspace:
             text=True,
         )
 
-    def run(
+    def run_process(
         self, *arguments: str, module: str = "session_memory"
     ) -> subprocess.CompletedProcess[str]:
-        """Run `python -m module` on this workspace to its end."""
+        """Run `python -m module` on this workspace to its end, in a process of its own."""
         process = self.start(*arguments, module=module)
         out, err = process.communicate(timeout=120)
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run a command on this workspace in this process: no interpreter has to start."""
+        return run_command(*arguments, environ=self.environ(), directory=self.root)
 
     # --- what is stored ---
 
