@@ -22,7 +22,7 @@ from session_memory.core.schema import (
     Task,
 )
 
-DIGEST_VERSION = 4
+DIGEST_VERSION = 5
 """Raised when distilling gets better, be it the digest or the observations: sweeps then distil
 again every session whose raw text is still here. Others keep their digest with its version.
 Digests of the first releases say 1; they were made as those of version 3 are."""
@@ -36,6 +36,7 @@ MAX_FILES = 300
 MAX_GROUNDS = 6
 MAX_ITEMS = 20
 MAX_LOOPS = 20
+MAX_NOTICES = 20
 MAX_RULES = 40
 MAX_TOOLS = 200
 
@@ -101,6 +102,7 @@ def merge_digests(old: Digest, new: Digest) -> Digest:
         ended=verdict.ended,
         cures=(*old.cures, *new.cures)[-MAX_CURES:],
         rules=(*old.rules, *new.rules)[-MAX_RULES:],
+        notices=(*old.notices, *new.notices)[-MAX_NOTICES:],
         source_fingerprint=_joined_fingerprint(old, new),
         first_at=first_at,
         last_at=last_at,

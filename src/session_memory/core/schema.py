@@ -192,6 +192,18 @@ class Cure(msgspec.Struct, frozen=True):
     proof_seq: int
 
 
+NoticeKind = Literal["pull requests only", "behind remote", "port in use"]
+
+
+class Notice(msgspec.Struct, frozen=True):
+    """What git or a server said of the repository or the machine, such as a protected branch."""
+
+    kind: NoticeKind
+    subject: str
+    """The branch or the port."""
+    seq: int
+
+
 RuleStance = Literal["against", "for", "allows", "spares"]
 """`allows` ends what was said against something, `spares` what was said for it."""
 
@@ -262,6 +274,7 @@ class Digest(msgspec.Struct, frozen=True):
     basis: Basis = "inferred"
     cures: tuple[Cure, ...] = ()
     rules: tuple[RuleStatement, ...] = ()
+    notices: tuple[Notice, ...] = ()
     dropped: dict[str, int] = {}
     """What did not fit the limits, by field: nothing is left out silently."""
     version: int = 1

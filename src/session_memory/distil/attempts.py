@@ -84,6 +84,7 @@ class AttemptLog:
         if attempt is None:
             return
         text = event.text or ""
+        attempt.output = (attempt.output + _PREFACE.sub("", text, count=1))[-_OUTPUT_CHARS:]
         running = _STILL_RUNNING.search(text, 0, 400) if event.exit_code is None else None
         if running is not None:
             self._running[running[1]] = attempt
@@ -91,7 +92,6 @@ class AttemptLog:
         attempt.result_pos, attempt.result_seq = pos, event.seq
         attempt.exit = event.exit_code
         attempt.denied = event.label == "denied"
-        attempt.output = _PREFACE.sub("", text, count=1)[-_OUTPUT_CHARS:]
         attempt.failed = not attempt.denied and _has_failed(attempt.command, event, text)
 
     def _polled(self, event: SessionEvent) -> Attempt | None:

@@ -24,6 +24,7 @@ from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
 from session_memory.distil.attempts import AttemptLog
 from session_memory.distil.cures import find_cures
+from session_memory.distil.notices import find_notices
 from session_memory.distil.outcome import Evidence, Mark, judge
 from session_memory.distil.plans import PlanLog, decisions_in, todos_in
 from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
@@ -271,6 +272,7 @@ class _Builder:
             basis=verdict.basis,
             cures=find_cures(self.calls.attempts),
             rules=self.rules.statements(),
+            notices=find_notices(self.calls.attempts),
             version=DIGEST_VERSION,
         )
         return _with_runs(digest, self.runs)

@@ -16,7 +16,7 @@ import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.forget import FORGOTTEN
-from session_memory.core.schema import Cure, Digest, Project
+from session_memory.core.schema import Cure, Digest, NoticeKind, Project
 from session_memory.core.typed_commands import directory_of, typed_command
 from session_memory.distil.checks import CheckKind, check_of
 from session_memory.distil.project_checks import FIXES, is_project_wide
@@ -32,6 +32,7 @@ NEWEST = 10
 """Sessions among which it must have been run at all: projects change their tools."""
 MAX_SESSIONS = 60
 """Sessions that are looked at; what the user asked for stands longer than anything else."""
+_FEW = 5  # sessions among which one that passed a check is enough
 MAX_TRAPS = 5
 MAX_RULES = 6
 _COMMAND_CHARS = 100
@@ -46,7 +47,7 @@ _PASSING_STATE = re.compile(
 )
 _NO_MATCHES = re.compile(r"no matches found")
 
-LineKind = Literal["verify", "trap", "rule", "open"]
+LineKind = Literal["verify", "trap", "rule", "fact", "open"]
 
 
 class EarlierSession(msgspec.Struct, frozen=True):
@@ -84,6 +85,7 @@ def briefing(sessions: Sequence[EarlierSession], known_text: str = "") -> list[B
         *_verify(sessions[:RECENT], known_text),
         *_traps(sessions[:RECENT], known_text),
         *_rules(sessions, known_text),
+        *_facts(sessions[:RECENT]),
         *_left_open(sessions[:1]),
     ]
     return list(_fitting(lines))
@@ -154,7 +156,7 @@ def _verify(sessions: Sequence[EarlierSession], known_text: str) -> list[Briefin
             else:
                 check.failed += 1
     _join_directories(seen)
-    least = 2 if len(sessions) > 2 else 1
+    least = 2 if len(sessions) > _FEW else 1
     usable = [
         check
         for check in seen.values()
@@ -287,6 +289,30 @@ def _rule(rule: StandingRule) -> BriefingLine:
     when = f"{rule.sessions} sessions, last {(iso(rule.last_at) or '')[:10]}"
     evidence = tuple(EventReference(e.session, e.seq) for e in rule.evidence)
     return BriefingLine("rule", f"The user wants: {wish} ({when})", evidence)
+
+
+def _facts(sessions: Sequence[EarlierSession]) -> list[BriefingLine]:
+    """What git and servers said of this repository: a rule of its host once, a habit twice."""
+    notices: dict[tuple[NoticeKind, str], list[EventReference]] = {}
+    for session in sessions:
+        for notice in session.digest.notices:
+            reference = EventReference(session.id, notice.seq)
+            notices.setdefault((notice.kind, notice.subject), []).append(reference)
+    lines: list[BriefingLine] = []
+    for (kind, subject), evidence in notices.items():
+        met = len({reference.session for reference in evidence})
+        if kind == "pull requests only":
+            text = f"`{subject}` is protected: the host wants changes to it as pull requests"
+        elif met < 2:
+            continue
+        elif kind == "behind remote":
+            text = f"Local `{subject}` is often behind its remote: `git fetch` first"
+        else:
+            text = f"An old server often still holds port {subject}: see which URL yours prints"
+        lines.append(
+            BriefingLine("fact", text + (f" ({met} sessions)" if met > 1 else ""), tuple(evidence))
+        )
+    return lines
 
 
 def _left_open(newest: Sequence[EarlierSession]) -> list[BriefingLine]:
