@@ -240,3 +240,31 @@ def test_what_git_itself_makes_is_understood(
     assert (feature.root, feature.remote) == (str(main), "example.org/o/n")
     assert (of_bare.key, of_bare.root) == ("bare", str(tmp_path / "bare.git"))
     assert at(main / "vendor" / "lib").root == str(main / "vendor" / "lib")
+
+
+@pytest.mark.rows("IDN-14")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "shop/.worktrees/2",
+        "shop/.claude/worktrees/dark-mode",
+        "shop__worktrees/dark-mode/src",
+        "shop.worktrees/dark-mode",
+        "shop-worktrees/dark-mode",
+    ],
+)
+@pytest.mark.parametrize("known", [True, False], ids=["checkout is here", "checkout is gone"])
+def test_a_deleted_worktree_belongs_to_the_checkout_its_path_names(
+    tmp_path: Path, path: str, known: bool
+) -> None:
+    root = repository(tmp_path / "shop") if known else tmp_path / "shop"
+    resolution = at(tmp_path / path)
+    assert (resolution.key, resolution.root) == ("shop", str(root))
+    alone = at(tmp_path / path, share=False)
+    assert known or alone.key == path.rpartition("/")[2]
+
+
+@pytest.mark.rows("IDN-14")
+def test_a_folder_of_worktrees_in_the_home_names_no_checkout(tmp_path: Path) -> None:
+    resolution = at(tmp_path / "me" / ".worktrees" / "fix", home=tmp_path / "me")
+    assert resolution.key == "fix"

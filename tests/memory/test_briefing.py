@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.core.schema import CommandRun, Cure, CureKind, RuleStatement
+from session_memory.core.schema import CommandRun, Cure, CureKind, Notice, RuleStatement
 from session_memory.memory.briefing import (
     MAX_CHARS,
     BriefingLine,
@@ -72,7 +72,7 @@ def test_checks_that_sessions_pass_are_told_one_of_each_kind() -> None:
     "digests",
     [
         [{"commands": (check("npm test", ok=False),)}, *[{"commands": (check("npm test"),)}] * 3],
-        [{}, {}, {"commands": (check("npm test"),)}],
+        [*[{}] * 5, {"commands": (check("npm test"),)}],
         [*[{}] * 10, *[{"commands": (check("npm test"),)}] * 5],
         [{"commands": (check("pytest tests/test_a.py"),)}] * 3,
         [{"commands": (check("npx biome check --fix ."),)}] * 3,
@@ -184,3 +184,23 @@ def test_a_line_whose_words_were_forgotten_is_not_told() -> None:
     }
     (line,) = briefing(sessions(gone, gone))
     assert line.text.startswith("Verify with `make lint` (")
+
+
+@pytest.mark.rows("BRF-02")
+def test_in_a_young_project_one_session_that_passed_a_check_is_enough() -> None:
+    young = sessions({}, {}, {"commands": (check("npm test"),)})
+    assert texts(briefing(young), "verify") == ["Verify with `npm test` (it passed in 1 session)"]
+
+
+@pytest.mark.rows("BRF-11")
+def test_what_git_and_servers_said_is_told_when_it_will_hold_again() -> None:
+    protected = Notice("pull requests only", "main", 4)
+    behind, port = Notice("behind remote", "main", 5), Notice("port in use", "5173", 6)
+    twice = sessions({"notices": (protected, behind, port)}, {"notices": (behind, port)})
+    assert texts(briefing(twice), "fact") == [
+        "`main` is protected: the host wants changes to it as pull requests",
+        "Local `main` is often behind its remote: `git fetch` first (2 sessions)",
+        "An old server often still holds port 5173: see which URL yours prints (2 sessions)",
+    ]
+    once = sessions({"notices": (behind, port)})
+    assert briefing(once) == []

@@ -14,6 +14,7 @@ from session_memory.core.project.mentions import mentioned_paths
 from session_memory.core.project.path_shape import (
     Tree,
     absolute,
+    checkout_of,
     fold,
     is_shared_ground,
     is_technical,
@@ -165,6 +166,13 @@ def _without_project(
     outside = [path for path in mentions if path not in inside]
     ignored = _names_a_project_elsewhere(outside, Resolution(), tree, options)
     warnings = (OUTSIDE_MENTION,) if ignored else ()
+    worktree_of = checkout_of(place)
+    if worktree_of is not None and options.share_worktrees and not is_shared_ground(worktree_of):
+        checkout = _by_cwd(worktree_of, "", tree, options)
+        if checkout.root is not None:
+            return msgspec.structs.replace(
+                checkout, worktree_of=checkout.root, warnings=(*checkout.warnings, *warnings)
+            )
     key = project_key(leaf(place))
     if key is None or never_root(place, options.home) or is_shared_ground(place):
         return Resolution(warnings=(BROAD_CWD, *warnings))

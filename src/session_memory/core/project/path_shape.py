@@ -27,6 +27,9 @@ _SHARED_GROUND = (
     rf"|(?:/home|/users|{_DRIVE}/users)(?:/[^/]+)?|/mnt/[a-z]"
 )
 
+# Where people and agents put worktrees: in the checkout, or in a folder named after it next to it.
+_WORKTREE = r"(.+?)(?:[\\/]\.(?:claude[\\/])?worktrees|(?:__|[.-])worktrees)[\\/].+"
+
 
 class Tree(Protocol):
     """The few questions identity asks of a file system; none of them may raise."""
@@ -114,6 +117,15 @@ def upward(path: str) -> tuple[str, ...]:
     while len(levels) <= MAX_LEVELS and (above := parent(levels[-1])) != levels[-1]:
         levels.append(above)
     return tuple(levels)
+
+
+def checkout_of(path: str) -> str | None:
+    """The main checkout of a directory that is named like a worktree, or None.
+
+    Worktrees are deleted when their branch is merged: by then only the path can tell.
+    """
+    match = re.fullmatch(_WORKTREE, path, re.IGNORECASE | re.DOTALL)
+    return match[1] if match is not None and leaf(match[1]) else None
 
 
 def never_root(path: str, home: str | None) -> bool:
