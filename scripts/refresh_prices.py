@@ -1,10 +1,13 @@
 """Regenerate src/session_memory/core/prices.json from the genai-prices development dependency.
 
+What modes cost (fast, batch, flex, priority) is not in genai-prices: `MODES` below states it, as
+the vendors' price pages had it on `MODES_READ`. A mode that is not listed has no known price.
+
     python scripts/refresh_prices.py [--date YYYY-MM-DD] [--check]
 
-The output depends on the installed genai-prices only. The date of the table moves when a price or a
-name changed, and stays otherwise; what changed is printed. `--check` writes nothing and exits 1 if
-the file is out of date.
+The output depends on the installed genai-prices and on `MODES` only. The date of the table moves
+when a price, a mode or a name changed, and stays otherwise; what changed is printed. `--check`
+writes nothing and exits 1 if the file is out of date.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ import msgspec
 from genai_prices import types as theirs
 from genai_prices.data import providers
 
-from session_memory.core.pricing import Model, Price, PriceFile, Rate, Tier, canonical
+from session_memory.core.pricing import Mode, Model, Price, PriceFile, Rate, Tier, canonical
 
 TARGET = Path(__file__).parents[1] / "src/session_memory/core/prices.json"
 
@@ -46,6 +49,34 @@ PRICE_KEYS = {
     "cache_write_5m": "cache_write_mtok",
     "cache_write_1h": "cache_write_1h_mtok",
 }
+
+MODES_READ = date(2026, 11, 17)
+LONG = 272_000
+"""Tokens of input beyond which OpenAI lists no price for priority processing of some models."""
+MODES: dict[str, tuple[tuple[str, dict[str, Mode]], ...]] = {
+    "anthropic": (
+        (r"claude-", {"batch": Mode(times=0.5)}),
+        (r"claude-opus-4-[67]$", {"fast": Mode(times=6)}),
+        (r"claude-opus-(4-8|5)$", {"fast": Mode(times=2)}),
+    ),
+    "openai": (
+        (
+            r"(gpt-[45]|o\d)(?!.*(image|audio|realtime|search|tts|transcribe))",
+            {"batch": Mode(times=0.5)},
+        ),
+        (
+            r"(gpt-5(-[1-6])?(-mini|-nano|-sol|-terra|-luna)?|o3|o4-mini)$",
+            {"flex": Mode(times=0.5)},
+        ),
+        (r"gpt-5(-[12])?(-codex)?$", {"priority": Mode(times=2)}),
+        (r"gpt-5-mini$", {"priority": Mode(times=1.8)}),
+        (r"gpt-5-4(-mini)?$", {"priority": Mode(times=2, up_to=LONG)}),
+        (r"gpt-5-5$", {"priority": Mode(times=2.5, up_to=LONG)}),
+        (r"gpt-5-6-(sol|terra|luna)$", {"priority": Mode(times=2)}),
+        (r"gpt-4-1$", {"priority": Mode(times=1.75, up_to=LONG)}),
+    ),
+}
+"""By vendor: how a canonical model name begins, and its modes."""
 
 DATED_RULE = re.compile(r"^\^(?P<name>[\w./\\-]+?)(?:-|\[-@\])\\d\{\d\}(?:-\\d\{\d\})*\$$")
 """A rule "this name and a date"; our lookup ignores the date of a snapshot anyway."""
@@ -156,6 +187,15 @@ def same_rate(one: Price, other: Price) -> bool:
     return undated == other
 
 
+def modes_of(provider: str, model_id: str) -> dict[str, Mode]:
+    """What is known of a model's modes."""
+    found: dict[str, Mode] = {}
+    for pattern, modes in MODES.get(provider, ()):
+        if re.match(pattern, canonical(model_id)):
+            found |= modes
+    return found
+
+
 def table_models() -> Iterator[Model]:
     """Every model that can be priced, each name once."""
     taken_names: set[str] = set()
@@ -175,7 +215,10 @@ def table_models() -> Iterator[Model]:
             taken_prefixes |= prefixes
             if names or prefixes:
                 yield Model(
-                    names=tuple(sorted(names)), prefixes=tuple(sorted(prefixes)), prices=prices
+                    names=tuple(sorted(names)),
+                    prefixes=tuple(sorted(prefixes)),
+                    prices=prices,
+                    modes=modes_of(provider_id, model.id),
                 )
 
 
@@ -186,20 +229,22 @@ def encode(content: PriceFile) -> bytes:
     return head[:-1] + b',"models":[\n' + lines + b"\n]}\n"
 
 
-def by_name(content: PriceFile | None) -> dict[str, tuple[Price, ...]]:
-    """Prices by name and by prefix (written with a star), for comparing two tables."""
+def by_name(content: PriceFile | None) -> dict[str, tuple[tuple[Price, ...], dict[str, Mode]]]:
+    """Prices and modes by name and by prefix (written with a star), for comparing two tables."""
     models = content.models if content else ()
-    exact = {name: model.prices for model in models for name in model.names}
-    return exact | {f"{head}*": model.prices for model in models for head in model.prefixes}
+    exact = {name: (model.prices, model.modes) for model in models for name in model.names}
+    return exact | {
+        f"{head}*": (model.prices, model.modes) for model in models for head in model.prefixes
+    }
 
 
 def changes(old: PriceFile | None, new: PriceFile) -> list[str]:
     """One line for each name that came, went or is priced differently."""
     before, after = by_name(old), by_name(new)
-    came = [f"new      {name}: {show(after[name])}" for name in after.keys() - before.keys()]
+    came = [f"new      {name}: {show(after[name][0])}" for name in after.keys() - before.keys()]
     went = [f"gone     {name}" for name in before.keys() - after.keys()]
     moved = [
-        f"changed  {name}: {show(before[name])} -> {show(after[name])}"
+        f"changed  {name}: {show(before[name][0])} -> {show(after[name][0])}"
         for name in after.keys() & before.keys()
         if after[name] != before[name]
     ]
@@ -223,7 +268,7 @@ def main() -> int:
     raw = TARGET.read_bytes() if TARGET.exists() else None
     old = msgspec.json.decode(raw, type=PriceFile) if raw else None
     models = tuple(table_models())
-    source = f"genai-prices {genai_prices.__version__}"
+    source = f"genai-prices {genai_prices.__version__}; modes from the vendors' pages, {MODES_READ}"
     new = PriceFile(version=options.date, source=source, models=models)
     lines = changes(old, new)
     if old and not lines:

@@ -72,6 +72,13 @@ def small_table() -> PriceTable:
                 {"input": 3, "output": 3, "hours": [1380, 30]},
             ],
         },
+        {
+            "names": ["modal"],
+            "prices": [
+                {"input": 1, "output": 2, "tiers": [{"over": 100, "input": 3, "output": 6}]}
+            ],
+            "modes": {"fast": {"times": 6}, "priority": {"times": 2, "up_to": 100}},
+        },
         {"prefixes": ["family-"], "prices": [{"input": 1, "output": 1}]},
         {"prefixes": ["family-mini"], "prices": [{"input": 2, "output": 2}]},
         {"names": ["family-20250101"], "prices": [{"input": 3, "output": 3}]},
@@ -84,7 +91,7 @@ TABLE = small_table()
 
 
 def usage(model: str, **tokens: int) -> Usage:
-    return Usage(key="k", model=model, **tokens)
+    return msgspec.structs.replace(Usage(key="k", model=model), **tokens)
 
 
 def test_each_kind_of_token_has_its_own_price() -> None:
@@ -136,6 +143,50 @@ def test_long_input_moves_the_whole_response_to_a_higher_tier(
     read = sum(tokens.values())
     expected = (read * rate + 7 * rate * 2) / MILLION
     assert price(usage("long", output=7, **tokens), TABLE) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.rows("CAP-15")
+@pytest.mark.parametrize(
+    ("mode", "tokens", "dollars"),
+    [
+        ("", 100, 100),
+        ("fast", 100, 600),
+        ("fast", 101, 1818),
+        ("priority", 100, 200),
+        ("priority", 101, None),
+        ("batch", 100, None),
+    ],
+)
+def test_a_mode_costs_a_multiple_of_its_tier_or_is_not_known(
+    mode: str, tokens: int, dollars: int | None
+) -> None:
+    spent = Usage(key="k", model="modal", input=tokens, mode=mode)
+    found = price(spent, TABLE)
+    assert found == (None if dollars is None else pytest.approx(dollars / MILLION))
+
+
+@pytest.mark.rows("CAP-15")
+@pytest.mark.parametrize(
+    ("model", "mode", "times"),
+    [
+        ("claude-opus-4-8", "fast", 2),
+        ("claude-opus-4-7", "fast", 6),
+        ("claude-opus-4-6-20260205", "fast", 6),
+        ("claude-haiku-4-5", "batch", 0.5),
+        ("gpt-5.5", "priority", 2.5),
+        ("gpt-5.1-codex", "priority", 2),
+        ("gpt-5.4", "flex", 0.5),
+    ],
+)
+def test_the_shipped_table_knows_the_modes_of_large_vendors(
+    model: str, mode: str, times: float
+) -> None:
+    plain = Usage(key="k", model=model, input=1000, output=10, cache_read=500)
+    usual = price(plain, load_table())
+    assert usual is not None
+    assert price(msgspec.structs.replace(plain, mode=mode), load_table()) == pytest.approx(
+        times * usual
+    )
 
 
 def test_long_output_alone_does_not_reach_a_tier() -> None:

@@ -126,7 +126,7 @@ def _fuller(one: Usage, other: Usage) -> Usage:
     return one
 
 
-def _usage_size(usage: Usage) -> tuple[int, int, int, int, int, str]:
+def _usage_size(usage: Usage) -> tuple[int, int, int, int, int, str, str]:
     return (
         usage.output,
         usage.input,
@@ -134,4 +134,5 @@ def _usage_size(usage: Usage) -> tuple[int, int, int, int, int, str]:
         usage.cache_write_5m,
         usage.cache_write_1h,
         usage.model,
+        usage.mode,
     )

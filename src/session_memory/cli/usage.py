@@ -30,8 +30,9 @@ def command(
 ) -> None:
     """Show tokens and cost by day, project or model.
 
-    A response that is repeated in several files or sessions counts once. `unpriced` counts tokens
-    of models without a known price; dollar figures leave them out.
+    A response that is repeated in several files or sessions counts once. Prices are list prices of
+    the day, by length, cache and mode (fast, batch, flex, priority). `unpriced` counts tokens of
+    models or modes without a known price; dollar figures leave them out.
 
     \b
     Examples:
@@ -45,7 +46,15 @@ def command(
     with reading(app) as store:
         found = store.usage(group, to_ms(since, now), to_ms(until, now))
     if app.json:
-        emit_json({"by": group, "price_table": load_table().version, "rows": found})
+        prices = load_table()
+        emit_json(
+            {
+                "by": group,
+                "price_table": prices.version,
+                "price_source": prices.source,
+                "rows": found,
+            }
+        )
         return
     rows = [_row(row) for row in found]
     rows.append(_row(_total(found)))

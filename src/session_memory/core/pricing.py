@@ -1,7 +1,8 @@
 """Tokens to dollars, from a dated price table that ships with the package.
 
-`scripts/refresh_prices.py` makes the table. Prices are the vendors' list prices: batch, priority
-and fast modes, discounts and the surcharge of regional cloud endpoints are left out.
+`scripts/refresh_prices.py` makes the table. Prices are the vendors' list prices, with
+long-context tiers, both kinds of cache writes and modes (fast, batch, flex, priority). Discounts,
+committed capacity and the surcharge of regional endpoints are left out.
 """
 
 from __future__ import annotations
@@ -58,6 +59,14 @@ class Price(Rate, frozen=True, kw_only=True, omit_defaults=True, rename={"since"
     tiers: tuple[Tier, ...] = ()
 
 
+class Mode(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How many times the standard price a mode costs, tokens of every kind alike."""
+
+    times: float
+    up_to: int | None = None
+    """Tokens of input up to which the vendor states the price; None: however long."""
+
+
 class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One model: its canonical names and its prices, of which the last valid one wins."""
 
@@ -65,6 +74,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     prefixes: tuple[str, ...] = ()
     """Any name that begins so is this model, unless a longer prefix or an exact name says other."""
     prices: tuple[Price, ...]
+    modes: dict[str, Mode] = {}
+    """What the vendor charges for modes other than the standard one, where it says so."""
 
 
 class PriceFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,11 +87,12 @@ class PriceFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PriceTable(msgspec.Struct, frozen=True):
-    """Prices by canonical name and by prefix."""
+    """Models by canonical name and by prefix."""
 
     version: str
-    exact: dict[str, tuple[Price, ...]]
-    prefixes: dict[str, tuple[Price, ...]]
+    source: str
+    exact: dict[str, Model]
+    prefixes: dict[str, Model]
     dated_ms: int
     """Midnight of the version: the moment assumed for a response that has no time."""
 
@@ -104,8 +116,9 @@ def parse_table(data: bytes) -> PriceTable:
     content = msgspec.json.decode(data, type=PriceFile)
     return PriceTable(
         version=content.version.isoformat(),
-        exact={name: model.prices for model in content.models for name in model.names},
-        prefixes={head: model.prices for model in content.models for head in model.prefixes},
+        source=content.source,
+        exact={name: model for model in content.models for name in model.names},
+        prefixes={head: model for model in content.models for head in model.prefixes},
         dated_ms=_midnight(content.version),
     )
 
@@ -126,16 +139,17 @@ def canonical(model: str) -> str:
 
 
 def price(usage: Usage, table: PriceTable) -> float | None:
-    """Dollars for one response; None when its model is not in the table, which is not "free"."""
+    """Dollars for one response; None when its model or mode is not in the table, never "free"."""
     if usage.usd is not None:
         return usage.usd
     if usage.model == SYNTHETIC_MODEL:
         return 0.0
-    prices = _find(usage.model, table)
-    if prices is None:
+    model = _find(usage.model, table)
+    times = _times(usage, model) if model else None
+    if model is None or times is None:
         return None
     at = table.dated_ms if usage.at is None else usage.at
-    return _dollars(usage, _rate(prices, at, _input_of(usage)))
+    return times * _dollars(usage, _rate(model.prices, at, _input_of(usage)))
 
 
 def cost_of(usages: Iterable[Usage], table: PriceTable) -> CostSum:
@@ -166,7 +180,17 @@ def cost_of(usages: Iterable[Usage], table: PriceTable) -> CostSum:
     return CostSum(cost, sum(unpriced.values()), tuple(sorted(unpriced)))
 
 
-def _find(model: str, table: PriceTable) -> tuple[Price, ...] | None:
+def _times(usage: Usage, model: Model) -> float | None:
+    """How many times the standard price the mode of a response costs; None if that is not known."""
+    if not usage.mode:
+        return 1.0
+    mode = model.modes.get(usage.mode)
+    if mode is None or (mode.up_to is not None and _input_of(usage) > mode.up_to):
+        return None
+    return mode.times
+
+
+def _find(model: str, table: PriceTable) -> Model | None:
     name = canonical(model)
     known = table.exact.get(name) or table.exact.get(SNAPSHOT.sub("", name))
     if known is not None or ":" in name:

@@ -61,6 +61,8 @@ class Usage(msgspec.Struct, frozen=True):
     usd: float | None = None
     """Dollars stated by the log itself; None means: price it from the table."""
     sidechain: bool = False
+    mode: str = ""
+    """How it was served where that has a price of its own: `fast`, `batch`, `flex`, `priority`."""
 
 
 class Project(msgspec.Struct, frozen=True):

@@ -61,6 +61,7 @@ class UsageLine(msgspec.Struct, frozen=True, omit_defaults=True):
     usd: float | None = None
     price_table: str | None = None
     sidechain: bool = False
+    mode: str = ""
 
 
 class SessionLine(msgspec.Struct, frozen=True, tag="session", tag_field="record"):

@@ -173,6 +173,7 @@ class Drafter:
             usd=price(usage, self._prices),
             price_table=self._prices.version,
             sidechain=usage.sidechain,
+            mode=self._word(usage.mode),
         )
 
 

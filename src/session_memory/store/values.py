@@ -49,6 +49,7 @@ class UsageDraft(msgspec.Struct, frozen=True):
     usd: float | None
     price_table: str | None
     sidechain: bool
+    mode: str = ""
 
 
 class Holder(msgspec.Struct, frozen=True):

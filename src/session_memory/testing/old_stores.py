@@ -7,6 +7,7 @@ from pathlib import Path
 from session_memory.store.sqlite.connection import connect
 
 _AFTER_11 = (
+    "ALTER TABLE usage DROP COLUMN mode",
     "DROP INDEX fact_missing_part",
     "DROP INDEX evicted_event_lost",
     "ALTER TABLE evicted_event DROP COLUMN lost",

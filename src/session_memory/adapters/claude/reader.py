@@ -42,7 +42,7 @@ from session_memory.plain_files import read_plain
 
 __all__ = ["ADAPTER", "Normalized", "discover", "log_deletion", "parse"]
 
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 DEFAULT_CLEANUP_DAYS = 30
 
 _HANDLERS: dict[str, Handler] = {
@@ -275,9 +275,19 @@ def usage_of(record: Record, at: int | None) -> Usage | None:
         reasoning=as_count(as_object(usage.get("output_tokens_details")).get("thinking_tokens")),
         usd=float(cost) if isinstance(cost, int | float) and math.isfinite(cost) else None,
         sidechain=record.get("isSidechain") is True,
+        mode=_mode(usage),
     )
     spent = found.input or found.output or found.cache_read or short or long or flat
     return None if found.model == "<synthetic>" and not spent else found
+
+
+def _mode(usage: Record) -> str:
+    """What the response was served as; nothing is said, or `standard`, where it was not special."""
+    for name in ("speed", "service_tier"):
+        said = as_text(usage.get(name))
+        if said not in ("", "standard"):
+            return said[:40]
+    return ""
 
 
 ADAPTER = Adapter(

@@ -78,6 +78,7 @@ def _usage(
         cache_read=cached,
         reasoning=reasoning,
         sidechain=state.by_agent,
+        mode=state.mode,
     )
 
 

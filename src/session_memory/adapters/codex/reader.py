@@ -30,7 +30,7 @@ from session_memory.core.schema import Usage
 
 __all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
 
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 
 _HANDLERS: dict[str, Handler] = {
     "compacted": compacted,

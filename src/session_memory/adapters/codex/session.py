@@ -12,6 +12,8 @@ from session_memory.core.schema import SourceKind
 
 _INTERNAL = frozenset({"guardian", "memory_consolidation", "memories"})
 _EXEC = frozenset({"exec", "mcp"})
+_MODES = {"auto": "", "default": "", "standard": "", "fast": "priority"}
+"""Service tiers by the names of the price table; Codex says `fast` for priority processing."""
 
 
 def note_session(
@@ -84,6 +86,9 @@ def note_settings(
     if model := as_text(fields.get("model")):
         state.model = model
         part.note("model", model, pos)
+    if kind != "turn_context" or "service_tier" in fields:  # the settings are always whole
+        tier = as_text(fields.get("service_tier")).lower()
+        state.mode = _MODES.get(tier, tier)[:40]
     if cwd := as_text(fields.get("cwd")):
         part.note("cwd", cwd, pos)
 

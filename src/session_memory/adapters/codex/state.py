@@ -38,6 +38,8 @@ class ReaderState(msgspec.Struct):
     lineage: Lineage = msgspec.field(default_factory=Lineage)
     version: str = ""
     model: str = ""
+    mode: str = ""
+    """The service tier that the settings ask for; "" for the standard one."""
     by_agent: bool = False
     """The other side of this conversation is an agent, so no human typed its user text."""
     calls: dict[str, Outcome] = msgspec.field(default_factory=dict[str, Outcome])

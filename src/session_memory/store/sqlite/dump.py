@@ -83,7 +83,7 @@ def _usage(db: Database, session: Session, live: bool) -> list[dict[str, Any]]:
         else "AND ? <= ?"
     )
     names = (
-        "at, model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning,"
+        "at, model, mode, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning,"
         " sidechain, usd"
     )
     found = rows(

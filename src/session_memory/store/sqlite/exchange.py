@@ -14,7 +14,7 @@ from session_memory.store.values import UsageDraft
 
 _USAGE = (
     "key, model, at, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning,"
-    " stated_usd, usd, price_table, sidechain"
+    " stated_usd, usd, price_table, sidechain, mode"
 )
 _USED = ("session", "source", "tombstone", "forgotten_session", "forgotten_source")
 _encode = msgspec.json.Encoder().encode
@@ -87,7 +87,7 @@ class SqliteExchange:
             f"SELECT {_USAGE} FROM usage WHERE session_id = ? ORDER BY at, key",
             (session_id,),
         )
-        return tuple(UsageDraft(*row[:12], sidechain=bool(row[12])) for row in found)
+        return tuple(UsageDraft(*row[:12], sidechain=bool(row[12]), mode=row[13]) for row in found)
 
     def forgotten(self) -> frozenset[int]:
         """See store.exchange.Exchange."""
@@ -141,7 +141,8 @@ class SqliteExchange:
 
 
 _SAME = (
-    "session_id, at, model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning"
+    "session_id, at, model, mode, input, output, cache_read, cache_write_5m, cache_write_1h,"
+    " reasoning"
 )
 # All tags of redacted secrets are of one length, so the length stays what the log gives.
 _ALIKE = "kind, at, coalesce(call_id, ''), coalesce(tool, ''), body_len"

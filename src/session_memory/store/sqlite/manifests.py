@@ -28,7 +28,7 @@ _EVENT = (
 )
 _USAGE = (
     "key, model, at, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning,"
-    " stated_usd, usd, price_table, sidechain"
+    " stated_usd, usd, price_table, sidechain, mode"
 )
 _PROJECT = (
     "SELECT s.flavor, s.external_id, s.parent_external_id, s.repo, s.metadata, p.key, p.root,"
@@ -134,7 +134,7 @@ def whole(db: Database, session_id: int) -> Parts:
             )
         ],
         [
-            UsageDraft(*row[:12], sidechain=bool(row[12]))
+            UsageDraft(*row[:12], sidechain=bool(row[12]), mode=row[13])
             for row in rows(
                 db,
                 f"SELECT {_USAGE} FROM usage WHERE session_id = ? ORDER BY at, key",

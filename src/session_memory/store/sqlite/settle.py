@@ -29,7 +29,7 @@ _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.decode
 _VALUE_COLUMNS = (
     "at, model, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning, stated_usd,"
-    " usd, price_table"
+    " usd, price_table, mode"
 )
 
 

@@ -32,11 +32,12 @@ _FACT_WINS = {
 }
 _USAGE_COLUMNS = (
     "key, session_id, counted, sidechain, at, model, input, output, cache_read, cache_write_5m,"
-    " cache_write_1h, reasoning, stated_usd, usd, price_table"
+    " cache_write_1h, reasoning, stated_usd, usd, price_table, mode"
 )
 _FULLNESS = (
     "{0}.output, {0}.input, {0}.cache_read, {0}.cache_write_5m, {0}.cache_write_1h, {0}.model,"
-    " {0}.reasoning, coalesce({0}.stated_usd, -1), -coalesce({0}.at, 1 << 62), -{0}.sidechain"
+    " {0}.reasoning, coalesce({0}.stated_usd, -1), -coalesce({0}.at, 1 << 62), -{0}.sidechain,"
+    " {0}.mode"
 )
 _encode = msgspec.json.Encoder().encode
 
@@ -56,13 +57,14 @@ def fullness(table: str) -> str:
 
 
 _ADD_USAGE = (
-    f"INSERT INTO usage ({_USAGE_COLUMNS}) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    f"INSERT INTO usage ({_USAGE_COLUMNS}) VALUES (?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
     " ON CONFLICT (key, session_id) DO UPDATE SET at = excluded.at,"
     " model = excluded.model, input = excluded.input, output = excluded.output,"
     " cache_read = excluded.cache_read, cache_write_5m = excluded.cache_write_5m,"
     " cache_write_1h = excluded.cache_write_1h, reasoning = excluded.reasoning,"
     " stated_usd = excluded.stated_usd, usd = excluded.usd,"
-    " price_table = excluded.price_table, sidechain = excluded.sidechain"
+    " price_table = excluded.price_table, sidechain = excluded.sidechain,"
+    " mode = excluded.mode"
     # streaming writes a placeholder first: the fullest figures are the final ones
     f" WHERE ({fullness('excluded')}) > ({fullness('usage')})"
 )
@@ -101,6 +103,7 @@ def _usage_row(session_id: int, usage: UsageDraft) -> tuple[Any, ...]:
         usage.stated_usd,
         usage.usd,
         usage.price_table,
+        usage.mode,
     )
 
 

@@ -12,7 +12,7 @@ from session_memory.store.sqlite.connection import Database, rows, value
 _GROUPS: dict[UsageGroup, str] = {
     "day": "coalesce(strftime('%Y-%m-%d', u.at / 1000, 'unixepoch'), 'undated')",
     "project": "coalesce(project.key, 'no project')",
-    "model": "u.model",
+    "model": "u.model || CASE u.mode WHEN '' THEN '' ELSE ' (' || u.mode || ')' END",
     "flavor": "s.flavor",
     "session": "s.external_id",
 }
@@ -53,7 +53,7 @@ def usage(db: Database, group: UsageGroup, since: int | None, until: int | None)
 
 _UNPRICED = """
 SELECT key, session_id, model, at, input, output, cache_read, cache_write_5m, cache_write_1h,
-  reasoning FROM usage WHERE usd IS NULL AND stated_usd IS NULL
+  reasoning, mode FROM usage WHERE usd IS NULL AND stated_usd IS NULL
 """
 
 
@@ -65,8 +65,8 @@ def reprice(db: Database, price: Callable[[Usage], float | None], version: str) 
     db.execute("INSERT OR REPLACE INTO meta VALUES ('price_table', ?)", (version.encode(),))
     priced = [
         (usd, version, key, session_id)
-        for key, session_id, *figures in rows(db, _UNPRICED)
-        if (usd := price(Usage("", *figures))) is not None
+        for key, session_id, *figures, mode in rows(db, _UNPRICED)
+        if (usd := price(Usage("", *figures, mode=mode))) is not None
     ]
     db.executemany(
         "UPDATE usage SET usd = ?, price_table = ? WHERE key = ? AND session_id = ?", priced
