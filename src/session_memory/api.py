@@ -35,6 +35,7 @@ from session_memory.errors import SessionMemoryError, StoreError
 from session_memory.paths import find_paths
 from session_memory.recall.context import RecallContext
 from session_memory.recall.context_pack import ContextPack, context_pack
+from session_memory.recall.noted import noted
 from session_memory.recall.requests import Budget, PackRequest, SearchRequest
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.recall.search import SearchAnswer, search
@@ -167,15 +168,14 @@ class Memory:
     ) -> list[Observation]:
         """What was asked, ruled, decided, planned and done, oldest first; of many the latest."""
         self._check_project(project)
-        return self._store.observations(
-            ObservationQuery(
-                session=None if session is None else self.session(session).id,
-                project=project,
-                types=tuple(types),
-                since=_ms(since),
-                limit=limit,
-            )
+        query = ObservationQuery(
+            session=None if session is None else self.session(session).id,
+            project=project,
+            types=tuple(types),
+            since=_ms(since),
+            limit=limit,
         )
+        return [each.observation for each in noted(self._store, query)]
 
     def search(
         self,

@@ -42,7 +42,7 @@ def test_it_lists_one_line_each_and_nothing_a_terminal_would_obey(space: Workspa
     lines = told(space).splitlines()
     assert any("decision" in line and "keep the old format" in line for line in lines)
     (first,) = {str(row["session_id"]) for row in rows(space) if row["session"] == FIRST}
-    assert any(first in line.split() and "Never touch the writer." in line for line in lines)
+    assert any(first in line.split() and "Never touch the writer" in line for line in lines)
     assert "\x1b" not in "".join(lines)
     assert not any(line.endswith("  ok") for line in lines)
 
@@ -72,3 +72,53 @@ def test_the_same_seed_draws_the_same_sample(space: Workspace) -> None:
     assert told(space, "--sample", "3", "--seed", "4") == drawn
     everything = told(space).splitlines()
     assert set(told(space, "--sample", "999").splitlines()) == set(everything)
+
+
+@pytest.mark.rows("OBS-12")
+def test_a_rule_is_shown_once_with_how_often_it_was_stated(tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "space")
+    for seed, words in ((1, "dont change the code yet"), (2, "no code changes yet please")):
+        log = ClaudeLog(seed)
+        log.prompt("Look at the parser for empty files")
+        log.say("The parser reads empty files as one line, which the tests do not cover.")
+        log.prompt(words)
+        space.write(log)
+    space.sweep()
+    (rule,) = rows(space, "--type", "constraint")
+    assert rule["status"] == "promoted"
+    assert (rule["times"], rule["sessions"]) == (2, 2)
+    assert "stated 2 times in 2 sessions, last 20" in rule["sure"]
+    assert rule["sure"] in told(space, "--type", "constraint")
+    left_out = [row for row in rows(space, "--type", "constraint", "--all") if row["left_out"]]
+    assert [row["left_out"] for row in left_out] == ["said again in other words"]
+
+
+@pytest.mark.rows("OBS-12")
+def test_a_rule_that_was_taken_back_is_left_out(tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "space")
+    for seed, words in ((1, "we never mock the database"), (2, "you can mock the database")):
+        log = ClaudeLog(seed)
+        log.wait(seed * 3600)
+        log.prompt("Look at the parser for empty files")
+        log.say("The parser reads empty files as one line, which the tests do not cover.")
+        log.prompt(words)
+        space.write(log)
+    space.sweep()
+    assert rows(space, "--type", "constraint") == []
+    (row,) = rows(space, "--type", "constraint", "--all")
+    assert row["left_out"] == "taken back later"
+    assert "[left out: taken back later]" in told(space, "--all")
+
+
+@pytest.mark.rows("OBS-12")
+def test_what_the_user_says_in_any_place_may_be_a_rule(tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "space")
+    log = ClaudeLog(1)
+    log.prompt("Look at the parser for empty files")
+    log.say("The parser reads empty files as one line, which the tests do not cover.")
+    log.queue("please don't amend commits")
+    space.write(log)
+    space.sweep()
+    (row,) = rows(space, "--type", "constraint")
+    assert row["text"] == "don't amend commits"
+    assert row["sure"] == "stated once, firmly"

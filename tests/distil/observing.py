@@ -57,6 +57,11 @@ def injected(text: str, label: str | None = None, origin: Any = "harness") -> Se
     return SessionEvent(7, 0, "injected", origin, text=text, label=label)
 
 
+def queued(text: str) -> SessionEvent:
+    """What was typed while the agent was busy, as adapters tell it."""
+    return SessionEvent(7, 0, "other", "user", text=text, label="queued_prompt")
+
+
 def edit(path: str = "src/app.py") -> SessionEvent:
     """A changed file."""
     return SessionEvent(7, 0, "tool_call", "agent", tool="Edit", tool_class="edit", files=(path,))

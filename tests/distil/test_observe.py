@@ -15,6 +15,7 @@ from tests.distil.observing import (
     in_order,
     injected,
     plan,
+    queued,
     result,
     said,
     shell,
@@ -152,20 +153,35 @@ def test_every_observation_names_its_event_origin_and_time() -> None:
     assert {one.session for one in found.values()} == {SESSION.id}
 
 
+@pytest.mark.rows("OBS-12")
 @pytest.mark.parametrize(
     "rule",
     [
-        "Do not change the code just yet.",
-        "Never commit directly to main.",
-        "Make sure all tests pass before you stop.",
-        "The migration must not lock the table.",
-        "Please don't add new dependencies.",
-        "We explicitly don't want hardcoded visual tests.",
-        "Let's use podman instead of docker.",
+        "Never commit directly to main",
+        "From now on use podman instead of docker",
+        "We should discuss before you edit it",
+        "Please don't add new dependencies",
     ],
 )
-def test_sentences_of_the_user_that_limit_the_work_are_constraints(rule: str) -> None:
-    assert texts("constraint", user(f"Look at the reader. {rule} Then report.")) == [rule]
+def test_firm_wishes_of_the_user_are_constraints(rule: str) -> None:
+    (told,) = texts("constraint", user(ASKED), agent(ANSWER), user(f"{rule}. Then report."))
+    assert told in rule
+
+
+@pytest.mark.rows("OBS-12")
+@pytest.mark.parametrize(
+    "order",
+    [
+        "Do not change the code just yet.",
+        "Make sure all tests pass before you stop.",
+        "for the first level change it to 1:30 instead of 40 seconds",
+        "however, do not commit and push the setup guide",
+    ],
+)
+def test_orders_for_one_task_are_kept_but_not_shown(order: str) -> None:
+    events = in_order(user(ASKED), agent(ANSWER), user(order))
+    found = [one.status for one in observe(SESSION, events) if one.type == "constraint"]
+    assert set(found) <= {"low_value"}
 
 
 @pytest.mark.parametrize(
@@ -181,12 +197,6 @@ def test_sentences_of_the_user_that_limit_the_work_are_constraints(rule: str) ->
 )
 def test_remarks_and_questions_are_no_constraints(remark: str) -> None:
     assert texts("constraint", user(f"Look at the reader. {remark}")) == []
-
-
-def test_a_correction_after_work_is_a_constraint_and_the_same_words_before_it_are_not() -> None:
-    correction = "no, the config belongs into pyproject, use that"
-    assert texts("constraint", user(correction)) == []
-    assert texts("constraint", user(ASKED), agent(ANSWER), user(correction)) == [correction]
 
 
 def test_a_plan_tells_what_is_open_and_what_was_done() -> None:
@@ -293,11 +303,19 @@ def test_a_queued_prompt_that_arrives_later_counts_once() -> None:
     found = said(
         user(ASKED),
         agent("On it, one moment please."),
-        injected("Add a verbose flag for it", "queued_prompt"),
+        queued("Add a verbose flag for it"),
         user("Add a verbose flag for it"),
         agent(ANSWER),
     )
     assert [text for _, text in found].count("Add a verbose flag for it") == 1
+
+
+def test_a_queued_prompt_is_a_request_and_may_hold_a_rule() -> None:
+    found = said(
+        user(ASKED), agent(ANSWER), queued("Rename the line reader too. Never amend commits")
+    )
+    assert ("user_request", "Rename the line reader too. Never amend commits") in found
+    assert ("constraint", "Never amend commits") in found
 
 
 def test_a_task_from_another_agent_is_summed_up_but_is_no_request_of_the_user() -> None:

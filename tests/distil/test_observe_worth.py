@@ -206,8 +206,3 @@ def test_a_correction_that_names_no_other_way_is_no_rule(correction: str) -> Non
 def test_a_step_that_every_task_has_is_forgotten_once_done(item: str) -> None:
     assert is_routine(item)
     assert not is_routine(f"{item} of the SSE parser, with its overflow guard")
-
-
-def test_what_is_not_needed_is_a_rule() -> None:
-    rule = "We don't need backward compatibility for the runs folder."
-    assert texts("constraint", user(f"Move the runs. {rule}")) == [rule]

@@ -35,7 +35,7 @@ def test_a_sweep_stores_observations_with_their_events(space: Workspace) -> None
     space.write(a_log())
     space.sweep()
     found = {one.type: one for one in observed(space)}
-    assert found["constraint"].text == "Never touch the writer."
+    assert found["constraint"].text == "Never touch the writer"
     assert found["decision"].text == "keep the old format"
     assert found["pending_item"].text == "write the docs"
     events = {event.id: event for event in space.events(NAME)}

@@ -12,7 +12,8 @@ from session_memory.cli.session_argument import names, session_option
 from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
-from session_memory.core.schema import Observation, ObservationType, Session
+from session_memory.core.schema import ObservationType, Session
+from session_memory.recall.noted import Noted, noted
 from session_memory.recall.scope import find_project
 from session_memory.store.port import ObservationQuery
 
@@ -27,7 +28,7 @@ TYPES: tuple[ObservationType, ...] = ObservationType.__args__
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="N of them, at random.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Which sample.")
-@click.option("--all", "excluded", is_flag=True, help="Also those of low value or superseded.")
+@click.option("--all", "excluded", is_flag=True, help="Also those left out, each with why.")
 @json_option
 @pass_app
 def command(
@@ -60,27 +61,28 @@ def command(
             limit=None if sample else limit,
             excluded=excluded,
         )
-        observations = store.observations(query)
+        found = noted(store, query)
         if sample:
-            observations = _sample(observations, sample, seed)
-        numbers = {observation.session for observation in observations}
+            found = _sample(found, sample, seed)
+        numbers = {each.observation.session for each in found}
         sessions = {number: store.session(number) for number in numbers}
     if app.json:
-        rows = [_row(observation, sessions[observation.session]) for observation in observations]
+        rows = [_row(each, sessions[each.observation.session]) for each in found]
         emit_json({"observations": rows})
         return
-    for observation in observations:
-        click.echo(_line(observation))
+    for each in found:
+        click.echo(_line(each))
 
 
-def _sample(observations: list[Observation], count: int, seed: int) -> list[Observation]:
+def _sample(found: list[Noted], count: int, seed: int) -> list[Noted]:
     """The same sample for the same content, whatever order and ids the store has."""
-    ordered = sorted(observations, key=lambda each: each.hash)
+    ordered = sorted(found, key=lambda each: each.observation.hash)
     sample = random.Random(seed).sample(ordered, min(count, len(ordered)))
-    return sorted(sample, key=lambda each: (each.at or 0, each.hash))
+    return sorted(sample, key=lambda each: (each.observation.at or 0, each.observation.hash))
 
 
-def _row(observation: Observation, session: Session) -> dict[str, object]:
+def _row(each: Noted, session: Session) -> dict[str, object]:
+    observation, rule = each.observation, each.rule
     return {
         **names(session),
         "event": observation.event,
@@ -92,10 +94,19 @@ def _row(observation: Observation, session: Session) -> dict[str, object]:
         "source": observation.source,
         "at": iso(observation.at),
         "hash": observation.hash,
+        "sure": each.sure,
+        "times": 1 if rule is None else rule.times,
+        "sessions": 1 if rule is None else rule.sessions,
+        "left_out": each.left_out,
     }
 
 
-def _line(observation: Observation) -> str:
+def _line(each: Noted) -> str:
+    observation = each.observation
     when = (iso(observation.at) or "-")[:16]
     text = one_line(observation.text)
+    if each.left_out:
+        text += f"  [left out: {each.left_out}]"
+    elif each.rule is not None:
+        text += f"  ({each.sure})"
     return f"{when:<16}  {observation.session:>5}  {observation.type:<16}  {text}"

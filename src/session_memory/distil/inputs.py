@@ -1,4 +1,4 @@
-"""What a user's input is: a request, a rule for the work, a nod, or a probe of this program."""
+"""What a user's input is: a request, a nod, or a probe of this program."""
 
 from __future__ import annotations
 
@@ -7,15 +7,8 @@ import re
 from session_memory.core.commands import words
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
-from session_memory.distil.sentences import prose_lines, sentences_of
-from session_memory.distil.substance import SHORT_CHARS, is_question, stands_alone, telling_words
-
-_HEAD_CHARS = 1500  # rules stand in what was typed; what follows is often a pasted document
-_PASTE_CHARS = 4000
-_PASTE_HEAD = 600
-_RULE_CHARS = (12, 320)
-_MAX_RULES = 4
-_MAX_RULES_OF_PASTE = 2
+from session_memory.distil.sentences import sentences_of
+from session_memory.distil.substance import SHORT_CHARS, stands_alone
 
 # A test of our own tools, or a program asking for a title or summary: nothing to learn.
 _PROBE = re.compile(
@@ -52,52 +45,8 @@ _FEW_WORDS = 3
 _SHORT_QUESTION = 5
 _ENOUGH = 100
 
-_START = r"(?:^|[,;:–—]\s+|\b(?:and|but|please|just|also|so|then|you|we|it|they)\s+)"
-_RULE = re.compile(
-    rf"{_START}(?:do not|don'?t|never|always|avoid|make sure|ensure|be sure to|prefer|refrain from"
-    r"|only use|stick to|keep (?:it|the|this|that|all|in mind)|remember (?:that|to)|respect"
-    r"|leave (?:the|all))\b(?!-)"
-    r"|\b(?:must(?:n't| not)?|should(?:n't| not| never| always| only)|has to|have to"
-    r"|needs? to (?:be|stay|remain)|no (?:code changes|breaking changes|new dependenc\w+|commits?)"
-    r"|(?:i|we)(?:'d| would)? (?:explicitly |really )?(?:prefer|want to keep"
-    r"|(?:don'?t|do not) (?:want|need))|(?:i'd|we'd|would) rather)\b"
-    r"|^(?:\w+\.? ){0,3}?(?:use|let's|lets|go with|switch to|keep|do)\b.{2,120}\b(?:instead of"
-    r"|rather than)\b",
-    re.I,
-)
-_RULE_WORDS = (
-    *("not", "n't", "dont", "never", "always", "avoid", "sure", "prefer", "refrain", "only use"),
-    *("stick to", "keep", "remember", "respect", "leave", "must", "should", "has to", "have to"),
-    *("need", "no ", "rather", "instead of"),
-)
-_NO_RULE = re.compile(
-    r"(?:i|we|you|it|they|that|this|there|what|how) (?:do not|don'?t|never|always|have to|must)"
-    r" (?:know|think|see|understand|believe|remember|care|get|have|work\w*|seem|be|mean|mind)\b"
-    r"|\bdon'?t (?:know|worry|think)\b"
-    r"|^(?:why|what|how|is|are|does|do you|did|can|could|would you|my assumption)\b|\?$"
-    r"|\bwhat i don'?t\b|\bdoes it have to\b|https?://\S+$"
-    # Who thinks aloud gives no rule, and what begins with "to" is the end of another sentence.
-    r"|\b(?:perhaps|maybe|i wonder|i'?m (?:just )?thinking|(?:doesn'?t|does not|don'?t) have to"
-    r"|no need)\b"
-    r"|\bright[.!]?$|^to\b",
-    re.I,
-)
-_FORBIDS = re.compile(r"\b(?:never|always|not|don'?t|dont|mustn't|shouldn't|no)\b", re.I)
-_RULING = words(
-    "make sure ensure avoid prefer keep stick leave remember respect refrain always never"
-)
-_TOLD, _TOLD_BY_NEVER = 3, 2
-_WHOLE_WISH = re.compile(r"(?:and |also |please |then |so )*(?:make sure|ensure|be sure)\b", re.I)
-# "No, that is not it" says only that something is wrong; a rule says what is right.
-_ANOTHER_WAY = re.compile(
-    r"^(?:stop|never|don'?t)\b|\b(?:instead|i (?:said|told you)|not what i|should|must|use"
-    r"|stattdessen|plutôt)\b",
-    re.I,
-)
 _SHIP = words("commit push merge ship deploy rebase")
 _FEW_SHIPPED = 6
-_WRAPPED = re.compile(r"(?<=[\w,)`'\"])[ \t]*\n(?=[a-z(`])")  # a line that the next one goes on
-_CODE = re.compile(r"[{}<>|=\\]|^\s*[\w./-]+:\d+|^\[|^\d+[:.]\d+|\(\)|^\W")
 
 
 def is_probe(text: str) -> bool:
@@ -157,53 +106,3 @@ def is_typed_command(text: str) -> bool:
     """Whether a slash command carries words of the user's own, not only flags and paths."""
     own = [word for word in text.split()[1:] if word[:1].isalpha()]
     return len(own) > 1 and is_request(text)
-
-
-def rules_in(text: str, *, after_work: bool) -> list[str]:
-    """Sentences of an input that limit how the work is to be done.
-
-    `after_work` says that there is something to correct: a short input that does so is a rule.
-    """
-    pasted = len(text) > _PASTE_CHARS
-    head = text[: _PASTE_HEAD if pasted else _HEAD_CHARS].replace("’", "'")
-    if "\n" in head:
-        head = _WRAPPED.sub(" ", head)
-    found = [
-        sentence
-        for line in prose_lines(head)
-        if _may_rule(line.lower())
-        for sentence in sentences_of(line)
-        if _is_rule(sentence)
-    ]
-    if len(found) == 1 and _WHOLE_WISH.match(found[0]) and len(found[0]) >= len(head.strip()) - 1:
-        return []  # an input that says nothing else asks for work
-    if not found and after_work and _RULE_CHARS[0] <= len(head.strip()) <= _RULE_CHARS[1]:
-        one = " ".join(head.split())
-        if _ANOTHER_WAY.search(one) and not _NO_RULE.search(one) and stands_alone(one):
-            reading = read_prompt(head)
-            found = [one] if reading.corrects and not reading.rejects else []
-    return list(dict.fromkeys(found))[: _MAX_RULES_OF_PASTE if pasted else _MAX_RULES]
-
-
-def _may_rule(line: str) -> bool:
-    """A cheap look before sentences are taken apart."""
-    return any(word in line for word in _RULE_WORDS)
-
-
-def _is_rule(sentence: str) -> bool:
-    least, most = _RULE_CHARS
-    if not least <= len(sentence) <= most or sentence.endswith(("?", ":")):
-        return False
-    return (
-        _RULE.search(sentence) is not None
-        and not is_question(sentence)
-        and _NO_RULE.search(sentence) is None
-        and _CODE.search(sentence) is None
-        and _limits_something(sentence)
-    )
-
-
-def _limits_something(sentence: str) -> bool:
-    """A rule names what it is about: "avoid inventing our own" does not."""
-    told = sum(word.lower() not in _RULING for word in telling_words(sentence))
-    return told >= (_TOLD_BY_NEVER if _FORBIDS.search(sentence) else _TOLD)

@@ -16,6 +16,7 @@ from session_memory.core.schema import (
     Observation,
     ObservationStatus,
     ObservationType,
+    RuleStatement,
     Session,
     SessionEvent,
 )
@@ -28,14 +29,15 @@ from session_memory.distil.inputs import (
     is_typed_command,
     nods,
     request_of,
-    rules_in,
 )
 from session_memory.distil.labels import labelled
 from session_memory.distil.last_failure import FailingCommand
 from session_memory.distil.plan_items import PlanItems, is_routine
 from session_memory.distil.plans import decisions_in
+from session_memory.distil.rules import RuleLog
 from session_memory.distil.substance import typed
 from session_memory.distil.turns import Ref, Turn, claims_little
+from session_memory.distil.user_words import QUEUED
 
 TEXT_CHARS = 500
 REQUEST_CHARS = 280
@@ -83,7 +85,7 @@ class Observer:
         self._internal = session.source_kind == "internal"
         self._pos = 0
         self._at: int | None = None
-        self._worked = False
+        self._rules = RuleLog()
         self._turn = Turn()
         self._of_turn: list[tuple[Ref, Observation]] = []
         self._kept: dict[str, tuple[int, Observation]] = {}
@@ -99,6 +101,7 @@ class Observer:
         if event.inherited or self._internal:
             return
         kind = event.kind
+        wishes = self._rules.add(event)
         if kind == "tool_result":
             self._result(event)
         elif kind == "tool_call":
@@ -107,8 +110,11 @@ class Observer:
             self._answer(event)
         elif kind == "user_prompt":
             self._input(event)
+        elif event.label in QUEUED:
+            self._queued(event)
         elif kind == "injected":
             self._injected(event)
+        self._wishes(wishes, event)
 
     def finish(self) -> list[Observation]:
         """Everything observed, in source order."""
@@ -134,10 +140,14 @@ class Observer:
             return
         ref = self._ref(event)
         self._request(text, ref)
-        if event.label != "plan":  # a plan that was accepted describes; it does not give rules
-            for rule in rules_in(text, after_work=self._worked):
-                self._say("constraint", rule, ref)
         self._labels(text, ref)
+
+    def _wishes(self, said: Iterable[RuleStatement], event: SessionEvent) -> None:
+        """What may be a rule; said once and not firmly it is a matter of its task."""
+        for wish in said:
+            if wish.stance in ("for", "against"):
+                status = "active" if wish.firm else "low_value"
+                self._say("constraint", wish.text, self._ref(event), status)
 
     def _request(self, text: str, ref: Ref) -> None:
         own = typed(text)
@@ -149,16 +159,19 @@ class Observer:
         elif not nods(own):
             self._turn.hint = self._turn.hint or shown
 
+    def _queued(self, event: SessionEvent) -> None:
+        """What was typed while the agent was busy belongs to the turn that goes on."""
+        text = without_own_text(event.text or "").strip()
+        if event.origin == "user" and text and not is_probe(text):
+            if self._turn.probe and self._turn.active:
+                self._close()  # the user did not ask for what a program began
+            self._turn.heard(False)
+            self._request(text, self._ref(event))
+
     def _injected(self, event: SessionEvent) -> None:
         """A task from another agent begins a turn; words typed behind a slash command ask."""
         text = without_own_text(event.text or "").strip()
-        if event.label == "queued_prompt":
-            if text and not is_probe(text):
-                if self._turn.probe and self._turn.active:
-                    self._close()  # the user did not ask for what a program began
-                self._turn.heard(False)
-                self._request(text, self._ref(event))
-        elif event.origin == "agent":
+        if event.origin == "agent":
             if self._turn.active:
                 self._close()
             if self._turn.heard(is_probe(text)):
@@ -172,7 +185,6 @@ class Observer:
     # --- what the agent says and does ---
 
     def _answer(self, event: SessionEvent) -> None:
-        self._worked = True
         text = without_own_text(event.text or "")
         if not text or text.isspace():
             return
@@ -182,7 +194,6 @@ class Observer:
             self._labels(text, ref)
 
     def _call(self, event: SessionEvent) -> None:
-        self._worked = True
         ref = self._ref(event)
         self._turn.called(event, ref)
         if event.tool_class == "plan" and event.tool is not None:

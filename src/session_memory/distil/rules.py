@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Literal
 
 import msgspec
 
 from session_memory.core.digest import MAX_RULES
-from session_memory.core.schema import RuleStatement, SessionEvent
+from session_memory.core.schema import ObservationStatus, RuleStatement, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.distil.rule_terms import GENERIC, MATERIAL, PROCESS, terms_of, without_opening
 from session_memory.distil.rule_wording import (
@@ -68,24 +69,27 @@ class RuleLog:
         self._worked = False
         self._refused = False
 
-    def add(self, event: SessionEvent) -> None:
-        """Take in one event."""
+    def add(self, event: SessionEvent) -> tuple[RuleStatement, ...]:
+        """Take in one event; returns the statements it adds."""
         kind = event.kind
         if kind in ("assistant_text", "tool_call"):
             self._worked = True
             self._refused = False
-            return
+            return ()
         if event.inherited:
-            return
+            return ()
         label = event.label or ""
         self._refused = (
             self._refused or label == "denied" or "interrupt" in label or "abort" in label
         )
         words = _TAG.sub("[REDACTED_SECRET]", user_words(event))
-        if words and len(self._heard) < _MAX_PROMPTS and hash(words) not in self._heard:
-            self._heard.add(hash(words))
-            if label == "denied" or may_rule(words):
-                self._hear(words, event)
+        if not words or len(self._heard) >= _MAX_PROMPTS or hash(words) in self._heard:
+            return ()
+        self._heard.add(hash(words))
+        known = len(self._found)
+        if label == "denied" or may_rule(words):
+            self._hear(words, event)
+        return tuple(islice(self._found.values(), known, None))
 
     def _hear(self, words: str, event: SessionEvent) -> None:
         task = _describes_a_task(words)
@@ -214,6 +218,33 @@ def standing_rules(by_session: Mapping[int, Sequence[RuleStatement]]) -> list[St
         (rule for rule in rules if rule is not None),
         key=lambda rule: (-rule.sessions, -(rule.last_at or 0), rule.text),
     )
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """What all sessions of a project make of one statement."""
+
+    status: ObservationStatus
+    rule: StandingRule | None = None
+    """The rule it belongs to, where that stands."""
+
+
+def judge_statements(
+    by_session: Mapping[int, Sequence[RuleStatement]],
+) -> dict[tuple[int, int, str], Verdict]:
+    """By session, place and text: of each rule that stands, its best wording is told."""
+    judged = {
+        (session, one.seq, one.text): Verdict("retired" if one.firm else "low_value")
+        for session, said in by_session.items()
+        for one in said
+    }
+    for rule in standing_rules(by_session):
+        told: ObservationStatus = "promoted" if rule.sure == "repeated" else "active"
+        for each in rule.evidence:
+            status = told if each.text == rule.text else "superseded"
+            judged[each.session, each.seq, each.text] = Verdict(status, rule)
+            if status == told:
+                told = "superseded"  # the same words again
+    return judged
 
 
 class _Likeness:

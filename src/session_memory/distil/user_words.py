@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text.own_text import without_own_text
-from session_memory.distil.prompts import is_internal_prompt
+from session_memory.distil.inputs import is_probe
 from session_memory.distil.sentences import prose_lines
 from session_memory.distil.substance import typed
 
@@ -20,7 +20,7 @@ _LONG_CHARS = 1300  # and one as long as this does: only its first paragraph was
 _HEAD_CHARS = 400
 _TYPED_ANSWER_WORDS = 6  # the labels of options are shorter
 
-_QUEUED = ("queued_prompt", "queued_command")  # typed while the agent was busy
+QUEUED = ("queued_prompt", "queued_command")  # typed while the agent was busy
 # What the client writes when the user refuses a call and says why.
 _REASON = re.compile(
     r"(?:the user said|following reason for the rejection|(?:following|user) feedback):\s*", re.I
@@ -71,7 +71,7 @@ def user_words(event: SessionEvent) -> str:
     if event.kind == "tool_result":
         said = _reason(text) if event.label == "denied" else _answers(text)
     elif event.origin == "user" and (
-        event.label in _QUEUED or (event.kind == "user_prompt" and event.label is None)
+        event.label in QUEUED or (event.kind == "user_prompt" and event.label is None)
     ):
         said = text
     else:
@@ -102,7 +102,7 @@ def _answers(text: str) -> str:
 def _typed_part(text: str) -> str:
     said = typed(without_own_text(text))
     said = _SLASH_COMMAND.sub("", _FLAGS.sub("", said))
-    if not said or _NOT_TYPED.match(said) or is_internal_prompt(said):
+    if not said or _NOT_TYPED.match(said) or is_probe(said):
         return ""
     if len(said) > _PASTED_CHARS:
         introduced = _INTRODUCES.search(said)

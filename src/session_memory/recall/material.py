@@ -8,9 +8,10 @@ from session_memory.clock import iso
 from session_memory.core.schema import Observation, ObservationType
 from session_memory.core.work_state import OperationalState, StateLimits, derive_state
 from session_memory.recall.context import RecallContext
+from session_memory.recall.noted import noted
 from session_memory.recall.requests import ScopeRequest
 from session_memory.recall.scope import Scope, open_scope
-from session_memory.store.port import RecallStore
+from session_memory.store.port import ObservationQuery, RecallStore
 from session_memory.store.scopes import ScopeTotals
 
 PROJECT_POOL = 480
@@ -18,7 +19,6 @@ SESSION_POOL = 160
 STATEFUL: tuple[ObservationType, ...] = (
     "decision",
     "objective",
-    "constraint",
     "project_dod",
     "mission_dod",
     "session_dod",
@@ -70,7 +70,7 @@ def read_material(store: RecallStore, scope: Scope) -> Material:
     """Read what a scope said."""
     limit = PROJECT_POOL if scope.session is None else SESSION_POOL
     sessions = window(scope)
-    stateful = store.scopes.observed(sessions, STATEFUL)
+    stateful = [*store.scopes.observed(sessions, STATEFUL), *_rules(store, scope, set(sessions))]
     spoken = store.scopes.observed(sessions, _SPOKEN, limit)
     observations = tuple(sorted((*stateful, *spoken), key=_time))
     return Material(
@@ -81,6 +81,17 @@ def read_material(store: RecallStore, scope: Scope) -> Material:
         pool_limit=limit,
         older=len(scope.lines) - len(sessions),
     )
+
+
+def _rules(store: RecallStore, scope: Scope, sessions: set[int]) -> list[Observation]:
+    """The rules that stand: whether one does depends on all sessions of the project."""
+    query = ObservationQuery(
+        session=scope.session.id if scope.session else None,
+        project=scope.project.key,
+        types=("constraint",),
+    )
+    found = (each.observation for each in noted(store, query))
+    return [one for one in found if one.session in sessions]
 
 
 def window(scope: Scope, room: int = WINDOW_BYTES) -> list[int]:

@@ -7,7 +7,12 @@ from typing import Literal, Protocol
 
 import msgspec
 
-from session_memory.core.schema import Observation, ObservationType, SessionEvent
+from session_memory.core.schema import (
+    Observation,
+    ObservationType,
+    RuleStatement,
+    SessionEvent,
+)
 
 
 class SessionLine(msgspec.Struct, frozen=True):
@@ -102,6 +107,10 @@ class Scopes(Protocol):
 
         With a limit: the latest ones, and the latest of each session that would have none.
         """
+        ...
+
+    def rules(self, sessions: list[int]) -> dict[int, tuple[RuleStatement, ...]]:
+        """What users said in these sessions that may be a rule; only those that have any."""
         ...
 
     def observation(self, name: str) -> Observation | None:

@@ -13,6 +13,7 @@ from session_memory.core.schema import (
     EXCLUDED_STATUSES,
     Observation,
     ObservationType,
+    RuleStatement,
     SessionEvent,
 )
 from session_memory.errors import StoreLocked
@@ -36,6 +37,7 @@ FROM session s
 """
 _COLUMNS = "type, status, text, importance, session_id, event_id, origin, hash, at, source"
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
+_RULES = msgspec.json.Decoder(tuple[RuleStatement, ...])
 _LATEST = "ORDER BY at IS NOT NULL DESC, at DESC, id DESC"
 _ALL = 2**62
 _THESE = "session_id IN (SELECT value FROM json_each(?))"
@@ -112,6 +114,16 @@ class SqliteScopes:
             (_list(sessions), _list(types), _ALL if limit is None else limit),
         )
         return [Observation(*row) for row in reversed(found)]
+
+    def rules(self, sessions: list[int]) -> dict[int, tuple[RuleStatement, ...]]:
+        """What users said in these sessions that may be a rule."""
+        found = rows(
+            self._db,
+            f"SELECT session_id, body -> '$.rules' FROM digest WHERE {_THESE}"
+            " AND json_array_length(body, '$.rules')",
+            (_list(sessions),),
+        )
+        return {session: _RULES.decode(said) for session, said in found}
 
     def observation(self, name: str) -> Observation | None:
         """One observation by its hash, whatever its status."""

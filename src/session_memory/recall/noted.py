@@ -1,0 +1,105 @@
+"""Observations as they are shown: rules judged over all sessions of their project.
+
+A wish that was said once is a matter of its task. Only the sessions together tell which wishes were
+repeated, taken back, or said again in better words, so this is worked out when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec.structs import replace
+
+from session_memory.clock import iso
+from session_memory.core.schema import EXCLUDED_STATUSES, Observation
+from session_memory.distil.rules import StandingRule, judge_statements
+from session_memory.store.port import ObservationQuery, RecallStore, SessionQuery
+
+_LEFT_OUT = {
+    "session_summary": "little came of this turn",
+    "user_request": "says little alone, or its summary tells it",
+    "constraint": "said in one session and not firmly: a matter of its task",
+    "completed_item": "a step that every task has",
+    "completion_claim": "does not say what was done, or its summary tells it",
+}
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """An observation, and the rule it is the wording of."""
+
+    observation: Observation
+    rule: StandingRule | None = None
+
+    @property
+    def sure(self) -> str:
+        """How sure it is: who said it and, of a rule, how often."""
+        rule = self.rule
+        if rule is None:
+            return {"user": "said by the user", "agent": "said by the agent"}.get(
+                self.observation.origin, "read from the log"
+            )
+        if rule.times == 1:
+            return "stated once, firmly"
+        sessions = f"{rule.sessions} session" + ("s" if rule.sessions > 1 else "")
+        return f"stated {rule.times} times in {sessions}, last {(iso(rule.last_at) or '-')[:10]}"
+
+    @property
+    def left_out(self) -> str | None:
+        """Why it is not shown by default; None for what is."""
+        status = self.observation.status
+        if status == "superseded":
+            return "said again in other words"
+        if status == "retired":
+            return "taken back later"
+        if status == "low_value":
+            return _LEFT_OUT.get(self.observation.type, "says little")
+        return None
+
+
+def noted(store: RecallStore, query: ObservationQuery) -> list[Noted]:
+    """What fits a query, oldest first; of more than its limit the latest."""
+    found = [Noted(one) for one in store.observations(query) if one.type != "constraint"]
+    if not query.types or "constraint" in query.types:
+        found += _constraints(store, query)
+        found.sort(key=lambda each: -1 if each.observation.at is None else each.observation.at)
+    return found if query.limit is None else found[-query.limit :]
+
+
+def _constraints(store: RecallStore, query: ObservationQuery) -> list[Noted]:
+    everything = replace(query, types=("constraint",), excluded=True, limit=None)
+    found = judged(store, store.observations(everything))
+    return [
+        each for each in found if query.excluded or each.observation.status not in EXCLUDED_STATUSES
+    ]
+
+
+def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[Noted]:
+    """Constraints, each with the status that all sessions of its project give it."""
+    said = list(constraints)
+    wanted = {one.session for one in said}
+    verdicts = {
+        place: verdict
+        for sessions in _by_project(store, wanted)
+        for place, verdict in judge_statements(store.scopes.rules(sessions)).items()
+    }
+    found: list[Noted] = []
+    for one in said:
+        verdict = verdicts.get((one.session, _seq(one), one.text))
+        if verdict is None:
+            found.append(Noted(one))
+        else:
+            found.append(Noted(replace(one, status=verdict.status), verdict.rule))
+    return found
+
+
+def _by_project(store: RecallStore, wanted: set[int]) -> Iterable[list[int]]:
+    """All sessions of each project that has one of these; a session without project is alone."""
+    keys = {session: store.session(session).project_key for session in wanted}
+    for key in set(keys.values()) - {None}:
+        yield [one.id for one in store.sessions(SessionQuery(project=key))]
+    yield from ([session] for session, key in keys.items() if key is None)
+
+
+def _seq(one: Observation) -> int:
+    return -1 if one.event is None else one.event & 0xFFFFFF
