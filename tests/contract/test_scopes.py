@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from session_memory.core.project.identity import Resolution
-from session_memory.core.schema import Observation, ObservationStatus, ObservationType
+from session_memory.core.schema import (
+    Observation,
+    ObservationStatus,
+    ObservationType,
+    RuleStatement,
+)
 from session_memory.store.port import Store
 from session_memory.store.scopes import Closure, ContextSync
 from session_memory.testing.store_drafts import START, Said, capture, distilled, lived, turn
@@ -83,6 +90,15 @@ def test_what_was_observed_comes_oldest_first_and_the_latest_of_it(store: Store)
     assert retired is not None
     assert retired.status == "retired"
     assert store.scopes.observation("unknown") is None
+
+
+def test_what_users_said_that_may_be_a_rule_comes_by_session(store: Store) -> None:
+    first, second = filled(store)
+    said = RuleStatement("never push", 3, START, "says always or never", True, "against")
+    with store.writing() as writer:
+        writer.save_digest(second, replace(distilled("mend it"), rules=(said,)), None)
+    assert store.scopes.rules([first, second]) == {second: (said,)}
+    assert store.scopes.rules([first]) == {}
 
 
 def test_closures_and_syncs_come_back_as_they_went_in(store: Store) -> None:

@@ -24,7 +24,7 @@ GOLDEN = """# Make the parser accept empty lines (success)
 Trace context: claude session {id} in /work/shop, on branch main, ended 2026-03-02.
 
 User preferences:
-- "Never change the public API." [e:0]
+- "Never change the public API" [e:0]
 
 ## Task: Make the parser accept empty lines. [e:0]
 Outcome: success (verification passed last: pytest -q (exit 0)) [e:5]
@@ -139,7 +139,7 @@ def test_questions_and_thoughts_are_no_rules(bench: Bench) -> None:
     log.edit("/work/shop/style.css", "a", "b")
     log.say("The header is blue on every page now.")
     trace = told(bench, log)
-    assert '- "Always run the linter first." [e:0]' in trace and "I don't know" not in trace
+    assert '- "Always run the linter first" [e:0]' in trace and "I don't know" not in trace
 
 
 def test_words_that_look_like_structure_stay_inside_their_line(bench: Bench) -> None:
