@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.adapters.claude.log_builder import ClaudeLog, text_block
+from session_memory.adapters.claude.log_builder import START, ClaudeLog, text_block
 from session_memory.testing.workspace import Workspace
 
 FIRST, SECOND = ClaudeLog(1).session_id, ClaudeLog(2).session_id
@@ -122,3 +122,18 @@ def test_what_the_user_says_in_any_place_may_be_a_rule(tmp_path: Path) -> None:
     (row,) = rows(space, "--type", "constraint")
     assert row["text"] == "don't amend commits"
     assert row["sure"] == "stated once, firmly"
+
+
+@pytest.mark.rows("OPN-04")
+def test_an_item_that_a_later_session_ended_is_shown_only_with_all(space: Workspace) -> None:
+    items = rows(space, "--all", "--type", "pending_item")
+    assert [row["status"] for row in items] == ["active"]
+    later = ClaudeLog(3, start=START + 3_600_000)
+    later.prompt("Make the search find words in quotes")
+    later.reply(text_block("The search finds words in quotes now, with a test."))
+    space.write(later)
+    space.sweep()
+    assert rows(space, "--type", "pending_item") == []
+    items = rows(space, "--all", "--type", "pending_item")
+    assert [row["status"] for row in items] == ["superseded"]
+    assert items[0]["left_out"] == "done, dropped or overtaken since"

@@ -269,8 +269,47 @@ def test_a_failure_behind_a_pipe_is_seen_and_a_denied_or_harmless_one_is_not() -
     assert not texts("blocker", shell("pytest", "a"), result("a", FAILED, 1, label="denied"))
     assert not texts("blocker", shell("grep x y", "a"), result("a", "", 1))
     slip = (shell("cat nope", "a"), result("a", "cat: nope: No such file or directory", 1))
-    assert texts("blocker", *slip) == ["`cat nope` fails: cat: nope: No such file or directory"]
-    assert not texts("blocker", *slip, shell("ls", "b"), result("b", "yes"))
+    assert not texts("blocker", *slip)  # no check: nothing that somebody has to mend
+
+
+@pytest.mark.rows("OPN-02")
+def test_a_failing_check_that_was_shipped_or_worked_on_since_blocks_nothing() -> None:
+    failing = (shell("pytest", "a"), result("a", FAILED, 1))
+    shipped = (shell("git commit -m x", "b"), result("b", "[main 1234567] x"))
+    assert not texts("blocker", *failing, *shipped)
+    edited = (msgspec.structs.replace(edit("a.py"), call_id="e"), result("e"))
+    assert not texts("blocker", *failing, *edited)
+    assert texts("blocker", *edited, *failing, agent("It still fails."))
+
+
+@pytest.mark.rows("OPN-02")
+def test_a_log_that_ends_inside_a_commit_leaves_that_open() -> None:
+    on_branch = (shell("git status", "a"), result("a", "On branch feat/reader\n"))
+    assert texts("pending_item", *on_branch, shell("git commit -m x", "b")) == [
+        "The log ends in `git commit -m x` on branch `feat/reader`: check whether it was done"
+    ]
+    assert not texts("pending_item", *on_branch, shell("ls", "b"))
+
+
+@pytest.mark.rows("OPN-03")
+def test_a_plan_is_open_unless_the_agent_says_that_it_is_done() -> None:
+    steps = todo_write(Port_the_reader_to_the_new_format="in_progress")
+    assert texts("pending_item", user(ASKED), steps, agent("Let me look at the reader first."))
+    assert not texts("pending_item", user(ASKED), steps, agent("The reader is ported and pushed."))
+
+
+@pytest.mark.rows("OPN-03")
+def test_what_an_agent_called_open_holds_until_its_next_answer() -> None:
+    first = (user(ASKED), agent("Remaining: port the viewer to the new format"))
+    assert open_items(*first) == ["port the viewer to the new format"]
+    assert open_items(*first, user("Now write the docs of the reader")) != []
+    assert open_items(*first, user("Now write the docs of the reader"), agent("Here.")) == []
+
+
+def open_items(*events: SessionEvent) -> list[str]:
+    """Open items that are not superseded."""
+    found = observe(SESSION, in_order(*events))
+    return [one.text for one in found if one.type == "pending_item" and one.status == "active"]
 
 
 def test_a_claim_needs_work_and_a_sentence_that_claims() -> None:

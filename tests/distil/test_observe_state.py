@@ -7,6 +7,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.distil.observing import noted
 
 from session_memory.core.schema import EXCLUDED_STATUSES
@@ -153,11 +154,14 @@ def test_next_actions_are_what_blocks_and_then_the_plan_in_its_order() -> None:
 
 
 @pytest.mark.rows("BRF-05")
-def test_an_item_that_three_later_sessions_do_not_repeat_is_not_open() -> None:
-    item = noted("pending_item", "move the briefing", session=1, at=1)
+def test_an_item_of_the_user_that_two_later_sessions_do_not_repeat_is_not_open() -> None:
+    item = noted("pending_item", "move the briefing", session=1, at=1, origin="user")
     later = [noted("decision", f"choice {n}", session=n, at=n) for n in (2, 3, 4)]
-    assert shown(derive_state([item, *later[:2]])) == ["move the briefing"]
-    assert shown(derive_state([item, *later])) == []
+    assert shown(derive_state([item, *later[:1]])) == ["move the briefing"]
+    assert shown(derive_state([item, *later[:2]])) == []
+    by_agent = replace(item, origin="agent")
+    assert shown(derive_state([by_agent])) == ["move the briefing"]
+    assert shown(derive_state([by_agent, *later[:1]])) == []
     again = noted("pending_item", "move the briefing", session=4, at=5)
     assert shown(derive_state([item, *later, again])) == ["move the briefing"]
     written_down = noted("pending_item", "keep me", session=1, at=1, source="manual_note")

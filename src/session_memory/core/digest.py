@@ -54,6 +54,15 @@ class Verdict(msgspec.Struct, frozen=True):
     ended: Ended = "finished"
 
 
+THEN = "; then: "
+"""Stands between the first request of a session and the main one, where that came later."""
+
+
+def first_request(objective: str) -> str:
+    """What a session began with: enough for a title."""
+    return objective.partition(THEN)[0]
+
+
 def proven_outcome(digest: Digest) -> Outcome:
     """The outcome for readers who want proof: a success that is only inferred is uncertain."""
     inferred = digest.basis == "inferred" and digest.outcome == "success"

@@ -234,6 +234,25 @@ Basis = Literal["verified", "said by the user", "inferred"]
 """What an outcome rests on."""
 
 
+class GitState(msgspec.Struct, frozen=True):
+    """Where a session left its branch, as git and gh printed it."""
+
+    branch: str | None = None
+    commit: str | None = None
+    """The short hash of the last commit made in the session."""
+    subject: str = ""
+    committed_seq: int = 0
+    pushed: bool = False
+    """That commit was pushed."""
+    new: bool = False
+    """The push made the branch."""
+    pull_request: int | None = None
+    merged: bool = False
+    """It reached the main branch, as far as the session saw."""
+    stopped: bool = False
+    """A merge or rebase stopped at conflicts."""
+
+
 class Digest(msgspec.Struct, frozen=True):
     """What is kept of a session when its raw text has gone."""
 
@@ -277,6 +296,9 @@ class Digest(msgspec.Struct, frozen=True):
     cures: tuple[Cure, ...] = ()
     rules: tuple[RuleStatement, ...] = ()
     notices: tuple[Notice, ...] = ()
+    git: GitState | None = None
+    last_words: str = ""
+    """What the user typed last."""
     dropped: dict[str, int] = {}
     """What did not fit the limits, by field: nothing is left out silently."""
     version: int = 1

@@ -16,11 +16,12 @@ from session_memory.core.text.similarity import Phrase, PhraseIndex, phrase
 
 _DODS: tuple[ObservationType, ...] = ("project_dod", "mission_dod", "session_dod")
 _FAILS = "` fails"
-STALE_AFTER = 3
-"""Later sessions of the project after which an item that none of them repeats is not open any more:
-it was done, dropped or overtaken, and a memory that keeps it is wrong more often than right."""
-STALE_FAILURE_AFTER = 1
-"""The same for a command that failed: the next session would have met it again."""
+STALE_AFTER = 2
+"""Later sessions of the project after which what the user left open is not open any more unless
+one of them repeats it: it was done, dropped or overtaken."""
+STALE_AFTER_AGENT = 1
+"""The same for an agent's plan, a check that failed, a branch: the next session begins there, or
+the team has moved on. A memory that keeps them longer is wrong more often than right."""
 
 ClosureReason = Literal[
     "ready_to_close", "pending_items_open", "blockers_open", "dod_incomplete", "missing_evidence"
@@ -37,6 +38,10 @@ class StateLimits(msgspec.Struct, frozen=True):
     blockers: int = 6
     objectives: int = 4
     actions: int = 8
+
+
+_ALL = 1_000_000_000
+UNLIMITED = StateLimits(_ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL)
 
 
 class OperationalState(msgspec.Struct, frozen=True):
@@ -79,6 +84,12 @@ class _Said(msgspec.Struct, frozen=True):
 def notes(observations: Iterable[Observation]) -> list[Observation]:
     """Those that may be shown and ranked: excluded statuses never are (OBS-02)."""
     return [one for one in observations if one.status not in EXCLUDED_STATUSES]
+
+
+def still_open(observations: Iterable[Observation]) -> frozenset[str]:
+    """The hashes of the items and blockers that are open, of everything a project said."""
+    state = derive_state(observations, limits=UNLIMITED)
+    return frozenset(one.hash for one in (*state.pending, *state.blockers))
 
 
 def derive_state(
@@ -158,8 +169,8 @@ class _Completions:
         if item.what.source == "manual_note":
             return False  # a person wrote it down to keep it
         later = len(self._starts) - bisect_right(self._starts, item.order)
-        fails = _failing_command(item.what.text)
-        return later >= (STALE_FAILURE_AFTER if fails else STALE_AFTER)
+        said_by_user = item.what.origin == "user" and not _failing_command(item.what.text)
+        return later >= (STALE_AFTER if said_by_user else STALE_AFTER_AGENT)
 
 
 def _distinct(said: Sequence[_Said]) -> list[_Said]:

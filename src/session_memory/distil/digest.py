@@ -24,6 +24,8 @@ from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
 from session_memory.distil.attempts import AttemptLog
 from session_memory.distil.cures import find_cures
+from session_memory.distil.git_state import git_state
+from session_memory.distil.main_request import MainRequest
 from session_memory.distil.notices import find_notices
 from session_memory.distil.outcome import Evidence, Mark, judge
 from session_memory.distil.plans import PlanLog, decisions_in, todos_in
@@ -73,9 +75,10 @@ class _Builder:
         self.first_work = 0 if continued else -1
         self.active = self.interrupted = self.failed = -1  # positions of the last of each
         self.api_error = ""
-        self.last_words = ""
+        self.last_words = self.user_words = ""
         self.last_prompt = self.last_answer = -1
         self.objectives: dict[int, tuple[int, str]] = {}
+        self.main_request = MainRequest()
         self.approval: Mark | None = None
         self.rejection: Mark | None = None
         self.corrections: list[tuple[int, str]] = []
@@ -179,10 +182,14 @@ class _Builder:
             self.internal += 1
             return
         self.turns += 1
-        self.last_prompt = max(self.last_prompt, pos)
+        if pos > self.last_prompt:
+            self.last_prompt = pos
+            self.user_words = excerpt(without_own_text(text), _CORRECTION_CHARS)
         asks = is_request(text)
         self.requests += asks
         self._objective(_OWN if asks else _WEAK, text, pos)
+        if asks:
+            self.main_request.add(without_own_text(text), pos)
         if not 0 <= self.first_work < pos:
             return
         reading = read_prompt(text)
@@ -212,6 +219,13 @@ class _Builder:
             shown = objective_of(without_own_text(text))
             if shown:
                 self.objectives[rank] = (pos, shown)
+
+    def _best_objective(self) -> str | None:
+        best = min(self.objectives, default=None)
+        if best is None:
+            return None
+        pos, shown = self.objectives[best]
+        return self.main_request.joined_to(shown, pos) if best == _OWN else shown
 
     def _decided(self, text: str) -> None:
         for decision in decisions_in(text):
@@ -246,10 +260,9 @@ class _Builder:
         open_items = distinct(tuple(planned), tuple(self.todos))
         if len(open_items) > MAX_ITEMS:
             self.runs.dropped["open_items"] = len(open_items) - MAX_ITEMS
-        best = min(self.objectives, default=None)
         digest = Digest(
             flavor=session.flavor,
-            objective=None if best is None else self.objectives[best][1],
+            objective=self._best_objective(),
             outcome=verdict.outcome,
             confidence=verdict.confidence,
             grounds=verdict.grounds[:MAX_GROUNDS],
@@ -273,6 +286,8 @@ class _Builder:
             cures=find_cures(self.calls.attempts),
             rules=self.rules.statements(),
             notices=find_notices(self.calls.attempts),
+            git=git_state(self.calls.attempts),
+            last_words=self.user_words,
             version=DIGEST_VERSION,
         )
         return _with_runs(digest, self.runs)

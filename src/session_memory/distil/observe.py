@@ -23,6 +23,7 @@ from session_memory.core.schema import (
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
 from session_memory.core.text.similarity import phrase, untagged
+from session_memory.distil.attempts import AttemptLog
 from session_memory.distil.inputs import (
     asks_little,
     is_probe,
@@ -31,7 +32,8 @@ from session_memory.distil.inputs import (
     request_of,
 )
 from session_memory.distil.labels import labelled
-from session_memory.distil.last_failure import FailingCommand
+from session_memory.distil.left_open import left_open
+from session_memory.distil.outcome import claims_completion
 from session_memory.distil.plan_items import PlanItems, is_routine
 from session_memory.distil.plans import decisions_in
 from session_memory.distil.rules import RuleLog
@@ -45,6 +47,8 @@ MAX_PER_TURN = 24
 MAX_PER_SESSION = 300
 _SLACK = 4  # the list may outgrow its limit this much before it is cut: few cuts, bounded memory
 _SAME_START = 40
+_MAX_RAN = 3000  # commands that may turn out to have left something open
+_OPEN = ("pending_item", "blocker")
 _TURN_TEXTS = 60  # texts read for labels in one turn; an agent that talks more repeats itself
 
 _IMPORTANCE: dict[ObservationType, int] = {
@@ -91,7 +95,11 @@ class Observer:
         self._kept: dict[str, tuple[int, Observation]] = {}
         self._plan = PlanItems()
         self._planned: dict[str, tuple[Ref, bool]] = {}
-        self._failing = FailingCommand()
+        self._calls = AttemptLog()
+        self._ran: dict[int, Ref] = {}
+        self._left: list[str] = []
+        """Open items and blockers that the agent named in the last turn in which it spoke."""
+        self._last_words = ""
 
     def add(self, event: SessionEvent) -> None:
         """Take in the next event; events a fork copied were observed in the original session."""
@@ -119,14 +127,16 @@ class Observer:
     def finish(self) -> list[Observation]:
         """Everything observed, in source order."""
         self._close(last=True)
+        # An agent that says it is done only forgot to tick off the rest of its plan.
+        forgotten = claims_completion(self._last_words)
         for words, (ref, done) in self._planned.items():
             kind = "completed_item" if done else "pending_item"
-            status = "low_value" if done and is_routine(words) else None
-            self._keep(ref, self._made(kind, words, ref, status))
-        blocker = self._failing.blocker()
-        if blocker is not None:
-            ref, words = blocker
-            self._keep(ref, self._made("blocker", words, ref))
+            little = is_routine(words) if done else forgotten
+            self._keep(ref, self._made(kind, words, ref, "low_value" if little else None))
+        for end in left_open(self._calls.attempts, self._session.cwd or ""):
+            ref = self._ran.get(end.seq)
+            if ref is not None:
+                self._keep(ref, self._made(end.type, end.text, ref))
         self._cut(MAX_PER_SESSION)
         return [found for _, found in sorted(self._kept.values(), key=lambda kept: kept[0])]
 
@@ -189,6 +199,7 @@ class Observer:
         if not text or text.isspace():
             return
         ref = self._ref(event)
+        self._last_words = text
         self._turn.answered(text, ref)
         if self._turn.texts <= _TURN_TEXTS:
             self._labels(text, ref)
@@ -200,13 +211,16 @@ class Observer:
             self._plan.call(event.tool, event.text or "", event.call_id)
             if not self._turn.probe:
                 self._replan(ref)
-        elif event.tool_class == "shell" and event.command:
-            self._failing.call(event.call_id, event.command)
+        else:
+            self._calls.call(event, self._pos)
+            if event.command:
+                self._ran[event.seq] = ref
+                if len(self._ran) > _MAX_RAN:
+                    del self._ran[next(iter(self._ran))]
 
     def _result(self, event: SessionEvent) -> None:
         self._plan.result(event.call_id, event.text or "")
-        if self._failing.waits_for(event):  # most results are not those of commands
-            self._failing.result(event, self._ref(event))
+        self._calls.result(event, self._pos)
 
     def _replan(self, ref: Ref) -> None:
         """Take the plan as it stands; items removed from it undone are no longer open."""
@@ -246,6 +260,7 @@ class Observer:
                 found = replace(found, status="low_value")
             self._keep(ref, found)
         if turn.last is not None:
+            self._supersede(said)
             status = "low_value" if turn.says_little(last=last) else None
             summary = self._made("session_summary", turn.summary(), turn.last, status)
             self._keep(turn.last, summary)
@@ -253,6 +268,16 @@ class Observer:
             if claim and not any(_tells(found, claim) for _, found in said):
                 status = "low_value" if claims_little(claim) else None
                 self._keep(turn.last, self._made("completion_claim", claim, turn.last, status))
+
+    def _supersede(self, said: list[tuple[Ref, Observation]]) -> None:
+        """What the agent called open in an earlier turn was done, dropped or is named again."""
+        named = [one for ref, one in said if one.type in _OPEN and ref.origin != "user"]
+        again = {one.hash for one in named}
+        for name in self._left:
+            if name in self._kept and name not in again:
+                pos, one = self._kept[name]
+                self._kept[name] = (pos, replace(one, status="superseded"))
+        self._left = [one.hash for one in named]
 
     def _say(
         self,

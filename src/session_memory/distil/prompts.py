@@ -177,12 +177,17 @@ def is_request(text: str) -> bool:
     return bool(words) and not _WEAK.fullmatch(words) and not _EXPLICIT.fullmatch(words)
 
 
+_UNFINISHED = re.compile(
+    r"(?::|\b(?:this|these|the|a|an|and|or|to|with|from|of|into|for|like))$", re.I
+)
+
+
 def objective_of(text: str, limit: int = 300) -> str:
     """The first paragraph of a prompt, joined with the next where it only announces it."""
     taken = ""
     for paragraph in text[: limit * 8].split("\n\n"):
         taken = f"{taken} {paragraph.strip()}".strip()
-        if len(taken) >= 40 and not taken.endswith(":"):
+        if len(taken) >= 40 and not _UNFINISHED.search(taken):
             break
     return excerpt(taken, limit)
 

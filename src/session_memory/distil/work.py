@@ -73,7 +73,7 @@ def work_of(attempts: Sequence[Attempt], cwd: str) -> Work:
         last_edit=max(edits, default=-1),
         last_code_edit=max(code, default=-1),
         last_act=max((a.pos for a in attempts if _acts(a)), default=-1),
-        last_shipped=max((a.pos for a in attempts if _ships(a)), default=-1),
+        last_shipped=max((a.pos for a in attempts if ships(a)), default=-1),
         last_call=attempts[-1].pos if attempts else -1,
         cut_off=bool(attempts) and attempts[-1].result_pos is None,
         checks=_last_checks(attempts, first_edit),
@@ -119,7 +119,7 @@ def _changes_something(step: Step) -> bool:
     return not _CHANGING_VERBS.isdisjoint(plain[:3])
 
 
-def _ships(attempt: Attempt) -> bool:
+def ships(attempt: Attempt) -> bool:
     """Shipped, or on the way when the log ends."""
     if attempt.command is None or attempt.failed or attempt.denied:
         return False

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from session_memory.core.digest import proven_outcome
+from session_memory.core.digest import first_request, proven_outcome
 from session_memory.core.schema import Observation
 from session_memory.core.text.similarity import PhraseIndex, phrase
 from session_memory.core.typed_commands import directory_of, short_path
@@ -150,7 +150,8 @@ class _WrittenLines:
 
 def _task(task: SessionTask, source: TraceSource, written: _WrittenLines, *, alone: bool) -> Task:
     outcome = outcome_of(task, source, alone=alone)
-    request = task.request.text if task.request is not None else source.digest.objective or ""
+    request = task.request.text if task.request is not None else ""
+    request = request or first_request(source.digest.objective or "")
     title = headline(source.title or "", _REQUEST_CHARS)
     return Task(
         name=headline(request, _REQUEST_CHARS) or title or "work",
@@ -299,7 +300,7 @@ def _trace(
 
 def _title(source: TraceSource, limit: int) -> str:
     """What a session was about: its request, or its title if the request is too short."""
-    title = headline(source.digest.objective or "", limit)
+    title = headline(first_request(source.digest.objective or ""), limit)
     if len(title) < _TITLE_CHARS and source.title:
         title = headline(source.title, limit) or title
     return title or "Work without a stated request"

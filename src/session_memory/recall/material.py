@@ -6,7 +6,7 @@ import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.schema import Observation, ObservationType
-from session_memory.core.work_state import OperationalState, StateLimits, derive_state
+from session_memory.core.work_state import UNLIMITED, OperationalState, derive_state
 from session_memory.recall.context import RecallContext
 from session_memory.recall.noted import noted
 from session_memory.recall.requests import ScopeRequest
@@ -31,8 +31,7 @@ _SPOKEN: tuple[ObservationType, ...] = ("user_request", "session_summary")
 WINDOW_BYTES = 2_000_000
 """Observations read for one answer, about seven thousand: enough for hundreds of sessions, and few
 enough to answer at once in a project of thousands."""
-_ALL = 1_000_000_000
-UNCUT = StateLimits(_ALL, _ALL, _ALL, _ALL, _ALL, _ALL, _ALL)
+UNCUT = UNLIMITED
 """Answers cut their own lists; counts and order come from everything."""
 
 

@@ -13,13 +13,16 @@ from msgspec.structs import replace
 
 from session_memory.clock import iso
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
+from session_memory.core.work_state import still_open
 from session_memory.distil.rules import StandingRule, judge_statements
 from session_memory.store.port import ObservationQuery, RecallStore, SessionQuery
 
+_ITEMS = ("pending_item", "blocker")
 _LEFT_OUT = {
     "session_summary": "little came of this turn",
     "user_request": "says little alone, or its summary tells it",
     "constraint": "said in one session and not firmly: a matter of its task",
+    "pending_item": "the agent says that it is done",
     "completed_item": "a step that every task has",
     "completion_claim": "does not say what was done, or its summary tells it",
 }
@@ -49,7 +52,8 @@ class Noted(msgspec.Struct, frozen=True):
         """Why it is not shown by default; None for what is."""
         status = self.observation.status
         if status == "superseded":
-            return "said again in other words"
+            item = self.observation.type in _ITEMS
+            return "done, dropped or overtaken since" if item else "said again in other words"
         if status == "retired":
             return "taken back later"
         if status == "low_value":
@@ -59,11 +63,35 @@ class Noted(msgspec.Struct, frozen=True):
 
 def noted(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     """What fits a query, oldest first; of more than its limit the latest."""
-    found = [Noted(one) for one in store.observations(query) if one.type != "constraint"]
+    asked = replace(query, limit=None)
+    found = [Noted(one) for one in store.observations(asked) if one.type != "constraint"]
+    found = _settled(store, found, closed=query.excluded)
     if not query.types or "constraint" in query.types:
         found += _constraints(store, query)
         found.sort(key=lambda each: -1 if each.observation.at is None else each.observation.at)
     return found if query.limit is None else found[-query.limit :]
+
+
+def _settled(store: RecallStore, found: list[Noted], *, closed: bool) -> list[Noted]:
+    """Items and blockers that are not open any more: as superseded, or left out."""
+    items = [
+        one
+        for each in found
+        if (one := each.observation).type in _ITEMS and one.status not in EXCLUDED_STATUSES
+    ]
+    keys = {one.session: store.session(one.session).project_key for one in items}
+    queries = {ObservationQuery(project=key) for key in keys.values() if key}
+    queries |= {ObservationQuery(session=session) for session, key in keys.items() if not key}
+    open_now = frozenset[str]().union(*(still_open(store.observations(one)) for one in queries))
+    over = {one.hash for one in items} - open_now
+    if not closed:
+        return [each for each in found if each.observation.hash not in over]
+    return [
+        Noted(replace(each.observation, status="superseded"))
+        if each.observation.hash in over
+        else each
+        for each in found
+    ]
 
 
 def _constraints(store: RecallStore, query: ObservationQuery) -> list[Noted]:

@@ -1,0 +1,110 @@
+"""Where a session left its branch: the last commit, whether it was pushed, its PR, a merge.
+
+Read from what git and gh print, not from what an agent says about it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from session_memory.core.schema import GitState
+from session_memory.core.text.masks import excerpt
+from session_memory.distil.attempts import Attempt
+
+_SUBJECT_CHARS = 100
+_NAME = r"[\w./#@+-]{1,120}"
+_COMMITTED = re.compile(rf"^\[({_NAME})(?: \([\w-]+\))? ([0-9a-f]{{7,40}})\] (.+)$", re.M)
+_SWITCHED = re.compile(
+    rf"(?:Switched to (?:a new )?branch|Already on|\(new branch) '({_NAME})'"
+    rf"|^On branch ({_NAME})$",
+    re.M,
+)
+_SHORT_STATUS = re.compile(rf"^## ({_NAME}?)(?:\.\.\.\S+)?(?: \[[^\]]*\])?$", re.M)
+_PUSHED = re.compile(
+    r"^[ *+=!]{1,3}\s*(?:(\[new branch\])|[0-9a-f]{6,}\.{2,3}[0-9a-f]{6,})\s+\S+ -> "
+    rf"({_NAME})",
+    re.M,
+)
+_PULL_REQUEST = re.compile(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_requests)/(\d+)")
+_MERGED = re.compile(r"\"state\": ?\"MERGED\"|^state:\s*MERGED", re.M)
+_STOPPED = re.compile(r"^CONFLICT \(|^error: could not apply |Automatic merge failed", re.M)
+_STOPPABLE = re.compile(r"\bgit\b.*\b(?:rebase|merge|cherry-pick|pull|commit)\b")
+_MAIN = frozenset(("main", "master", "trunk", "develop", "HEAD"))
+
+
+def git_state(attempts: Sequence[Attempt]) -> GitState | None:
+    """The state after the last command of a session; None where it did nothing with git."""
+    state = GitState()
+    for attempt in attempts:
+        command = attempt.command
+        if (
+            command is not None
+            and attempt.result_pos is not None
+            and ("git" in command or "gh " in command)
+        ):
+            state = _after(state, command, attempt)
+    return None if state == GitState() else state
+
+
+def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
+    output = attempt.output
+    for found in _SWITCHED.finditer(output):
+        state = _on_branch(state, found[1] or found[2])
+    if "git status" in command and (short := _SHORT_STATUS.search(output)):
+        state = _on_branch(state, short[1])
+    if "commit" in command or "rebase" in command or "cherry-pick" in command:
+        for found in _COMMITTED.finditer(output):
+            state = msgspec.structs.replace(
+                _on_branch(state, found[1]),
+                commit=found[2],
+                subject=excerpt(found[3], _SUBJECT_CHARS),
+                committed_seq=attempt.seq,
+                pushed=False,
+                merged=False,
+            )
+    if "git push" in command or " push " in command:
+        for pushed in _PUSHED.finditer(output):
+            if pushed[2] in _MAIN:
+                state = msgspec.structs.replace(state, pushed=True, merged=True)
+            elif pushed[2] == state.branch:
+                state = msgspec.structs.replace(
+                    state, pushed=True, new=bool(pushed[1]) or state.new
+                )
+    if "gh pr create" in command and (made := _PULL_REQUEST.search(output)):
+        state = msgspec.structs.replace(state, pull_request=int(made[1]), pushed=True)
+    if not attempt.failed and ("gh pr merge" in command or _says_merged(state, command, output)):
+        state = msgspec.structs.replace(state, merged=True)
+    if _STOPPABLE.search(command):
+        state = msgspec.structs.replace(state, stopped=_STOPPED.search(output) is not None)
+    return state
+
+
+def _says_merged(state: GitState, command: str, output: str) -> bool:
+    """Whether a look at the session's own PR finds it merged."""
+    named = state.pull_request is not None and str(state.pull_request) in command
+    return named and _MERGED.search(output) is not None
+
+
+def _on_branch(state: GitState, branch: str) -> GitState:
+    """What was known of another branch says nothing about this one."""
+    if not branch or branch == state.branch:
+        return state
+    return GitState(branch=branch)
+
+
+def left_on_branch(state: GitState | None) -> str:
+    """What is still to be done for the branch, in words; "" where nothing is known to be."""
+    if state is None or not state.branch:
+        return ""
+    if state.stopped:
+        return f"Merge conflicts on branch `{state.branch}` were not resolved"
+    if state.branch in _MAIN or state.merged or not state.commit:
+        return ""
+    if state.pull_request:
+        return f"Branch `{state.branch}`: PR #{state.pull_request} is open, not merged"
+    if state.pushed and state.new:  # a branch that was there before may be meant to stay
+        return f"Branch `{state.branch}` is pushed, without a PR and not merged"
+    return ""
