@@ -386,14 +386,90 @@ def sha256(data: bytes) -> bytes:
     return module.sha256(data).digest()
 
 
-def project_root(cwd: str) -> str:
-    """The directory of the nearest `.git`, else `cwd`; a whole home directory is no repository."""
-    place = here = os.path.realpath(cwd)
-    while here not in (os.path.realpath(os.path.expanduser("~")), os.path.dirname(here)):
+def project_levels(cwd: str) -> list[str]:
+    """`cwd` and what lies above it up to the nearest `.git`; a whole home is no repository."""
+    here = os.path.realpath(cwd)
+    levels, home = [here], os.path.realpath(os.path.expanduser("~"))
+    while here not in (home, os.path.dirname(here)):
+        if here != levels[-1]:
+            levels.append(here)
         if os.path.lexists(os.path.join(here, ".git")):
-            return here
+            break
         here = os.path.dirname(here)
-    return place
+    return levels
+
+
+def relatives(levels: list[str]) -> list[str]:
+    """The names of pages for other checkouts of the same repository: its worktrees and clones.
+
+    A worktree counts where the main checkout names it too. Which pages there are, the worker
+    decides; reading the git files is as in core/project/repository.py, where a clone is one by its
+    remote, or by being cloned from that very folder.
+    """
+    work = levels[-1]
+    git, names = os.path.join(work, ".git"), list[str]()
+    pointer = read_text(git)
+    if not os.path.lexists(git):  # in no checkout, but maybe in a bare repository
+        git = levels[0] if os.path.exists(os.path.join(levels[0], "HEAD")) else ""
+    elif pointer.startswith("gitdir:"):
+        private = os.path.join(work, pointer[7:].strip())
+        stated = read_text(os.path.join(private, "commondir")).strip()
+        git = os.path.realpath(os.path.join(private, stated))
+        back = read_text(os.path.join(private, "gitdir")).strip()
+        if stated and os.path.realpath(back) == os.path.realpath(os.path.join(work, ".git")):
+            main = os.path.dirname(git) if os.path.basename(git)[:1] == "." else git
+            names += ["shared:" + main + level[len(work) :] for level in levels]
+    url = remote_url(read_text(os.path.join(git, "config"))) if git else ""
+    remote = normal_remote(url)
+    if remote:
+        names.append("remote:" + remote)
+    elif os.path.isabs(url):
+        place = os.path.realpath(url)
+        names.append("shared:" + (place[:-5] if place.endswith(os.sep + ".git") else place))
+    return names
+
+
+def remote_url(config: str) -> str:
+    """The address of `origin`, else of the first remote, in a git configuration."""
+    section, first = "", ""
+    for line in config.splitlines():
+        line = line.strip()
+        if line[:1] == "[":
+            section, _, line = line[1:].partition("]")
+        key, equals, value = line.partition("=")
+        kind, _, name = section.strip().partition(" ")
+        if equals and kind.lower() == "remote" and key.strip().lower() == "url":
+            for mark in (" #", " ;", "\t#", "\t;"):
+                value = value.partition(mark)[0]
+            value = value.strip().strip('"')
+            if name.strip() == '"origin"':
+                return value
+            first = first or value
+    return first
+
+
+def normal_remote(url: str) -> str:
+    """A remote as host/owner/name, the same for every way to reach it; "" for a local path."""
+    scheme, divider, rest = url.strip().rpartition("://")
+    if scheme.lower() == "file" or (not divider and (rest[:1] in "/\\" or rest[1:2] == ":")):
+        return ""
+    rest = rest.rpartition("@")[2].partition("?")[0].partition("#")[0]
+    host, found, path = rest.partition("/" if divider else ":")
+    before, colon, port = host.rpartition(":")
+    host = before if divider and colon and (not port or port.isdecimal()) else host
+    inner = host[1:-1] if host[:1] + host[-1:] == "[]" else ""
+    plain = host.replace(".", "").replace("_", "").replace("-", "")
+    named = len(host) > 1 and host.isascii() and host[0].isalnum() and plain.isalnum()
+    if not found or not (named or (inner and not inner.strip("0123456789abcdefABCDEF:"))):
+        return ""
+    path = "/".join([part for part in path.split("/") if part])
+    path = path[:-4] if path.endswith(".git") else path
+    return f"{host.lower()}/{path}" if path and path.isprintable() else ""
+
+
+def read_text(path: str) -> str:
+    """A small file as text; empty where there is none."""
+    return (read_small(path) or b"").decode("utf-8", "replace")
 
 
 def is_switched_off(root: str) -> bool:
@@ -438,10 +514,20 @@ def find_page(home: str, record: "Mapping[str, object]") -> dict[str, object] | 
     cwd = record.get("cwd")
     if record["flavor"] not in AGENTS or "agent" in record or not isinstance(cwd, str):
         return None
-    root = project_root(cwd)
-    name = sha256(os.fsencode(root)).hex() + ".json"
-    page, whole = read_object(read_small(os.path.join(home, "inject", name)) or b"")
-    return page if whole and page.get("v") == VERSION and not is_switched_off(root) else None
+    levels = project_levels(cwd)
+    if any(map(is_switched_off, levels)):
+        return None
+    return first_page(home, levels) or first_page(home, relatives(levels))
+
+
+def first_page(home: str, names: list[str]) -> dict[str, object] | None:
+    """The first page there is for one of these directories or repositories."""
+    for name in names:
+        file = sha256(os.fsencode(name)).hex() + ".json"
+        page, whole = read_object(read_small(os.path.join(home, "inject", file)) or b"")
+        if whole and page.get("v") == VERSION:
+            return page
+    return None
 
 
 def is_first_time(home: str, session: str) -> bool:

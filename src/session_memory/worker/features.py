@@ -6,7 +6,8 @@ The three features do not import each other; they are joined here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -27,8 +28,8 @@ from session_memory.model.open import open_model
 from session_memory.model.port import Model
 from session_memory.paths import Paths
 from session_memory.settings import Config
-from session_memory.store.port import BackgroundStore, CaptureStore, Store
-from session_memory.worker.injection_pages import write_pages
+from session_memory.store.port import BackgroundStore, CaptureStore, SessionQuery, Store
+from session_memory.worker.injection_pages import REMOTE, SHARED, write_pages
 from session_memory.worker.lessons import pattern_sections
 
 Handler = Callable[[Store, Job, str], None]
@@ -95,4 +96,34 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
                 sections += journal_sections(self.paths.data, project.root, now_ms, work)
             for directory in (project.root, *project.aliases):
                 pages[directory] = sections
+            if self.config.identity.share_worktrees:
+                pages[f"{SHARED}{project.root}"] = sections
+        if self.config.identity.share_worktrees:
+            pages |= {f"{REMOTE}{remote}": pages[root] for remote, root in _remotes(store, pages)}
         return pages
+
+
+def _remotes(
+    store: CaptureStore, pages: Mapping[str, tuple[Section, ...]]
+) -> Iterator[tuple[str, str]]:
+    """Each remote with the root whose page its other clones are given: the one last worked in.
+
+    Parts of a repository have its remote, too; what is known of a part is not meant for a clone.
+    """
+    clones: dict[str, list[Project]] = {}
+    for project in store.projects():
+        if project.root and project.remote and pages.get(project.root) and _is_whole(project.root):
+            clones.setdefault(project.remote, []).append(project)
+    for remote, projects in clones.items():
+        latest = max(projects, key=lambda project: (_last_used(store, project.key), project.key))
+        yield remote, latest.root or ""
+
+
+def _is_whole(root: str) -> bool:
+    """Whether a root is a checkout or a bare repository."""
+    return any(os.path.exists(os.path.join(root, name)) for name in (".git", "HEAD"))
+
+
+def _last_used(store: CaptureStore, key: str) -> int:
+    newest = store.sessions(SessionQuery(project=key, limit=1))
+    return max((session.ended_at or 0 for session in newest), default=0)

@@ -1,8 +1,10 @@
 """Injection pages: what the hook prints at session start, prepared here and replaced whole.
 
 One page per directory a session can start in (project root, worktree, alias), named by the hash of
-its path, so that the hook finds it without a database. Sections come from memory, journal and the
-learning loop; a page without sections is no page, and the hook prints nothing.
+its path, so that the hook finds it without a database. Where worktrees share their project, the
+same page stands under two more names: for worktrees and clones that no session ran in yet. Sections
+come from memory, journal and the learning loop; a page without sections is no page, and the hook
+prints nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +22,9 @@ from session_memory.file_names import text_to_name
 from session_memory.paths import private_dir
 
 VERSION = 1
+SHARED, REMOTE = "shared:", "remote:"
+"""How the names begin that the hook asks for in an unknown checkout: of its main root, its remote.
+No path begins so."""
 TOLD_MS = 7 * 24 * 3_600_000
 """Marks are kept this long for sessions that were given a page but never reported their end."""
 
@@ -41,10 +46,13 @@ def page_name(root: str) -> str:
 
 
 def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: int) -> int:
-    """Write a page for each directory that has sections, remove every other; returns how many."""
+    """Write a page for each name that has sections, remove every other.
+
+    Returns how many directories have one.
+    """
     folder = private_dir(state / "inject")
-    fitted = {page_name(root): fit(sections) for root, sections in pages.items()}
-    fitted = {name: sections for name, sections in fitted.items() if sections}
+    by_root = {root: fit(sections) for root, sections in pages.items()}
+    fitted = {page_name(root): sections for root, sections in by_root.items() if sections}
     for old in folder.glob("*.json"):
         if old.name not in fitted:
             with contextlib.suppress(FileNotFoundError):
@@ -58,7 +66,9 @@ def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: i
                 continue
         replace_file(path, msgspec.json.encode(page))
     _drop_marks(state, now_ms)
-    return len(fitted)
+    return sum(
+        bool(made) for root, made in by_root.items() if not root.startswith((SHARED, REMOTE))
+    )
 
 
 def _drop_marks(state: Path, now_ms: int) -> None:
