@@ -74,11 +74,26 @@ def test_stated_dollars_and_thinking_tokens_are_taken_over() -> None:
     assert (found.usd, found.reasoning, found.sidechain) == (0.25, 9, False)
 
 
-def test_spend_inside_progress_records_is_not_counted() -> None:
+def test_spend_inside_progress_records_is_that_of_the_sub_agent() -> None:
+    log = ClaudeLog()
+    log.say("main", tokens(1, 1))
+    child = log.subagent("look")
+    child.say("sub", tokens(1000, 1000))
+    log.repeat(child)
+    main, sub = parse_rows(*log.rows).sessions
+    assert {usage.input for usage in main.usages} == {1, 100}
+    assert [(usage.input, usage.sidechain) for usage in sub.usages] == [(1000, True)]
+    assert (sub.external_id, sub.parent_external_id) == (
+        f"{log.session_id}:{child.agent_id}",
+        log.session_id,
+    )
+
+
+def test_progress_that_names_no_sub_agent_is_only_counted() -> None:
     log = ClaudeLog()
     inner = log.say("sub", tokens(1000, 1000))
     log.rows.clear()
-    log.row("progress", data={"type": "agent_progress", "message": inner, "agentId": "a1"})
+    log.row("progress", data={"type": "agent_progress", "message": inner})
     found = parse_rows(*log.rows)
     assert found.sessions[0].usages == []
     assert found.ignored["progress/agent_progress"] == 1

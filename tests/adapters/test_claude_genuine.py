@@ -35,6 +35,15 @@ def plain_records(path: Path) -> list[dict[str, Any]]:
     return records
 
 
+def messages(path: Path) -> list[dict[str, Any]]:
+    """The records, with those of sub-agents taken out of their parent's progress."""
+    inner = ((r, r.get("data") or {}) for r in plain_records(path))
+    return [
+        data["message"] if data.get("type") == "agent_progress" else record
+        for record, data in inner
+    ]
+
+
 @pytest.mark.shared
 def test_every_genuine_record_is_understood(shared: Path) -> None:
     found = read_all(shared)
@@ -54,7 +63,7 @@ def test_every_genuine_record_is_understood(shared: Path) -> None:
 def test_tokens_equal_a_count_by_message_id(shared: Path) -> None:
     for path, bundles in read_all(shared).items():
         last: dict[tuple[Any, Any], dict[str, Any]] = {}
-        for record in plain_records(path):
+        for record in messages(path):
             if record["type"] != "assistant" or "usage" not in record["message"]:
                 continue
             usage = record["message"]["usage"]
@@ -92,7 +101,7 @@ def test_genuine_logs_read_the_same_in_small_blocks(shared: Path) -> None:
 def test_every_call_result_and_answer_of_a_genuine_log_becomes_one_event(shared: Path) -> None:
     for path, bundles in read_all(shared).items():
         blocks: Counter[str] = Counter()
-        for record in plain_records(path):
+        for record in messages(path):
             message = record.get("message")
             if record["type"] not in ("user", "assistant") or not isinstance(message, dict):
                 continue

@@ -53,7 +53,8 @@ def of_ours(home: Path) -> Totals:
                 cost = row.cost
                 written = cost.cache_write_5m + cost.cache_write_1h
                 found = Tokens(cost.input, cost.output, cost.cache_read, written)
-                totals[day.group, row.group] = found
+                # ccusage appends the mode to the name of the model.
+                totals[day.group, row.group.replace(" (", "-").rstrip(")")] = found
     return _told(totals)
 
 

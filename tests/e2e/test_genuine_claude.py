@@ -55,6 +55,10 @@ def records_of(path: Path) -> Iterator[dict[str, Any]]:
         except ValueError:
             continue
         if isinstance(record, dict):
+            data = record.get("data")
+            if isinstance(data, dict) and data.get("type") == "agent_progress":
+                agent = {"sessionId": f"{record['sessionId']}:{data['agentId']}"}
+                record = {**data["message"], **agent}  # a sub-agent's, inside its parent's log
             yield record
 
 

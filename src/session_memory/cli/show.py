@@ -71,6 +71,7 @@ def _header(session: Session) -> list[str]:
         ("cwd", session.cwd),
         ("branch", session.branch),
         ("parent", session.parent_external_id),
+        ("source", "its parent's log" if session.metadata.get("from_parent") else None),
         ("forked from", session.forked_from),
         ("models", ", ".join(session.models)),
         ("client", session.client_version),

@@ -18,6 +18,7 @@ FACT_RULES: dict[str, FactRule] = {
     "entrypoint": "first",
     "forked_from": "first",
     "parent": "first",
+    "from_parent": "first",
     "commit": "first",
     "branch": "last",
     "client_version": "last",
@@ -33,7 +34,11 @@ FACT_RULES: dict[str, FactRule] = {
     "mentions": "first",
     "missing_part": "set",
 }
-"""`first` and `last` go by place in the files, never by clock: agents write times out of order."""
+"""`first` and `last` go by place in the files, never by clock: agents write times out of order.
+
+A file that says `from_parent` only repeats a sub-agent's messages: it stands in for the sub-agent's
+own log while there is none.
+"""
 
 
 class Fact(msgspec.Struct, frozen=True):

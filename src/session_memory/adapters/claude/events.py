@@ -346,8 +346,27 @@ _PROGRESS = frozenset(
 )
 
 
+def subagent_message(record: Record) -> Record | None:
+    """The message of a sub-agent that its parent's progress record repeats, as its own log has it.
+
+    Some versions write no log for a sub-agent, so this copy may be all there is.
+    """
+    data = as_object(record.get("data"))
+    message, agent = as_object(data.get("message")), as_text(data.get("agentId"))
+    if data.get("type") != "agent_progress" or not agent:
+        return None
+    if message.get("type") not in ("assistant", "user"):
+        return None
+    shared = {name: record[name] for name in _SHARED if name in record}
+    return {**shared, **message, "isSidechain": True, "agentId": agent}
+
+
+_SHARED = ("cwd", "entrypoint", "gitBranch", "sessionId", "timestamp", "version")
+"""What a progress record says for the message in it."""
+
+
 def progress(record: Record, out: Emitter) -> None:
-    """Ticks of a running tool; the sub-agent messages among them have files of their own."""
+    """Ticks of a running tool."""
     kind = as_text(as_object(record.get("data")).get("type"))
     if kind in _PROGRESS:
         out.ignored[f"progress/{kind}"] += 1

@@ -254,6 +254,14 @@ class ClaudeLog:
         child.prompt(prompt)
         return child
 
+    def repeat(self, child: ClaudeLog) -> None:
+        """Repeat what a sub-agent says, as versions 2.0 and 2.1 do while it runs."""
+        names = ("type", "message", "uuid", "timestamp", "requestId", "toolUseResult")
+        for row in child.rows:
+            message = {name: row[name] for name in names if name in row}
+            data = {"type": "agent_progress", "message": message, "agentId": child.agent_id}
+            self.row("progress", data=data, toolUseID="agent_msg_1")
+
     def fork(self, seed: int) -> ClaudeLog:
         """A new session that begins with a copy of this one and says so."""
         copy = self.resume_copy(seed)

@@ -18,6 +18,7 @@ from session_memory.adapters.claude.events import (
     assistant,
     progress,
     queue_operation,
+    subagent_message,
     system,
     user,
 )
@@ -136,6 +137,11 @@ class _Reading:
             name, field = _FACTS[kind]
             if value := as_text(record.get(field)):
                 self._part(record).note(name, value, offset)
+            return
+        message = subagent_message(record) if kind == "progress" else None
+        if message is not None:
+            self._part(message).note("from_parent", 1, offset)
+            self._events(offset, message, as_text(message.get("type")))
             return
         self._events(offset, record, kind)
 

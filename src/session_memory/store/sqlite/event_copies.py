@@ -97,21 +97,15 @@ def _refresh(db: Database, event_id: int, draft: EventDraft) -> None:
         )
 
 
-def retire(db: Database, path_of: PathOf, source_id: int, seen: set[int], *, delete: bool) -> int:
+def retire(db: Database, source_id: int, seen: set[int], *, delete: bool) -> int:
     """Events that a re-read source no longer holds: handed to a copy, superseded, or deleted."""
     retired = 0
     for event_id in _held_by(db, source_id):
         if event_id in seen:
             continue
-        copies = rows(db, "SELECT source_id, pos FROM event_copy WHERE event_id = ?", (event_id,))
-        if copies:
-            heir = min(copies, key=lambda copy: path_of(copy[0]))
-            db.execute("UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (*heir, event_id))
-            db.execute(
-                "DELETE FROM event_copy WHERE event_id = ? AND source_id = ?",
-                (event_id, heir[0]),
-            )
-        elif delete:
+        if _hand_over(db, event_id):
+            continue
+        if delete:
             delete_event(db, event_id)
             retired += 1
         else:
@@ -129,6 +123,32 @@ def retire(db: Database, path_of: PathOf, source_id: int, seen: set[int], *, del
     if delete:
         lost_events.drop_unknown(db, source_id)
     return retired
+
+
+def step_aside(db: Database, session_id: int, source_id: int) -> None:
+    """Let the other files of a session hold what this one holds; what only it has is superseded."""
+    for (event_id,) in rows(
+        db,
+        "SELECT id FROM event WHERE id BETWEEN ? AND ? AND source_id = ? AND superseded = 0",
+        (*event_range(session_id), source_id),
+    ):
+        if not _hand_over(db, event_id):
+            db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
+            _count(db, event_id, -1)
+
+
+def _hand_over(db: Database, event_id: int) -> bool:
+    """Give an event to the first of the other files that hold it; False where there is none."""
+    heir = db.execute(
+        "SELECT c.source_id, c.pos FROM event_copy c JOIN source s ON s.id = c.source_id"
+        " WHERE c.event_id = ? ORDER BY s.path LIMIT 1",
+        (event_id,),
+    ).fetchone()
+    if heir is None:
+        return False
+    db.execute("UPDATE event SET source_id = ?, pos = ? WHERE id = ?", (*heir, event_id))
+    db.execute("DELETE FROM event_copy WHERE event_id = ? AND source_id = ?", (event_id, heir[0]))
+    return True
 
 
 def _held_by(db: Database, source_id: int) -> list[int]:

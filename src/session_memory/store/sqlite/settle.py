@@ -19,7 +19,7 @@ from session_memory.core.ownership import (
 )
 from session_memory.core.project.identity import Holder, Resolution, unique_key
 from session_memory.core.project.path_shape import same_place
-from session_memory.store.sqlite import lost_events
+from session_memory.store.sqlite import event_copies, lost_events
 from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.exchange import drop_twin_events, drop_twin_responses
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
@@ -42,16 +42,21 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
     drop_twin_events(db, sessions)
     moved: set[int] = set()
     for session_id in sessions:
-        facts = [
-            RankedFact(path, pos, name, _decode(text))
-            for path, pos, name, text in rows(
-                db,
-                "SELECT s.path, f.pos, f.name, f.value FROM fact f"
-                " JOIN source s ON s.id = f.source_id WHERE f.session_id = ?",
-                (session_id,),
-            )
-        ]
-        settled = settle(facts)
+        stated = rows(
+            db,
+            "SELECT f.source_id, s.path, f.pos, f.name, f.value FROM fact f"
+            " JOIN source s ON s.id = f.source_id WHERE f.session_id = ?",
+            (session_id,),
+        )
+        repeating = {row[0] for row in stated if row[3] == "from_parent"}
+        if repeating and any(row[0] not in repeating for row in stated):
+            # The sub-agent's own log is here: what its parent's log repeats of it no longer counts.
+            for source_id in repeating:
+                event_copies.step_aside(db, session_id, source_id)
+            stated = [row for row in stated if row[0] not in repeating]
+        settled = settle(
+            [RankedFact(path, pos, name, _decode(text)) for _, path, pos, name, text in stated]
+        )
         opened_at, forked_from, stored = db.execute(
             "SELECT opened_at, forked_from, event_count FROM session WHERE id = ?", (session_id,)
         ).fetchone()
@@ -70,6 +75,7 @@ def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> N
     get = settled.get
     title = get("title.custom") or get("title.ai") or get("title.summary")
     extra = {k: settled[k] for k in ("entrypoint", "pr") if k in settled}
+    extra["from_parent"] = True if "from_parent" in settled else None  # None takes it out
     if "client_version" in settled:
         extra["producer_version_last_seen"] = settled["client_version"]
         extra["producer_version_first_seen"] = settled.get("client_version.first")

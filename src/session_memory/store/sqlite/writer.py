@@ -288,7 +288,7 @@ class SqliteWriter:
 
     def retire(self, source_id: int, seen: set[int], *, delete: bool) -> int:
         """See store.port.Writer."""
-        return event_copies.retire(self._db, self._path, source_id, seen, delete=delete)
+        return event_copies.retire(self._db, source_id, seen, delete=delete)
 
     def last_turns(self, session: SessionHandle, count: int) -> list[str]:
         """See store.port.Writer."""

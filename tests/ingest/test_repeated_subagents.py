@@ -1,0 +1,93 @@
+"""Sub-agents that only their parent's log tells of, and what happens when their own log comes."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from session_memory.adapters.claude.log_builder import ClaudeLog, tokens
+from session_memory.testing.workspace import Workspace
+
+
+def family(*, repeated: bool) -> tuple[ClaudeLog, ClaudeLog]:
+    """A parent and a sub-agent that ran a command that failed and one that did not."""
+    parent = ClaudeLog(1)
+    parent.prompt("find out why the build fails")
+    child = parent.subagent("look at the build")
+    child.run("make build", "no rule to make target build", exit_code=2)
+    child.run("make all", "done")
+    child.say("the target is called all", tokens(3000, 90, read=500))
+    if repeated:
+        parent.repeat(child)
+        for row in parent.rows:
+            if row["type"] == "progress":  # the copy is not always exact
+                said = row["data"]["message"]
+                said["timestamp"] = said["timestamp"].replace("00Z", "07Z")
+    parent.say("It is `make all`.")
+    return parent, child
+
+
+def name(child: ClaudeLog) -> str:
+    return f"{child.session_id}:{child.agent_id}"
+
+
+@pytest.mark.rows("CAP-16")
+def test_a_sub_agent_without_a_log_of_its_own_is_kept_from_its_parents(space: Workspace) -> None:
+    parent, child = family(repeated=True)
+    space.write(parent)
+    space.sweep()
+    session = space.session(name(child))
+    assert session.parent_external_id == parent.session_id
+    assert (session.source_kind, session.metadata.get("from_parent")) == ("subagent", True)
+    assert session.cwd == parent.cwd
+    assert session.cost.input == 3000 + 2 * 100
+    events = space.events(name(child))
+    assert [e.command for e in events if e.kind == "tool_call"] == ["make build", "make all"]
+    assert [e.is_error for e in events if e.kind == "tool_result"] == [True, False]
+    assert not any(e.kind == "user_prompt" for e in events)
+    shown = space.run("--config", str(space.write_config()), "show", name(child))
+    assert "its parent's log" in shown.stdout
+
+
+@pytest.mark.rows("CAP-16")
+@pytest.mark.parametrize("together", [True, False])
+def test_its_own_log_replaces_what_the_parents_repeats(tmp_path: Path, together: bool) -> None:
+    plain = Workspace(tmp_path, store="plain")
+    plain.write(*family(repeated=False))
+    plain.sweep()
+    expected = [one for one in plain.dump() if one["session"]["parent_external_id"]]
+    assert len(expected) == 1
+    for number, logs in enumerate(itertools.permutations(family(repeated=True))):
+        space = Workspace(tmp_path / str(number))
+        for log in logs:
+            space.write(log)
+            if not together:
+                space.sweep()
+        space.sweep()
+        found = [one for one in space.dump() if one["session"]["parent_external_id"]]
+        assert found == expected
+        assert space.session(name(family(repeated=True)[1])).event_count == 6
+        assert space.findings() == []
+        with space.store() as store:
+            (total,) = store.usage("flavor", None, None)
+        with plain.store() as store:
+            (once,) = store.usage("flavor", None, None)
+        assert total == once
+
+
+@pytest.mark.rows("CAP-16")
+def test_a_parents_log_that_grows_brings_nothing_back(space: Workspace) -> None:
+    parent, child = family(repeated=True)
+    space.write(parent, child)
+    space.sweep()
+    before = space.events(name(child))
+    parent.repeat(child)
+    parent.prompt("thanks")
+    space.write(parent)
+    space.sweep()
+    assert [(e.kind, e.text) for e in space.events(name(child))] == [
+        (e.kind, e.text) for e in before
+    ]
+    assert space.findings() == []
