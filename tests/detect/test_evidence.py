@@ -109,12 +109,21 @@ def candidate(**fields: object) -> Candidate:
 
 
 def test_the_report_reads_well_and_drives_no_terminal() -> None:
-    text = report([candidate()])
+    text = report([candidate(left_out="no cure is known")])
     assert text.splitlines()[0] == "  1. tool is missing: command jq [CROSS-FLAVOR]"
     assert "3 times in 2 sessions · $1.50, 4 min · claude, codex · shop · 2026-03-02" in text
     assert "cured by: `brew install jq` worked in 7 of 8 sessions, in Claude and Codex" in text
     assert '"jq: \\x1b[31mnot found" claude 12345678#7' in text and "\x1b" not in text
-    assert report([]) == "Nothing recurs."
+    assert "     left out: no cure is known" in text
+    assert report([]) == "Nothing to write down."
+
+
+def test_a_rule_comes_first_with_what_it_rests_on() -> None:
+    (head, sure, *_) = report(
+        [candidate(rule="Use `gojq`, not `jq`.", sure="met in 2 sessions")]
+    ).splitlines()
+    assert head == "  1. Use `gojq`, not `jq`. [CROSS-FLAVOR]"
+    assert sure == "     sure: met in 2 sessions"
 
 
 def test_a_price_that_nobody_knows_is_not_shown_as_free() -> None:

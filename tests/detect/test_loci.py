@@ -25,6 +25,10 @@ from session_memory.detect.loci import command_locus, error_locus, path_locus, w
         ("git -c core.pager=cat log -3 && npm --prefix web run build", "git log && npm run build"),
         ("bun apps/cli/src/cli.ts prepare", "bun apps/cli/src/cli.ts <args>"),
         ("git --exec-path ./x", ""),
+        ("gh api repos/a/b/pulls --paginate", "gh api repos/.."),
+        ("tool status --json", "tool status"),
+        ("tool trail show 7", "tool trail <args>"),
+        ("rm -rf build", "rm <args>"),
     ],
 )
 def test_commands_are_named_by_program_and_subcommand(command: str, locus: str) -> None:
@@ -50,6 +54,8 @@ def test_paths_are_relative_to_the_repository_wherever_it_lies() -> None:
     ("text", "expected"),
     [
         ("bash: jq: command not found", ("missing_tool", "command jq")),
+        ("zsh:1: no matches found: a?b", ("recurring_error", "unquoted ?, *, [ or ]")),
+        ("(eval):2: no matches found: x/*.md", ("recurring_error", "unquoted ?, *, [ or ]")),
         ("zsh: command not found: rg", ("missing_tool", "command rg")),
         ("ModuleNotFoundError: No module named 'yaml'", ("missing_tool", "module yaml")),
         ("Error: Cannot find module 'left-pad'", ("missing_tool", "module left-pad")),

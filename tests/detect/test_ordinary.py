@@ -100,7 +100,7 @@ def test_a_finding_that_a_command_settled_is_kept_with_its_cure() -> None:
     installed = cured(finding.template, "npm run check", "npm install", kind="install")
     found = shown(fails, errors=(finding,), cures=(installed,))
     assert found["recurring_error"] == [mask(TYPE_ERROR)]
-    assert found["cure"] == ["npm install"]
+    assert found["cure"] == ["npm install before npm run check"]
 
 
 def test_what_a_check_says_of_itself_or_another_tool_says_is_no_finding() -> None:

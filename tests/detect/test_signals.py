@@ -6,7 +6,7 @@ import pytest
 from tests.detect.digests import cured, digest, failed_with, ran
 
 from session_memory.core.loop.patterns import MINER_VERSION, Signal, SignalType, kind_of
-from session_memory.core.schema import Cost, Digest
+from session_memory.core.schema import Cost, Digest, RuleStatement
 from session_memory.core.text.own_text import BEGIN, END
 from session_memory.detect.digest_view import SessionProject
 from session_memory.detect.signals import signals
@@ -14,7 +14,9 @@ from session_memory.detect.signals import signals
 PLACE = SessionProject("shop", ("/a/shop",))
 
 FAILS = ran("npm test", 1, ok=False, verifies=True)
+WISH = RuleStatement("never push to main", 4, None, "says never", True, "against")
 EXAMPLES: dict[SignalType, Digest] = {
+    "stated_rule": digest(rules=(WISH,)),
     "failing_command": digest(commands=(ran("git push origin x", 1, ok=False, count=4),)),
     "recurring_error": digest(errors=(failed_with("Found 3 errors.", "Found <n> errors.", 2),)),
     "edit_churn": digest(files={"/a/shop/src/x.py": 9, "/a/shop/y.py": 2}),
@@ -80,8 +82,26 @@ def test_a_check_that_passed_in_the_end_is_work_and_no_problem() -> None:
 
 def test_a_cure_knows_the_error_and_the_command_as_it_was_typed() -> None:
     (cure,) = of(signals(EXAMPLES["cure"], PLACE), "cure")
-    assert (cure.locus, cure.about, cure.quote) == ("npm install", "Missing script", "npm install")
+    assert (cure.about, cure.quote) == ("Missing script", "npm install")
+    assert cure.locus == "npm install before npm test"
+    assert cure.rule == "In a fresh checkout run `npm install` before `npm test`."
     assert (cure.count, cure.tried, cure.seq) == (1, 1, 3)
+
+
+@pytest.mark.rows("DET-11")
+@pytest.mark.parametrize(
+    ("command", "locus", "rule"),
+    [
+        ("cd /a/shop/src && go build ./... 2>&1 | tail -5", "go build ./... in src", "in `src`."),
+        ("npm test", "npm test", "Verify with `npm test`."),
+        ("pytest -q tests/test_a.py", "pytest <args>", ""),
+        ("npm run lint:fix", "npm run lint:fix", ""),
+    ],
+)
+def test_a_check_of_the_whole_project_is_a_rule(command: str, locus: str, rule: str) -> None:
+    passed = digest(outcome="success", commands=(ran(command, 1, verifies=True),))
+    (found,) = of(signals(passed, PLACE), "verified_recipe")
+    assert found.locus == locus and found.rule.endswith(rule) and bool(found.rule) == bool(rule)
 
 
 def test_an_error_that_says_nothing_is_named_by_the_command_that_failed() -> None:

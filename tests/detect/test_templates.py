@@ -20,6 +20,11 @@ def test_messages_are_grouped_by_what_is_constant() -> None:
     assert [len(one.members) for one in group(texts)] == [2, 1]
 
 
+def test_another_flag_is_another_message() -> None:
+    texts = ["unknown flag for it: --json", "unknown flag for it: --no-pager"]
+    assert len(group(texts)) == 2
+
+
 def test_texts_without_a_constant_word_are_not_alike() -> None:
     assert len(group(["a/b/c.py 7", "d/e/f.py 8"])) == 2
 

@@ -10,7 +10,7 @@ from session_memory.cli.output import to_json
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.loop.patterns import Candidate
-from session_memory.detect.report import report
+from session_memory.detect.report import left_out, report
 from session_memory.detect.run import DetectQuery, detect
 from session_memory.store import open_store
 
@@ -22,12 +22,19 @@ from session_memory.store import open_store
     metavar="N",
     help="Everything that occurred at least N times, even in a single session; 1 shows all.",
 )
+@click.option("--all", "everything", is_flag=True, help="Also what was left out, and why.")
 @click.option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
 @click.option("--repo", metavar="KEY", help="Only sessions of this project.")
 @json_option
 @pass_app
-def command(app: App, min_frequency: int | None, since: str | None, repo: str | None) -> None:
-    """Show problems and solutions found in at least two sessions; those of several agents first.
+def command(
+    app: App, *, min_frequency: int | None, everything: bool, since: str | None, repo: str | None
+) -> None:
+    """Show what is worth writing down as a rule, found in at least two sessions.
+
+    What the users said again and again, what made failing calls work, and how work is verified
+    here; what several agents show comes first. What recurs without a rule to follow from it is
+    counted by reason, and shown with --all or --min-frequency.
 
     Reads digests only, so sessions whose raw text was evicted count too. A run without filters
     saves its candidates for review; with --since or --repo nothing is saved.
@@ -35,18 +42,22 @@ def command(app: App, min_frequency: int | None, since: str | None, repo: str | 
     \b
     Examples:
       session-memory detect --since 30d
+      session-memory detect --all
       session-memory detect --min-frequency 5 --json
     """
     now = app.clock()
     query = DetectQuery(min_frequency, to_ms(since, now), repo)
     with open_store(str(app.paths.data), now) as store:
         found = detect(store.patterns, query, now)
+    shown = found if everything or min_frequency else [one for one in found if not one.left_out]
     if app.json:
-        click.echo(f"[{','.join(to_json(_row(one)) for one in found)}]")
+        click.echo(f"[{','.join(to_json(_row(one)) for one in shown)}]")
         return
-    click.echo(report(found))
+    click.echo(report(shown))
+    if len(shown) < len(found):
+        click.echo(f"\n{left_out(found)}; --all shows them")
     if min_frequency is None:
-        app.note("what only one session shows is left out; --min-frequency 1 shows it")
+        app.note("what only one session shows is not counted; --min-frequency 1 shows it")
 
 
 def _row(one: Candidate) -> dict[str, object]:

@@ -12,6 +12,7 @@ MAX_OCCURRENCES = 20
 
 # Drafts: a person edits them before any agent reads them.
 _WORDS: dict[SignalType, str] = {
+    "stated_rule": "The user said: {locus}",
     "failing_command": "`{locus}` keeps failing.",
     "recurring_error": "This error recurs: {locus}",
     "edit_churn": "`{locus}` is edited over and over in one session.",
@@ -54,8 +55,8 @@ def _occasions(mined: Mined, owner: str, signal: Signal) -> list[Evidence]:
 
 def _proposal(candidate: Candidate, evidence: tuple[Evidence, ...]) -> Proposal:
     locus, about = candidate.locus, candidate.about
-    text = _WORDS[candidate.type].format_map({"locus": locus, "about": about})
-    for cure in candidate.cures[:1]:
+    text = candidate.rule or _WORDS[candidate.type].format_map({"locus": locus, "about": about})
+    for cure in () if candidate.rule else candidate.cures[:1]:
         text += f" `{cure.command}` helped in {cure.worked} of {cure.tried} sessions."
     where = f"{locus} (after {about})" if about else locus
     return Proposal(candidate.id, candidate.kind, candidate.type, where, text, evidence)

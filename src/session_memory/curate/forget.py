@@ -30,8 +30,8 @@ Rewrite = Callable[[str], str]
 """From a text to the same text without the words that must go."""
 _KEPT = frozenset({"id", "kind", "status", "action", "superseded_by"})
 """Fields that hold no words of a session."""
-_CURE = re.compile(r" `[^`]*` helped in \d+ of \d+ sessions\.$")
-"""The end of a text made by detection; the cure may come from a forgotten session."""
+_CURE = re.compile(r" `[^`]*` (?:helped in \d+ of \d+ sessions|fails, `[^`]*` works)\.$")
+"""The end of a text made by detection; the commands may come from a forgotten session."""
 _WORD = re.compile(r"\w+")
 _Entry = TypeVar("_Entry", bound=Pattern | Proposal)
 
@@ -58,10 +58,7 @@ def without_sessions(catalog: Catalog, gone: ForgottenSessions, now: int = 0) ->
         if left.current.status in LIVE and left.current.text == FORGOTTEN:
             revision += 1
             patterns[name] = _retired(left, revision, now)
-    proposals = {
-        name: replace(proposal, evidence=_left(proposal.evidence, gone))
-        for name, proposal in catalog.proposals.items()
-    }
+    proposals = {name: _shown_by_others(one, gone) for name, one in catalog.proposals.items()}
     return replace(
         catalog,
         patterns=patterns,
@@ -205,6 +202,13 @@ def _retired(pattern: Pattern, revision: int, now: int) -> Pattern:
         snapshot=pattern.current.snapshot,
     )
     return replace(pattern, versions=(*pattern.versions, version))
+
+
+def _shown_by_others(proposal: Proposal, gone: ForgottenSessions) -> Proposal:
+    evidence = _left(proposal.evidence, gone)
+    if evidence == proposal.evidence:
+        return proposal
+    return replace(proposal, evidence=evidence, text=_CURE.sub("", proposal.text))
 
 
 def _left(evidence: Iterable[Evidence], gone: ForgottenSessions) -> tuple[Evidence, ...]:

@@ -14,6 +14,8 @@ from session_memory.core.loop.patterns import (
     SignalType,
     pattern_id,
 )
+from session_memory.detect.loci import command_locus
+from session_memory.detect.stated import group_stated, rule_text
 from session_memory.detect.tally import FlavorAndRepo, SingleSignal, Tally, start_tally
 from session_memory.detect.templates import group_by_words, group_shapes, shape
 
@@ -52,7 +54,11 @@ def cluster(
 
 def _without_checks(candidates: list[Candidate]) -> Iterator[Candidate]:
     """All but checks that fail no more often than they pass: the code failed them."""
-    passes = {c.locus: c.sessions for c in candidates if c.type == "verified_recipe"}
+    passes: dict[str, int] = {}
+    for check in candidates:
+        if check.type == "verified_recipe":
+            name = command_locus(check.locus.partition(" in ")[0])
+            passes[name] = max(check.sessions, passes.get(name, 0))
     for candidate in candidates:
         undecided = candidate.type == "failing_command" and candidate.status == "candidate"
         if not (undecided and candidate.sessions <= passes.get(candidate.locus, 0)):
@@ -72,6 +78,7 @@ class SignalCounter:
         self._by_pattern: dict[str, Tally] = {}
         self._by_key: dict[object, Tally | SingleSignal] = {}
         self._shapes: dict[str, tuple[str, ...]] = {}  # of every error
+        self._said: list[SingleSignal] = []
 
     def add(self, mined: Mined) -> None:
         """Count the signals of a session."""
@@ -80,7 +87,10 @@ class SignalCounter:
         session = None  # without its signals, so that keeping one of them does not keep them all
         for signal in mined.signals:
             tally = by_pattern.get(signal.pattern)
-            if tally is not None:
+            if signal.said is not None:  # what it means depends on all that was said
+                session = session or msgspec.structs.replace(mined, signals=())
+                self._said.append((session, signal))
+            elif tally is not None:
                 tally.add(mined, signal)
             else:
                 session = session or msgspec.structs.replace(mined, signals=())
@@ -107,6 +117,8 @@ class SignalCounter:
         if signal.type == "recurring_error":
             words = self._shapes[signal.locus] = shape(signal.locus, masked=True)
             return words
+        if signal.rule and signal.type == "cure":  # one change may help against many errors
+            return signal.type, signal.locus
         if words := self._shapes.get(signal.about):
             return signal.type, signal.locus, words
         return signal.pattern
@@ -121,7 +133,10 @@ class SignalCounter:
         for tally in self._by_key.values():
             item = tally[1] if isinstance(tally, tuple) else tally
             locus = None
-            if item.about or item.type == "recurring_error":  # a cure is renamed with its error
+            if isinstance(tally, Tally) and tally.abouts:
+                tally.abouts = _renamed(tally.abouts, errors)
+                tally.take_name(_known_first(sorted(tally.patterns), statuses), tally.locus)
+            elif item.about or item.type == "recurring_error":  # a cure is renamed with its error
                 locus = errors.get(item.about or item.locus)
             elif item.type == "user_correction":
                 locus = corrections.get(item.locus)
@@ -139,7 +154,20 @@ class SignalCounter:
                 tallies[pattern].join(start_tally(single))
             elif single_signals:
                 tallies[pattern] = start_tally(single)
-        return tallies.values()
+        return [*tallies.values(), *self._stated(statuses)]
+
+    def _stated(self, statuses: Mapping[str, PatternStatus]) -> Iterator[Tally]:
+        for group in group_stated(self._said):
+            tally = start_tally(group.said[0])
+            for single in group.said[1:]:
+                tally.join(start_tally(single))
+            # Its words are those of the statement it is named by: they are forgotten together.
+            signals = {signal.pattern: signal for _, signal in group.said}
+            named = signals[_known_first(signals, statuses)]
+            tally.take_name(named.pattern, named.locus)
+            if group.repeated and named.said and (rule := rule_text(named.said)):
+                tally.rules = {rule: 1}
+            yield tally
 
     def _error_names(self, statuses: Mapping[str, PatternStatus]) -> dict[str, str]:
         by_shape: dict[tuple[str, ...], list[str]] = {}
@@ -152,6 +180,22 @@ class SignalCounter:
         items = (t[1] if isinstance(t, tuple) else t for t in self._by_key.values())
         loci = [item.locus for item in items if item.type == "user_correction"]
         return _common_loci("user_correction", group_by_words(loci), statuses)
+
+
+def _renamed(counts: Mapping[str, int], names: Mapping[str, str]) -> dict[str, int]:
+    """Counts under the names of near duplicates."""
+    renamed: dict[str, int] = {}
+    for name, count in counts.items():
+        renamed[names.get(name, name)] = renamed.get(names.get(name, name), 0) + count
+    return renamed
+
+
+def _known_first(patterns: Iterable[str], statuses: Mapping[str, PatternStatus]) -> str:
+    """The id that many signals go by: one decided on, else one that is known, else the first."""
+    return min(
+        patterns,
+        key=lambda name: (statuses.get(name) in (None, "candidate"), name not in statuses),
+    )
 
 
 def _common_loci(

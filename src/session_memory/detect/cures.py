@@ -9,9 +9,12 @@ import msgspec
 from session_memory.core.schema import Cure
 from session_memory.detect.digest_view import DigestView
 from session_memory.detect.loci import cached_error_locus, command_locus, path_locus
+from session_memory.detect.remedies import remedy_of
 
 EDIT = "edit "
 """How the locus of a cure by editing begins."""
+_MOST_CALLS = 20
+_EVENTS_OF_CALL = 2  # a call and its result
 _SHELLS = frozenset(("bash", "shell", "exec_command", "run_shell_command", "run_terminal_cmd"))
 
 
@@ -24,6 +27,10 @@ class CureSignal(msgspec.Struct, frozen=True, gc=False):
     command: str
     """As it was typed."""
     seq: int
+    calls: int
+    """How many calls it took from the failure to the call that worked."""
+    rule: str
+    """What to do from now on; '' where it holds for that occasion only."""
 
 
 def is_shell(tool: str | None) -> bool:
@@ -36,9 +43,12 @@ def cure_signals(view: DigestView) -> Iterator[CureSignal]:
     for cure in view.digest.cures:
         named = cached_error_locus(cure.sample, cure.error)[1]
         problem = named or cure.error or command_locus(cure.failed)
-        locus = _locus(cure, view.project.roots)
+        remedy = remedy_of(cure, view.project.roots)
+        locus = remedy.locus if remedy else _locus(cure, view.project.roots)
         if problem and locus:
-            yield CureSignal(problem, locus, "; ".join(cure.steps), cure.step_seqs[-1])
+            calls = min(_MOST_CALLS, max(1, (cure.proof_seq - cure.error_seq) // _EVENTS_OF_CALL))
+            command, seq = "; ".join(cure.steps), cure.step_seqs[-1]
+            yield CureSignal(problem, locus, command, seq, calls, remedy.rule if remedy else "")
 
 
 def _locus(cure: Cure, roots: tuple[str, ...]) -> str:

@@ -11,6 +11,9 @@ from session_memory.core.loop.patterns import SignalType
 from session_memory.core.text.masks import excerpt, mask
 from session_memory.detect.ordinary import is_ordinary_error
 
+UNQUOTED = "unquoted ?, *, [ or ]"
+"""The locus of a word that the shell took for a pattern: what the word was makes no difference."""
+_ZSH_PATTERN = re.compile(r"(?:zsh|\(eval\)):\d*:? ?no matches found")
 _LOCUS_CHARS = 160
 _CACHED_LOCI = 65_536
 _STEPS = 3
@@ -52,6 +55,13 @@ _TAKES_WORD = words(
     " --namespace --context --kubeconfig --profile --region"
 )
 _WORD = re.compile(r"[A-Za-z][\w:.-]*$")
+_VERB = re.compile(r"[a-z]+(?:-[a-z]+)*$")
+# The first word after these is what they work on, not what they do.
+_TAKES_DATA = words(
+    "rm cp mv ln chmod chown touch kill pkill killall open code curl wget ssh scp rsync tar unzip"
+    " zip node python python3 ruby perl bash sh zsh tsx ts-node pytest tsc eslint prettier mypy vim"
+    " nano source eval exec xargs time seq say osascript"
+)
 
 _MISSING_TOOL = re.compile(
     r"(?:(?P<a>[\w.+-]+): command not found(?!: )"
@@ -130,7 +140,15 @@ def _step_locus(step: Step) -> str:
         parts.append(plain.pop(0))
     elif step.program in _WITH_SUBCOMMAND and plain:
         return ""
+    elif step.program not in _TAKES_DATA and plain and _VERB.match(plain[0]):
+        parts.append(plain.pop(0))
+    if parts[-1] == "api" and plain and "/" in plain[0]:  # which part of it was called
+        parts.append(f"{_bare(plain.pop(0)).split('/')[0]}/..")
     return " ".join((*parts, "<args>")) if plain else " ".join(parts)
+
+
+def _bare(word: str) -> str:
+    return word.strip("'\"").lstrip("/")
 
 
 def _plain(step: Step) -> list[str]:
@@ -166,6 +184,8 @@ def path_locus(path: str, roots: tuple[str, ...]) -> str:
 
 def error_locus(sample: str, template: str) -> tuple[SignalType, str]:
     """The type of an error and its normalised form; '' if it says nothing useful."""
+    if _ZSH_PATTERN.match(sample):
+        return "recurring_error", UNQUOTED
     if not any(map(sample.lower().__contains__, _HINTS)):
         return "recurring_error", _template_locus(sample, template)
     if _REFUSED.search(sample):

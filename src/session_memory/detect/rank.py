@@ -1,4 +1,4 @@
-"""Which candidates matter most: across agents first, then recurrence x cost x recency."""
+"""Which candidates matter most: across agents first, then rules, then what they cost."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 
 from session_memory.core.loop.patterns import Candidate, Cure
+from session_memory.detect.advice import advise, order
 from session_memory.detect.cures import EDIT
 
 HALF_LIFE_DAYS = 30.0
@@ -29,7 +30,7 @@ def rank(candidates: Iterable[Candidate], now_ms: int) -> list[Candidate]:
         )
         for candidate in candidates
     ]
-    return sorted(valued, key=lambda c: (not c.cross_flavor, -c.value, c.id))
+    return sorted(advise(valued), key=order)
 
 
 def value(candidate: Candidate, now_ms: int) -> float:
@@ -51,7 +52,8 @@ def cures_by_problem(candidates: Iterable[Candidate]) -> dict[str, list[Cure]]:
     cures: dict[str, list[Cure]] = {}
     for candidate in candidates:
         if candidate.type == "cure":
-            cures.setdefault(candidate.about, []).append(cure_of(candidate))
+            for problem in candidate.problems or (candidate.about,):
+                cures.setdefault(problem, []).append(cure_of(candidate))
     for same_problem in cures.values():
         same_problem.sort(key=surest)
     return cures

@@ -1,19 +1,21 @@
-"""Candidates for people: one paragraph each, the most worthwhile first."""
+"""Candidates for people: one paragraph each, the rule first, then what it rests on."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from session_memory.clock import iso
 from session_memory.core.loop.patterns import Candidate, Cure, SignalType
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import one_line
-from session_memory.detect.rank import cure_of
 
 MARKER = "[CROSS-FLAVOR]"
 _QUOTE_CHARS = 100
 _LOCUS_CHARS = 110
+_RULE_CHARS = 320
 _TITLES: dict[SignalType, str] = {
+    "stated_rule": "the user said",
     "failing_command": "command keeps failing",
     "recurring_error": "error recurs",
     "edit_churn": "file edited over and over",
@@ -35,26 +37,38 @@ _NAMES = {"claude": "Claude", "codex": "Codex", "grok": "Grok", "opencode": "Ope
 def report(candidates: Sequence[Candidate]) -> str:
     """The whole report; nothing in it drives a terminal."""
     if not candidates:
-        return "Nothing recurs."
+        return "Nothing to write down."
     return "\n\n".join(_paragraph(at, one) for at, one in enumerate(candidates, 1))
+
+
+def left_out(candidates: Sequence[Candidate]) -> str:
+    """How many candidates are no rules, by reason."""
+    reasons = Counter(one.left_out for one in candidates if one.left_out)
+    counted = ", ".join(f"{count} ({reason})" for reason, count in reasons.most_common())
+    return f"Left out: {counted}"
 
 
 def _paragraph(number: int, one: Candidate) -> str:
     marker = f" {MARKER}" if one.cross_flavor else ""
     status = "" if one.status == "candidate" else f" ({one.status})"
-    locus = excerpt(one_line(one.locus), _LOCUS_CHARS)
-    lines = [
-        f"{number:>3}. {_TITLES[one.type]}: {locus}{marker}{status}",
-        f"     {one.kind} {one.id} · {_facts(one)}",
-    ]
+    named = f"{_TITLES[one.type]}: {excerpt(one_line(one.locus), _LOCUS_CHARS)}"
+    is_rule = bool(one.rule) and not one.left_out
+    head = excerpt(one_line(one.rule), _RULE_CHARS) if is_rule else named
+    lines = [f"{number:>3}. {head}{marker}{status}"]
+    reason = f"sure: {one.sure}" if is_rule else f"left out: {one.left_out}"
+    lines.append(f"     {reason}")
+    lines.append(f"     {one.kind} {one.id} · {_facts(one)}")
+    if is_rule and one.type not in ("stated_rule", "verified_recipe"):
+        lines.append(f"     {named}")
     if one.about:
         lines.append(f"     after: {excerpt(one_line(one.about), _LOCUS_CHARS)}")
-        lines.append(f"     {cure_sentence(cure_of(one))}")
-    lines += [f"     cured by: {cure_sentence(cure)}" for cure in one.cures[:2]]
-    for quote in one.quotes[:2]:
+    if not is_rule:
+        lines += [f"     cured by: {cure_sentence(cure)}" for cure in one.cures[:2]]
+    for quote in one.quotes[: 3 if one.type == "stated_rule" else 2]:
         said = excerpt(one_line(quote.text), _QUOTE_CHARS)
         where = quote.session[:8] + (f"#{quote.event}" if quote.event is not None else "")
-        lines.append(f'       "{said}" {one_line(quote.flavor)} {one_line(where)}')
+        day = (iso(quote.at) or "")[:10]
+        lines.append(f'       "{said}" {one_line(quote.flavor)} {one_line(where)} {day}'.rstrip())
     return "\n".join(lines)
 
 

@@ -7,14 +7,19 @@ from functools import lru_cache
 
 import msgspec
 
+from session_memory.core.forget import FORGOTTEN
 from session_memory.core.loop.patterns import Signal, SignalType, pattern_id
-from session_memory.core.schema import CommandRun, Digest
+from session_memory.core.schema import CommandRun, Digest, RuleStatement
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import BEGIN, PACK_BEGIN
+from session_memory.core.typed_commands import directory_of, typed_command
 from session_memory.detect.cures import cure_signals, is_shell, settled_by_edits
 from session_memory.detect.digest_view import DigestView, SessionProject, view_digest
-from session_memory.detect.loci import command_locus, path_locus, wording_locus
+from session_memory.detect.loci import UNQUOTED, command_locus, path_locus, wording_locus
 from session_memory.detect.ordinary import is_ordinary_command
+from session_memory.detect.remedies import quoting
+from session_memory.distil.checks import check_of
+from session_memory.distil.project_checks import is_project_wide
 
 CHURN_EDITS = 8
 SEARCH_CALLS = 30
@@ -44,6 +49,8 @@ class RawSignal(msgspec.Struct, gc=False):
     at: int | None = None
     about: str = ""
     tried: int = 0
+    rule: str = ""
+    said: RuleStatement | None = None
 
 
 def signals(digest: Digest, project: SessionProject) -> tuple[Signal, ...]:
@@ -69,6 +76,8 @@ def signals(digest: Digest, project: SessionProject) -> tuple[Signal, ...]:
                 at=raw.at or digest.last_at,
                 about=raw.about,
                 tried=raw.tried,
+                rule=raw.rule,
+                said=raw.said,
             )
             earlier = by_pattern.get(signal.pattern)
             by_pattern[signal.pattern] = signal if earlier is None else _sum(earlier, signal)
@@ -126,8 +135,11 @@ def errors(view: DigestView) -> Iterator[RawSignal]:
     for error, (signal_type, locus) in zip(view.digest.errors, view.error_loci, strict=True):
         if error.seq in settled:
             continue
+        rule = ""
         if signal_type == "denied_permission":
             locus = error.tool or "tool call"
+        elif locus == UNQUOTED:  # the error itself says what to do
+            rule = quoting(locus).rule
         yield RawSignal(
             signal_type,
             locus,
@@ -135,7 +147,25 @@ def errors(view: DigestView) -> Iterator[RawSignal]:
             calls=error.count,
             count=error.count,
             seq=error.seq,
+            rule=rule,
         )
+
+
+def stated_rules(view: DigestView) -> Iterator[RawSignal]:
+    """What the user said that may hold for every session; leave to stop doing so counts nothing."""
+    calls = max(1, view.calls // max(1, view.digest.turns))
+    for said in view.digest.rules:
+        if FORGOTTEN not in said.text:
+            yield RawSignal(
+                "stated_rule",
+                said.text,
+                said.text,
+                calls=calls,
+                count=0 if said.stance in ("allows", "spares") else 1,
+                seq=said.seq,
+                at=said.at,
+                said=said,
+            )
 
 
 def edit_churn(view: DigestView) -> Iterator[RawSignal]:
@@ -201,18 +231,38 @@ def cured_errors(view: DigestView) -> Iterator[RawSignal]:
             "cure",
             cure.locus,
             cure.command,
-            calls=1,
+            calls=cure.calls,
             seq=cure.seq,
             about=cure.problem,
             tried=1,
+            rule=cure.rule,
         )
 
 
 def verified_recipes(view: DigestView) -> Iterator[RawSignal]:
     """Checks that passed in a session that went well: how this work is verified."""
-    if view.digest.outcome == "success":
-        for index in view.passed:
-            yield _of_run("verified_recipe", view.loci[index], view.digest.commands[index])
+    if view.digest.outcome != "success":
+        return
+    for index in view.passed:
+        run = view.digest.commands[index]
+        named = _project_checks(run.command, view.project.roots)
+        for locus, rule in named or ((view.loci[index], ""),):
+            raw = _of_run("verified_recipe", locus, run)
+            raw.rule = rule
+            yield raw
+
+
+@lru_cache(maxsize=4096)
+def _project_checks(command: str, roots: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """The checks in a command that are for the whole project, each with its rule."""
+    place = directory_of(command, roots)
+    found: list[tuple[str, str]] = []
+    for part in typed_command(command).split(" && "):
+        check = typed_command(part)
+        if check_of(check) is not None and is_project_wide(check) and FORGOTTEN not in check:
+            shown = f"`{check}` in `{place}`" if place else f"`{check}`"
+            found.append((shown.replace("`", ""), f"Verify with {shown}."))
+    return tuple(found)
 
 
 def fast_paths(view: DigestView) -> Iterator[RawSignal]:
@@ -231,6 +281,7 @@ def fast_paths(view: DigestView) -> Iterator[RawSignal]:
 
 # Signals are kept in this order, and of equal ones the first is quoted.
 _EXTRACTORS: tuple[Callable[[DigestView], Iterator[RawSignal]], ...] = (
+    stated_rules,
     failing_commands,
     errors,
     edit_churn,

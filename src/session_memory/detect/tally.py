@@ -34,6 +34,7 @@ class Tally:
 
     __slots__ = (
         "about",
+        "abouts",
         "counts",
         "first",
         "last",
@@ -42,6 +43,7 @@ class Tally:
         "pattern",
         "patterns",
         "quotes",
+        "rules",
         "tried",
         "type",
         "usd",
@@ -59,6 +61,8 @@ class Tally:
         self.first: int | None = None
         self.last: int | None = None
         self.quotes: dict[str, list[_Quoted]] = {}  # by flavour, newest first
+        self.rules: dict[str, int] = {}  # what to write down, to how often it was worded so
+        self.abouts: dict[str, int] = {}  # problems that a cure with a rule helped against
 
     def add(self, mined: Mined, signal: Signal) -> None:
         """Add a signal of a session."""
@@ -69,6 +73,10 @@ class Tally:
             self.tried.add(owner)
         if not count:
             return
+        if signal.rule:
+            self.rules[signal.rule] = self.rules.get(signal.rule, 0) + count
+            if signal.about:
+                self.abouts[signal.about] = self.abouts.get(signal.about, 0) + count
         if signal.usd is not None:
             self.usd = (self.usd or 0.0) + signal.usd
         self.minutes += signal.minutes
@@ -97,6 +105,12 @@ class Tally:
             self.locus = locus
         self.pattern = pattern_id(self.type, self.locus, self.about)
 
+    def take_name(self, pattern: str, locus: str) -> None:
+        """Go by the name of one of the signals that are counted here."""
+        self.pattern, self.locus = pattern, locus
+        problems = _most_common(self.abouts)
+        self.about = problems[0] if problems else ""
+
     def join(self, other: Tally) -> None:
         """Add the totals of a near duplicate."""
         for owner, count in other.counts.items():
@@ -104,6 +118,9 @@ class Tally:
         if other.tried:
             self.tried = other.tried | (self.tried or set())
         self.patterns += other.patterns
+        for mine, theirs in ((self.rules, other.rules), (self.abouts, other.abouts)):
+            for name, count in theirs.items():
+                mine[name] = mine.get(name, 0) + count
         if other.usd is not None:
             self.usd = (self.usd or 0.0) + other.usd
         self.minutes += other.minutes
@@ -146,6 +163,8 @@ class Tally:
             value=0.0,
             quotes=tuple(_best(self.quotes))[:QUOTES],
             merged=tuple(sorted(set(self.patterns) - {self.pattern})),
+            rule=next(iter(_most_common(self.rules)), ""),
+            problems=tuple(_most_common(self.abouts)),
         )
 
 
@@ -157,6 +176,10 @@ def start_tally(single: SingleSignal) -> Tally:
         tally.patterns.append(signal.pattern)
     tally.add(mined, signal)
     return tally
+
+
+def _most_common(counts: Mapping[str, int]) -> list[str]:
+    return sorted(counts, key=lambda name: (-counts[name], len(name), name))
 
 
 def _keep(quotes: list[_Quoted], quoted: _Quoted) -> None:

@@ -82,7 +82,10 @@ def group_shapes(by_shape: Mapping[tuple[str, ...], list[str]]) -> list[Group]:
     """Texts by shape, with similar shapes in one group."""
     tree: dict[tuple[object, ...], list[Group]] = {}
     for words in sorted(by_shape):
-        branch = tree.setdefault((len(words), *words[:_LEADING]), [])
+        options = tuple(
+            word for word in words if word.startswith("-")
+        )  # another one, another error
+        branch = tree.setdefault((len(words), *words[:_LEADING], options), [])
         best = max(branch, key=lambda other: similarity(other.template, words), default=None)
         if best is None or similarity(best.template, words) < SIMILAR:
             branch.append(Group(list(words), list(by_shape[words])))

@@ -257,12 +257,12 @@ def _detected(
 
 
 def _paragraph(candidate: Mapping[str, Any]) -> str:
-    parts = [f"{candidate['type']}: {candidate['locus']}"]
+    parts = [candidate["rule"], f"{candidate['type']}: {candidate['locus']}"]
     if candidate["about"]:
         parts.append(f"after: {candidate['about']}")
     parts += [f"cured by: {cure['command']}" for cure in candidate["cures"][:2]]
     parts += [f'"{quote["text"]}"' for quote in candidate["quotes"][:2]]
-    return " · ".join(" ".join(part.split()) for part in parts)
+    return " · ".join(" ".join(part.split()) for part in parts if part)
 
 
 def _fix(

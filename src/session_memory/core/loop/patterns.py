@@ -7,10 +7,12 @@ from typing import Literal
 import msgspec
 
 from session_memory.core.hashing import blake2b
+from session_memory.core.schema import RuleStatement
 
 PatternKind = Literal["problem", "success"]
 PatternStatus = Literal["candidate", "provisional", "approved", "rejected", "retired", "superseded"]
 SignalType = Literal[
+    "stated_rule",
     "failing_command",
     "recurring_error",
     "edit_churn",
@@ -28,7 +30,7 @@ SignalType = Literal[
 ]
 SUCCESSES: frozenset[SignalType] = frozenset(("cure", "verified_recipe", "fast_path"))
 
-MINER_VERSION = 3
+MINER_VERSION = 4
 """Raised when signals get better: every digest is then mined once more."""
 # Values of which there are millions hold nothing that could point back at them: `gc=False` keeps
 # the collector from walking them, which took a third of the time of a detection.
@@ -64,6 +66,10 @@ class Signal(msgspec.Struct, frozen=True, array_like=True, gc=False):
     about: str = ""
     """For a cure: the locus of the problem it is tried on."""
     tried: int = 0
+    rule: str = ""
+    """What to write down because of it, where one session is enough to word it."""
+    said: RuleStatement | None = None
+    """What the user said, for a stated rule."""
 
 
 class Mined(msgspec.Struct, frozen=True, gc=False):
@@ -129,3 +135,11 @@ class Candidate(msgspec.Struct, frozen=True):
     merged: tuple[str, ...] = ()
     """Ids of near duplicates counted in here."""
     status: PatternStatus = "candidate"
+    rule: str = ""
+    """What one would write down for every agent; '' where nothing follows from it."""
+    sure: str = ""
+    """What the rule rests on."""
+    left_out: str = ""
+    """Why it is no candidate for a rule; '' for those that are reported."""
+    problems: tuple[str, ...] = ()
+    """For a cure: the loci of all problems it helped against, the most frequent first."""

@@ -1,0 +1,107 @@
+"""Which candidates one would write down as rules, and why the others are left out.
+
+Better silent than wrong: a candidate without a rule that can be read aloud is no advice, however
+often it recurs, and of several candidates for one cause only one is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec.structs import replace
+
+from session_memory.clock import iso
+from session_memory.core.loop.patterns import Candidate, SignalType
+from session_memory.distil.checks import check_of
+
+LEAST_SESSIONS = 2
+ONE_SESSION = "seen in one session only"
+_WITH_CURE = "told with its cure"
+_WITH_PROBLEM = "told with its problem"
+_OTHER_CHECK = "another check of its kind is run more often"
+_NO_RULE: dict[SignalType, str] = {
+    "stated_rule": "said once, taken back, or no rule by itself",
+    "failing_command": "no cure is known",
+    "recurring_error": "no cure is known",
+    "edit_churn": "only a count",
+    "retry_loop": "only a count",
+    "user_correction": "about one piece of work",
+    "denied_permission": "the user decides that each time",
+    "wrong_directory": "no cure is known",
+    "missing_tool": "no cure is known",
+    "long_search": "only a count",
+    "context_thrash": "only a count",
+    "expensive_stretch": "only a count",
+    "cure": "helped on one occasion, or every agent finds it by itself",
+    "verified_recipe": "its arguments change each time",
+    "fast_path": "only a list of commands",
+}
+_ORDER: tuple[SignalType, ...] = ("stated_rule", "cure", "verified_recipe")
+
+
+def advise(candidates: Iterable[Candidate]) -> list[Candidate]:
+    """The candidates with what each rule rests on, or why it is none."""
+    found = list(candidates)
+    ruled = {one.locus for one in found if one.kind == "problem" and one.rule}
+    cured = {locus for one in found if one.type == "cure" and one.rule for locus in one.problems}
+    met = {one.locus: one.sessions for one in found if one.kind == "problem"}
+    best = _best_checks(found)
+    return [_advised(one, _reason(one, ruled, cured, best), met) for one in found]
+
+
+def _advised(one: Candidate, reason: str, met: Mapping[str, int]) -> Candidate:
+    return replace(one, left_out=reason, sure="" if reason else _sure(one, met))
+
+
+def _reason(
+    one: Candidate, ruled: set[str], cured: set[str], best: Mapping[tuple[str, ...], str]
+) -> str:
+    if not one.rule:
+        return _WITH_CURE if one.locus in cured and one.kind == "problem" else _NO_RULE[one.type]
+    if one.sessions < LEAST_SESSIONS:
+        return ONE_SESSION
+    if one.type == "cure" and (one.locus in ruled or ruled.issuperset(one.problems)):
+        return _WITH_PROBLEM
+    is_check = one.type == "verified_recipe"
+    if is_check and not any(best.get(key) == one.id for key in _uses(one)):
+        return _OTHER_CHECK
+    return ""
+
+
+def _sure(one: Candidate, met: Mapping[str, int]) -> str:
+    sessions = f"{one.sessions} sessions"
+    match one.type:
+        case "stated_rule":
+            last = (iso(one.last_seen) or "")[:10]
+            return f"the user said so in {sessions}, last on {last}"
+        case "cure":
+            had_it = max((met.get(problem, 0) for problem in one.problems), default=0)
+            return f"worked in {one.sessions} of {max(one.sessions, had_it)} sessions that met it"
+        case "verified_recipe":
+            return f"passed in {sessions} that went well"
+        case _:
+            return f"met in {sessions}"
+
+
+def _best_checks(candidates: Sequence[Candidate]) -> dict[tuple[str, ...], str]:
+    """For every project, directory and kind of check, the one that most sessions pass."""
+    best: dict[tuple[str, ...], tuple[int, str]] = {}
+    for one in candidates:
+        if one.type == "verified_recipe" and one.rule:
+            for key, sessions in _uses(one).items():
+                best[key] = min(best.get(key, (0, "")), (-sessions, one.id))
+    return {key: name for key, (_, name) in best.items()}
+
+
+def _uses(check: Candidate) -> dict[tuple[str, ...], int]:
+    """(project, directory, kind) to the sessions that passed it there."""
+    command, _, place = check.locus.partition(" in ")
+    known = check_of(command)
+    kind = known.kinds[0] if known else ""
+    return {(repo, place, kind): sessions for repo, sessions in check.repos.items()}
+
+
+def order(one: Candidate) -> tuple[bool, bool, int, float, str]:
+    """Across agents first, then rules: the users' own, what saves trouble, how to verify."""
+    place = _ORDER.index(one.type) if one.type in _ORDER else 1
+    return not one.cross_flavor, bool(one.left_out), place, -one.value, one.id
