@@ -199,6 +199,7 @@ def test_sessions_can_be_narrowed_by_what_became_of_them(store: Store) -> None:
     evict(store, bad)
     assert store.outcomes() == {good: "success", bad: "fail"}
     assert store.digest_versions() == {good: 1, bad: 1}
+    assert store.digest_stamps() == {}  # neither has a project
     assert listed(store, outcome="fail") == ["bad"]
     assert listed(store, state="analyzed") == ["good"]
     assert listed(store, state="raw_evicted") == ["bad"]

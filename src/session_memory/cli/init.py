@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import secrets
 import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,12 +17,16 @@ from session_memory.adapters.wiring.launchers import Launchers, is_passing
 from session_memory.cli import wiring
 from session_memory.cli.agents import agents_table, find_agents
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
-from session_memory.cli.output import emit_json, one_line
-from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
+from session_memory.cli.output import byte_progress, emit_json, one_line
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused, SessionMemoryError
 from session_memory.install import hook_files
 from session_memory.install.apply import InstallResult, apply_init
 from session_memory.install.ledger import installing, read_ledger
 from session_memory.install.plan import InstallRequest, Plan, plan_init
+from session_memory.store import store_exists
+
+if TYPE_CHECKING:
+    from session_memory.worker.prepare import Prepared
 
 
 @click.command(name="init")
@@ -33,7 +40,9 @@ from session_memory.install.plan import InstallRequest, Plan, plan_init
     "--trust-codex-hooks", "trust", is_flag=True, help="Also approve our hooks in Codex for you."
 )
 @click.option("--schedule", is_flag=True, help="Also run sweeps on a schedule; see `schedule`.")
-@click.option("--no-sweep", is_flag=True, help="Do not capture existing logs now.")
+@click.option(
+    "--no-sweep", is_flag=True, help="Do not capture existing logs or prepare memory now."
+)
 @json_option
 @pass_app
 def command(
@@ -48,6 +57,9 @@ def command(
     no_sweep: bool,
 ) -> int:
     """Connect the agents on this machine: add hooks and the MCP server, then run a first sweep.
+
+    After the sweep, memory is prepared for every project it found, without a model, and what the
+    next session of the newest one will be told is shown. `--no-sweep` skips both.
 
     Shows a diff of every file it would change and asks once. Run it again after an upgrade or a
     move: our entries are updated in place, nothing is added twice. `uninstall` removes everything
@@ -101,9 +113,12 @@ def _finish(app: App, done: InstallResult, plan: Plan, *, schedule: bool, first_
         from session_memory.cli.schedule import install_schedule
 
         install_schedule(app, None)
+    prepared: Prepared | None = None
     if first_sweep:
         app.note("first sweep: what the agents have logged so far")
         code = max(code, _run_sweep(app))
+        prepared = _prepare(app)
+        code = max(code, EXIT_WARNINGS if prepared is not None and prepared.failed else EXIT_OK)
     if app.json:
         emit_json(
             {
@@ -111,8 +126,11 @@ def _finish(app: App, done: InstallResult, plan: Plan, *, schedule: bool, first_
                 "unchanged": [change.path for change in plan.unchanged],
                 "problems": done.problems,
                 "notes": plan.notes,
+                "memory": prepared,
             }
         )
+    elif prepared is not None:
+        click.echo("\n".join(_memory_lines(prepared)))
     for note in plan.notes:
         app.note(f"note: {note}")
     app.note("check with `session-memory doctor`; undo with `session-memory uninstall`")
@@ -127,6 +145,39 @@ def _run_sweep(app: App) -> int:
     with contextlib.redirect_stdout(told):
         result = click.get_current_context().invoke(sweep, dry_run=False)
     return result if isinstance(result, int) else EXIT_OK
+
+
+def _prepare(app: App) -> Prepared | None:
+    """Memory for every project that was found; None where it is off, or nothing was captured."""
+    from session_memory.cli.store import reading
+    from session_memory.worker.features import WorkerFeatures
+    from session_memory.worker.prepare import prepare
+
+    if not app.config.memory.enabled or not store_exists(app.paths.data):
+        return None
+    app.note("memory: what the newest sessions of every project left behind")
+    features = WorkerFeatures(
+        app.paths, app.config, app.environ, app.clock, f"init-{secrets.token_hex(4)}"
+    )
+    with byte_progress(shown=app.shows_progress) as bar:
+        try:
+            with reading(app) as store:
+                prepared = prepare(store, features, bar)
+        except SessionMemoryError as error:  # agents are wired; the worker makes it later
+            app.warn(f"memory was not prepared: {error.message}")
+            return None
+    for what, why in prepared.failed.items():
+        app.warn(f"memory of {one_line(what)} was not prepared: {one_line(why)}")
+    return prepared
+
+
+def _memory_lines(prepared: Prepared) -> Iterator[str]:
+    yield f"memory     sessions read {prepared.sessions}, directories ready {prepared.directories}"
+    if prepared.example is None:
+        yield "a new session is told nothing yet: sessions so far leave nothing proven"
+        return
+    yield f"for example, a new session in {one_line(prepared.example.root)} will be told:"
+    yield from (f"- {one_line(line)}" for line in prepared.example.lines)
 
 
 def _show(app: App, plan: Plan, request: InstallRequest, *, dry_run: bool) -> None:

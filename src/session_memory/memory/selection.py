@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
@@ -40,6 +41,8 @@ class ExtractRequest(msgspec.Struct, frozen=True):
     session: int | None = None
     root: str | None = None
     limit: int = 8
+    per_root: int | None = None
+    """Look only at so many sessions of each project, the newest."""
     everything: bool = False
     """Look at all sessions, however old."""
 
@@ -54,10 +57,25 @@ def select_candidates(store: Store, request: ExtractRequest) -> list[Candidate]:
         files = store.memories.files([session.id for session in all_sessions])
         limit = None if request.everything else SCAN_LIMIT
         newest = newest_eligible(all_sessions, files, limit)
+        if request.per_root is not None:
+            newest = _newest_of_each(newest, request.per_root, projects)
         sessions = due_sessions(newest, store.memories.known(), request.current, request.limit)
     files = store.memories.files([session.id for session in sessions])
     damaged = [path for path, _, _ in store.quarantined()]
     return [_candidate(session, projects, files[session.id], damaged) for session in sessions]
+
+
+def _newest_of_each(
+    sessions: Sequence[Session], count: int, projects: dict[int, Project]
+) -> list[Session]:
+    seen = Counter[str | None]()
+    kept: list[Session] = []
+    for session in sessions:
+        root = root_of(session, projects)
+        seen[root] += 1
+        if seen[root] <= count:
+            kept.append(session)
+    return kept
 
 
 def _of_root(

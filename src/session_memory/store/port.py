@@ -128,6 +128,14 @@ class SessionReader(Protocol):
         """The DIGEST_VERSION that made each session's digest; of a merged one, the older."""
         ...
 
+    def digest_stamps(self) -> dict[str, str]:
+        """Project key to a hash over its digested sessions.
+
+        It changes when a session comes, goes, moves, grows or is distilled again, but not when
+        words in its digest are replaced.
+        """
+        ...
+
     def observations(self, query: ObservationQuery) -> list[Observation]:
         """Observations that fit, oldest first."""
         ...

@@ -22,17 +22,19 @@ from session_memory.journal import jobs as journal
 from session_memory.journal.sections import open_items
 from session_memory.journal.sections import sections_for as journal_sections
 from session_memory.memory import jobs as memory
-from session_memory.memory.briefing import briefing_of, read_instructions
 from session_memory.memory.sections import sections_for as memory_sections
 from session_memory.model.open import open_model
 from session_memory.model.port import Model
 from session_memory.paths import Paths
 from session_memory.settings import Config
 from session_memory.store.port import BackgroundStore, CaptureStore, SessionQuery, Store
+from session_memory.worker.briefings import Briefings
 from session_memory.worker.injection_pages import REMOTE, SHARED, write_pages
 from session_memory.worker.lessons import pattern_sections
 
 Handler = Callable[[Store, Job, str], None]
+Failed = Callable[[str, Exception], None]
+"""Is told the key of a project whose page could not be made, and why."""
 
 
 class WorkerFeatures(msgspec.Struct, frozen=True):
@@ -66,34 +68,52 @@ class WorkerFeatures(msgspec.Struct, frozen=True):
         queued = memory.enqueue(store, records, self.config, now_ms, paused)
         return queued + journal.enqueue(store, records, self.config.journal, now_ms)
 
-    def refresh(self, store: Store, now_ms: int) -> int:
-        """Write the page of every directory a session can start in; returns how many."""
-        return write_pages(self.paths.state, self.pages(store, now_ms), now_ms)
+    def refresh(self, store: Store, now_ms: int, failed: Failed = lambda _key, _error: None) -> int:
+        """Write the page of every directory a session can start in; returns how many.
 
-    def _briefing(self, store: CaptureStore, project: Project) -> list[str]:
-        targets = (name for name in self.config.distribute.targets if name.endswith(".md"))
-        known_text = read_instructions(project.root or "", targets)
-        return [line.text for line in briefing_of(store, project, known_text)]
+        A project that fails has no page, and stops no other.
+        """
+        for _ in range(2):  # once more where text was forgotten while its lines were read
+            briefings = Briefings(store, self.paths.state, self.config, now_ms)
+            pages = self._pages(store, briefings, now_ms, failed)
+            if briefings.save():
+                break
+        else:
+            pages = {}  # the next run writes them
+        return write_pages(self.paths.state, pages, now_ms)
 
     def _gives_journal(self) -> bool:
         journal = self.config.journal
         return journal.enabled and journal.at_start and not journal.vault
 
-    def pages(self, store: CaptureStore, now_ms: int) -> dict[str, tuple[Section, ...]]:
+    def _memory(self, briefings: Briefings, project: Project, root: str) -> tuple[Section, ...]:
+        """What a model wrote, where one is turned on and has written; else what rules find."""
+        if not self.config.memory.enabled:
+            return ()
+        written: tuple[Section, ...] = ()
+        if self.config.model.provider != "none":
+            written = memory_sections(self.paths.data, root)
+        return written or memory_sections(self.paths.data, root, briefings.lines(project))
+
+    def _pages(
+        self, store: Store, briefings: Briefings, now_ms: int, failed: Failed
+    ) -> dict[str, tuple[Section, ...]]:
         """Sections for sessions by the directory they start in, most useful first."""
         patterns = pattern_sections(store, self.paths.data, self.config)
         pages: dict[str, tuple[Section, ...]] = {}
         for project in store.projects():
             if project.root is None:
                 continue
-            sections = patterns(project.root)
-            if self.config.memory.enabled:
-                writes = self.config.model.provider != "none"
-                lines = None if writes else self._briefing(store, project)
-                sections += memory_sections(self.paths.data, project.root, lines)
-            if self._gives_journal():
-                work = open_items(store, project.key)
-                sections += journal_sections(self.paths.data, project.root, now_ms, work)
+            try:
+                sections = patterns(project.root) + self._memory(briefings, project, project.root)
+                if self._gives_journal():
+                    work = open_items(store, project.key)
+                    sections += journal_sections(self.paths.data, project.root, now_ms, work)
+            except Exception as error:
+                if store.is_unusable_after(error):
+                    raise
+                failed(project.key, error)
+                continue
             for directory in (project.root, *project.aliases):
                 pages[directory] = sections
             if self.config.identity.share_worktrees:

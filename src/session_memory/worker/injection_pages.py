@@ -22,6 +22,8 @@ from session_memory.file_names import text_to_name
 from session_memory.paths import private_dir
 
 VERSION = 1
+FOLDER, LINES = "inject", "lines.json"
+"""Where pages lie, below the state directory, and the file in which `briefings.py` keeps lines."""
 SHARED, REMOTE = "shared:", "remote:"
 """How the names begin that the hook asks for in an unknown checkout: of its main root, its remote.
 No path begins so."""
@@ -50,11 +52,11 @@ def write_pages(state: Path, pages: Mapping[str, tuple[Section, ...]], now_ms: i
 
     Returns how many directories have one.
     """
-    folder = private_dir(state / "inject")
+    folder = private_dir(state / FOLDER)
     by_root = {root: fit(sections) for root, sections in pages.items()}
     fitted = {page_name(root): sections for root, sections in by_root.items() if sections}
     for old in folder.glob("*.json"):
-        if old.name not in fitted:
+        if old.name not in fitted and old.name != LINES:
             with contextlib.suppress(FileNotFoundError):
                 old.unlink()
     for name, sections in fitted.items():
@@ -79,7 +81,10 @@ def _drop_marks(state: Path, now_ms: int) -> None:
 
 
 def drop_pages(state: Path) -> None:
-    """Remove every page, since it may hold text that must go; the worker writes new ones."""
-    for page in (state / "inject").glob("*.json"):
+    """Remove every page and what they are made of: it may hold text that must go.
+
+    The worker writes new ones.
+    """
+    for page in (state / FOLDER).glob("*.json"):
         with contextlib.suppress(FileNotFoundError):
             page.unlink()

@@ -138,13 +138,17 @@ class Worker:
             return
         store = self._context.open_store()
         try:
-            report.pages = self._features.refresh(store, self._context.clock())
+            report.pages = self._features.refresh(store, self._context.clock(), self._log_page)
         except Exception as error:
             if store.is_unusable_after(error):
                 raise
             self._log.write(self._context.clock(), "pages_failed", reason=reason_of(error))
         finally:
             store.close()
+
+    def _log_page(self, project: str, error: Exception) -> None:
+        now = self._context.clock()
+        self._log.write(now, "page_failed", project=project, reason=reason_of(error))
 
     def _is_too_early(self, request: ImportRequest, now: int) -> bool:
         """Whether its transcript is not written yet and may still appear."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from session_memory.core.hashing import blake2b
 from session_memory.core.schema import Cost, Digest, Project, Session, SessionEvent
 from session_memory.core.session_reference import Known, Lookup, find
 from session_memory.errors import NotFound, StoreDamaged
@@ -275,6 +276,20 @@ def projects(db: Database) -> list[Project]:
             " FROM project ORDER BY key",
         )
     ]
+
+
+def digest_stamps(db: Database) -> dict[str, str]:
+    """For each project a hash over what tells one state of its digests from another."""
+    hashes: dict[str, blake2b] = {}
+    for key, *state in db.execute(
+        "SELECT p.key, s.id, s.observer, s.started_at, s.ended_at, s.branch, s.parent_external_id,"
+        " s.source_kind, d.source_fingerprint FROM session s JOIN digest d ON d.session_id = s.id"
+        " JOIN project p ON p.id = s.project_id ORDER BY s.id"
+    ):
+        if key not in hashes:
+            hashes[key] = blake2b(digest_size=16)
+        hashes[key].update(repr(state).encode())
+    return {key: hash.hexdigest() for key, hash in hashes.items()}
 
 
 def digest(db: Database, session_id: int, table: str = "digest") -> Digest | None:

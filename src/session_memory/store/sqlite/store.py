@@ -376,6 +376,10 @@ class SqliteStore(ForgetWithMarks, SourceReads):
         sql = "SELECT session_id, coalesce(json_extract(body, '$.version'), 1) FROM digest"
         return dict(rows(self._db, sql))
 
+    def digest_stamps(self) -> dict[str, str]:
+        """See store.port.Store."""
+        return queries.digest_stamps(self._db)
+
     def evicted_digest(self, session_id: int) -> Digest | None:
         """See store.port.Store."""
         return queries.digest(self._db, session_id, "evicted_digest")
