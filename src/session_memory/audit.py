@@ -56,24 +56,25 @@ def read(data: Path) -> tuple[Written, ...]:
         lines = (data / FILE).read_bytes().splitlines()
     except FileNotFoundError:
         return ()
-    found: list[Written] = []
+    entries: list[Written] = []
     for line in lines:
         try:
-            found.append(msgspec.json.decode(line, type=Written))
+            entries.append(msgspec.json.decode(line, type=Written))
         except msgspec.DecodeError:
             continue
-    return tuple(found)
+    return tuple(entries)
 
 
 def forget(data: Path, owns: Callable[[str], bool], instead: str) -> int:
     """Put a word in place of every path that `owns` knows; returns how many there were."""
     before = read(data)
     after = [
-        msgspec.structs.replace(one, path=instead) if owns(one.path) else one for one in before
+        msgspec.structs.replace(entry, path=instead) if owns(entry.path) else entry
+        for entry in before
     ]
     changed = sum(old != new for old, new in zip(before, after, strict=True))
     if changed:
-        replace_file(data / FILE, b"".join(msgspec.json.encode(one) + b"\n" for one in after))
+        replace_file(data / FILE, b"".join(msgspec.json.encode(entry) + b"\n" for entry in after))
     return changed
 
 

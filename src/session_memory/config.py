@@ -162,8 +162,8 @@ def read_toml(file: str) -> dict[str, Any]:
     try:
         return tomllib.loads(read_plain(file, FILE_CAP).decode("utf-8"))
     except OSError as error:
-        told = error.strerror or str(error)
-        raise ConfigError(f"{file}: cannot be read: {told}", hint=HINT) from error
+        reason = error.strerror or str(error)
+        raise ConfigError(f"{file}: cannot be read: {reason}", hint=HINT) from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{file}: is not TOML: {error}", hint=HINT) from error
 

@@ -56,7 +56,7 @@ def read_project_rules(root: str) -> ProjectRules:
     """The rules of the repository at `root`, from both its files; never raises."""
     try:
         rules = _read_toml_rules(root)
-        ignored, told = _read_ignore_file(root)
+        ignored, warnings = _read_ignore_file(root)
     except OSError as error:
         reason = f"cannot read {error.filename or root}: {error.strerror or error}"
         return ProjectRules(enabled=False, file=error.filename, unreadable=reason)
@@ -69,7 +69,7 @@ def read_project_rules(root: str) -> ProjectRules:
         enabled=rules.enabled and not everything,
         exclude=rules.exclude + patterns,
         file=rules.file or str(Path(root) / IGNORE_FILE),
-        warnings=rules.warnings + told,
+        warnings=rules.warnings + warnings,
     )
 
 

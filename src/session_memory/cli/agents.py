@@ -104,7 +104,7 @@ def find_agents(app: App) -> list[Agent]:
     """Every flavour that is not switched off, in the order of the registry."""
     context = sweep_context(app)
     sources = app.config.sources
-    found = [
+    on_disk = [
         _on_disk(folders, sources.exclude_paths)
         for folders in log_folders(context.adapters, sources, context.environ, context.home)
     ]
@@ -112,7 +112,7 @@ def find_agents(app: App) -> list[Agent]:
     store = context.peek_store()
     try:
         missing = missing_parts(store) if store is not None else []
-        for agent in found:
+        for agent in on_disk:
             agent.missing_parts = [part for part in missing if part.flavor == agent.flavor]
             prefix = f"{agent.flavor} "
             if agent.flavor in wired:
@@ -127,7 +127,7 @@ def find_agents(app: App) -> list[Agent]:
     finally:
         if store is not None:
             store.close()
-    return found
+    return on_disk
 
 
 def _on_disk(folders: LogFolders, exclude: tuple[str, ...]) -> Agent:

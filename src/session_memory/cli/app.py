@@ -143,15 +143,15 @@ class App:
     @cached_property
     def paths(self) -> Paths:
         """Our own directories, with the store where the configuration says."""
-        found = find_paths(self.environ)
+        paths = find_paths(self.environ)
         store = self.config.store.path
-        found = found.with_store(Path(store)) if store else found
-        if (found.data / "restore.json").exists():  # a restore was cut off: no verb sees half of it
+        paths = paths.with_store(Path(store)) if store else paths
+        if (paths.data / "restore.json").exists():  # a restore was cut off: no verb sees half of it
             from session_memory.store.swap import finish
 
-            finish(str(found.data))
-        self.log(f"store: {found.data}")
-        return found
+            finish(str(paths.data))
+        self.log(f"store: {paths.data}")
+        return paths
 
     @property
     def shows_progress(self) -> bool:

@@ -49,7 +49,9 @@ def command(app: App, part: str | None, since: str | None) -> None:
 def _all(app: App) -> list[audit.Written]:
     """What was done for this store, and how agents were wired, which does not depend on it."""
     places = dict.fromkeys((app.paths.data, find_paths(app.environ).data))
-    return sorted((one for place in places for one in audit.read(place)), key=lambda one: one.at)
+    return sorted(
+        (entry for place in places for entry in audit.read(place)), key=lambda entry: entry.at
+    )
 
 
 def _short(sha256: str | None) -> str | None:

@@ -30,17 +30,17 @@ def command(app: App, session: str) -> None:
       session-memory digest 42
     """
     with reading(app) as store:
-        found = store.find_session(session)
-        digest, evicted = store.digest(found.id), store.evicted_digest(found.id) is not None
+        stored = store.find_session(session)
+        digest, evicted = store.digest(stored.id), store.evicted_digest(stored.id) is not None
     if digest is None:
         raise NotFound(
-            f"session {named(found)} has no digest yet", hint="run `session-memory sweep`"
+            f"session {named(stored)} has no digest yet", hint="run `session-memory sweep`"
         )
     if app.json:
         old = digest.version < DIGEST_VERSION
-        emit_json({**names(found), "digest": digest, "old_version": old})
+        emit_json({**names(stored), "digest": digest, "old_version": old})
         return
-    click.echo("\n".join([*_lines(found, digest), *_version(digest, evicted=evicted)]))
+    click.echo("\n".join([*_lines(stored, digest), *_version(digest, evicted=evicted)]))
 
 
 def _lines(session: Session, digest: Digest) -> Iterator[str]:

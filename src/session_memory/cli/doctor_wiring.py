@@ -59,8 +59,8 @@ def fix_all(app: App) -> list[str]:
     plan = plan_init(InstallRequest(known, context, launchers), wiring.file_reader(context), ledger)
     with installing(launchers.data) as held:
         done += [f"renewed {path}" for path in hook_files.write(launchers)]
-        told = apply_init(launchers.data, plan, held, app.clock)
-    return done + [f"wired {change.path}" for change in told.changed]
+        outcome = apply_init(launchers.data, plan, held, app.clock)
+    return done + [f"wired {change.path}" for change in outcome.changed]
 
 
 def _privates(app: App) -> list[str]:

@@ -31,23 +31,25 @@ def command(app: App, name: str) -> None:
       session-memory explain 1a2b
     """
     with reading(app) as store:
-        found = explain(store, app.paths.data, app.config.curate, name)
+        explanation = explain(store, app.paths.data, app.config.curate, name)
     if app.json:
-        emit_json(found)
+        emit_json(explanation)
         return
-    click.echo("\n".join(_lines(found, app.clock())))
+    click.echo("\n".join(_lines(explanation, app.clock())))
 
 
-def _lines(found: dict[str, Any], now: int) -> Iterator[str]:
+def _lines(explanation: dict[str, Any], now: int) -> Iterator[str]:
     """The explanation as text."""
     head = " ".join(
-        str(found[key]) for key in ("what", "session_id", "id", "status", "state") if found.get(key)
+        str(explanation[key])
+        for key in ("what", "session_id", "id", "status", "state")
+        if explanation.get(key)
     )
     yield one_line(head)
     for key in ("text", "type", "locus", "project", "outcome"):
-        if found.get(key):
-            yield f"  {key}: {one_line(str(found[key]))}"
-    for decision in found.get("decisions", ()):
+        if explanation.get(key):
+            yield f"  {key}: {one_line(str(explanation[key]))}"
+    for decision in explanation.get("decisions", ()):
         because = f", because {one_line(decision['why'])}" if decision["why"] else ""
         when, who = human_time(decision["at"], now), one_line(decision["who"])
         evidence = f"{decision['frequency']} occurrences in {decision['sessions']} sessions"
@@ -55,14 +57,14 @@ def _lines(found: dict[str, Any], now: int) -> Iterator[str]:
             f"  version {decision['version']}: {decision['action']} by {who}, {when}:"
             f" {decision['status']}, on {evidence}{because}"
         )
-    for file in found.get("files", ()):
+    for file in explanation.get("files", ()):
         yield f"  given in {one_line(file)}"
-    for trial in found.get("trials", ()):
+    for trial in explanation.get("trials", ()):
         yield f"  under trial since {iso(trial.started_at)}" if trial.runs else "  was under trial"
-    yield from _evidence_lines(found.get("evidence", ()))
-    for name in found.get("patterns", ()):
+    yield from _evidence_lines(explanation.get("evidence", ()))
+    for name in explanation.get("patterns", ()):
         yield f"  shows pattern {one_line(name)}"
-    for note in found.get("observations", ()):
+    for note in explanation.get("observations", ()):
         yield f"  {note['type']} {one_line(note['id'])}: {one_line(note['text'])}"
 
 

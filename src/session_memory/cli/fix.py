@@ -29,18 +29,18 @@ def command(app: App, error: str) -> None:
     """
     now = app.clock()
     with open_store(str(app.paths.data), now) as store:
-        found = fix(store.patterns, error)
-    if found is None:
+        answer = fix(store.patterns, error)
+    if answer is None:
         raise NotFound("no session had an error like this one")
     if app.json:
-        emit_json(msgspec.to_builtins(found))
+        emit_json(msgspec.to_builtins(answer))
         return
-    alike = "" if found.exact else " (an error like it)"
-    click.echo(f"after: {one_line(found.problem)}{alike}")
-    for cure in found.cures:
+    alike = "" if answer.exact else " (an error like it)"
+    click.echo(f"after: {one_line(answer.problem)}{alike}")
+    for cure in answer.cures:
         click.echo(cure_sentence(cure))
-    seen = f"seen in {found.sessions} sessions, {found.frequency} times"
-    if not found.exact:
+    seen = f"seen in {answer.sessions} sessions, {answer.frequency} times"
+    if not answer.exact:
         click.echo(f"this very error was not met; {seen}: search for it to see what was done")
-    elif not found.cures:
+    elif not answer.cures:
         click.echo(f"never cured here: {seen}")

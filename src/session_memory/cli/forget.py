@@ -131,8 +131,8 @@ def _show_traces(app: App, traces: list[str], unread: tuple[Remains, ...]) -> in
             click.echo(f"still there: {one_line(trace)}")
         if not traces:
             click.echo("absent: in no row, segment, index or file of the store")
-        for one in unread:
-            click.echo(f"not searched in full: {one_line(one.where)}: {one.why}")
+        for copy in unread:
+            click.echo(f"not searched in full: {one_line(copy.where)}: {copy.why}")
     return 1 if traces else EXIT_OK
 
 
@@ -142,7 +142,7 @@ def _affected(plan: ForgetPlan) -> list[int]:
 
 
 def _preview(plan: ForgetPlan, sessions: list[Session]) -> Iterator[str]:
-    rows = [_row(one) for one in sessions]
+    rows = [_row(session) for session in sessions]
     headers = ("session", "id", "agent", "project", "started", "ended", "events", "title")
     if rows:
         yield table(rows[:SHOWN], headers)
@@ -186,14 +186,14 @@ def _show_report(
             "dry_run": dry_run,
             "sessions": [
                 {
-                    **names(one),
-                    "project": one.project_key,
-                    "title": titled(one),
-                    "started_at": iso(one.started_at),
-                    "ended_at": iso(one.ended_at),
-                    "events": one.event_count,
+                    **names(session),
+                    "project": session.project_key,
+                    "title": titled(session),
+                    "started_at": iso(session.started_at),
+                    "ended_at": iso(session.ended_at),
+                    "events": session.event_count,
                 }
-                for one in sessions
+                for session in sessions
             ],
             "whole": not plan.hits,
             "events": plan.events,

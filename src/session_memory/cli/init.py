@@ -141,8 +141,8 @@ def _run_sweep(app: App) -> int:
     """The sweep as the verb runs it; its report is no part of our JSON."""
     from session_memory.cli.sweep import command as sweep
 
-    told = io.StringIO() if app.json else sys.stdout
-    with contextlib.redirect_stdout(told):
+    output = io.StringIO() if app.json else sys.stdout
+    with contextlib.redirect_stdout(output):
         result = click.get_current_context().invoke(sweep, dry_run=False)
     return result if isinstance(result, int) else EXIT_OK
 

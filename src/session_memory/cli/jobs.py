@@ -29,14 +29,14 @@ def command(context: click.Context) -> None:
         return
     app = context.ensure_object(App)
     with reading(app) as store:
-        found = store.jobs.all()
+        jobs = store.jobs.all()
     now = app.clock()
     if app.json:
-        emit_json({"jobs": [{**msgspec.to_builtins(j), "state": state_of(j, now)} for j in found]})
+        emit_json({"jobs": [{**msgspec.to_builtins(j), "state": state_of(j, now)} for j in jobs]})
         return
     rows = [
         (j.id, j.kind, j.key[:40], state_of(j, now), j.retries_left, iso(j.retry_at), j.last_error)
-        for j in found
+        for j in jobs
     ]
     click.echo(table(rows, ("job", "kind", "about", "state", "tries left", "not before", "error")))
 

@@ -133,19 +133,20 @@ def flush(app: App, session: str | None, everything: bool, dry_run: bool) -> int
         else:
             sessions = [store.find_session(session)]
         if dry_run:
-            for one in sessions:
-                text = make_excerpt(turns_of_session(store, one.id), context.clean)
-                _show_excerpt(app, one, text)
+            for stored in sessions:
+                text = make_excerpt(turns_of_session(store, stored.id), context.clean)
+                _show_excerpt(app, stored, text)
             return EXIT_OK
         outcomes: list[tuple[Session, Outcome | None]] = [
-            (one, flush_session(context, one, "end", one.ended_at or 0)) for one in sessions
+            (session, flush_session(context, session, "end", session.ended_at or 0))
+            for session in sessions
         ]
     if app.json:
-        rows = [{**names(one), "outcome": outcome or "empty"} for one, outcome in outcomes]
+        rows = [{**names(session), "outcome": outcome or "empty"} for session, outcome in outcomes]
         emit_json({"sessions": rows} if everything else rows[0])
     else:
-        for one, outcome in outcomes:
-            click.echo(f"{named(one)}: {OUTCOMES[outcome]}")
+        for stored, outcome in outcomes:
+            click.echo(f"{named(stored)}: {OUTCOMES[outcome]}")
     return EXIT_WARNINGS if any(outcome == "failed" for _, outcome in outcomes) else EXIT_OK
 
 

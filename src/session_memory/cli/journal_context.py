@@ -70,7 +70,7 @@ def find_journal(app: App, project_key: str | None) -> JournalPaths:
     except StoreMissing:
         projects = []
     if project_key is not None:
-        project = next((one for one in projects if one.key == project_key), None)
+        project = next((candidate for candidate in projects if candidate.key == project_key), None)
         if project is None:
             raise NotFound(f"no project `{project_key}`", hint="see `session-memory sessions`")
     else:

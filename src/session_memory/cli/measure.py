@@ -77,7 +77,7 @@ def _report(app: App, html: str | None, dry_run: bool) -> None:
     data = app.paths.data
     with reading(app) as store:
         effects = measure_all(store, data, app.config.measure, app.clock(), keep=not dry_run)
-    texts = {name: one.current.text for name, one in read_catalog(data).patterns.items()}
+    texts = {name: pattern.current.text for name, pattern in read_catalog(data).patterns.items()}
     if html and not dry_run:
         try:  # the user's file at the user's place: its mode and folder are theirs
             Path(html).write_text(html_page(effects, texts), encoding="utf-8")
@@ -85,7 +85,7 @@ def _report(app: App, html: str | None, dry_run: bool) -> None:
             raise UsageError(f"cannot write {html}: {error.strerror}") from None
         app.note(f"wrote {html}")
     if app.json:
-        emit_json({"dry_run": dry_run, "effects": [_row(one) for one in effects]})
+        emit_json({"dry_run": dry_run, "effects": [_row(effect) for effect in effects]})
         return
     click.echo(as_text(effects, texts))
 

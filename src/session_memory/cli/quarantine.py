@@ -21,12 +21,12 @@ def command(app: App) -> None:
       session-memory quarantine
     """
     with reading(app) as store:
-        found = store.quarantined()
+        damaged = store.quarantined()
     if app.json:
-        emit_json({"damaged": [{"path": p, "offset": o, "noticed_at": t} for p, o, t in found]})
+        emit_json({"damaged": [{"path": p, "offset": o, "noticed_at": t} for p, o, t in damaged]})
         return
-    if not found:
+    if not damaged:
         click.echo("no damaged line is known")
         return
-    rows = [(path, offset, (iso(at) or "")[:16]) for path, offset, at in found]
+    rows = [(path, offset, (iso(at) or "")[:16]) for path, offset, at in damaged]
     click.echo(table(rows, ("log", "byte", "noticed")))

@@ -82,8 +82,8 @@ def _tell(app: App, done: list[Repaired], apply_: bool, wrong: str | None) -> No
         return
     for entry in done:
         click.echo(f"{entry.layer}: {one_line(entry.detail)}")
-    told = "repaired" if apply_ else "to repair; --apply does it"
-    click.echo(f"{len(done)} {told}" if done else "nothing to repair")
+    state = "repaired" if apply_ else "to repair; --apply does it"
+    click.echo(f"{len(done)} {state}" if done else "nothing to repair")
     if apply_ and wrong and (kept := kept_files(str(app.paths.data))):
         click.echo(f"kept: {', '.join(kept)}; `session-memory repair --delete-kept` deletes it")
 
@@ -118,12 +118,15 @@ def _database(app: App, *, apply_: bool, unmarked: bool) -> tuple[str | None, li
 
 
 def _ask() -> None:
-    told = "the record of what you forgot is lost: reading the logs can bring forgotten text back"
+    warning = (
+        "the record of what you forgot is lost: reading the logs can bring forgotten text back"
+    )
     if not sys.stdin.isatty():
         raise Refused(
-            told, hint="put forget-marks.json back from a backup, or add --without-marks to go on"
+            warning,
+            hint="put forget-marks.json back from a backup, or add --without-marks to go on",
         )
-    click.confirm(f"{told}. Go on?", abort=True, err=True)
+    click.confirm(f"{warning}. Go on?", abort=True, err=True)
 
 
 def _still_missing(app: App, expected: dict[tuple[str, str], int]) -> list[Repaired]:

@@ -106,13 +106,15 @@ def _count(store: BackupContent | PresentStore) -> str:
 def _ask(present: PresentStore, *, yes: bool, without_marks: bool) -> None:
     """Whether to replace the store, and whether to do so without knowing what was forgotten."""
     if present.marks_lost and not without_marks:
-        told = "what you forgot since the backup was made is not known any more: it would come back"
+        warning = (
+            "what you forgot since the backup was made is not known any more: it would come back"
+        )
         if yes or not sys.stdin.isatty():
             raise Refused(
-                f"{marks.NAME} is lost, and {told}",
+                f"{marks.NAME} is lost, and {warning}",
                 hint="put that file back beside `store.db`, or add --without-marks",
             )
-        click.echo(f"{marks.NAME} is lost, and {told}.", err=True)
+        click.echo(f"{marks.NAME} is lost, and {warning}.", err=True)
         click.confirm("Restore nevertheless?", abort=True, err=True)
     if not yes:
         if not sys.stdin.isatty():

@@ -347,7 +347,9 @@ def _decide(app: App, requests: Iterable[DecisionRequest], dry_run: bool) -> Non
 
 def _print_decisions(app: App, decisions: Sequence[Decision], dry_run: bool) -> None:
     if app.json:
-        emit_json({"dry_run": dry_run, "decisions": [_decision_row(one) for one in decisions]})
+        emit_json(
+            {"dry_run": dry_run, "decisions": [_decision_row(decision) for decision in decisions]}
+        )
     for decision in decisions:
         if not app.json:
             click.echo(_decision_sentence(decision, dry_run))

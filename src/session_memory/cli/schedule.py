@@ -58,14 +58,14 @@ def show(app: App) -> None:
     here = system(app)
     try:
         kind = schedule_run.kind_here(here)
-        found = schedule_run.show(here, kind)
+        schedule = schedule_run.show(here, kind)
     except NotFound as error:
-        kind, found = None, None
+        kind, schedule = None, None
         app.note(error.message)
     if app.json:
-        emit_json({"kind": kind, "installed": found is not None, "text": found})
+        emit_json({"kind": kind, "installed": schedule is not None, "text": schedule})
     else:
-        click.echo(safe(found).rstrip() if found else "no schedule is installed")
+        click.echo(safe(schedule).rstrip() if schedule else "no schedule is installed")
 
 
 @command.command()
@@ -80,8 +80,8 @@ def remove(app: App, dry_run: bool) -> None:
     """
     here = system(app)
     if dry_run:
-        found = schedule_run.show(here, schedule_run.kind_here(here))
-        app.note("a schedule would be removed" if found else "no schedule is installed")
+        schedule = schedule_run.show(here, schedule_run.kind_here(here))
+        app.note("a schedule would be removed" if schedule else "no schedule is installed")
         return
     app.note("removed" if remove_schedule(app) else "no schedule was installed")
 
@@ -110,12 +110,12 @@ def remove_schedule(app: App) -> bool:
     """Remove the schedule; returns whether there was one."""
     here = system(app)
     try:
-        found = schedule_run.remove(here, schedule_run.kind_here(here))
+        removed = schedule_run.remove(here, schedule_run.kind_here(here))
     except NotFound:
-        found = False
+        removed = False
     if (data := find_launchers(app).data).exists():
         note_schedule(data, None)
-    return found
+    return removed
 
 
 def _told(kind: schedule.Kind, job: schedule.Job) -> str:

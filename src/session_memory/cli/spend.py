@@ -51,7 +51,7 @@ def command(app: App, days: int, by: SpendGroup) -> None:
     today, since = local_day(now), local_day(now - (days - 1) * DAY_MS)
     caps = caps_of(app.config.model)
     with reading(app) as store:
-        found = store.spend.totals(by, since)
+        totals = store.spend.totals(by, since)
         spent = store.spend.spent("", today)
     rest = remaining(caps, spent)
     if app.json:
@@ -60,14 +60,14 @@ def command(app: App, days: int, by: SpendGroup) -> None:
                 "by": by,
                 "since": since,
                 "provider": app.config.model.provider,
-                "rows": found,
+                "rows": totals,
                 "today": {"tokens": spent.day_tokens, "usd": spent.day_usd},
                 "left_today": {"tokens": rest.day_tokens, "usd": rest.day_usd},
                 "caps": caps,
             }
         )
         return
-    rows = [_row(row) for row in found]
+    rows = [_row(row) for row in totals]
     click.echo(table(rows, (by, *_HEADERS)) if rows else f"no call of a model since {since}")
     click.echo("")
     click.echo(

@@ -63,7 +63,7 @@ def _already_running(app: App, error: StoreLocked) -> int:
 
 def lines(report: SweepReport) -> list[str]:
     """The report as text, one line per step of the sweep."""
-    told = [
+    lines = [
         f"discover   discovered {report.discovered}, ingested {report.ingested},"
         f" skipped_unchanged {report.skipped_unchanged}, failed {len(report.failed)}"
         + (f" ({put_off} put off)" if (put_off := sum(f.deferred for f in report.failed)) else "")
@@ -74,35 +74,37 @@ def lines(report: SweepReport) -> list[str]:
         ),
     ]
     if report.dry_run:
-        told.append(f"would store {report.events} events of {report.sessions} sessions")
-        told.append("dry run: nothing was written")
+        lines.append(f"would store {report.events} events of {report.sessions} sessions")
+        lines.append("dry run: nothing was written")
     else:
         history = f", {report.superseded} superseded" if report.superseded else ""
         orphans = f", {report.orphans_removed} orphans removed" if report.orphans_removed else ""
-        told += [
+        lines += [
             f"store      {report.events} events, {report.sessions} new sessions{history}{orphans}",
             f"digest     analyzed {report.analyzed}",
             *done_lines(report.retention),
         ]
     if report.damage:
-        told.append(f"damage     {one_line(report.damage)}")
-        told.append("           captured into a fresh database; `session-memory repair` joins both")
+        lines.append(f"damage     {one_line(report.damage)}")
+        lines.append(
+            "           captured into a fresh database; `session-memory repair` joins both"
+        )
     if report.forgotten:
-        told.append(f"forgotten  {report.forgotten} events stay out")
+        lines.append(f"forgotten  {report.forgotten} events stay out")
     if report.excluded:
-        told.append(f"excluded   {report.excluded} events, as you or their repositories ask")
+        lines.append(f"excluded   {report.excluded} events, as you or their repositories ask")
     if report.redactions:
         rules = ", ".join(f"{rule} {count}" for rule, count in report.redactions.most_common(SHOWN))
-        told.append(f"redacted   {sum(report.redactions.values())} secrets: {rules}")
-    told += [
+        lines.append(f"redacted   {sum(report.redactions.values())} secrets: {rules}")
+    lines += [
         f"missing    {one_line(part)}, in {count} logs: what only that file tells is not known"
         for part, count in report.missing_parts.items()
     ]
-    told += [f"unknown    {one_line(what)}: {count}" for what, count in _unknown(report)]
+    lines += [f"unknown    {one_line(what)}: {count}" for what, count in _unknown(report)]
     if not report.discovered:
-        told.append("no agent logs found; looked in:")
-        told += [f"  {one_line(place)}" for place in report.looked_in]
-    return told
+        lines.append("no agent logs found; looked in:")
+        lines += [f"  {one_line(place)}" for place in report.looked_in]
+    return lines
 
 
 def _speed(report: SweepReport) -> str:
@@ -122,6 +124,6 @@ def _damage(report: SweepReport) -> str:
 
 
 def _unknown(report: SweepReport) -> list[tuple[str, int]]:
-    found = report.unknown.most_common()
-    rest = sum(count for _, count in found[SHOWN:])
-    return [*found[:SHOWN], ("and others", rest)] if rest else found
+    counts = report.unknown.most_common()
+    rest = sum(count for _, count in counts[SHOWN:])
+    return [*counts[:SHOWN], ("and others", rest)] if rest else counts

@@ -44,7 +44,7 @@ def command(
     group: UsageGroup = by or "day"
     now = app.clock()
     with reading(app) as store:
-        found = store.usage(group, to_ms(since, now), to_ms(until, now))
+        usage = store.usage(group, to_ms(since, now), to_ms(until, now))
     if app.json:
         prices = load_table()
         emit_json(
@@ -52,12 +52,12 @@ def command(
                 "by": group,
                 "price_table": prices.version,
                 "price_source": prices.source,
-                "rows": found,
+                "rows": usage,
             }
         )
         return
-    rows = [_row(row) for row in found]
-    rows.append(_row(_total(found)))
+    rows = [_row(row) for row in usage]
+    rows.append(_row(_total(usage)))
     click.echo(table(rows, (group, *_HEADERS)))
 
 
@@ -76,20 +76,20 @@ def _row(row: UsageRow) -> tuple[object, ...]:
     )
 
 
-def _total(found: list[UsageRow]) -> UsageRow:
+def _total(usage: list[UsageRow]) -> UsageRow:
     from session_memory.core.schema import Cost
 
-    priced = [row.cost.usd for row in found if row.cost.usd is not None]
+    priced = [row.cost.usd for row in usage if row.cost.usd is not None]
     return UsageRow(
         group="total",
-        responses=sum(row.responses for row in found),
+        responses=sum(row.responses for row in usage),
         cost=Cost(
-            input=sum(row.cost.input for row in found),
-            output=sum(row.cost.output for row in found),
-            cache_read=sum(row.cost.cache_read for row in found),
-            cache_write_5m=sum(row.cost.cache_write_5m for row in found),
-            cache_write_1h=sum(row.cost.cache_write_1h for row in found),
+            input=sum(row.cost.input for row in usage),
+            output=sum(row.cost.output for row in usage),
+            cache_read=sum(row.cost.cache_read for row in usage),
+            cache_write_5m=sum(row.cost.cache_write_5m for row in usage),
+            cache_write_1h=sum(row.cost.cache_write_1h for row in usage),
             usd=sum(priced) if priced else None,
         ),
-        unpriced_tokens=sum(row.unpriced_tokens for row in found),
+        unpriced_tokens=sum(row.unpriced_tokens for row in usage),
     )

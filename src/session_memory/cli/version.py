@@ -40,5 +40,5 @@ def command(app: App) -> None:
     if app.json:
         emit_json(versions)
         return
-    told = {**versions, "parsers": ", ".join(f"{name} {n}" for name, n in parsers.items())}
-    click.echo("\n".join(f"{name.replace('_', ' '):<14} {value}" for name, value in told.items()))
+    shown = {**versions, "parsers": ", ".join(f"{name} {n}" for name, n in parsers.items())}
+    click.echo("\n".join(f"{name.replace('_', ' '):<14} {value}" for name, value in shown.items()))

@@ -23,10 +23,10 @@ def command(app: App, session: str) -> None:
       session-memory why-injected 42
     """
     with reading(app) as store:
-        found = store.find_session(session)
-        given = store.live.injections(found.flavor, found.external_id)
+        stored = store.find_session(session)
+        given = store.live.injections(stored.flavor, stored.external_id)
     if app.json:
-        emit_json({**names(found), "injections": given})
+        emit_json({**names(stored), "injections": given})
         return
     if not given:
         click.echo("nothing was given to this session")

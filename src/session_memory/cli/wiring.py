@@ -50,7 +50,7 @@ def file_reader(where: InstallContext, ledger: Ledger | None = None) -> ReadFile
     projects = [root for root in (where.project, *known) if root]
 
     def read(path: str) -> CurrentFile:
-        root = next((one for one in projects if path.startswith(one + os.sep)), None)
+        root = next((project for project in projects if path.startswith(project + os.sep)), None)
         return files.read_file(path, root)
 
     return read
@@ -65,8 +65,8 @@ def wirings(app: App) -> dict[str, WiringState]:
     """How each client of this user is wired."""
     where = context(app)
     return {
-        name: wiring_state(one, where, launchers(app), file_reader(where))
-        for name, one in registry.clients().items()
+        name: wiring_state(client, where, launchers(app), file_reader(where))
+        for name, client in registry.clients().items()
     }
 
 

@@ -117,9 +117,9 @@ class Step(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=2048)  # outcome, cures and checks each look at the same commands
 def steps(command: str) -> tuple[Step, ...]:
     """The programs a command runs, in order, without wrappers, assignments and preparation."""
-    found: list[Step] = []
-    _collect(command[:SCAN_CHARS], found, hidden=False, depth=0)
-    return tuple(found)
+    collected: list[Step] = []
+    _collect(command[:SCAN_CHARS], collected, hidden=False, depth=0)
+    return tuple(collected)
 
 
 def changes_files(command: str) -> bool:
@@ -178,7 +178,7 @@ def pieces(command: str) -> list[list[str]]:
     return [words for words, _ in _split(command[:SCAN_CHARS])]
 
 
-def _collect(command: str, found: list[Step], *, hidden: bool, depth: int) -> None:
+def _collect(command: str, collected: list[Step], *, hidden: bool, depth: int) -> None:
     """Append the steps of `command`; `hidden` says that its own exit code is already lost."""
     pipefail = "pipefail" in command
     plain = _HEREDOC.sub(r"\3", command) if "<<" in command else command
@@ -198,9 +198,9 @@ def _collect(command: str, found: list[Step], *, hidden: bool, depth: int) -> No
             continue
         script = _inline_script(inner)
         if script is not None and depth < _NESTING:
-            _collect(script, found, hidden=hides, depth=depth + 1)
+            _collect(script, collected, hidden=hides, depth=depth + 1)
         else:
-            found.append(Step(program_name(inner[0]), tuple(inner[1:]), hides))
+            collected.append(Step(program_name(inner[0]), tuple(inner[1:]), hides))
 
 
 def _split(command: str) -> list[tuple[list[str], str]]:
@@ -218,7 +218,7 @@ def _split(command: str) -> list[tuple[list[str], str]]:
             words = []
     if words:
         pieces.append((words, ""))
-    return [(_without_redirects(found), joint) for found, joint in pieces]
+    return [(_without_redirects(words), joint) for words, joint in pieces]
 
 
 def _without_redirects(words: list[str]) -> list[str]:

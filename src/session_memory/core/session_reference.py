@@ -59,31 +59,31 @@ def find(text: str, lookup: Lookup) -> int:
 def _numbered(digits: str, lookup: Lookup) -> int:
     # We print no number with a leading zero, so this is the beginning of an id.
     plain = not digits.startswith("0") and len(digits) <= _LONGEST_NUMBER
-    found = lookup.numbered(int(digits)) if plain else ()
-    if found:
-        return found[0].number
+    numbered = lookup.numbered(int(digits)) if plain else ()
+    if numbered:
+        return numbered[0].number
     try:
         called = _fitting(digits, lookup)
     except Ambiguous as error:
         hint = f"as the beginning of an id, {error.message}"
     else:
-        hint = f"`{MARK}{digits}` names {_told(called)}" if called else lookup.lists
+        hint = f"`{MARK}{digits}` names {_shown(called)}" if called else lookup.lists
     raise NotFound(f"no {lookup.noun} has the number {digits}", hint=hint)
 
 
 def _called(native: str, lookup: Lookup) -> int:
-    one = _fitting(native, lookup)
-    if one is None:
+    session = _fitting(native, lookup)
+    if session is None:
         raise NotFound(f"no {lookup.noun} {native!r}", hint=lookup.lists)
-    return one.number
+    return session.number
 
 
 def _fitting(native: str, lookup: Lookup) -> Known | None:
     """The one session of that id, or whose id begins so; raises Ambiguous."""
     near = lookup.called(native) or _of_agent(native, lookup)
-    fits = [one for one in near if one.native_id == native] or _without_subagents(near)
+    fits = [session for session in near if session.native_id == native] or _without_subagents(near)
     if len(fits) > 1:
-        shown = "; ".join(_told(one) for one in fits[:LISTED])
+        shown = "; ".join(_shown(session) for session in fits[:LISTED])
         more = f"; and {len(fits) - LISTED} more" if len(fits) > LISTED else ""
         raise Ambiguous(
             f"{native!r} fits {len(fits)} {lookup.noun}s: {shown}{more}",
@@ -94,20 +94,20 @@ def _fitting(native: str, lookup: Lookup) -> Known | None:
 
 def _of_agent(native: str, lookup: Lookup) -> Sequence[Known]:
     agent, _, rest = native.partition(":")
-    near = [one for one in lookup.called(rest) if one.flavor == agent] if rest else []
-    return [one for one in near if one.native_id == rest] or near
+    near = [session for session in lookup.called(rest) if session.flavor == agent] if rest else []
+    return [session for session in near if session.native_id == rest] or near
 
 
 def _without_subagents(near: Sequence[Known]) -> Sequence[Known]:
     """A session's id is the beginning of its sub-agents' ids: it stands for all of them."""
-    mains = {one.native_id for one in near if ":" not in one.native_id}
+    mains = {session.native_id for session in near if ":" not in session.native_id}
     return [
-        one
-        for one in near
-        if one.native_id in mains or one.native_id.partition(":")[0] not in mains
+        session
+        for session in near
+        if session.native_id in mains or session.native_id.partition(":")[0] not in mains
     ]
 
 
-def _told(one: Known) -> str:
-    words = (str(one.number), one.flavor, one.native_id, (one.title or "")[:40])
+def _shown(session: Known) -> str:
+    words = (str(session.number), session.flavor, session.native_id, (session.title or "")[:40])
     return one_line(" ".join(word for word in words if word))

@@ -73,7 +73,7 @@ class OperationalState(msgspec.Struct, frozen=True):
     """Something was finished, and nothing is open."""
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _Entry(msgspec.Struct, frozen=True):
     """An observation in its place in time."""
 
     order: int
@@ -83,7 +83,9 @@ class _Said(msgspec.Struct, frozen=True):
 
 def notes(observations: Iterable[Observation]) -> list[Observation]:
     """Those that may be shown and ranked: excluded statuses never are (OBS-02)."""
-    return [one for one in observations if one.status not in EXCLUDED_STATUSES]
+    return [
+        observation for observation in observations if observation.status not in EXCLUDED_STATUSES
+    ]
 
 
 def still_open(observations: Iterable[Observation]) -> frozenset[str]:
@@ -97,18 +99,18 @@ def derive_state(
 ) -> OperationalState:
     """The state that follows from observations given in any order; equal times keep the given."""
     limits = limits or StateLimits()
-    said = _in_time(observations)
-    done = _Completions(said.get("completed_item", []), _session_starts(said))
-    pending, _ = _sorted_out(said.get("pending_item", []), done)
-    blockers, cleared = _sorted_out(said.get("blocker", []), done)
-    dod = [said[kind][-1] for kind in _DODS if kind in said]
-    dod_open = [one for one in dod if not done.closes(one)]
-    claim = said["completion_claim"][-1] if "completion_claim" in said else None
-    objectives = _distinct(said.get("objective", []))
-    requests = _distinct(said.get("user_request", []))
-    decisions = _distinct(said.get("decision", []))
-    constraints = _distinct(said.get("constraint", []))
-    completed = _distinct(done.said)
+    entries = _in_time(observations)
+    done = _Completions(entries.get("completed_item", []), _session_starts(entries))
+    pending, _ = _sorted_out(entries.get("pending_item", []), done)
+    blockers, cleared = _sorted_out(entries.get("blocker", []), done)
+    dod = [entries[kind][-1] for kind in _DODS if kind in entries]
+    dod_open = [entry for entry in dod if not done.closes(entry)]
+    claim = entries["completion_claim"][-1] if "completion_claim" in entries else None
+    objectives = _distinct(entries.get("objective", []))
+    requests = _distinct(entries.get("user_request", []))
+    decisions = _distinct(entries.get("decision", []))
+    constraints = _distinct(entries.get("constraint", []))
+    completed = _distinct(done.entries)
     still_open = [*blockers, *pending, *dod_open]
     return OperationalState(
         objective=objectives[0].what if objectives else None,
@@ -120,8 +122,8 @@ def derive_state(
         constraints=_cut(constraints, limits.constraints),
         blockers=_cut(blockers, limits.blockers),
         cleared_blockers=_cut(cleared, limits.blockers),
-        dod=tuple(one.what for one in dod),
-        dod_open=tuple(one.what for one in dod_open),
+        dod=tuple(entry.what for entry in dod),
+        dod_open=tuple(entry.what for entry in dod_open),
         claim=claim.what if claim else None,
         claim_conflicts=_conflicts(claim, still_open),
         next_actions=_actions(blockers, pending)[: limits.actions],
@@ -134,38 +136,43 @@ def derive_state(
     )
 
 
-def _in_time(observations: Iterable[Observation]) -> dict[ObservationType, list[_Said]]:
+def _in_time(observations: Iterable[Observation]) -> dict[ObservationType, list[_Entry]]:
     """By type, oldest first; what has no time is taken as older than all that has."""
-    ordered = sorted(notes(observations), key=lambda one: -1 if one.at is None else one.at)
-    found: dict[ObservationType, list[_Said]] = {}
-    for order, one in enumerate(ordered):
-        found.setdefault(one.type, []).append(_Said(order, one, phrase(one.text)))
-    return found
+    ordered = sorted(
+        notes(observations),
+        key=lambda observation: -1 if observation.at is None else observation.at,
+    )
+    by_type: dict[ObservationType, list[_Entry]] = {}
+    for order, observation in enumerate(ordered):
+        by_type.setdefault(observation.type, []).append(
+            _Entry(order, observation, phrase(observation.text))
+        )
+    return by_type
 
 
-def _session_starts(said: dict[ObservationType, list[_Said]]) -> dict[int, int]:
+def _session_starts(entries: dict[ObservationType, list[_Entry]]) -> dict[int, int]:
     """Where in time each session was first heard of."""
     starts: dict[int, int] = {}
-    for one in (one for kind in said.values() for one in kind):
-        session = one.what.session
-        starts[session] = min(one.order, starts.get(session, one.order))
+    for entry in (entry for kind in entries.values() for entry in kind):
+        session = entry.what.session
+        starts[session] = min(entry.order, starts.get(session, entry.order))
     return starts
 
 
 class _Completions:
     """What was finished, and when: a completion closes only what was said before it."""
 
-    def __init__(self, said: list[_Said], session_starts: dict[int, int]) -> None:
-        self.said = said
-        self._index = PhraseIndex(one.words for one in said)
+    def __init__(self, entries: list[_Entry], session_starts: dict[int, int]) -> None:
+        self.entries = entries
+        self._index = PhraseIndex(entry.words for entry in entries)
         self._starts = sorted(session_starts.values())
 
-    def closes(self, item: _Said) -> bool:
+    def closes(self, item: _Entry) -> bool:
         if item.what.status == "done" or self._is_stale(item):
             return True
-        return any(self.said[n].order > item.order for n in self._index.alike(item.words))
+        return any(self.entries[n].order > item.order for n in self._index.alike(item.words))
 
-    def _is_stale(self, item: _Said) -> bool:
+    def _is_stale(self, item: _Entry) -> bool:
         if item.what.source == "manual_note":
             return False  # a person wrote it down to keep it
         later = len(self._starts) - bisect_right(self._starts, item.order)
@@ -173,22 +180,22 @@ class _Completions:
         return later >= (STALE_AFTER if said_by_user else STALE_AFTER_AGENT)
 
 
-def _distinct(said: Sequence[_Said]) -> list[_Said]:
+def _distinct(entries: Sequence[_Entry]) -> list[_Entry]:
     """Newest first; of one wording, and of one failing command, only the last time."""
-    latest: dict[str, _Said] = {}
-    for one in said:
-        key = _failing_command(one.what.text) or one.words.words
+    latest: dict[str, _Entry] = {}
+    for entry in entries:
+        key = _failing_command(entry.what.text) or entry.words.words
         latest.pop(key, None)
-        latest[key] = one
+        latest[key] = entry
     return list(latest.values())[::-1]
 
 
-def _sorted_out(said: Sequence[_Said], done: _Completions) -> tuple[list[_Said], list[_Said]]:
+def _sorted_out(entries: Sequence[_Entry], done: _Completions) -> tuple[list[_Entry], list[_Entry]]:
     """What is still open, and what was closed since it was last said."""
-    opened: list[_Said] = []
-    closed: list[_Said] = []
-    for one in _distinct(said):
-        (closed if done.closes(one) else opened).append(one)
+    opened: list[_Entry] = []
+    closed: list[_Entry] = []
+    for entry in _distinct(entries):
+        (closed if done.closes(entry) else opened).append(entry)
     return opened, closed
 
 
@@ -197,20 +204,20 @@ def _failing_command(text: str) -> str:
     return text[: end + 1] if text.startswith("`") and end > 0 else ""
 
 
-def _conflicts(claim: _Said | None, still_open: Sequence[_Said]) -> tuple[Observation, ...]:
+def _conflicts(claim: _Entry | None, still_open: Sequence[_Entry]) -> tuple[Observation, ...]:
     if claim is None:
         return ()
-    return tuple(one.what for one in still_open if one.order < claim.order)
+    return tuple(entry.what for entry in still_open if entry.order < claim.order)
 
 
-def _actions(blockers: Sequence[_Said], pending: Sequence[_Said]) -> tuple[str, ...]:
+def _actions(blockers: Sequence[_Entry], pending: Sequence[_Entry]) -> tuple[str, ...]:
     """Blockers first, then open work in the order in which it was planned."""
-    cleared_first = [f"Unblock: {one.what.text}" for one in blockers]
-    return (*cleared_first, *(one.what.text for one in reversed(pending)))
+    cleared_first = [f"Unblock: {entry.what.text}" for entry in blockers]
+    return (*cleared_first, *(entry.what.text for entry in reversed(pending)))
 
 
-def _cut(said: Sequence[_Said], limit: int) -> tuple[Observation, ...]:
-    return tuple(one.what for one in said[:limit])
+def _cut(entries: Sequence[_Entry], limit: int) -> tuple[Observation, ...]:
+    return tuple(entry.what for entry in entries[:limit])
 
 
 class ClosureVerdict(msgspec.Struct, frozen=True):
@@ -229,11 +236,11 @@ class ClosureVerdict(msgspec.Struct, frozen=True):
 
 def judge_closure(state: OperationalState) -> ClosureVerdict:
     """Judge by counts, which no limit affects; a claim of completion is no evidence."""
-    found: tuple[tuple[bool, ClosureReason], ...] = (
+    conditions: tuple[tuple[bool, ClosureReason], ...] = (
         (state.pending_count > 0, "pending_items_open"),
         (state.blocker_count > 0, "blockers_open"),
         (bool(state.dod_open), "dod_incomplete"),
         (state.completed_count == 0, "missing_evidence"),
     )
-    reasons: tuple[ClosureReason, ...] = tuple(reason for holds, reason in found if holds)
+    reasons: tuple[ClosureReason, ...] = tuple(reason for holds, reason in conditions if holds)
     return ClosureVerdict(not reasons, reasons, bool(reasons) and state.claim is not None)

@@ -102,8 +102,8 @@ def write_proposals(data: Path, proposals: Mapping[str, Proposal]) -> None:
 
 
 def _files(data: Path) -> list[Path]:
-    found = (data / FOLDER).glob("*.toml")
-    return sorted(path for path in found if path.name != INDEX)
+    files = (data / FOLDER).glob("*.toml")
+    return sorted(path for path in files if path.name != INDEX)
 
 
 def _read_pattern(path: Path) -> Pattern:

@@ -44,19 +44,19 @@ def explain(store: Store, data: Path, policy: Curate, name: str) -> dict[str, An
     witnesses = _witnesses(store)
     if name.isascii() and name.isdigit():  # a session's number, whatever else begins so
         return _of_session(store, store.find_session(name), witnesses)
-    found: list[dict[str, Any]] = []
+    explanations: list[dict[str, Any]] = []
     patterns = {*catalog.patterns, *catalog.proposals, *witnesses}
     if pattern := match_id(name, patterns, shortest=SHORTEST):
-        found.append(_of_pattern(store, catalog, data, pattern, witnesses.get(pattern, [])))
+        explanations.append(_of_pattern(store, catalog, data, pattern, witnesses.get(pattern, [])))
     notes = {note.hash: note for note in store.observations(ObservationQuery(excluded=True))}
     if note_id := match_id(name, notes, shortest=SHORTEST, what="observations"):
-        found.append(_of_observation(store, notes[note_id]))
+        explanations.append(_of_observation(store, notes[note_id]))
     with suppress(NotFound):
-        found.append(_of_session(store, store.find_session(name), witnesses))
-    if not found:
+        explanations.append(_of_session(store, store.find_session(name), witnesses))
+    if not explanations:
         hint = "it may be the id of a line (sm-...), a pattern, an observation or a session"
         raise NotFound(f"nothing is known as {name}", hint=hint)
-    matches = [match for match in found if match["id"] == name] or found
+    matches = [match for match in explanations if match["id"] == name] or explanations
     if len(matches) > 1:
         fits = ", ".join(f"{match['what']} {match['id']}" for match in matches)
         raise Ambiguous(f"{name} fits several things: {fits}", hint="give more of the id")
@@ -132,14 +132,14 @@ def _of_pattern(
 
 
 def _number(store: SessionReader, flavor: str, native_id: str) -> int | None:
-    found = store.own_session(native_id, flavor)
-    return found.id if found else None
+    session = store.own_session(native_id, flavor)
+    return session.id if session else None
 
 
 def _of_observation(store: SessionReader, note: Observation) -> dict[str, Any]:
     session = store.session(note.session)
     event = next(
-        (one for one in store.events(session.id, texts=True) if one.id == note.event), None
+        (event for event in store.events(session.id, texts=True) if event.id == note.event), None
     )
     return {
         "what": "observation",
@@ -182,7 +182,7 @@ def _of_session(
         "grounds": digest.grounds if digest else (),
         "patterns": speaks,
         "observations": [
-            {"id": one.hash, "type": one.type, "text": render(one.text)} for one in notes
+            {"id": note.hash, "type": note.type, "text": render(note.text)} for note in notes
         ],
         "given": store.live.injections(*own),
     }

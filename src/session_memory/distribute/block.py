@@ -58,20 +58,20 @@ class Block(msgspec.Struct, frozen=True):
 
 def find_blocks(data: bytes) -> tuple[Block, ...]:
     """Every block of a file, whoever wrote it; raises Refused where markers do not pair up."""
-    found: list[Block] = []
+    blocks: list[Block] = []
     head: _Line | None = None
     for line in _lines_outside_fences(data):
         text = line.text.strip()
         if text.startswith(_BEGIN) and head is None:
             head = line
         elif text == _END and head is not None:
-            found.append(_between(data, head, line))
+            blocks.append(_between(data, head, line))
             head = None
         elif text.startswith(_BEGIN) or text == _END:
             raise _unpaired(line)
     if head is not None:
         raise _unpaired(head)
-    return tuple(found)
+    return tuple(blocks)
 
 
 def put_block(data: bytes | None, ours: Block | None, lines: Sequence[str], seal: Seal) -> bytes:
@@ -114,11 +114,11 @@ def begin_marker(content: bytes, seal: Seal, gap: int = 0) -> str:
 
 def read_marker(line: bytes) -> Marker | None:
     """The begin marker in a line; None if we could not have written it."""
-    found = _HEAD.fullmatch(line.strip())
-    if found is None:
+    match = _HEAD.fullmatch(line.strip())
+    if match is None:
         return None
-    fields = dict(field.split("=") for field in found["fields"].decode().split())
-    version = int(found["version"])
+    fields = dict(field.split("=") for field in match["fields"].decode().split())
+    version = int(match["version"])
     seal = fields.get("sha256" if version == 1 else "seal", "")
     gap = fields.get("gap", "0")
     return Marker(version, fields.get("by", ""), seal, int(gap) if gap in "012" else 0)
@@ -136,8 +136,8 @@ def _lines(data: bytes) -> Iterator[_Line]:
     number, start = 0, 0
     while start < len(data):
         number += 1
-        found = data.find(b"\n", start)
-        stop = len(data) if found < 0 else found + 1
+        newline = data.find(b"\n", start)
+        stop = len(data) if newline < 0 else newline + 1
         text = data[start:stop].rstrip(b"\r\n")
         skipped = len(_BOM) if start == 0 and text.startswith(_BOM) else 0
         yield _Line(number, start + skipped, stop, text[skipped:])
@@ -149,10 +149,10 @@ def _lines_outside_fences(data: bytes) -> Iterator[_Line]:
     waiting: list[_Line] = []
     fence: bytes | None = None
     for line in _lines(data):
-        found = _FENCE.match(line.text)
+        match = _FENCE.match(line.text)
         if fence is None:
-            if found:
-                fence, waiting = found[1], [line]
+            if match:
+                fence, waiting = match[1], [line]
             else:
                 yield line
         else:
@@ -172,9 +172,9 @@ def _place(data: bytes) -> int:
     fence: bytes | None = None
     at = len(data)
     for line in _lines(data):
-        found = _FENCE.match(line.text)
-        if fence is None and found:
-            fence, at = found[1], line.start
+        match = _FENCE.match(line.text)
+        if fence is None and match:
+            fence, at = match[1], line.start
         elif fence is not None and _closes(line.text, fence):
             fence, at = None, len(data)
     return at if fence is not None else len(data)

@@ -73,18 +73,18 @@ def skill_state(data: bytes, seal: Seal, entry: Entry | None) -> SkillState:
 
 def pattern_ids(block: Block) -> frozenset[str]:
     """Patterns that the lines of a block give."""
-    return frozenset(found["id"] for found in _given(block))
+    return frozenset(match["id"] for match in _given(block))
 
 
 def said_by(blocks: Iterable[Block]) -> frozenset[str]:
     """What blocks already give: the ids and the texts of their lines."""
-    lines = [found for block in blocks for found in _given(block)]
-    return frozenset(text for found in lines for text in (f"sm-{found['id']}", found["text"]))
+    lines = [match for block in blocks for match in _given(block)]
+    return frozenset(text for match in lines for text in (f"sm-{match['id']}", match["text"]))
 
 
 def _given(block: Block) -> list[re.Match[str]]:
     text = block.content.decode("utf-8", "replace")
-    return [found for line in text.splitlines() if (found := _LINE.fullmatch(line))]
+    return [match for line in text.splitlines() if (match := _LINE.fullmatch(line))]
 
 
 def _older(blocks: Iterable[Block], entry: Entry | None) -> list[Block]:

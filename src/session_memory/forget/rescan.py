@@ -24,9 +24,11 @@ def scan(store: SessionReader, redactor: Redactor) -> RescanReport:
     """Count, and change nothing."""
     report = RescanReport()
     for session in store.sessions(SessionQuery()):
-        found = sum(_clean(event, redactor) is not event for event in store.all_events(session.id))
-        report.events += found
-        report.sessions += found > 0
+        changed = sum(
+            _clean(event, redactor) is not event for event in store.all_events(session.id)
+        )
+        report.events += changed
+        report.sessions += changed > 0
     report.redactions = redactor.take_counts()
     return report
 

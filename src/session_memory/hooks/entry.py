@@ -111,7 +111,7 @@ def _is_list(value: object) -> "TypeGuard[list[object]]":
 def read_object(data: bytes | str) -> tuple[dict[str, object], bool]:
     """The members of a JSON object, up to where it is cut off or damaged, and if it is whole."""
     text = data if isinstance(data, str) else data.decode("utf-8", "replace")
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
 
     def skip(at: int, also: str = "") -> int:
         while text[at : at + 1] and text[at] in " \t\r\n\ufeff" + also:
@@ -122,11 +122,11 @@ def read_object(data: bytes | str) -> tuple[dict[str, object], bool]:
     try:
         while text[at : at + 1] in ("{", ",") and text[skip(at + 1)] != "}":
             key, at = _scan(text, skip(at + 1))
-            found[str(key)], at = _scan(text, skip(at, ":"))
+            fields[str(key)], at = _scan(text, skip(at, ":"))
             at = skip(at)
     except (ValueError, StopIteration, IndexError, RecursionError, SystemError):
-        return found, False  # SystemError: 3.11 looks for its own error class in `json.decoder`
-    return found, text[at : at + 1] in ("{", "}")
+        return fields, False  # SystemError: 3.11 looks for its own error class in `json.decoder`
+    return fields, text[at : at + 1] in ("{", "}")
 
 
 def repaired(text: str) -> str:
@@ -194,12 +194,12 @@ def snake(name: str) -> str:
 
 def folded(payload: "Mapping[str, object]") -> dict[str, object]:
     """The payload under keys without case, "_" and "-": each client spells them its own way."""
-    found: dict[str, object] = {}
+    fields: dict[str, object] = {}
     inner = payload.get("properties")  # OpenCode nests
     for layer in (payload, inner, inner.get("info") if _is_object(inner) else None):
         for key, value in layer.items() if _is_object(layer) else ():
-            found.setdefault(key.replace("_", "").replace("-", "").lower(), value)
-    return found
+            fields.setdefault(key.replace("_", "").replace("-", "").lower(), value)
+    return fields
 
 
 def event_of(given: str, payload: "Mapping[str, object]", keys: "Mapping[str, object]") -> str:

@@ -73,9 +73,9 @@ def sweep_left_overs(real: str) -> None:
     folder, name = os.path.split(real)
     begins = (f".{name}{_LEFT_OVER}", f".{name}{BACKUP}{_LEFT_OVER}")
     with contextlib.suppress(OSError):
-        for found in os.listdir(folder):
-            if found.startswith(begins) and found.rpartition("-")[2].isdecimal():
-                os.unlink(os.path.join(folder, found))
+        for entry in os.listdir(folder):
+            if entry.startswith(begins) and entry.rpartition("-")[2].isdecimal():
+                os.unlink(os.path.join(folder, entry))
 
 
 def remove(real: str, before: bytes | None) -> None:

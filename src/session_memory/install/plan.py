@@ -398,7 +398,7 @@ def _taken_notify(our_parts: tuple[Part, ...], change: FileChange) -> list[str]:
 
 def _places(request: InstallRequest, ledger: Ledger) -> list[tuple[Client, str, tuple[Part, ...]]]:
     """Every file that may hold something of ours, with what would be in it."""
-    found: dict[str, tuple[Client, str, tuple[Part, ...]]] = {}
+    files: dict[str, tuple[Client, str, tuple[Part, ...]]] = {}
     names = {client.name for client in request.clients}
     known = {entry.project for entry in ledger.entries if entry.agent in names}
     projects = (request.context.project, None, *sorted(filter(None, known)))
@@ -407,13 +407,13 @@ def _places(request: InstallRequest, ledger: Ledger) -> list[tuple[Client, str, 
             context = msgspec.structs.replace(request.context, project=project)
             for path, our_parts in client.files(context, request.launchers).items():
                 # Claude Code keeps the servers of the user and of every project in one file.
-                before = found[path][2] if path in found else ()
+                before = files[path][2] if path in files else ()
                 more = tuple(part for part in our_parts if part not in before)
-                found[path] = (client, path, before + more)
+                files[path] = (client, path, before + more)
         for entry in ledger.entries:  # an agent's home may have been another one then
-            if entry.agent == client.name and entry.path not in found:
-                found[entry.path] = (client, entry.path, _like(entry.path, client, request))
-    return list(found.values())
+            if entry.agent == client.name and entry.path not in files:
+                files[entry.path] = (client, entry.path, _like(entry.path, client, request))
+    return list(files.values())
 
 
 def _like(path: str, client: Client, request: InstallRequest) -> tuple[Part, ...]:

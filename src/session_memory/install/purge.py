@@ -26,12 +26,12 @@ class PurgePlan(msgspec.Struct, frozen=True):
 def plan_purge(paths: Paths, environ: Mapping[str, str]) -> PurgePlan:
     """What would be removed; refuses a place that cannot be ours alone."""
     standard = find_paths(environ)
-    found = [standard.config_file, standard.data, standard.state, standard.cache]
+    targets = [standard.config_file, standard.data, standard.state, standard.cache]
     if paths.data != standard.data:  # `store.path` names it
-        found.append(paths.data)
+        targets.append(paths.data)
         if paths.data.exists() and not store_exists(paths.data):
             raise Refused(f"{paths.data} holds no store", hint="see `store.path` in your settings")
-    whole = tuple(path for path in dict.fromkeys(found) if os.path.lexists(path))
+    whole = tuple(path for path in dict.fromkeys(targets) if os.path.lexists(path))
     home = Path.home().resolve()
     for path in whole:
         if path.resolve() in (home, *home.parents) or path.is_symlink():

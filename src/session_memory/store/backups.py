@@ -115,16 +115,16 @@ def check_files(directory: str, manifest: Manifest, progress: Progress) -> Itera
         progress(done, total, f"checking {file.name}")
         done += file.bytes
         try:
-            found = _look(os.path.join(directory, *file.name.split("/")))
+            present = _look(os.path.join(directory, *file.name.split("/")))
         except FileNotFoundError:
             yield f"{file.name} is missing"
             continue
         except OSError as error:
             yield f"{file.name} cannot be read: {error.strerror}"
             continue
-        if found[0] != file.bytes:
-            yield f"{file.name} has {found[0]} bytes instead of {file.bytes}"
-        elif found[1] != file.digest:
+        if present[0] != file.bytes:
+            yield f"{file.name} has {present[0]} bytes instead of {file.bytes}"
+        elif present[1] != file.digest:
             yield f"{file.name} has changed"
     wal = os.path.join(directory, "store.db-wal")
     if os.path.exists(wal) and os.path.getsize(wal):

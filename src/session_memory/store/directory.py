@@ -70,14 +70,14 @@ BACKED_UP = (
 
 def files_to_back_up(directory: str) -> list[str]:
     """The files that lie beside the database and belong to it."""
-    found: list[str] = []
+    paths: list[str] = []
     for name in BACKED_UP:
         path = os.path.join(directory, name)
         if os.path.isfile(path):
-            found.append(path)
+            paths.append(path)
         for folder, _, names in os.walk(path):
-            found += [os.path.join(folder, one) for one in names]
-    return found
+            paths += [os.path.join(folder, name) for name in names]
+    return paths
 
 
 def copy_files(directory: str, target: str) -> int:

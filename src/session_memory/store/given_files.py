@@ -43,7 +43,7 @@ def note_given(data: Path, held: Iterable[Pair], written: Mapping[Pair, int], no
 def forget_given(data: Path, known: Collection[str]) -> int:
     """Drop the history of repositories that no session is known of any more; returns how many."""
     before = read_given(data)
-    left = tuple(one for one in before if one.repo in known)
+    left = tuple(giving for giving in before if giving.repo in known)
     if left != before:
         replace_file(private_dir(data) / GIVEN, encode_givings(left))
     return len(before) - len(left)

@@ -32,7 +32,7 @@ class Patterns(Protocol):
         """The digests of these sessions, many at a time, each read when it is needed."""
         ...
 
-    def save_signals(self, found: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:
+    def save_signals(self, by_session: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:
         """Replace the signals of sessions, except of sessions that were forgotten meanwhile."""
         ...
 
@@ -52,7 +52,7 @@ class Patterns(Protocol):
         """Take over decisions (id, kind, type, status) from files; returns how many changed."""
         ...
 
-    def save_candidates(self, found: Iterable[Candidate], now_ms: int) -> None:
+    def save_candidates(self, candidates: Iterable[Candidate], now_ms: int) -> None:
         """Update the figures of patterns found; undecided ones without evidence are deleted."""
         ...
 

@@ -144,17 +144,17 @@ def encode(manifest: Manifest, text: bytes) -> bytes:
 def decode(data: bytes, text: bytes) -> Manifest:
     """What `encode` wrote; StoreDamaged for anything else."""
     try:
-        found = msgspec.msgpack.decode(data, type=_Packed)
+        packed = msgspec.msgpack.decode(data, type=_Packed)
         return Manifest(
-            found.key,
-            found.flavor,
-            found.external_id,
-            found.parent,
-            found.sources,
-            _columns(found.columns, text),
-            found.facts,
-            tuple(UsageDraft(*values) for values in zip(*found.usages, strict=True)),
-            found.project,
+            packed.key,
+            packed.flavor,
+            packed.external_id,
+            packed.parent,
+            packed.sources,
+            _columns(packed.columns, text),
+            packed.facts,
+            tuple(UsageDraft(*values) for values in zip(*packed.usages, strict=True)),
+            packed.project,
         )
     except (msgspec.DecodeError, ValueError, TypeError, LookupError) as error:
         raise StoreDamaged(f"a segment does not say whose it is: {error}") from None
@@ -216,16 +216,16 @@ def _looked_up(packed: tuple[bytes, list[int]]) -> list[int | None]:
 
 def _places(columns: Columns, text: bytes) -> list[str | int | None]:
     """Where in its event's text a command stands, in the words of JSON; else the command itself."""
-    found: list[str | int | None] = []
+    stated: list[str | int | None] = []
     encode = msgspec.json.encode
     places = zip(columns["command"], columns["body_at"], columns["body_len"], strict=True)
     for command, start, length in places:
         if command is None:
-            found.append(None)
+            stated.append(None)
             continue
         at = text.find(encode(command), start, start + length)
-        found.append(command if at < 0 else at - start)
-    return found
+        stated.append(command if at < 0 else at - start)
+    return stated
 
 
 def _command(place: str | int | None, body: bytes) -> str | None:

@@ -63,11 +63,11 @@ class Marks(msgspec.Struct, frozen=True):
 
     def under(self, fingerprint_key: bytes) -> Forgotten:
         """The marks that a store with this key can compare its own hashes with."""
-        found = Forgotten()
+        merged = Forgotten()
         for keys, forgotten in self.by_key.items():
             if keys.fingerprint == fingerprint_key:
-                found |= forgotten
-        return found
+                merged |= forgotten
+        return merged
 
     def other_than(self, fingerprint_key: bytes) -> Mapping[Keys, Forgotten]:
         """The marks made with other keys."""
@@ -126,10 +126,12 @@ def encode(marks: Marks, keys: Keys | None) -> tuple[bytes, str]:
     by_key = dict(marks.by_key)
     if keys is not None:
         by_key.setdefault(keys, Forgotten())
-    ordered = sorted(by_key, key=lambda one: (one.fingerprint, one.tag))
+    ordered = sorted(by_key, key=lambda pair: (pair.fingerprint, pair.tag))
     sections = [
-        _Section(one.fingerprint, one.tag, _pack(by_key[one].events), _pack(by_key[one].sessions))
-        for one in ordered
+        _Section(
+            pair.fingerprint, pair.tag, _pack(by_key[pair].events), _pack(by_key[pair].sessions)
+        )
+        for pair in ordered
     ]
     own = None if keys is None else ordered.index(keys)
     body = msgspec.json.encode(_Body(own, sections, sorted(marks.pauses, key=_since)))
@@ -228,12 +230,12 @@ def add_marks(directory: str, marks: Marks, keys: Keys | None = None) -> MarksFi
     """
     path = path_in(directory)
     with unchanging(directory):
-        found = read_marks(directory)
-        known = found.marks if found else Marks()
-        keys = keys or (found.keys if found else None)
+        stored = read_marks(directory)
+        known = stored.marks if stored else Marks()
+        keys = keys or (stored.keys if stored else None)
         merged = merge(known, marks)
         data, checksum = encode(merged, keys)
-        if found is None or found.checksum != checksum:
+        if stored is None or stored.checksum != checksum:
             try:
                 replace_file(path, data)
             except OSError as error:
@@ -256,8 +258,8 @@ def unchanging(directory: str) -> Generator[None]:
 
 def keys_for_new_store(directory: str) -> Keys:
     """The keys of a store that is made here: those of its predecessor, so that its marks hold."""
-    found = read_marks(directory)
-    return (found.keys if found else None) or random_keys()
+    stored = read_marks(directory)
+    return (stored.keys if stored else None) or random_keys()
 
 
 def random_keys() -> Keys:

@@ -100,8 +100,10 @@ def pack(session_id: int, text: bytes, manifest: bytes = b"") -> Packed:
     ]
     lengths = struct.pack(f"<{len(blocks)}I", *(len(block) for block in blocks))
     trailer = _TRAILER.pack(len(text), BLOCK_TEXT, len(blocks), MAGIC)
-    told: bytes = compress(manifest, options=options)
-    data = b"".join((MAGIC, *blocks, told, lengths, _MANIFEST.pack(len(told)), trailer))
+    packed_manifest: bytes = compress(manifest, options=options)
+    data = b"".join(
+        (MAGIC, *blocks, packed_manifest, lengths, _MANIFEST.pack(len(packed_manifest)), trailer)
+    )
     digest = blake2b(data, digest_size=DIGEST_SIZE).digest()
     name = f"{session_id:x}-{digest.hex()}{os.urandom(8).hex()}{SUFFIX}"
     return Packed(name, data, len(text), digest)
@@ -125,19 +127,19 @@ def _directory(store: SegmentStore, name: str) -> _Directory:
     known = magic in (MAGIC, FIRST_MAGIC)
     if not known or block_text <= 0 or count != -(-text_bytes // block_text):
         raise StoreDamaged(f"segment {name} has no valid trailer")
-    told = _MANIFEST.size if magic == MAGIC else 0
-    size = 4 * count + told
+    has_manifest = magic == MAGIC
+    size = 4 * count + (_MANIFEST.size if has_manifest else 0)
     raw = store.read_range(name, -_TRAILER.size - size, size)
     if len(raw) != size:
         raise StoreDamaged(f"segment {name} is cut short")
     lengths = list(struct.unpack_from(f"<{count}I", raw))
-    length = _MANIFEST.unpack_from(raw, 4 * count)[0] if told else 0
+    length = _MANIFEST.unpack_from(raw, 4 * count)[0] if has_manifest else 0
     starts: list[int] = []
     at = len(MAGIC)
     for size in lengths:
         starts.append(at)
         at += size
-    return _Directory(starts, lengths, text_bytes, block_text, (at if told else 0, length))
+    return _Directory(starts, lengths, text_bytes, block_text, (at if has_manifest else 0, length))
 
 
 class SegmentReader:

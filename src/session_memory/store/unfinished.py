@@ -35,8 +35,8 @@ def marked(directory: str) -> Generator[None]:
 
     It also stays when it was there before: only a sweep looks for what earlier work left behind.
     """
-    found = is_marked(directory)
+    was_marked = is_marked(directory)
     mark(directory)
     yield
-    if not found:
+    if not was_marked:
         clear(directory)

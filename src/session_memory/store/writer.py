@@ -54,7 +54,7 @@ class Writer(Protocol):
         """Add new events behind those the session has."""
         ...
 
-    def confirm(self, source_id: int, found: list[tuple[int, EventDraft]]) -> None:
+    def confirm(self, source_id: int, copies: list[tuple[int, EventDraft]]) -> None:
         """Events the session has already, found (again) in this source, perhaps known better."""
         ...
 

@@ -188,10 +188,10 @@ class Catalog(msgspec.Struct, frozen=True):
 
     def retirement(self, name: str) -> Retirement | None:
         """The proposal to retire a pattern in use; one about an older version has lapsed."""
-        found = self.retirements.get(name)
-        if found is None or self.status(name) not in LIVE:
+        retirement = self.retirements.get(name)
+        if retirement is None or self.status(name) not in LIVE:
             return None
-        return found if self.patterns[name].current.number == found.version else None
+        return retirement if self.patterns[name].current.number == retirement.version else None
 
 
 def check_id(name: str) -> None:

@@ -34,7 +34,9 @@ def standing(
     history: Iterable[Given], held: Iterable[Pair], written: Mapping[Pair, int]
 ) -> frozenset[tuple[str, int, str]]:
     """What files hold, with its version: as just written, else as it has been going on."""
-    known = {(one.pattern_id, one.repo): one.version for one in history if one.until is None}
+    known = {
+        (given.pattern_id, given.repo): given.version for given in history if given.until is None
+    }
     versions = {**known, **written}
     return frozenset((pair[0], versions[pair], pair[1]) for pair in held if pair in versions)
 
@@ -43,20 +45,20 @@ def renewed(history: Iterable[Given], standing: Standing, now_ms: int) -> tuple[
     """The history after a run: what is new begins now, what is gone ends now, the rest goes on."""
     going_on: set[tuple[str, int, str]] = set()
     kept: list[Given] = []
-    for one in history:
-        name = (one.pattern_id, one.version, one.repo)
-        if one.until is None and name not in standing:
-            one = msgspec.structs.replace(one, until=now_ms)
-        elif one.until is None:
+    for given in history:
+        name = (given.pattern_id, given.version, given.repo)
+        if given.until is None and name not in standing:
+            given = msgspec.structs.replace(given, until=now_ms)
+        elif given.until is None:
             going_on.add(name)
-        kept.append(one)
+        kept.append(given)
     kept += [Given(*name, now_ms) for name in sorted(standing) if name not in going_on]
     return tuple(kept)
 
 
 def encode_givings(history: Iterable[Given]) -> bytes:
     """The history as its file says it, one a line."""
-    rows = ",\n".join(msgspec.json.encode(one).decode() for one in history)
+    rows = ",\n".join(msgspec.json.encode(given).decode() for given in history)
     return f"[\n{rows}\n]\n".encode() if rows else b"[]\n"
 
 

@@ -30,13 +30,13 @@ def in_foreign_words(pattern: Pattern | Proposal, text: str) -> bool:
 def _foreign(pattern: Pattern | Proposal) -> list[str]:
     """The words of the evidence that no person and no agent wrote."""
     shown = pattern.versions if isinstance(pattern, Pattern) else (pattern,)
-    quotes = {item.quote for one in shown for item in one.evidence}
+    quotes = {item.quote for version in shown for item in version.evidence}
     match pattern.type:
         case "recurring_error" | "missing_tool" | "wrong_directory":
             return [pattern.locus, *quotes]
-        case "cure" if found := _AFTER.search(pattern.locus):
+        case "cure" if cure := _AFTER.search(pattern.locus):
             # What was cured is a command, with its arguments masked, or the template of an error.
-            return [] if _is_command(found["problem"]) else [found["problem"]]
+            return [] if _is_command(cure["problem"]) else [cure["problem"]]
         case _:
             return []
 

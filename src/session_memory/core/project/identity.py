@@ -135,14 +135,14 @@ def _by_cwd(cwd: str | None, text: str, tree: Tree, options: Options) -> Resolut
     place = _place(cwd, tree)
     if place is None:
         return Resolution(warnings=(UNUSABLE_CWD,) if cwd else ())
-    found = _project(upward(place), "cwd", tree, options)
+    project = _project(upward(place), "cwd", tree, options)
     mentions = [tree.real(path) for path in mentioned_paths(text, place, options.home)]
-    if found is None:
+    if project is None:
         return _without_project(place, mentions, tree, options)
-    outside = [path for path in mentions if found.root and not within(path, found.root)]
-    if _names_a_project_elsewhere(outside, found, tree, options):
-        return msgspec.structs.replace(found, warnings=(EXTERNAL_MENTION,))
-    return found
+    outside = [path for path in mentions if project.root and not within(path, project.root)]
+    if _names_a_project_elsewhere(outside, project, tree, options):
+        return msgspec.structs.replace(project, warnings=(EXTERNAL_MENTION,))
+    return project
 
 
 def _place(path: str | None, tree: Tree) -> str | None:
@@ -160,9 +160,9 @@ def _without_project(
     inside = [path for path in mentions if within(path, place)]
     for path in inside:
         levels = takewhile(lambda level: not same_place(level, place), upward(path))
-        found = _project(tuple(levels), "mentioned_path", tree, options)
-        if found is not None:
-            return found
+        project = _project(tuple(levels), "mentioned_path", tree, options)
+        if project is not None:
+            return project
     outside = [path for path in mentions if path not in inside]
     ignored = _names_a_project_elsewhere(outside, Resolution(), tree, options)
     warnings = (OUTSIDE_MENTION,) if ignored else ()

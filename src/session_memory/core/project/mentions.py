@@ -18,13 +18,13 @@ _LINE_NUMBER = re.compile(r"(?::\d+){1,2}$")
 def mentioned_paths(text: str, cwd: str, home: str | None) -> list[str]:
     """Absolute forms of the first few paths in `text`, seen from `cwd`, in order of mention."""
     text = text[:TEXT_LIMIT]
-    found = list(_with_separators(text))
+    spellings = list(_with_separators(text))
     for match in _QUOTED.finditer(text):  # only quotes keep a path with spaces together
         quoted = match[match.lastindex or 0]
         if " " in quoted and absolute(quoted):
-            found.append((match.start(), quoted))
+            spellings.append((match.start(), quoted))
     paths: list[str] = []
-    for _, spelled in sorted(found):
+    for _, spelled in sorted(spellings):
         for path in _readings(spelled, cwd, home):
             if path not in paths:
                 paths.append(path)

@@ -51,8 +51,8 @@ def resolve_repo(cwd: str | None, tree: Tree, home: str | None = None) -> str | 
     if place is None:
         return None
     home = tree.real(home) if home else None
-    found = first_repository(upward(tree.real(place)), tree, home)
-    return found.root if found else None
+    repository = first_repository(upward(tree.real(place)), tree, home)
+    return repository.root if repository else None
 
 
 def first_repository(levels: Sequence[str], tree: Tree, home: str | None) -> Repository | None:
@@ -60,10 +60,14 @@ def first_repository(levels: Sequence[str], tree: Tree, home: str | None) -> Rep
     for level in levels:
         if never_root(level, home):
             continue
-        found = repository_at(level, tree)
-        if found is not None:
-            too_broad = never_root(found.root, home)
-            return Repository(found.work, found.work, found.common) if too_broad else found
+        repository = repository_at(level, tree)
+        if repository is not None:
+            too_broad = never_root(repository.root, home)
+            return (
+                Repository(repository.work, repository.work, repository.common)
+                if too_broad
+                else repository
+            )
     return None
 
 

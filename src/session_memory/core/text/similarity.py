@@ -118,7 +118,7 @@ class PhraseIndex:
 
     def alike(self, wanted: Phrase) -> list[int]:
         """Places of the phrases that mean the same, in order."""
-        found = set(self._by_words.get(wanted.words, ())) if wanted.words else set[int]()
+        places = set(self._by_words.get(wanted.words, ())) if wanted.words else set[int]()
         # Of two that are alike at least two thirds of the wanted terms are common, so that one of
         # them is among any third and one more: the rarest are the cheapest to look up.
         ranked = sorted(wanted.terms, key=lambda term: (len(self._by_term.get(term, ())), term))
@@ -127,5 +127,5 @@ class PhraseIndex:
             for term in ranked[: len(ranked) // 3 + 1]
             for number in self._by_term.get(term, ())
         }
-        found.update(n for n in near if same_thing(self._phrases[n], wanted))
-        return sorted(found)
+        places.update(n for n in near if same_thing(self._phrases[n], wanted))
+        return sorted(places)

@@ -26,7 +26,7 @@ class SqliteClosures:
 
         What was noticed at capture belongs to the project its session is in now.
         """
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT c.at, c.kind, c.done, c.reason, c.session_id FROM closure_check c"
             " LEFT JOIN session s ON s.id = c.session_id"
@@ -34,7 +34,7 @@ class SqliteClosures:
             " AND (?2 IS NULL OR c.session_id = ?2) ORDER BY c.at, c.id",
             (project_id, session_id),
         )
-        return [Closure(row[0], row[1], bool(row[2]), row[3], row[4]) for row in found]
+        return [Closure(row[0], row[1], bool(row[2]), row[3], row[4]) for row in selected]
 
 
 class SqliteSyncs:
@@ -54,13 +54,13 @@ class SqliteSyncs:
 
     def all(self, project_id: int) -> list[ContextSync]:
         """Every one, oldest first."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT at, path, pack_hash, skipped, reason FROM context_sync"
             " WHERE project_id = ? ORDER BY at, id",
             (project_id,),
         )
-        return [ContextSync(row[0], row[1], row[2], bool(row[3]), row[4]) for row in found]
+        return [ContextSync(row[0], row[1], row[2], bool(row[3]), row[4]) for row in selected]
 
 
 def note_mismatch(db: Database, session_id: int) -> None:
@@ -74,14 +74,14 @@ def note_mismatch(db: Database, session_id: int) -> None:
     claims = "SELECT 1 FROM observation WHERE session_id = ? AND type = 'completion_claim' LIMIT 1"
     if value(db, claims, (session_id,)) is None:
         return
-    found = rows(
+    selected = rows(
         db,
         "SELECT type, status, text, importance, session_id, event_id, origin, hash, at, source"
         f" FROM observation WHERE session_id = ? AND status NOT IN ({_EXCLUDED})"
         " ORDER BY at IS NOT NULL, at, id",
         (session_id,),
     )
-    state = derive_state(Observation(*row) for row in found)
+    state = derive_state(Observation(*row) for row in selected)
     verdict = judge_closure(state)
     if verdict.mismatch and state.claim is not None:
         at = state.claim.at or 0

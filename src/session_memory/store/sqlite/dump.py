@@ -25,8 +25,8 @@ _OBSERVATION_LEFT_OUT = {"session", "event"}
 
 def dump(db: Database, reader: SegmentReader) -> Iterator[dict[str, Any]]:
     """One value per session, by flavour and native id, with all that is known of it."""
-    found = queries.sessions(db, SessionQuery())
-    for session in sorted(found, key=lambda s: (s.flavor, s.external_id)):
+    sessions = queries.sessions(db, SessionQuery())
+    for session in sorted(sessions, key=lambda s: (s.flavor, s.external_id)):
         if not session.event_count:  # only a rewritten file knew it: not what the logs say now
             continue
         events = [_event(event) for event in queries.events(db, session.id, reader)]
@@ -62,12 +62,15 @@ def _digest(digest: Digest) -> dict[str, Any]:
 
 def _observations(db: Database, session_id: int) -> list[dict[str, Any]]:
     """In an order of their own: rows of an evicted part and of a later one came at other times."""
-    found = observations.observations(db, ObservationQuery(session=session_id, excluded=True))
-    return [_observation(one) for one in sorted(found, key=lambda o: (o.at or 0, o.type, o.text))]
+    stored = observations.observations(db, ObservationQuery(session=session_id, excluded=True))
+    return [
+        _observation(observation)
+        for observation in sorted(stored, key=lambda o: (o.at or 0, o.type, o.text))
+    ]
 
 
-def _observation(found: Observation) -> dict[str, Any]:
-    return _plain(msgspec.to_builtins(found), _OBSERVATION_LEFT_OUT)
+def _observation(observation: Observation) -> dict[str, Any]:
+    return _plain(msgspec.to_builtins(observation), _OBSERVATION_LEFT_OUT)
 
 
 def _plain(values: dict[str, Any], left_out: set[str]) -> dict[str, Any]:
@@ -86,13 +89,13 @@ def _usage(db: Database, session: Session, live: bool) -> list[dict[str, Any]]:
         "at, model, mode, input, output, cache_read, cache_write_5m, cache_write_1h, reasoning,"
         " sidechain, usd"
     )
-    found = rows(
+    selected = rows(
         db,
         f"SELECT {names} FROM usage WHERE session_id = ? AND counted = 1 {condition}",
         (session.id, *event_range(session.id)),
     )
     keys = names.split(", ")
     return sorted(
-        (_plain(dict(zip(keys, row, strict=True)), set()) for row in found),
+        (_plain(dict(zip(keys, row, strict=True)), set()) for row in selected),
         key=lambda row: [str(row[k]) for k in keys],
     )

@@ -23,14 +23,20 @@ class SqliteEffects:
                 "INSERT OR REPLACE INTO effect VALUES (?, ?, ?, ?, ?, ?)",
                 [
                     (
-                        *(one.pattern_id, one.version, one.method, one.verdict, one.measured_at),
-                        msgspec.json.encode(one).decode(),
+                        *(
+                            effect.pattern_id,
+                            effect.version,
+                            effect.method,
+                            effect.verdict,
+                            effect.measured_at,
+                        ),
+                        msgspec.json.encode(effect).decode(),
                     )
-                    for one in effects
+                    for effect in effects
                 ],
             )
 
     def all(self) -> list[Effect]:
         """Everything measured, by pattern, version and method."""
-        found = rows(self._db, "SELECT body FROM effect ORDER BY pattern_id, version, method")
-        return [msgspec.json.decode(row[0], type=Effect) for row in found]
+        selected = rows(self._db, "SELECT body FROM effect ORDER BY pattern_id, version, method")
+        return [msgspec.json.decode(row[0], type=Effect) for row in selected]

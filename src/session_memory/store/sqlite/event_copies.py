@@ -18,33 +18,33 @@ PathOf = Callable[[int], str]
 def holders(db: Database, fingerprints: list[int]) -> dict[int, list[Holder]]:
     """Every session that holds events of these fingerprints, here or evicted."""
     wanted = msgspec.json.encode(fingerprints).decode()
-    found: dict[int, list[Holder]] = {}
+    by_fingerprint: dict[int, list[Holder]] = {}
     for fingerprint, event_id, source_id, pos in db.execute(
         "SELECT e.fingerprint, e.id, e.source_id, e.pos FROM json_each(?) j"
         " CROSS JOIN event e ON e.fingerprint = j.value",
         (wanted,),
     ):
         holder = Holder(event_id >> SEQ_BITS, event_id, source_id, pos)
-        found.setdefault(fingerprint, []).append(holder)
+        by_fingerprint.setdefault(fingerprint, []).append(holder)
     for fingerprint, session_id, gone in db.execute(
         "SELECT k.fingerprint, k.session_id, k.lost FROM json_each(?) j"
         " CROSS JOIN evicted_event k ON k.fingerprint = j.value",
         (wanted,),
     ):
         holder = Holder(session_id, None, None, None, lost=bool(gone))
-        found.setdefault(fingerprint, []).append(holder)
-    return found
+        by_fingerprint.setdefault(fingerprint, []).append(holder)
+    return by_fingerprint
 
 
 def confirm(
-    db: Database, path_of: PathOf, source_id: int, found: list[tuple[int, EventDraft]]
+    db: Database, path_of: PathOf, source_id: int, copies: list[tuple[int, EventDraft]]
 ) -> None:
     """Note that a source holds events the session has already: they are there once.
 
     The source that holds an event also tells what became of it: agents write a result first and
     its outcome later.
     """
-    for event_id, draft in found:
+    for event_id, draft in copies:
         pos = draft.pos
         row = db.execute(
             "SELECT source_id, pos, superseded FROM event WHERE id = ?", (event_id,)
@@ -156,11 +156,11 @@ def _held_by(db: Database, source_id: int) -> list[int]:
     for (session_id,) in rows(
         db, "SELECT session_id FROM session_source WHERE source_id = ?", (source_id,)
     ):
-        found = db.execute(
+        selected = db.execute(
             "SELECT id FROM event WHERE id BETWEEN ? AND ? AND source_id = ? AND superseded = 0",
             (*event_range(session_id), source_id),
         )
-        held.extend(row[0] for row in found)
+        held.extend(row[0] for row in selected)
     return held
 
 

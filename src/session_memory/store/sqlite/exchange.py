@@ -72,22 +72,24 @@ class SqliteExchange:
         )
 
     def _notes(self, session_id: int) -> tuple[Note, ...]:
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT n.name, n.value, n.at FROM session_note n JOIN session s"
             " ON s.flavor = n.flavor AND s.external_id = n.external_id WHERE s.id = ?"
             " ORDER BY n.name",
             (session_id,),
         )
-        return tuple(Note(*row) for row in found)
+        return tuple(Note(*row) for row in selected)
 
     def _usages(self, session_id: int) -> tuple[UsageDraft, ...]:
-        found = rows(
+        selected = rows(
             self._db,
             f"SELECT {_USAGE} FROM usage WHERE session_id = ? ORDER BY at, key",
             (session_id,),
         )
-        return tuple(UsageDraft(*row[:12], sidechain=bool(row[12]), mode=row[13]) for row in found)
+        return tuple(
+            UsageDraft(*row[:12], sidechain=bool(row[12]), mode=row[13]) for row in selected
+        )
 
     def forgotten(self) -> frozenset[int]:
         """See store.exchange.Exchange."""
@@ -95,8 +97,8 @@ class SqliteExchange:
 
     def is_blank(self) -> bool:
         """See store.exchange.Exchange."""
-        found = " UNION ALL ".join(f"SELECT EXISTS (SELECT 1 FROM {table})" for table in _USED)
-        return not any(row[0] for row in rows(self._db, found))
+        any_row = " UNION ALL ".join(f"SELECT EXISTS (SELECT 1 FROM {table})" for table in _USED)
+        return not any(row[0] for row in rows(self._db, any_row))
 
     def adopt(self, fingerprint_key: bytes) -> None:
         """See store.exchange.Exchange."""
@@ -152,20 +154,20 @@ def drop_twin_responses(db: Database, keys: set[int]) -> None:
     """Responses that were imported under a made-up key and that a log has brought since."""
     if not _expects_twins(db):
         return
-    for session_id, found in rows(
+    for session_id, keys_json in rows(
         db,
         "SELECT session_id, json_group_array(key) FROM usage WHERE at IS NOT NULL"
         " AND session_id IN (SELECT session_id FROM usage"
         f" WHERE key IN (SELECT value FROM json_each(?))) GROUP BY {_SAME} HAVING count(*) > 1",
         (_encode(sorted(keys)).decode(),),
     ):
-        numbers = msgspec.json.decode(found, type=list[int])
-        made, told = _told_apart(db, [(number, number) for number in numbers])
-        for number in made if told else ():
+        numbers = msgspec.json.decode(keys_json, type=list[int])
+        made, logged = _split_by_origin(db, [(number, number) for number in numbers])
+        for number in made if logged else ():
             db.execute("DELETE FROM usage WHERE key = ? AND session_id = ?", (number, session_id))
             db.execute(
                 "UPDATE event SET usage_key = ? WHERE id BETWEEN ? AND ? AND usage_key = ?",
-                (told[0], *event_range(session_id), number),
+                (logged[0], *event_range(session_id), number),
             )
             keys.discard(number)
 
@@ -175,15 +177,17 @@ def drop_twin_events(db: Database, sessions: set[int]) -> None:
     if not _expects_twins(db):
         return
     for session_id in sessions:
-        for (found,) in rows(
+        for (events_json,) in rows(
             db,
             "SELECT json_group_array(json_array(fingerprint, id)) FROM event"
             " WHERE id BETWEEN ? AND ? AND superseded = 0 AND at IS NOT NULL"
             f" GROUP BY {_ALIKE} HAVING count(*) > 1",
             event_range(session_id),
         ):
-            made, told = _told_apart(db, msgspec.json.decode(found, type=list[tuple[int, int]]))
-            for twin, event_id in zip(made, told, strict=False):
+            made, logged = _split_by_origin(
+                db, msgspec.json.decode(events_json, type=list[tuple[int, int]])
+            )
+            for twin, event_id in zip(made, logged, strict=False):
                 _replace(db, twin, event_id)
 
 
@@ -202,8 +206,8 @@ def _expects_twins(db: Database) -> bool:
     return value(db, "SELECT 1 FROM meta WHERE name = 'imported'") is not None
 
 
-def _told_apart(db: Database, found: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+def _split_by_origin(db: Database, numbered: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
     """Of (number, id): the ids under numbers that an import made up, and those a log gave."""
     key = bytes(value(db, "SELECT value FROM meta WHERE name = 'fingerprint_key'"))
-    made = [own for number, own in found if is_imported(key, number)]
-    return made, [own for _, own in found if own not in made]
+    made = [own for number, own in numbered if is_imported(key, number)]
+    return made, [own for _, own in numbered if own not in made]

@@ -71,8 +71,8 @@ def traces(db: Database, segments: SegmentStore, directory: str, needle: Needle)
                     yield f"table {table}, column {column}"
                     break
     for (name,) in rows(db, "SELECT name FROM segment"):
-        told = (unpack(segments, name), manifest_bytes(segments, name) or b"")
-        if any(needle.occurs(text.decode("utf-8", "replace")) for text in told):
+        parts = (unpack(segments, name), manifest_bytes(segments, name) or b"")
+        if any(needle.occurs(text.decode("utf-8", "replace")) for text in parts):
             yield f"segment {name}"
     yield from _index_leftovers(db, needle)
     forms = needle.bytes_forms()
@@ -84,10 +84,10 @@ def traces(db: Database, segments: SegmentStore, directory: str, needle: Needle)
 
 
 def _tables(db: Database) -> list[str]:
-    found = rows(
+    selected = rows(
         db, "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%fts5%'"
     )
-    return [row[0] for row in found if not str(row[0]).startswith("sqlite_")]
+    return [row[0] for row in selected if not str(row[0]).startswith("sqlite_")]
 
 
 def _index_leftovers(db: Database, needle: Needle) -> Iterator[str]:
@@ -98,10 +98,10 @@ def _index_leftovers(db: Database, needle: Needle) -> Iterator[str]:
         try:
             for word in words:
                 known = value(db, "SELECT 1 FROM temp.words WHERE term = ?", (word,))
-                found = value(
+                has_event = value(
                     db, f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1", (f'"{word}"',)
                 )
-                if known and not found:
+                if known and not has_event:
                     yield f"index {table}"
                     break
         finally:

@@ -24,7 +24,7 @@ _encode = msgspec.json.Encoder().encode
 
 def with_subagents(db: Database, sessions: set[int]) -> set[int]:
     """These sessions and all their sub-agents, at any depth."""
-    found = set(sessions)
+    family = set(sessions)
     while True:
         children = {
             row[0]
@@ -33,12 +33,12 @@ def with_subagents(db: Database, sessions: set[int]) -> set[int]:
                 "SELECT c.id FROM session c JOIN session p ON p.flavor = c.flavor"
                 " AND p.external_id = c.parent_external_id"
                 " WHERE p.id IN (SELECT value FROM json_each(?))",
-                (_encode(sorted(found)).decode(),),
+                (_encode(sorted(family)).decode(),),
             )
         }
-        if children <= found:
-            return found
-        found |= children
+        if children <= family:
+            return family
+        family |= children
 
 
 def forget_sessions(
@@ -94,23 +94,23 @@ def bury(db: Database, fingerprints: set[int]) -> None:
 
 
 def _holders(db: Database, fingerprints: set[int]) -> set[int]:
-    found = rows(
+    selected = rows(
         db,
         "SELECT DISTINCT e.id >> 24 FROM json_each(?) j"
         " CROSS JOIN event e ON e.fingerprint = j.value",
         (_encode(sorted(fingerprints)).decode(),),
     )
-    return {row[0] for row in found}
+    return {row[0] for row in selected}
 
 
 def forget_notes(db: Database, in_place: Callable[[str], bool]) -> None:
     """Forget what hooks noted of sessions in such directories whose logs were never read."""
-    found = rows(
+    selected = rows(
         db,
         "SELECT flavor, external_id, value FROM session_note n WHERE name = 'cwd' AND NOT EXISTS"
         " (SELECT 1 FROM session WHERE flavor = n.flavor AND external_id = n.external_id)",
     )
-    gone = [(flavor, name) for flavor, name, cwd in found if in_place(cwd)]
+    gone = [(flavor, name) for flavor, name, cwd in selected if in_place(cwd)]
     if gone:
         with transaction(db):
             for flavor, name in gone:
@@ -142,15 +142,13 @@ def _delete_session(db: Database, key: bytes, session_id: int) -> set[int]:
         "INSERT OR IGNORE INTO doomed_segment SELECT name FROM segment WHERE session_id = ?",
         (session_id,),
     )
-    keys = {
-        found[0] for found in rows(db, "SELECT key FROM usage WHERE session_id = ?", (session_id,))
-    }
+    keys = {row[0] for row in rows(db, "SELECT key FROM usage WHERE session_id = ?", (session_id,))}
     sources = rows(db, "SELECT source_id FROM session_source WHERE session_id = ?", (session_id,))
     for table, level in (("event_text", 0), ("turn_text", 1)):
-        found = rows(
+        indexed = rows(
             db, "SELECT id FROM event WHERE id BETWEEN ? AND ? AND indexed > ?", (*ids, level)
         )
-        db.executemany(f"DELETE FROM {table} WHERE rowid = ?", found)
+        db.executemany(f"DELETE FROM {table} WHERE rowid = ?", indexed)
     db.execute("DELETE FROM event WHERE id BETWEEN ? AND ?", ids)
     db.execute("DELETE FROM eviction WHERE session_id = ?", (session_id,))
     _delete_notes(db, flavor, external_id)
@@ -238,21 +236,21 @@ def finish_erasing(db: Database, segments: SegmentStore) -> None:
 
 def log_paths(db: Database, sessions: set[int]) -> list[str]:
     """The files that sessions were read from."""
-    found = rows(
+    selected = rows(
         db,
         "SELECT DISTINCT path FROM source JOIN session_source ON source_id = source.id"
         " WHERE session_id IN (SELECT value FROM json_each(?)) ORDER BY path",
         (_encode(sorted(sessions)).decode(),),
     )
-    return [row[0] for row in found]
+    return [row[0] for row in selected]
 
 
 def tombstoned(db: Database, fingerprints: list[int]) -> set[int]:
     """Those of the fingerprints that were forgotten."""
-    found = rows(
+    selected = rows(
         db,
         "SELECT t.fingerprint FROM json_each(?) j CROSS JOIN tombstone t"
         " ON t.fingerprint = j.value",
         (_encode(fingerprints).decode(),),
     )
-    return {row[0] for row in found}
+    return {row[0] for row in selected}

@@ -46,7 +46,7 @@ class SqliteJobs:
         does not kill every worker.
         """
         with transaction(self._db):
-            found = self._db.execute(
+            claimed = self._db.execute(
                 "UPDATE job SET owner = ?, lease_until = ? + ?, heartbeat_at = ?,"
                 " retries_left = retries_left - (lease_until IS NOT NULL) WHERE id = ("
                 " SELECT id FROM job WHERE kind IN (SELECT value FROM json_each(?))"
@@ -64,7 +64,7 @@ class SqliteJobs:
                     now_ms,
                 ),
             ).fetchall()
-        return Job(*found[0]) if found else None
+        return Job(*claimed[0]) if claimed else None
 
     def heartbeat(self, job: Job, token: str, now_ms: int) -> bool:
         """See store.background.Jobs."""
@@ -119,17 +119,17 @@ class SqliteJobs:
     def retry(self, job_id: int) -> bool:
         """Give a job all its tries back, at once."""
         with transaction(self._db):
-            found = self._db.execute(
+            changed = self._db.execute(
                 "UPDATE job SET retries_left = ?, retry_at = NULL, lease_until = NULL,"
                 " owner = NULL, last_error = NULL WHERE id = ? RETURNING id",
                 (RETRIES, job_id),
             ).fetchall()
-        return bool(found)
+        return bool(changed)
 
     def drop(self, job_id: int) -> bool:
         """Remove a job; a worker that is at it cannot commit any more."""
         with transaction(self._db):
-            found = self._db.execute(
+            deleted = self._db.execute(
                 "DELETE FROM job WHERE id = ? RETURNING id", (job_id,)
             ).fetchall()
-        return bool(found)
+        return bool(deleted)

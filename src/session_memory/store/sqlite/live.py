@@ -68,12 +68,12 @@ class SqliteLive:
 
     def notes(self, flavor: str, external_id: str) -> dict[str, str]:
         """The small facts known of a session."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT name, value FROM session_note WHERE flavor = ? AND external_id = ?",
             (flavor, external_id),
         )
-        return dict(found)
+        return dict(selected)
 
     def injections(self, flavor: str, external_id: str) -> list[Injection]:
         """What was given to a session, oldest first."""

@@ -30,14 +30,14 @@ def sessions(db: Database) -> int:
 
 def found_again(db: Database, session_id: int) -> None:
     """Events that are stored again are no longer lost, and are counted once."""
-    found = rows(
+    selected = rows(
         db,
         "DELETE FROM evicted_event WHERE session_id = ?1 AND lost = 1 AND EXISTS (SELECT 1"
         " FROM event e WHERE e.fingerprint = evicted_event.fingerprint AND e.id >> 24 = ?1)"
         " RETURNING 1",
         (session_id,),
     )
-    _uncount(db, session_id, len(found))
+    _uncount(db, session_id, len(selected))
 
 
 def drop_unknown(db: Database, source_id: int) -> None:
@@ -61,13 +61,13 @@ def undistilled(db: Database) -> list[Undistilled]:
 
 
 def _paths(db: Database, session_id: int) -> tuple[str, ...]:
-    found = rows(
+    selected = rows(
         db,
         "SELECT path FROM source WHERE id IN"
         " (SELECT source_id FROM session_source WHERE session_id = ?) ORDER BY path",
         (session_id,),
     )
-    return tuple(row[0] for row in found)
+    return tuple(row[0] for row in selected)
 
 
 def _uncount(db: Database, session_id: int, events: int) -> None:

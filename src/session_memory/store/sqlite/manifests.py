@@ -75,8 +75,8 @@ def manifest(db: Database, session_id: int, parts: Parts) -> Manifest:
     project = None
     if row[5] is not None:
         known: dict[str, Any] = msgspec.json.decode(metadata)
-        told = {name: known.get(f"project_resolution_{name}") for name in _RESOLUTION}
-        project = ProjectRow(*row[5:12], repo=repo, resolution=told)
+        resolution = {name: known.get(f"project_resolution_{name}") for name in _RESOLUTION}
+        project = ProjectRow(*row[5:12], repo=repo, resolution=resolution)
     columns: Columns = dict(zip(_FIELDS, parts.events, strict=False))
     if not columns:
         columns = dict.fromkeys(_FIELDS, ())
@@ -104,8 +104,8 @@ def manifest(db: Database, session_id: int, parts: Parts) -> Manifest:
 
 def of_commit(db: Database, state: OpenSession, text: bytes) -> bytes:
     """The manifest of what one commit adds to a session."""
-    found = list(zip(*state.rows, strict=True))
-    events = (*found[:15], (0,) * len(state.rows), found[16], *found[18:20])
+    columns = list(zip(*state.rows, strict=True))
+    events = (*columns[:15], (0,) * len(state.rows), columns[16], *columns[18:20])
     paths = {source_id: (state.handle.flavor, path) for source_id, path in state.paths.items()}
     parts = Parts(events, state.facts, state.usages, paths)
     return encode(manifest(db, state.handle.id, parts), text)

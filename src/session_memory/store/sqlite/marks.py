@@ -71,9 +71,9 @@ def _text(said: object) -> str | None:
 
 def is_current(db: Database, directory: str) -> bool:
     """Whether the file is there and the database holds all its marks; reads one line of it."""
-    found = files.checksum_in(directory)
+    checksum = files.checksum_in(directory)
     seen = value(db, "SELECT value FROM meta WHERE name = ?", (_SEEN,))
-    return found is not None and seen is not None and bytes(seen).decode() == found
+    return checksum is not None and seen is not None and bytes(seen).decode() == checksum
 
 
 def note_current(db: Database, checksum: str) -> None:
@@ -126,13 +126,13 @@ def _forgotten_sessions(db: Database, marks: Marks) -> set[int]:
 
 
 def _names(db: Database, sessions: set[int]) -> tuple[tuple[str, str], ...]:
-    found = rows(
+    selected = rows(
         db,
         "SELECT flavor, external_id FROM session WHERE id IN (SELECT value FROM json_each(?))"
         " ORDER BY flavor, external_id",
         (msgspec.json.encode(sorted(sessions)).decode(),),
     )
-    return tuple((row[0], row[1]) for row in found)
+    return tuple((row[0], row[1]) for row in selected)
 
 
 def _drop_events(db: Database, segments: SegmentStore, gone: frozenset[int]) -> set[int]:
@@ -154,10 +154,10 @@ def _drop_events_of_others(
     db: Database, segments: SegmentStore, others: Mapping[Keys, Forgotten]
 ) -> set[int]:
     """Drop events that marks of other keys name, as far as their text is here unredacted."""
-    gone = [(keys.fingerprint, one.events) for keys, one in others.items() if one.events]
+    gone = [(keys.fingerprint, mark.events) for keys, mark in others.items() if mark.events]
     if not gone:
         return set()
-    found = {
+    rewritten = {
         session_id
         for session_id, external_id in rows(db, "SELECT id, external_id FROM session")
         if rewrite_session(
@@ -167,9 +167,9 @@ def _drop_events_of_others(
             partial(_kept, gone, external_id),
         ).dropped
     }
-    for session_id in found:
+    for session_id in rewritten:
         _drop_made(db, session_id)
-    return found
+    return rewritten
 
 
 def _kept(
@@ -191,7 +191,7 @@ def _drop_made(db: Database, session_id: int) -> None:
 
 def _drop_facts(db: Database, segments: SegmentStore, marks: Marks) -> set[int]:
     """Drop the facts that marks of any key name; returns their sessions."""
-    gone = [(keys.fingerprint, one.events) for keys, one in marks.by_key.items() if one.events]
+    gone = [(keys.fingerprint, mark.events) for keys, mark in marks.by_key.items() if mark.events]
     doomed = [
         row
         for row in (rows(db, "SELECT session_id, name, value FROM fact") if gone else ())

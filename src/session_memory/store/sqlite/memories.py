@@ -57,34 +57,34 @@ class SqliteMemories:
 
     def holder(self, thread_id: str) -> int | None:
         """The session whose trace has that name."""
-        found = rows(self._db, "SELECT session_id FROM trace WHERE thread_id = ?", (thread_id,))
-        return int(found[0][0]) if found else None
+        selected = rows(self._db, "SELECT session_id FROM trace WHERE thread_id = ?", (thread_id,))
+        return int(selected[0][0]) if selected else None
 
     def of_root(self, root: str, limit: int | None = None) -> list[Trace]:
         """The traces of a place of work, newest first."""
-        found = rows(
+        selected = rows(
             self._db,
             f"SELECT {_COLUMNS} FROM trace WHERE root = ? AND passed_over IS NULL"
             " ORDER BY updated_at DESC, session_id DESC LIMIT ?",
             (root, -1 if limit is None else limit),
         )
-        return [Trace(*row) for row in found]
+        return [Trace(*row) for row in selected]
 
     def roots(self) -> dict[str, int]:
         """Every place that has traces, with how many."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT root, count(*) FROM trace WHERE passed_over IS NULL GROUP BY root"
             " ORDER BY root",
         )
-        return dict(found)
+        return dict(selected)
 
     def find(self, reference: str) -> Trace:
         """By the same rules as a session, see core.session_reference."""
         lists = "`session-memory memory show` lists them"
         number = find(reference, Lookup(self._numbered, self._called, "trace", lists))
-        (found,) = rows(self._db, f"SELECT {_COLUMNS} FROM trace WHERE session_id = ?", (number,))
-        return Trace(*found)
+        (row,) = rows(self._db, f"SELECT {_COLUMNS} FROM trace WHERE session_id = ?", (number,))
+        return Trace(*row)
 
     def _numbered(self, number: int) -> list[Known]:
         return [Known(*row) for row in rows(self._db, f"{_KNOWN} AND session_id = ?", (number,))]
@@ -93,30 +93,30 @@ class SqliteMemories:
         """By the agent's own id, or by the name the trace has in file names."""
         begins = "substr({0}, 1, length(?1)) = ?1".format
         either = f"({begins('external_id')} OR {begins('thread_id')})"
-        found = rows(self._db, f"{_KNOWN} AND {either} ORDER BY session_id", (name,))
-        return [Known(*row) for row in found]
+        selected = rows(self._db, f"{_KNOWN} AND {either} ORDER BY session_id", (name,))
+        return [Known(*row) for row in selected]
 
     def passed_over(self) -> list[Passed]:
         """Sessions that left nothing, newest first."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT session_id, passed_over, updated_at FROM trace WHERE passed_over IS NOT NULL"
             " ORDER BY updated_at DESC, session_id DESC",
         )
-        return [Passed(*row) for row in found]
+        return [Passed(*row) for row in selected]
 
     def drop(self, session_id: int) -> bool:
         """Remove a session's trace; it is not made again unless the session grows."""
         with transaction(self._db):
-            found = self._db.execute(
+            changed = self._db.execute(
                 "UPDATE trace SET trace_summary = '', memory_summary = '', root = '',"
                 " thread_id = 'none.' || session_id, passed_over = 'removed by the user'"
                 " WHERE session_id = ? AND passed_over IS NULL RETURNING 1",
                 (session_id,),
             ).fetchall()
-            if found:
+            if changed:
                 note_erasing(self._db)
-        return bool(found)
+        return bool(changed)
 
     def reword(self, words: Callable[[str], str]) -> set[str]:
         """Replace words in every trace; returns the places whose traces changed."""
@@ -141,8 +141,8 @@ class SqliteMemories:
 
     def files(self, sessions: Collection[int]) -> dict[int, list[str]]:
         """See store.memories.Memories."""
-        found: dict[int, list[str]] = {session: [] for session in sessions}
-        wanted = msgspec.json.encode(sorted(found)).decode()
+        paths: dict[int, list[str]] = {session: [] for session in sessions}
+        wanted = msgspec.json.encode(sorted(paths)).decode()
         for session_id, path in rows(
             self._db,
             "SELECT ss.session_id, s.path FROM json_each(?) j"
@@ -150,8 +150,8 @@ class SqliteMemories:
             " JOIN source s ON s.id = ss.source_id ORDER BY ss.session_id, s.id",
             (wanted,),
         ):
-            found[session_id].append(path)
-        return found
+            paths[session_id].append(path)
+        return paths
 
     def acquire(self, root: str, owner: str, now_ms: int, lease_ms: int) -> bool:
         """Lock a place, in one statement: if free, if ours already, or if its lease ran out."""
@@ -188,12 +188,12 @@ class SqliteMemories:
 
     def held(self) -> list[Held]:
         """Every lock, newest first."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT cwd, working_thread_id, updated_at FROM memory_consolidation_locks"
             " ORDER BY updated_at DESC, cwd",
         )
-        return [Held(*row) for row in found]
+        return [Held(*row) for row in selected]
 
     def drop_locks(self, roots: Collection[str]) -> None:
         """See store.memories.Memories."""

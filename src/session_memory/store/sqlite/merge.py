@@ -179,8 +179,8 @@ class _Pouring:
         number = row["id"]
         where = " AND ".join(f"{column} = ?" for column in spec.natural)
         known = [row[column] for column in spec.natural]
-        found = value(self._new, f"SELECT id FROM {table} WHERE {where}", known)
-        if found is None:
+        new_id = value(self._new, f"SELECT id FROM {table} WHERE {where}", known)
+        if new_id is None:
             if value(self._new, f"SELECT 1 FROM {table} WHERE id = ?", (number,)):
                 row["id"] = None
             columns = list(row)
@@ -190,8 +190,8 @@ class _Pouring:
                 f" VALUES ({', '.join('?' * len(columns))})",
                 [row[column] for column in columns],
             )
-            found = self._new.last_insert_rowid()
-        self._maps.setdefault(table, {})[number] = found
+            new_id = self._new.last_insert_rowid()
+        self._maps.setdefault(table, {})[number] = new_id
 
     def _number(self, kind: str, number: int | None) -> int | None:
         """The target's number of something the old database refers to."""
@@ -199,18 +199,18 @@ class _Pouring:
             return None
         if kind == "event":
             return self._event_number(number)
-        found = self._maps.setdefault(kind, {}).get(number)
-        if found is None:
-            found = self._maps[kind][number] = self._stand_in(kind, number)
-        return found
+        new_id = self._maps.setdefault(kind, {}).get(number)
+        if new_id is None:
+            new_id = self._maps[kind][number] = self._stand_in(kind, number)
+        return new_id
 
     def _event_number(self, number: int) -> int:
-        found = self._maps.setdefault("event", {}).get(number)
-        if found is None:  # nearly all keep their place in the session
+        new_id = self._maps.setdefault("event", {}).get(number)
+        if new_id is None:  # nearly all keep their place in the session
             session_id, seq = split(number)
             session = self._number("session", session_id)
-            found = ((session or 0) << SEQ_BITS) | seq
-        return found
+            new_id = ((session or 0) << SEQ_BITS) | seq
+        return new_id
 
     def _stand_in(self, kind: str, number: int) -> int:
         """A row in the place of one that cannot be read; see rebuild.drop_stand_ins."""
@@ -261,10 +261,10 @@ class _Pouring:
 
     def _free(self, session: int) -> int:
         upper = (session + 1) << SEQ_BITS
-        found = self._next_seq.get(session)
-        if found is None:
+        event_id = self._next_seq.get(session)
+        if event_id is None:
             last = value(self._new, "SELECT max(id) FROM event WHERE id < ?", (upper,))
             stated = value(self._new, "SELECT next_seq FROM session WHERE id = ?", (session,))
-            found = max(int(last) + 1, (session << SEQ_BITS) | int(stated or 0))
-        self._next_seq[session] = found + 1
-        return found
+            event_id = max(int(last) + 1, (session << SEQ_BITS) | int(stated or 0))
+        self._next_seq[session] = event_id + 1
+        return event_id

@@ -31,7 +31,7 @@ WHERE source = 'turn_extract'
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 
 
-def save(db: Database, session_id: int, found: Iterable[Observation]) -> None:
+def save(db: Database, session_id: int, observations: Iterable[Observation]) -> None:
     """Replace what was observed of the raw text; notes and what outlived its text stay."""
     db.execute(
         "DELETE FROM observation WHERE session_id = ? AND evicted = 0 AND source = 'turn_extract'",
@@ -41,18 +41,18 @@ def save(db: Database, session_id: int, found: Iterable[Observation]) -> None:
         _INSERT,
         [
             (
-                one.type,
-                one.status,
-                one.text,
-                one.importance,
+                observation.type,
+                observation.status,
+                observation.text,
+                observation.importance,
                 session_id,
-                one.event,
-                one.origin,
-                one.hash,
-                one.at,
-                one.source,
+                observation.event,
+                observation.origin,
+                observation.hash,
+                observation.at,
+                observation.source,
             )
-            for one in found
+            for observation in observations
         ],
     )
     db.execute(
@@ -127,9 +127,9 @@ _CHECKS = {
 
 def check(db: Database) -> list[Finding]:
     """What is wrong with the observations; types and statuses are checked by the schema."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for name, sql in _CHECKS.items():
         count = value(db, sql.replace("{row}", str(ROW_BYTES)))
         if count:
-            found.append(Finding(name, f"{count} found"))
-    return found
+            findings.append(Finding(name, f"{count} found"))
+    return findings

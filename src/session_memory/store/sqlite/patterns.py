@@ -56,7 +56,7 @@ class SqlitePatterns:
     def unmined(self, among: Collection[int] | None = None) -> list[int]:
         """Sessions, of these or of all, whose digest is new, changed, or from another miner."""
         only = "" if among is None else " AND d.session_id IN (SELECT value FROM json_each(?2))"
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT d.session_id FROM digest d JOIN session s ON s.id = d.session_id"
             " LEFT JOIN mined m ON m.session_id = d.session_id"
@@ -64,7 +64,7 @@ class SqlitePatterns:
             " ORDER BY d.session_id",
             (MINER_VERSION, *([] if among is None else [_encode(list(among)).decode()])),
         )
-        return [row[0] for row in found]
+        return [row[0] for row in selected]
 
     def minable(self, sessions: list[int]) -> Iterator[Iterator[Minable]]:
         """The digests of these sessions, many at a time, each read when it is needed."""
@@ -81,9 +81,11 @@ class SqlitePatterns:
                 )
             )
 
-    def save_signals(self, found: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:
+    def save_signals(self, by_session: Iterable[tuple[int, tuple[Signal, ...]]]) -> None:
         """Replace the signals of sessions; one that was forgotten meanwhile stays out."""
-        bodies = [(session, MINER_VERSION, _encode(one).decode()) for session, one in found]
+        bodies = [
+            (session, MINER_VERSION, _encode(signals).decode()) for session, signals in by_session
+        ]
         with transaction(self._db):
             self._db.executemany(
                 "INSERT INTO mined SELECT ?1, ?2, ?3 WHERE EXISTS"
@@ -138,13 +140,13 @@ class SqlitePatterns:
         A pattern without a row gets one, without words or figures: detection adds them.
         """
         with transaction(self._db):
-            return sum(len(rows(self._db, _RESTORE, (*one, now_ms))) for one in decided)
+            return sum(len(rows(self._db, _RESTORE, (*decision, now_ms))) for decision in decided)
 
-    def save_candidates(self, found: Iterable[Candidate], now_ms: int) -> None:
+    def save_candidates(self, candidates: Iterable[Candidate], now_ms: int) -> None:
         """Renew the figures of every pattern found; undecided ones without evidence go."""
-        kept = {one.id: one for one in found}
+        kept = {candidate.id: candidate for candidate in candidates}
         with transaction(self._db):
-            self._db.executemany(_UPSERT, [_row(one, now_ms) for one in kept.values()])
+            self._db.executemany(_UPSERT, [_row(candidate, now_ms) for candidate in kept.values()])
             gone = [(name,) for name in self.statuses() if name not in kept]
             self._db.executemany("DELETE FROM pattern WHERE id = ? AND status = 'candidate'", gone)
             self._db.executemany(
@@ -212,10 +214,22 @@ _RESTORE = (
 )
 
 
-def _row(one: Candidate, now_ms: int) -> tuple[Any, ...]:
+def _row(candidate: Candidate, now_ms: int) -> tuple[Any, ...]:
     return (
-        *(one.id, one.kind, one.type, one.locus, one.about, one.status),
-        *(one.frequency, one.sessions, int(one.cross_flavor)),
-        *(_encode(one.flavors).decode(), _encode(one.repos).decode(), one.usd, one.minutes),
-        *(one.value, one.first_seen, one.last_seen, now_ms, now_ms),
+        *(
+            candidate.id,
+            candidate.kind,
+            candidate.type,
+            candidate.locus,
+            candidate.about,
+            candidate.status,
+        ),
+        *(candidate.frequency, candidate.sessions, int(candidate.cross_flavor)),
+        *(
+            _encode(candidate.flavors).decode(),
+            _encode(candidate.repos).decode(),
+            candidate.usd,
+            candidate.minutes,
+        ),
+        *(candidate.value, candidate.first_seen, candidate.last_seen, now_ms, now_ms),
     )

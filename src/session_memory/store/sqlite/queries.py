@@ -75,10 +75,10 @@ def _conditions(query: SessionQuery) -> tuple[str, list[Any]]:
 
 def session(db: Database, session_id: int) -> Session:
     """One session by our id."""
-    found = _with_costs(db, rows(db, f"{_SESSION} WHERE s.id = ?", (session_id,)))
-    if not found:
+    matching = _with_costs(db, rows(db, f"{_SESSION} WHERE s.id = ?", (session_id,)))
+    if not matching:
         raise NotFound(f"no session {session_id}")
-    return found[0]
+    return matching[0]
 
 
 def find_session(db: Database, text: str) -> Session:
@@ -92,31 +92,31 @@ def _numbered(db: Database, number: int) -> list[Known]:
 
 def _called(db: Database, native_id: str) -> list[Known]:
     escaped = native_id.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    found = rows(
+    selected = rows(
         db,
         f"{_KNOWN} WHERE external_id LIKE ? ESCAPE '\\' OR external_id LIKE ? ESCAPE '\\'"
         " ORDER BY id",
         (escaped + "%", "%:" + escaped),
     )
-    return [Known(*row) for row in found]
+    return [Known(*row) for row in selected]
 
 
 def own_session(db: Database, native_id: str, flavor: str | None) -> Session | None:
     """The session that its agent calls so, whole; None where none or several do."""
-    found = rows(
+    selected = rows(
         db,
         "SELECT id FROM session WHERE external_id = ? AND flavor = coalesce(?, flavor)",
         (native_id, flavor),
     )
-    return session(db, found[0][0]) if len(found) == 1 else None
+    return session(db, selected[0][0]) if len(selected) == 1 else None
 
 
-def _with_costs(db: Database, found: list[Row]) -> list[Session]:
-    ids = msgspec.json.encode([row[0] for row in found]).decode()
+def _with_costs(db: Database, session_rows: list[Row]) -> list[Session]:
+    ids = msgspec.json.encode([row[0] for row in session_rows]).decode()
     costs = {
         row[0]: Cost(*row[1:7], usd=row[7], price_table=row[8]) for row in rows(db, _COST, (ids,))
     }
-    return [_session(row, costs.get(row[0], Cost())) for row in found]
+    return [_session(row, costs.get(row[0], Cost())) for row in session_rows]
 
 
 def _session(row: Row, cost: Cost) -> Session:
@@ -158,19 +158,21 @@ def events(
     superseded: bool = False,
 ) -> Iterator[SessionEvent]:
     """Events in source order; with a reader, their texts are filled in."""
-    found = rows(  # one statement: a commit between two would show half of itself
+    event_rows = rows(  # one statement: a commit between two would show half of itself
         db,
         f"SELECT {_EVENT_COLUMNS}, segment.name, source.path FROM event e"
         " JOIN source ON source.id = e.source_id LEFT JOIN segment ON segment.id = e.segment_id"
         " WHERE e.id BETWEEN ? AND ? AND e.superseded = ?",
         (*event_range(session_id), superseded),
     )
-    found.sort(key=_source_order)  # nearly sorted already, which a temporary B-tree does not use
-    calls = {row[8] for row in found if row[4] == "tool_call" and row[8]}
-    results = {row[8] for row in found if row[4] == "tool_result" and row[8]}
+    event_rows.sort(
+        key=_source_order
+    )  # nearly sorted already, which a temporary B-tree does not use
+    calls = {row[8] for row in event_rows if row[4] == "tool_call" and row[8]}
+    results = {row[8] for row in event_rows if row[4] == "tool_result" and row[8]}
     both = calls & results
     tokens = _tokens(db, session_id)
-    for row in found:
+    for row in event_rows:
         text = None
         if reader is not None:
             text = "" if row[17] is None else _text_of(db, reader, row)

@@ -78,7 +78,9 @@ def find_damage(directory: str) -> str | None:
         return error.message
     try:
         with telling_damage():
-            bad = [found.detail for found in check.database(db) if check.is_file_damage(found)]
+            bad = [
+                finding.detail for finding in check.database(db) if check.is_file_damage(finding)
+            ]
     except DatabaseDamaged as error:
         return error.message
     finally:
@@ -92,18 +94,18 @@ def sources(directory: str) -> list[str]:
     joined = _joined(directory)
     kept = [os.path.join(directory, name) for name in damage.files if name not in joined]
     here = os.path.join(directory, DATABASE)
-    found = [*kept, *([here] if os.path.exists(here) else [])]
-    return [path for path in found if os.path.exists(path)]
+    paths = [*kept, *([here] if os.path.exists(here) else [])]
+    return [path for path in paths if os.path.exists(path)]
 
 
 def _joined(directory: str) -> set[str]:
     with contextlib.suppress(SessionMemoryError), telling_damage():
         db = connect(os.path.join(directory, DATABASE))
         try:
-            found = value(db, "SELECT value FROM meta WHERE name = ?", (JOINED,))
+            names = value(db, "SELECT value FROM meta WHERE name = ?", (JOINED,))
         finally:
             db.close()
-        return set(msgspec.json.decode(found, type=list[str])) if found else set()
+        return set(msgspec.json.decode(names, type=list[str])) if names else set()
     return set()
 
 
@@ -290,9 +292,9 @@ def _note_joined(db: Database, directory: str) -> None:
 def _finish(db: Database, directory: str, step: Step) -> None:
     """Forget marks first; then counts, figures and the index of what is left."""
     segments = DirectorySegments(os.path.join(directory, SEGMENTS))
-    found = dict(rows(db, "SELECT name, value FROM meta"))
+    meta = dict(rows(db, "SELECT name, value FROM meta"))
     step("applying forget marks")
-    apply_marks(db, segments, directory, Keys(*(bytes(found[name]) for name in KEYS)))
+    apply_marks(db, segments, directory, Keys(*(bytes(meta[name]) for name in KEYS)))
     for layer in ("counts", "usage"):
         repair.repair(db, segments, layer, dry_run=False)
     step("making the index")

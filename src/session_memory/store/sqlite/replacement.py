@@ -68,9 +68,9 @@ def carry_over(db: Database, directory: str, damage: Damage) -> bool:
         keys = dict(zip(KEYS, (file.keys.fingerprint, file.keys.tag), strict=True))
 
     def key(row: Row) -> None:
-        name, found = row
-        if name in KEYS and isinstance(found, bytes):
-            keys.setdefault(name, found)
+        name, key_value = row
+        if name in KEYS and isinstance(key_value, bytes):
+            keys.setdefault(name, key_value)
 
     tables = salvage.tables_of(db)
     with transaction(db):
@@ -81,8 +81,8 @@ def carry_over(db: Database, directory: str, damage: Damage) -> bool:
                 salvage.read_table(old, tables["meta"], ("name", "value"), key)
                 whole = [_copy(old, db, tables[table]) for table in MARKS]
                 known = known or all(whole)
-        for name, found in keys.items():
-            db.execute("UPDATE meta SET value = ? WHERE name = ?", (found, name))
+        for name, key_value in keys.items():
+            db.execute("UPDATE meta SET value = ? WHERE name = ?", (key_value, name))
     return known and len(keys) == len(KEYS)
 
 

@@ -76,7 +76,11 @@ def stage_backup(source: str, target: str, progress: Progress) -> None:
 
 def refuse_damage(store: Store, source: str) -> None:
     """The last look before a prepared store takes its place."""
-    wrong = [f"{one.check}: {one.detail}" for one in store.fsck() if one.severity == "error"]
+    wrong = [
+        f"{finding.check}: {finding.detail}"
+        for finding in store.fsck()
+        if finding.severity == "error"
+    ]
     if wrong:
         raise StoreDamaged(
             f"{source} did not come out whole: {'; '.join(wrong[:5])}",

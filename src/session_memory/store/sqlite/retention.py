@@ -82,12 +82,12 @@ def raw_usage(db: Database) -> StoreUsage:
 
 def evicted(db: Database) -> tuple[Evicted, ...]:
     """What was evicted so far, by reason; sessions forgotten since are not counted."""
-    found = rows(
+    selected = rows(
         db,
         "SELECT reason, count(DISTINCT session_id), sum(bytes), max(at) FROM eviction"
         " GROUP BY reason ORDER BY reason",
     )
-    return tuple(Evicted(*row) for row in found)
+    return tuple(Evicted(*row) for row in selected)
 
 
 def evict(db: Database, segments: SegmentStore, evictions: list[Eviction], now_ms: int) -> int:

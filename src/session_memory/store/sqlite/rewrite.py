@@ -100,10 +100,10 @@ def index_again(db: Database, session_id: int, events: list[SessionEvent]) -> in
     """Make a session's entries in both indexes anew; returns their estimated size."""
     ids = event_range(session_id)
     for table, level in (("event_text", 0), ("turn_text", 1)):
-        found = rows(
+        selected = rows(
             db, "SELECT id FROM event WHERE id BETWEEN ? AND ? AND indexed > ?", (*ids, level)
         )
-        db.executemany(f"DELETE FROM {table} WHERE rowid = ?", found)
+        db.executemany(f"DELETE FROM {table} WHERE rowid = ?", selected)
     db.execute("UPDATE event SET indexed = 0 WHERE id BETWEEN ? AND ?", ids)
     turns: list[str] = []
     texts: list[tuple[Any, ...]] = []

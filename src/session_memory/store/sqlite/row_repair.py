@@ -121,10 +121,10 @@ def _match_texts(db: Database, segments: SegmentStore) -> list[Repaired]:
         " WHERE segment_id IS NOT NULL AND segment_id NOT IN (SELECT id FROM segment)"
         " GROUP BY id >> 24, segment_id",
     ):
-        found = loose.get((session_id, size))
-        if not found:
+        names = loose.get((session_id, size))
+        if not names:
             continue
-        name = found.pop()
+        name = names.pop()
         data = segments.read(name)
         db.execute(
             "INSERT INTO segment (session_id, name, bytes, text_bytes, hash)"

@@ -43,7 +43,7 @@ def read_manifest(segments: DirectorySegments, name: str) -> tuple[Manifest | No
 
 def session_names(segments: DirectorySegments) -> Names:
     """Session number to its name, for numbers that belong to one session only."""
-    found: dict[int, set[tuple[str, str]]] = {}
+    natives: dict[int, set[tuple[str, str]]] = {}
     for name in segments.names():
         try:
             manifest, _ = read_manifest(segments, name)
@@ -51,8 +51,8 @@ def session_names(segments: DirectorySegments) -> Names:
             continue
         if manifest is not None:
             native = (manifest.flavor, manifest.external_id)
-            found.setdefault(session_of(name), set()).add(native)
-    return {number: next(iter(names)) for number, names in found.items() if len(names) == 1}
+            natives.setdefault(session_of(name), set()).add(native)
+    return {number: next(iter(names)) for number, names in natives.items() if len(names) == 1}
 
 
 class _Adopted(msgspec.Struct):
@@ -198,12 +198,12 @@ def _numbers(db: Database, session: int) -> Callable[[int], int]:
 
     def number(seq: int) -> int:
         nonlocal following
-        found = (session << SEQ_BITS) | (seq & SEQ_MASK)
-        if found in taken:
-            found = following
-        taken.add(found)
-        following = max(following, found + 1)
-        return found
+        event_id = (session << SEQ_BITS) | (seq & SEQ_MASK)
+        if event_id in taken:
+            event_id = following
+        taken.add(event_id)
+        following = max(following, event_id + 1)
+        return event_id
 
     return number
 
@@ -216,23 +216,23 @@ def _row(event: EventRow, number: int, sources: list[int], segment_id: int) -> t
 
 def _project(db: Database, session: int, manifest: Manifest) -> None:
     """The project as it was resolved when the directory may still have been there."""
-    found = manifest.project
-    if found is None:
+    project = manifest.project
+    if project is None:
         return
     db.execute(
         "INSERT OR IGNORE INTO project (key, root, remote, worktree_of, domain, source, confidence)"
         " VALUES (?, ?, ?, ?, ?, ?, ?)",
-        msgspec.structs.astuple(found)[:7],
+        msgspec.structs.astuple(project)[:7],
     )
     row = db.execute(
         "SELECT id, root, domain FROM project WHERE key = ? OR root = ? ORDER BY key != ? LIMIT 1",
-        (found.key, found.root, found.key),
+        (project.key, project.root, project.key),
     ).fetchone()
-    metadata = {f"project_resolution_{name}": detail for name, detail in found.resolution.items()}
+    metadata = {f"project_resolution_{name}": detail for name, detail in project.resolution.items()}
     db.execute(
         "UPDATE session SET project_id = ?, repo = ?, domain = ?,"
         " metadata = json_patch(metadata, ?) WHERE id = ?",
-        (row[0], found.repo, row[2],
+        (row[0], project.repo, row[2],
          _encode({**metadata, "project_root_path": row[1]}).decode(), session),
     )  # fmt: skip
 

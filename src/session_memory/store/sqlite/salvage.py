@@ -45,7 +45,7 @@ class Table(msgspec.Struct, frozen=True):
 
 def tables_of(db: Database) -> dict[str, Table]:
     """Every ordinary table of a sound database; those of the full-text index are made again."""
-    found: dict[str, Table] = {}
+    tables: dict[str, Table] = {}
     for _, name, kind, _, without_rowid, _ in rows(db, "PRAGMA main.table_list"):
         if kind != "table" or name.startswith("sqlite_"):
             continue
@@ -53,8 +53,8 @@ def tables_of(db: Database) -> dict[str, Table]:
         keys = sorted((row for row in info if row[5]), key=lambda row: row[5])
         order = tuple(row[1] for row in keys) if without_rowid else ("rowid",)
         numbered = not without_rowid or keys[0][2] == "INTEGER"
-        found[name] = Table(name, tuple(row[1] for row in info), order, numbered)
-    return found
+        tables[name] = Table(name, tuple(row[1] for row in info), order, numbered)
+    return tables
 
 
 @contextlib.contextmanager
@@ -94,9 +94,9 @@ def opened(path: str) -> Generator[Database | None]:
 
 def _has_header(path: str) -> bool:
     with open(path, "rb") as file:
-        found = file.read(HEADER_BYTES)
-    page_size, write, read, reserved = struct.unpack_from(">HBBB", found.ljust(HEADER_BYTES), 16)
-    return found.startswith(MAGIC) and (page_size, write, read, reserved) == (PAGE_SIZE, 2, 2, 0)
+        header = file.read(HEADER_BYTES)
+    page_size, write, read, reserved = struct.unpack_from(">HBBB", header.ljust(HEADER_BYTES), 16)
+    return header.startswith(MAGIC) and (page_size, write, read, reserved) == (PAGE_SIZE, 2, 2, 0)
 
 
 def _write_header(path: str) -> None:
@@ -135,7 +135,7 @@ def read_table(db: Database, table: Table, columns: tuple[str, ...], take: Take)
 
 def _anchors(reader: _Reader) -> list[int]:
     """Keys of rows found by trying: steps grow with the number, as keys may be small or hashes."""
-    found: list[int] = []
+    keys: list[int] = []
     for exponent in range(63):
         for part in range(STEPS):
             near = (1 << exponent) + part * (1 << exponent) // STEPS
@@ -143,8 +143,8 @@ def _anchors(reader: _Reader) -> list[int]:
             for low, high in ((near, far), (-far, -near)):
                 last, _ = reader.read(low, high)
                 if isinstance(last, int):
-                    found += [low, last]
-    return found
+                    keys += [low, last]
+    return keys
 
 
 class _Reader(msgspec.Struct):

@@ -59,24 +59,24 @@ class SqliteScopes:
 
     def lines(self, project_id: int) -> list[SessionLine]:
         """The sessions of a project, latest turn first."""
-        found = rows(
+        selected = rows(
             self._db,
             f"{_LINE} WHERE s.project_id = ?"
             " AND (s.event_count > 0 OR s.raw_events > 0 OR s.state = 'raw_evicted')"
             " ORDER BY s.ended_at IS NULL, s.ended_at DESC, s.id DESC",
             (project_id,),
         )
-        return [_line(row) for row in found]
+        return [_line(row) for row in selected]
 
     def line(self, session_id: int) -> SessionLine | None:
         """One session."""
-        found = rows(self._db, f"{_LINE} WHERE s.id = ?", (session_id,))
-        return _line(found[0]) if found else None
+        selected = rows(self._db, f"{_LINE} WHERE s.id = ?", (session_id,))
+        return _line(selected[0]) if selected else None
 
     def counts(self, sessions: list[int]) -> dict[int, SessionCounts]:
         """How much each of these sessions said."""
-        found = rows(self._db, _COUNTS, (_list(sessions),))
-        return {row[0]: SessionCounts(*row[1:]) for row in found}
+        selected = rows(self._db, _COUNTS, (_list(sessions),))
+        return {row[0]: SessionCounts(*row[1:]) for row in selected}
 
     def totals(self, sessions: list[int]) -> ScopeTotals:
         """How much they said together, without what is of an excluded status."""
@@ -90,12 +90,12 @@ class SqliteScopes:
 
     def turns(self, sessions: list[int]) -> int:
         """How many turns they had together."""
-        (found,), *_ = rows(
+        (turns,), *_ = rows(
             self._db,
             f"SELECT coalesce(sum(body ->> 'turns'), 0) FROM digest WHERE {_THESE}",
             (_list(sessions),),
         )
-        return int(found)
+        return int(turns)
 
     def observed(
         self, sessions: list[int], types: tuple[ObservationType, ...], limit: int | None = None
@@ -104,7 +104,7 @@ class SqliteScopes:
 
         With a limit the latest so many, and the latest of each session that would have none.
         """
-        found = rows(
+        selected = rows(
             self._db,
             f"SELECT {_COLUMNS} FROM (SELECT *, row_number() OVER ({_LATEST}) AS place,"
             f" row_number() OVER (PARTITION BY session_id {_LATEST}) AS own_place FROM observation"
@@ -113,7 +113,7 @@ class SqliteScopes:
             f" WHERE place <= ? OR own_place = 1 {_LATEST}",
             (_list(sessions), _list(types), _ALL if limit is None else limit),
         )
-        return [Observation(*row) for row in reversed(found)]
+        return [Observation(*row) for row in reversed(selected)]
 
     def rules(self, sessions: list[int]) -> dict[int, tuple[RuleStatement, ...]]:
         """What users said in these sessions that may be a rule."""
@@ -127,15 +127,15 @@ class SqliteScopes:
 
     def observation(self, name: str) -> Observation | None:
         """One observation by its hash, whatever its status."""
-        found = rows(
+        selected = rows(
             self._db, f"SELECT {_COLUMNS} FROM observation WHERE hash = ? LIMIT 1", (name,)
         )
-        return Observation(*found[0]) if found else None
+        return Observation(*selected[0]) if selected else None
 
     def events(self, ids: list[int]) -> list[SessionEvent]:
         """See store.scopes.Scopes."""
-        found = {event.id: event for event in events_by_id(self._db, ids)}
-        return [found[one] for one in ids if one in found]
+        events = {event.id: event for event in events_by_id(self._db, ids)}
+        return [events[event_id] for event_id in ids if event_id in events]
 
     def revision(self) -> str:
         """What others committed, and what this connection wrote itself."""

@@ -54,7 +54,10 @@ def _hits(db: Database, table: str, terms: Terms, where: TextFilter, most: int) 
     if counts[known[0]] > MOST_SCORED:
         # Words that stand everywhere say little: then what is newest is the better guess.
         newest = whole or _newest(db, table, _quoted(known[0]), condition, most)
-        return [Scored(one, one >> SEQ_BITS, 1 - n / most) for n, one in enumerate(newest[:most])]
+        return [
+            Scored(event_id, event_id >> SEQ_BITS, 1 - n / most)
+            for n, event_id in enumerate(newest[:most])
+        ]
     best = _scored(db, table, _rarest(known, counts), condition, most)
     return _lifted(best, set(whole))
 
@@ -87,7 +90,7 @@ def _lifted(best: list[Scored], whole: set[int]) -> list[Scored]:
         for hit in best
     ]
     missed = whole - {hit.id for hit in best}
-    lifted += [Scored(one, one >> SEQ_BITS, least + bonus) for one in missed]
+    lifted += [Scored(event_id, event_id >> SEQ_BITS, least + bonus) for event_id in missed]
     return sorted(lifted, key=lambda hit: (-hit.score, -hit.id))
 
 
@@ -95,14 +98,14 @@ def _scored(
     db: Database, table: str, expression: str, condition: _Condition, most: int
 ) -> list[Scored]:
     joined, bindings = condition
-    found = rows(
+    selected = rows(
         db,
         # Unlike `rank`, the expression is computed for rows that pass the condition only.
         f"SELECT {table}.rowid, -bm25({table}) AS score FROM {table} {joined} AND {table} MATCH ?"
         f" ORDER BY score DESC, {table}.rowid DESC LIMIT ?",
         (*bindings, expression, most),
     )
-    return [Scored(row[0], row[0] >> SEQ_BITS, row[1]) for row in found]
+    return [Scored(row[0], row[0] >> SEQ_BITS, row[1]) for row in selected]
 
 
 def _count(db: Database, table: str, word: str, condition: _Condition) -> int:
@@ -121,13 +124,13 @@ def _newest(
     db: Database, table: str, expression: str, condition: _Condition, most: int
 ) -> list[int]:
     joined, bindings = condition
-    found = rows(
+    selected = rows(
         db,
         f"SELECT {table}.rowid FROM {table} {joined} AND {table} MATCH ?"
         f" ORDER BY {table}.rowid DESC LIMIT ?",
         (*bindings, expression, most),
     )
-    return [row[0] for row in found]
+    return [row[0] for row in selected]
 
 
 def _quoted(words: str) -> str:

@@ -117,23 +117,23 @@ def shared_fingerprints(db: Database, sessions: set[int]) -> set[int]:
     """Fingerprints of these sessions that others hold too, here or evicted."""
     shared: set[int] = set()
     for session_id in sessions:
-        found = db.execute(
+        selected = db.execute(
             f"SELECT o.fingerprint FROM ({_OWN_FINGERPRINTS}) o WHERE EXISTS (SELECT 1 FROM event e"
             " WHERE e.fingerprint = o.fingerprint AND e.id >> 24 != ?) OR EXISTS (SELECT 1"
             " FROM evicted_event k WHERE k.fingerprint = o.fingerprint AND k.session_id != ?)",
             (*event_range(session_id), session_id, session_id, session_id),
         )
-        shared.update(row[0] for row in found)
+        shared.update(row[0] for row in selected)
     return shared
 
 
 def usage_keys(db: Database, sessions: set[int]) -> set[int]:
     """Keys of every API response of these sessions."""
-    found = db.execute(
+    selected = db.execute(
         "SELECT key FROM usage WHERE session_id IN (SELECT value FROM json_each(?))",
         (_encode(sorted(sessions)).decode(),),
     )
-    return {row[0] for row in found}
+    return {row[0] for row in selected}
 
 
 class _Relatives:
@@ -272,14 +272,14 @@ def settle_usage(db: Database, keys: set[int]) -> None:
 
 def _noted(db: Database, session_id: int) -> dict[str, str]:
     """What hooks recorded of the session, except what its logs say themselves."""
-    found = rows(
+    selected = rows(
         db,
         "SELECT 'hook_' || n.name, n.value FROM session_note n JOIN session s"
         " ON s.flavor = n.flavor AND s.external_id = n.external_id WHERE s.id = ?"
         " AND n.name != 'cwd'",
         (session_id,),
     )
-    return dict(found)
+    return dict(selected)
 
 
 def whereabouts(db: Database, session_id: int) -> tuple[str | None, str]:
@@ -320,8 +320,8 @@ def assign_project(
             kept = (*alias[:4], _encode(lasting).decode())
             db.execute("INSERT INTO project_alias VALUES (?, ?, ?, ?, ?, ?)", (cwd, *kept))
     elif resolution is not None:
-        told = [w for w in resolution.warnings if w.startswith("mentioned")]
-        alias = (*alias[:4], _encode([*_decode(alias[4]), *told]).decode())
+        mentioned = [w for w in resolution.warnings if w.startswith("mentioned")]
+        alias = (*alias[:4], _encode([*_decode(alias[4]), *mentioned]).decode())
     project_id, repo, source, confidence, warnings = alias
     root, project_domain = db.execute(
         "SELECT root, domain FROM project WHERE id = ?", (project_id,)
@@ -378,9 +378,9 @@ def _project_at(db: Database, root: str | None) -> int | None:
     """The project of a root, however its path is spelled."""
     if root is None:
         return None
-    found = value(db, "SELECT id FROM project WHERE root = ?", (root,))
-    if found is not None:
-        return int(found)
+    project_id = value(db, "SELECT id FROM project WHERE root = ?", (root,))
+    if project_id is not None:
+        return int(project_id)
     # Only a root that is new in this spelling comes here, so looking at all of them costs little.
     known = rows(db, "SELECT id, root FROM project WHERE root IS NOT NULL ORDER BY id")
     return next((int(held) for held, place in known if same_place(place, root)), None)

@@ -58,11 +58,11 @@ class SourceReads:
 
     def span(self, flavor: str) -> tuple[int, int | None]:
         """See store.port.Store."""
-        found = self._db.execute(
+        row = self._db.execute(
             "SELECT count(*), min(started_at) FROM session WHERE flavor = ? AND event_count > 0",
             (flavor,),
         ).fetchone()
-        return int(found[0]), found[1]
+        return int(row[0]), row[1]
 
     def is_forgotten(self, flavor: str, external_id: str) -> bool:
         """See store.port.CaptureStore."""
@@ -86,21 +86,21 @@ class SourceReads:
 
     def unplaced(self) -> list[int]:
         """See store.port.Store."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT id FROM session WHERE project_id IS NULL AND state != 'forgotten' ORDER BY id",
         )
-        return [row[0] for row in found]
+        return [row[0] for row in selected]
 
     def missing_parts(self) -> list[tuple[str, str, str, str]]:
         """See store.port.Store."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT s.flavor, s.external_id, json_extract(f.value, '$'), o.path FROM fact f"
             " JOIN session s ON s.id = f.session_id JOIN source o ON o.id = f.source_id"
             " WHERE f.name = 'missing_part'",
         )
-        return [(row[0], row[1], row[2], row[3]) for row in found]
+        return [(row[0], row[1], row[2], row[3]) for row in selected]
 
     def lost_events(self, session_id: int) -> int:
         """See store.port.Store."""
@@ -113,24 +113,24 @@ class SourceReads:
 
     def unanalyzed(self) -> list[int]:
         """See store.port.Store."""
-        found = rows(self._db, "SELECT id FROM session WHERE state = 'captured'")
-        return sorted(row[0] for row in found)  # ORDER BY would make SQLite scan the table
+        selected = rows(self._db, "SELECT id FROM session WHERE state = 'captured'")
+        return sorted(row[0] for row in selected)  # ORDER BY would make SQLite scan the table
 
     def outdated(self, limit: int) -> list[int]:
         """See store.port.Store."""
-        found = rows(  # by its index: an idle sweep asks this, however many sessions there are
+        selected = rows(  # by its index: an idle sweep asks this, however many sessions there are
             self._db,
             "SELECT id FROM session WHERE raw_events > 0 AND observer < ? AND state = 'analyzed'"
             " LIMIT ?",
             (DIGEST_VERSION, limit),
         )
-        return sorted(row[0] for row in found)
+        return sorted(row[0] for row in selected)
 
     def quarantined(self) -> list[tuple[str, int, int]]:
         """See store.port.Store."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT s.path, q.pos, q.at FROM quarantine q JOIN source s ON s.id = q.source_id"
             " ORDER BY s.path, q.pos",
         )
-        return [(row[0], row[1], row[2]) for row in found]
+        return [(row[0], row[1], row[2]) for row in selected]

@@ -76,14 +76,14 @@ class SqliteSpend:
     def totals(self, group: SpendGroup, since_day: str) -> list[SpendRow]:
         """See store.background.Spend."""
         column = _GROUPS[group]
-        found = rows(
+        selected = rows(
             self._db,
             f"SELECT {column}, count(*), sum(state = 'failed'), sum(state = 'reserved'),"
             " sum(input_tokens), sum(output_tokens), coalesce(sum(usd), 0.0), sum(usd IS NULL)"
             f" FROM spend WHERE day >= ? GROUP BY {column} ORDER BY {column}",
             (since_day,),
         )
-        return [SpendRow(*row) for row in found]
+        return [SpendRow(*row) for row in selected]
 
     @contextmanager
     def _writing(self) -> Generator[Database]:

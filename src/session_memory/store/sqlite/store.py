@@ -149,10 +149,10 @@ class SqliteStore(ForgetWithMarks, SourceReads):
         self.tag_key = self._key("tag_key")
 
     def _key(self, name: str) -> bytes:
-        found = value(self._db, "SELECT value FROM meta WHERE name = ?", (name,))
-        if not isinstance(found, bytes):
+        key = value(self._db, "SELECT value FROM meta WHERE name = ?", (name,))
+        if not isinstance(key, bytes):
             raise DatabaseDamaged(f"the database has lost its {name}")
-        return found
+        return key
 
     def close(self) -> None:
         """See store.port.Store."""

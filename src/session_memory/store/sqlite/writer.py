@@ -129,12 +129,12 @@ class SqliteWriter:
 
     def source(self, flavor: str, path: str) -> int:
         """See store.port.Writer."""
-        found = value(self._db, "SELECT id FROM source WHERE path = ?", (path,))
-        if found is None:
+        source_id = value(self._db, "SELECT id FROM source WHERE path = ?", (path,))
+        if source_id is None:
             self._db.execute(statements.INSERT_SOURCE, (flavor, path))
-            found = self._db.last_insert_rowid()
-        self._paths[found] = path
-        return found
+            source_id = self._db.last_insert_rowid()
+        self._paths[source_id] = path
+        return source_id
 
     def save_cursor(self, path: str, cursor: Cursor) -> None:
         """See store.port.Writer."""
@@ -232,12 +232,12 @@ class SqliteWriter:
 
     def holders(self, fingerprints: list[int]) -> dict[int, list[Holder]]:
         """See store.port.Writer."""
-        found = event_copies.holders(self._db, fingerprints)
+        holders = event_copies.holders(self._db, fingerprints)
         if self._has_tombstones:
             gone = Holder(0, None, None, None, forgotten=True)
             for fingerprint in tombstoned(self._db, fingerprints):
-                found[fingerprint] = [gone]
-        return found
+                holders[fingerprint] = [gone]
+        return holders
 
     def note_shared(self, fingerprints: set[int]) -> None:
         """Fingerprints that more than one session holds: `settle` decides whose they are."""
@@ -282,9 +282,9 @@ class SqliteWriter:
         self._db.executemany("INSERT INTO event_text (rowid, body) VALUES (?, ?)", texts)
         self._db.executemany("INSERT INTO turn_text (rowid, body) VALUES (?, ?)", turns)
 
-    def confirm(self, source_id: int, found: list[tuple[int, EventDraft]]) -> None:
+    def confirm(self, source_id: int, copies: list[tuple[int, EventDraft]]) -> None:
         """See store.port.Writer."""
-        event_copies.confirm(self._db, self._path, source_id, found)
+        event_copies.confirm(self._db, self._path, source_id, copies)
 
     def retire(self, source_id: int, seen: set[int], *, delete: bool) -> int:
         """See store.port.Writer."""
