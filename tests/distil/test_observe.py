@@ -43,7 +43,7 @@ def test_the_types_are_these_and_no_others() -> None:
 
 @pytest.mark.rows("OBS-04")
 def test_one_turn_with_two_inputs_gives_two_requests_and_one_summary() -> None:
-    long = "Also look into the reader, " + "please " * 100
+    long = "Also add a reader, " + "with src/reader.py, " * 100
     found = said(user(ASKED), user(long), agent(ANSWER))
     requests = [text for kind, text in found if kind == "user_request"]
     assert len(requests) == 2
@@ -57,12 +57,12 @@ def test_one_turn_with_two_inputs_gives_two_requests_and_one_summary() -> None:
 def test_every_turn_has_its_summary_and_an_input_without_answer_has_none() -> None:
     found = said(
         *(user(ASKED), agent(ANSWER)),
-        *(user("Now write the documentation for it"), edit("docs/a.md"), agent("Documented it.")),
+        *(user("Now document empty files"), edit("docs/a.md"), agent("Documented it.")),
         user("And one more thing to look at, please"),
     )
     assert [text for kind, text in found if kind == "session_summary"] == [
         f"{ASKED} → {ANSWER}",
-        "Now write the documentation for it → Documented it. [edited a.md]",
+        "Now document empty files → Documented it. [edited a.md]",
     ]
 
 
@@ -84,10 +84,10 @@ def test_short_requests_still_ask(text: str) -> None:
     assert not asks_little(text)
 
 
-def test_an_input_that_only_nods_is_of_low_value() -> None:
+def test_an_answered_request_is_done_and_a_nod_is_of_low_value() -> None:
     events = in_order(user(ASKED), agent(ANSWER), user("yes"), agent("Fine."), user("commit"))
     status = {one.text: one.status for one in observe(SESSION, events)}
-    assert status[ASKED] == "active"
+    assert status[ASKED] == "done"  # its summary tells it
     assert (status["yes"], status["commit"]) == ("low_value", "low_value")
 
 
@@ -313,7 +313,7 @@ def open_items(*events: SessionEvent) -> list[str]:
 
 
 def test_a_claim_needs_work_and_a_sentence_that_claims() -> None:
-    claim = "All three bugs of the reader are fixed and pushed."
+    claim = "All three bugs of `read_line` are fixed and pushed."
     assert texts("completion_claim", user(ASKED), edit(), agent(f"{claim} More.")) == [claim]
     assert texts("completion_claim", user(ASKED), agent(claim)) == []
     assert texts("completion_claim", user(ASKED), edit(), agent("It is not fixed yet.")) == []

@@ -131,7 +131,7 @@ class Observer:
         forgotten = claims_completion(self._last_words)
         for words, (ref, done) in self._planned.items():
             kind = "completed_item" if done else "pending_item"
-            little = is_routine(words) if done else forgotten
+            little = is_routine(words) or (forgotten and not done)
             self._keep(ref, self._made(kind, words, ref, "low_value" if little else None))
         for end in left_open(self._calls.attempts, self._session.cwd or ""):
             ref = self._ran.get(end.seq)
@@ -256,8 +256,8 @@ class Observer:
         if turn.probe:
             return
         for ref, found in said[:MAX_PER_TURN]:
-            if found.type == "user_request" and turn.tells(found.text, last=last):
-                found = replace(found, status="low_value")
+            if found.type == "user_request" and found.status == "active":
+                found = replace(found, status=turn.worth(found.text, last=last))
             self._keep(ref, found)
         if turn.last is not None:
             self._supersede(said)

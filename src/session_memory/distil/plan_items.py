@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from session_memory.core.commands import words
@@ -11,7 +12,8 @@ _COMPLETIONS = ('"completed"', '"complete"', '"done"')
 
 _LOOKING = words(
     "check explore read search find look understand examine inspect gather identify discover"
-    " navigate install"
+    " navigate install trace audit investigate determine confirm locate compare assess research"
+    " collect spawn wait monitor report summarize respond ask study map scan"
 )
 _ROUTINE = words("run test verify commit push review analyze analyse lint format mark") | _LOOKING
 _VAGUE = words(
@@ -19,15 +21,18 @@ _VAGUE = words(
     " core main functionality feature features frontend backend components files code project"
     " structure default boilerplate documentation docs tests all new and the for of user initial"
     " changes types folder folders implementation suite cases unit comprehensive essential"
-    " information with proper"
+    " information with proper responsive layout styling styles final verification validation qa"
+    " remaining findings everything error errors handling loading states integrate component"
+    " latest current"
 )
+_NUMBERED = re.compile(r"(?:(?:task|step|phase|part) )?\d+[a-z]?(?:[.:)]| -) ", re.I)
 _FEW_WORDS = 5
 _MORE_WORDS = 7
 
 
 def is_routine(item: str) -> bool:
     """True for steps every task has ("run the tests") or that only look: once done, forgotten."""
-    said = item.lower().split()
+    said = _NUMBERED.sub("", item.lower(), count=1).split()
     if not said or said[0] in _LOOKING:
         return True
     if len(said) > _MORE_WORDS:

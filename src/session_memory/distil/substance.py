@@ -68,8 +68,8 @@ _MARK = re.compile(
 )
 _REQUEST = re.compile(r"\n## My request[^\n]{0,40}:[ \t]*\n")
 _QUESTION = re.compile(
-    r"(?:(?:and|but|so|ok|okay|hm+|wait|also|then)[ ,.]+)*(?:what|whats|why|how|where|when|who"
-    r"|which|is|are|was|were|does|do|did|has|have|had|isn'?t|aren'?t|don'?t|should|would|will)\b"
+    r"[+>\- ]*(?:(?:and|but|so|ok|okay|hm+|wait|also|then)[ ,.]+)*(?:what|whats|why|how|where|when"
+    r"|who|which|is|are|was|were|does|do|did|has|have|had|isn'?t|aren'?t|don'?t|should|would|will)\b"
     r"(?! not\b)(?! (?:use|add|change|touch|remove|create|write|commit|push)\b)",
     re.I,
 )
@@ -137,4 +137,81 @@ def asks_for_work(text: str) -> bool:
         word = match[0].lower()
         if word not in _SMALL:
             return word in _VERBS
+    return False
+
+
+_CODE = re.compile(r"`[^`\n]+`|\w_\w|[a-z][A-Z]|\w/\w|\w\.\w{2,4}\b|#\d|https?://|--\w")
+_QUOTED = re.compile(r"[“\"][^“”\"\n]{15,}[”\"]|^\s*>.*$", re.M)
+_DRAFT_SHARE = 0.3
+_ASKS = re.compile(
+    r"\b(?:should(?:n'?t)?|needs? to|must|i(?: would|'d)? (?:want|like|prefer)|we want|let'?s|lets"
+    r"|can (?:you|we)|could (?:you|we)|please|pls|instead of|make sure|don'?t)\b",
+    re.I,
+)
+_INVESTIGATES = re.compile(
+    r"\b(?:investigate|research|find out|figure out|look into|debug|find the|analy[sz]e|why)\b",
+    re.I,
+)
+_OPINION = re.compile(
+    r"\b(?:you (?:think|believe|recommend|suggest)|your (?:take|opinion|thoughts?)|thoughts\?"
+    r"|confident|where (?:we|are we|did we)|(?:is|are) (?:it|this|that|we|you|there) (?:\w+ )?"
+    r"(?:done|ready|running|finished|outstanding|merged|pushed)|learn about|left off"
+    r"|did (?:you|we|it)|have (?:you|we)|any ideas?|what(?:'s| is) (?:next|left))\b",
+    re.I,
+)
+_OPERATIONS = words(
+    "run start restart kill stop open close launch serve reload refresh show give link tell push"
+    " pull commit merge checkout switch rebase stash fetch clean remember save list print try"
+    " pick continue explain summarize check take work review"
+)
+_NAMES_BY_COUNT = 5
+_HEDGES = re.compile(r"\b(?:idk+|i hate|i feel like|lol|maybe we|kinda|too crazy)\b", re.I)
+_DENSE = 0.36  # share of words that name something
+_FEW = 12
+_BETWEEN = re.compile(r"(?:\s|\.\.)+")
+
+
+def names_code(text: str) -> bool:
+    """Whether a text names something of a program: a file, a symbol, a command, a link."""
+    return _CODE.search(text) is not None
+
+
+def names_something(text: str) -> bool:
+    """Whether a reader in three months knows what the text is about."""
+    return names_code(text) or len(set(own_words(text))) >= _NAMES_BY_COUNT
+
+
+def is_draft(text: str) -> bool:
+    """Whether it is about the wording of a text: much of it is a quotation."""
+    quoted = sum(len(match[0]) for match in _QUOTED.finditer(text))
+    return quoted > _DRAFT_SHARE * len(text)
+
+
+def asks_for_fact(text: str) -> bool:
+    """Whether it asks how something is, not what the agent thinks or what is going on."""
+    return (is_question(text) or _INVESTIGATES.search(text) is not None) and (
+        _OPINION.search(text) is None
+    )
+
+
+def directs(text: str) -> bool:
+    """Whether an input asks for work, and says on what."""
+    if is_question(text) or is_operation(text):
+        return False
+    if not names_something(text) and not (asks_for_work(text) and stands_alone(text)):
+        return False
+    said = len(_BETWEEN.split(text))
+    if said > _FEW and not is_unspaced(text) and len(own_words(text)) < _DENSE * said:
+        return False  # thinking aloud
+    if _HEDGES.search(text):
+        return False
+    return asks_for_work(text) or _ASKS.search(text) is not None
+
+
+def is_operation(text: str) -> bool:
+    """Whether it asks only for something of the moment: "kill the server", "push it"."""
+    for match in _TOKEN.finditer(text[:_LEADING].replace("’", "'")):
+        word = match[0].lower()
+        if word not in _SMALL:
+            return word in _OPERATIONS
     return False

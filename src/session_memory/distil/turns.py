@@ -8,14 +8,22 @@ from itertools import islice
 
 import msgspec
 
-from session_memory.core.schema import Origin, SessionEvent
+from session_memory.core.schema import ObservationStatus, Origin, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.similarity import untagged
 from session_memory.distil.outcome import claims_completion
 from session_memory.distil.sentences import gist, sentences
-from session_memory.distil.substance import asks_for_work, is_question, own_words, telling_words
+from session_memory.distil.substance import (
+    asks_for_fact,
+    directs,
+    is_draft,
+    names_code,
+    names_something,
+    own_words,
+    telling_words,
+)
 
-_ASKED_CHARS = 110
+_ASKED_CHARS = 160
 _GIST_CHARS = 320
 _ANSWER_CHARS = 6000
 _CLAIM_CHARS = 240
@@ -43,6 +51,24 @@ _SHIPPED = re.compile(
     r"|pr(?: created)?: https?|(?:the )?working (?:tree|directory) (?:is )?clean)\b",
     re.I,
 )
+_SHIPS = re.compile(
+    r"\bgit (?:commit|push|merge)\b|\bgh (?:pr|issue|release) (?:create|merge|close|edit)\b"
+)
+# A menu, a plan or an attempt: the answer is still to come.
+_OFFERS = re.compile(
+    r"\b(?:here are (?:\w+ )?(?:options|ideas|versions|variants)|would you like|want me to"
+    r"|do you want|which (?:one|option)|let me know|i['’]?d (?:make|use|say|go|change|rewrite|keep)"
+    r"|my recommendation|i(?:['’]d| would) recommend|best fit:|this should fix|should i\b"
+    r"|reply with|what would you like)",
+    re.I,
+)
+_BOASTS = re.compile(
+    r"\b(?:fully|comprehensive|complete set|successfully (?:created|implemented|completed))\b"
+    r"|\bi also\b|^[^“]*”|^[^\"]*\"[^\"]*$",
+    re.I,
+)
+_LOOKS = re.compile(r"\.(?:css|scss|less|html?|svg|png|gif)$|^/tmp/|[\\/]\.(?:claude|codex)[\\/]")
+_DRAFT_CHARS = 800
 _DENIES = (" not ", "n't ", " no ", " without ", " once ", " already ", " if ", " when ", " after ")
 
 
@@ -63,6 +89,7 @@ class Turn:
         """What was asked; or what says too little alone, but goes with its answer."""
         self.probe = self._spoken = False
         self.texts = self.calls = self.edits = 0
+        self.shipped = False
         self.last: Ref | None = None
         self._answer = ""
         self._calls_since = 0
@@ -96,6 +123,7 @@ class Turn:
         """The agent used a tool."""
         self.calls += 1
         self._calls_since += 1
+        self.shipped |= event.command is not None and _SHIPS.search(event.command) is not None
         if event.tool_class == "edit":
             self.edits += 1
             for path in event.files[:_MAX_FILES]:
@@ -117,29 +145,42 @@ class Turn:
         return f"{asked} → {told}{files}" if asked else f"{told}{files}"
 
     def says_little(self, *, last: bool = False) -> bool:
-        """True for a turn not worth a summary: nothing changed, hardly a word said.
+        """True for a turn not worth a summary: nothing came of it that would be looked up later.
 
         A turn that was broken off is told if it was the `last`: else what came next tells more.
         """
         if self._broken_off():
-            return not (last and self.edits and self.asked)
-        if self.edits:
-            return False
+            return not (last and self.edits and self.asked) or self._only_looks_changed()
         answer = self._answer.strip()
-        if _is_short(answer) or not (self.asked or self.calls):
+        told = gist(untagged(answer), _GIST_CHARS)
+        if is_draft(answer[:_DRAFT_CHARS]) or _OFFERS.search(told) or told.endswith((":", "?")):
             return True
-        return len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None
-
-    def tells(self, request: str, *, last: bool = False) -> bool:
-        """Whether the summary contains a whole question or remark, together with its result.
-
-        What asks for work stays a request of its own, and so does what was said `last`.
-        """
-        if request != self.asked or len(request) > _ASKED_CHARS or self.says_little(last=last):
-            return False
-        if is_question(request) and not self.edits:
+        if self.edits:
+            tells = own_words(f"{self.asked or self.hint} {told}")
+            return self._only_looks_changed() or len(tells) < _ANSWER_TELLS
+        if _is_short(answer) or not self.asked:
             return True
-        return not last and not asks_for_work(request)
+        if len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None:
+            return True
+        if self.shipped:
+            return not names_something(told)
+        # A fact about the program is worth keeping; an opinion or a state of the moment is not.
+        return not (directs(self.asked) or (asks_for_fact(self.asked) and names_code(told)))
+
+    def worth(self, request: str, *, last: bool = False) -> ObservationStatus:
+        """What a request counts: done where its summary gives it, together with its result."""
+        if is_draft(request) or not directs(request):
+            return "low_value"
+        if last:
+            return "active"
+        if self.says_little(last=last):
+            return "done"  # nothing came of it, or nothing that is worth a summary
+        is_told = request == self.asked and len(request) <= _ASKED_CHARS
+        return "done" if is_told else "active"
+
+    def _only_looks_changed(self) -> bool:
+        """Colours, sizes and wordings are tried until they please; the last try is in the file."""
+        return bool(self._files) and all(_LOOKS.search(path) for path in self._files)
 
     def claim(self) -> str:
         """The sentence in which the agent says that its work is done, or nothing."""
@@ -180,7 +221,9 @@ def _is_short(answer: str) -> bool:
 
 def claims_little(claim: str) -> bool:
     """True for "Done!", which does not say what, and for what git history shows anyway."""
-    return len(own_words(claim)) < _CLAIM_TELLS or _SHIPPED.match(claim) is not None
+    if len(own_words(claim)) < _CLAIM_TELLS or _SHIPPED.match(claim) is not None:
+        return True
+    return is_draft(claim) or not names_code(claim) or _BOASTS.search(claim) is not None
 
 
 def _companion(after: Iterator[str]) -> str:

@@ -79,7 +79,7 @@ def split_tasks(source: TraceSource) -> tuple[SessionTask, ...]:
         observation
         for observation in source.observations
         if observation.type == "user_request" and observation.event
-        if observation.status == "active"
+        if observation.status in ("active", "done")
     ]
     others = [one for one in source.observations if one.type != "user_request"]
     if not source.events:  # the raw text is gone, and with it what belongs to which request

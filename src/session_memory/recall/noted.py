@@ -20,9 +20,9 @@ from session_memory.store.port import ObservationQuery, RecallStore, SessionQuer
 _ITEMS = ("pending_item", "blocker")
 _LEFT_OUT = {
     "session_summary": "little came of this turn",
-    "user_request": "says little alone, or its summary tells it",
+    "user_request": "says little alone",
     "constraint": "said in one session and not firmly: a matter of its task",
-    "pending_item": "the agent says that it is done",
+    "pending_item": "a step that every task has, or the agent says that it is done",
     "completed_item": "a step that every task has",
     "completion_claim": "does not say what was done, or its summary tells it",
 }
@@ -51,6 +51,8 @@ class Noted(msgspec.Struct, frozen=True):
     def left_out(self) -> str | None:
         """Why it is not shown by default; None for what is."""
         status = self.observation.status
+        if status == "done" and self.observation.type == "user_request":
+            return "its summary tells it"
         if status == "superseded":
             item = self.observation.type in _ITEMS
             return "done, dropped or overtaken since" if item else "said again in other words"
@@ -66,6 +68,8 @@ def noted(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     asked = replace(query, limit=None)
     found = [Noted(one) for one in store.observations(asked) if one.type != "constraint"]
     found = _settled(store, found, closed=query.excluded)
+    if not query.excluded:
+        found = [each for each in found if each.left_out is None]
     if not query.types or "constraint" in query.types:
         found += _constraints(store, query)
         found.sort(key=lambda each: -1 if each.observation.at is None else each.observation.at)
