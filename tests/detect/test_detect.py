@@ -11,7 +11,6 @@ import pytest
 from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.core.loop.patterns import Candidate
-from session_memory.detect.fix import fix
 from session_memory.detect.mine import mine
 from session_memory.detect.run import DetectQuery, detect
 from session_memory.store import open_store
@@ -201,15 +200,6 @@ def test_fix_says_what_worked_in_how_many_sessions_and_with_whom(space: Workspac
     assert dashes.returncode == 1 and "no session had" in dashes.stderr  # an error, not an option
     done = space.run("--config", str(space.write_config()), "fix", "quite another thing entirely")
     assert done.returncode == 1 and "no session had" in done.stderr
-
-
-@pytest.mark.rows("BRF-08")
-def test_fix_finds_an_error_in_other_words(space: Workspace) -> None:
-    with open_store(str(space.store_directory), space.now) as opened:
-        patterns = opened.patterns
-        found = fix(patterns, "fatal: refused by the host")
-    assert found is not None
-    assert (found.problem, found.cures) == ("fatal: refused by the remote", ())
 
 
 def test_forgetting_a_session_takes_its_words_and_keeps_the_decision(space: Workspace) -> None:

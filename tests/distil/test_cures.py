@@ -86,6 +86,7 @@ class Log:
         return find_cures(self.log.attempts)
 
 
+SCRIPT = "node <<'EOF'\n" + "".join(f"const step{n} = load({n});\n" for n in range(20))
 FAILED_TEST = "FAILED tests/test_a.py::test_a\n1 failed, 3 passed"
 
 
@@ -109,6 +110,17 @@ FAILED_TEST = "FAILED tests/test_a.py::test_a\n1 failed, 3 passed"
             "go test ./...",
             "pattern ./...: directory prefix . does not contain main module",
             "cd src && go test ./...",
+        ),
+        ("git rebase --continue", "error: cannot run vi", "GIT_EDITOR=true git rebase --continue"),
+        (
+            "vercel domains add a.app shop",
+            '"reason": "missing_arguments"',
+            "vercel domains add a.app",
+        ),
+        (
+            'node -e "const page = await get(config.url, config.key); show(page, config)"',
+            "ReferenceError: Cannot determine intended module format",
+            'node --input-type=module -e "const page = await get(config.url, config.key)"',
         ),
     ],
 )
@@ -191,6 +203,12 @@ def test_a_file_that_had_to_be_read_first() -> None:
         Log().run("pytest", FAILED_TEST, 1).edit("/tmp/notes.md").run("pytest", "4 passed"),
         Log().run("git push", "rejected", 1).run("git push --force", "done"),
         Log().run("tool go", "run 'tool init now'", 1).run("tool init now", "no", 1),
+        Log().run("tool show a1", "use 'tool log show'", 1).run("tool log show b2", "done"),
+        Log().run("tool go x", "broken", 1).run("tool set y", "").run("tool go x --all", "done"),
+        Log().run("bun cli.ts get", "stale", 1).run("bun cli.ts get | sed -n 1,9p", "done"),
+        Log().run(f"jq '{'.a | ' * 60} .b'", "jq: error", 5).run(f"jq '{'.a | ' * 60} .c'", "1"),
+        Log().run(SCRIPT + "wait(1)\nEOF", "Timed out", 1).run(SCRIPT + "wait(2)\nEOF", "done"),
+        Log().run("go vet", "a.go:1:1: x", 1).run("git stash pop", "").run("go vet", ""),
     ],
     ids=[
         "passes without a cause",
@@ -204,10 +222,36 @@ def test_a_file_that_had_to_be_read_first() -> None:
         "a scratch file",
         "force",
         "advice that did not help",
+        "advice followed for another thing",
+        "something else was changed between",
+        "another pager",
+        "a difference beyond what is kept",
+        "a long script with other contents",
+        "a shell command that touches files",
     ],
 )
 def test_what_only_came_later_is_no_cure(log: Log) -> None:
     assert log.cures == ()
+
+
+def test_an_install_into_another_folder_is_an_install() -> None:
+    log = Log().run("npm run build", "sh: vite: command not found", 127)
+    log.run("npm --prefix web install", "added 9 packages").run("npm run build", "built in 1s")
+    assert [cure.kind for cure in log.cures] == ["install"]
+
+
+def test_every_telling_line_of_the_failure_is_kept_also_of_a_long_output() -> None:
+    output = "error: first\n" + "noise\n" * 900 + "fatal: last"
+    log = Log().run("tool go", output, 1).run("tool init", "").run("tool go", "done")
+    [cure] = log.cures
+    assert (cure.sample, cure.lines) == ("error: first", ("fatal: last",))
+
+
+def test_a_finding_of_a_linter_is_what_went_wrong() -> None:
+    output = "checking\n" * 5 + "pkg/a.go:3:7: ineffectual assignment to err (ineffassign)"
+    log = Log().run("golangci-lint run", output, 1).edit("pkg/a.go")
+    [cure] = log.run("golangci-lint run", "0 issues.").cures
+    assert cure.sample == "pkg/a.go:3:7: ineffectual assignment to err (ineffassign)"
 
 
 @pytest.mark.rows("DIG-08")

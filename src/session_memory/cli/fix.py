@@ -7,40 +7,56 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, one_line
-from session_memory.detect.fix import fix
-from session_memory.detect.report import cure_sentence
+from session_memory.clock import iso
+from session_memory.detect.fix import Cure, Fix, fix
+from session_memory.detect.report import agents
 from session_memory.errors import NotFound
 from session_memory.store import open_store
 
 
 @click.command(name="fix", context_settings={"ignore_unknown_options": True})
-@click.argument("error", metavar="ERROR")
+@click.argument("error", metavar="ERROR", nargs=-1, required=True)
 @json_option
 @pass_app
-def command(app: App, error: str) -> None:
-    """Show which command fixed this error before, in how many sessions and with which agents.
+def command(app: App, error: tuple[str, ...]) -> None:
+    """Show what fixed this error before, in how many sessions and with which agents.
 
-    ERROR is the line with the error, or the whole output.
+    ERROR is the line with the error, or the whole output. The very same error is looked for
+    first, then one that differs in names, paths and numbers only.
 
     \b
     Examples:
       session-memory fix "ModuleNotFoundError: No module named 'yaml'"
       session-memory fix "$(make 2>&1)"
+      session-memory fix -- "--- FAIL: TestLogin"
     """
-    now = app.clock()
-    with open_store(str(app.paths.data), now) as store:
-        answer = fix(store.patterns, error)
-    if answer is None:
-        raise NotFound("no session had an error like this one")
+    with open_store(str(app.paths.data), app.clock()) as store:
+        found = fix(store.patterns, " ".join(error))
+    if found is None:
+        raise NotFound("no session had this error")
     if app.json:
-        emit_json(msgspec.to_builtins(answer))
+        emit_json(msgspec.to_builtins(found))
         return
-    alike = "" if answer.exact else " (an error like it)"
-    click.echo(f"after: {one_line(answer.problem)}{alike}")
-    for cure in answer.cures:
-        click.echo(cure_sentence(cure))
-    seen = f"seen in {answer.sessions} sessions, {answer.frequency} times"
-    if not answer.exact:
-        click.echo(f"this very error was not met; {seen}: search for it to see what was done")
-    elif not answer.cures:
-        click.echo(f"never cured here: {seen}")
+    for line in _lines(found):
+        click.echo(line)
+
+
+def _lines(found: Fix) -> list[str]:
+    same = "this very error" if found.match == "exact" else "an error of the same shape"
+    seen = f"{_times(found.frequency, 'time')} in {_times(found.sessions, 'session')}"
+    last = f", last on {date[:10]}" if (date := iso(found.last_at)) else ""
+    lines = [f"{same}: {one_line(found.problem)}"]
+    lines += map(_sentence, found.cures)
+    without = "other edits each time; " if found.was_edited else "never cured here; "
+    return [*lines, f"{'' if found.cures else without}met {seen}{last}"]
+
+
+def _sentence(cure: Cure) -> str:
+    shown = one_line(cure.command)
+    said = shown if cure.kind == "edit" else f"`{shown}`"
+    sessions = _times(cure.tried, "session")
+    return f"{said} worked in {cure.worked} of {sessions}, in {agents(cure.flavors)}"
+
+
+def _times(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"

@@ -192,6 +192,8 @@ class Cure(msgspec.Struct, frozen=True):
     proof: str
     """The call that worked afterwards."""
     proof_seq: int
+    lines: tuple[str, ...] = ()
+    """Further lines of the failure that say what went wrong: any of them may be asked about."""
 
 
 NoticeKind = Literal["pull requests only", "behind remote", "port in use"]

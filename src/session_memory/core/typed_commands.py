@@ -16,7 +16,12 @@ _DRIVE = re.compile(r"^/([A-Za-z])/")
 
 def typed_command(command: str) -> str:
     """A command as it was typed, without a change of directory before it and a pager after it."""
-    text = _CHANGES_DIRECTORY.sub("", " ".join(command.split()))
+    return _CHANGES_DIRECTORY.sub("", without_pagers(command))
+
+
+def without_pagers(command: str) -> str:
+    """The command in one line as it was typed, without `2>&1`, `| tail` and the like at its end."""
+    text = " ".join(command.split())
     while (shorter := _PAGER.sub("", text)) != text:
         text = shorter
     return text.strip()

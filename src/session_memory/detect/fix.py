@@ -1,112 +1,232 @@
-"""What worked after an error, where the very same error was met; else the one most like it."""
+"""What worked after an error: where the very same one was met, else one of the same shape."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
-from session_memory.core.loop.patterns import Cure, Mined, Quote, Signal
-from session_memory.core.text.masks import error_line, mask
+from session_memory.core.loop.patterns import Quote, pattern_id
+from session_memory.core.schema import Cure as CureOfSession
+from session_memory.core.schema import CureKind
+from session_memory.core.text.masks import error_lines, excerpt
+from session_memory.core.typed_commands import without_pagers
 from session_memory.detect.cures import EDIT
-from session_memory.detect.loci import error_locus
-from session_memory.detect.mine import mine
-from session_memory.detect.rank import surest
-from session_memory.detect.templates import similarity, tokens
-from session_memory.store.loop import Patterns
+from session_memory.detect.loci import command_locus, error_locus, path_locus
+from session_memory.detect.remedies import remedy_of
+from session_memory.detect.same_error import (
+    ErrorText,
+    error_text,
+    is_exact,
+    is_same_shape,
+    telling_words,
+)
+from session_memory.store.loop import Failures, Patterns
 
-MAX_CURES = 5
+MAX_CURES = 3
+_LINES = 8
+_COMMAND_CHARS = 400
 _MAX_QUOTES = 20
-_ALIKE = 0.7
-"""Share of equal words from which on an error counts as one in other words."""
-_PROBLEMS = ("recurring_error", "missing_tool", "wrong_directory", "failing_command")
-# A flag, a path, a name in code: where these differ it is another error.
-_NAMES_A_THING = re.compile(r"[-_./:=]|\d|[a-z][A-Z]")
+# A name in the error says what is missing: what was installed for another name is no answer.
+_NAMES_WHAT_IS_MISSING = ("missing_tool", "wrong_directory")
+_REFUSED = re.compile(
+    r"user doesn't want to proceed|tool use was rejected|request interrupted", re.I
+)
+
+
+class Cure(msgspec.Struct, frozen=True):
+    """Something that worked after an error, and how often."""
+
+    pattern: str
+    """What `detect` calls it."""
+    command: str
+    """As it was last typed; for an edit, the tool and the files."""
+    worked: int
+    """Sessions in which it worked."""
+    tried: int
+    """Sessions that had the error."""
+    flavors: tuple[str, ...]
+    kind: CureKind
+    last_at: int | None
+    quotes: tuple[Quote, ...]
+    """The calls, each with its session."""
 
 
 class Fix(msgspec.Struct, frozen=True):
-    """What helped against an error before; without cures it was met and never cured."""
+    """What helped against an error; without cures it was met and never cured."""
 
     problem: str
-    """The locus the error was recognised as."""
+    """The error as it was met."""
+    match: Literal["exact", "shape"]
+    """`shape`: another error that differs in names, paths or numbers only."""
     cures: tuple[Cure, ...]
-    frequency: int = 0
-    sessions: int = 0
-    exact: bool = True
-    """False where it is another error of the same shape."""
+    frequency: int
+    sessions: int
+    first_at: int | None
+    last_at: int | None
+    was_edited: bool
+    """Edits made it go away, though not the same ones in every session."""
 
 
-class _Met(msgspec.Struct):
-    """What is known of one problem so far."""
+class _Line(msgspec.Struct, frozen=True, gc=False):
+    """A line of a failure."""
 
-    times: int = 0
-    sessions: set[int] = msgspec.field(default_factory=set)
-    cures: dict[str, list[tuple[Mined, Signal]]] = msgspec.field(default_factory=dict)
+    text: ErrorText
+    shown: str
+    event: int
+    cure: CureOfSession | None
+
+
+class _Met(msgspec.Struct, frozen=True):
+    """One session that had the error."""
+
+    failures: Failures
+    lines: list[_Line]
+
+    @property
+    def times(self) -> int:
+        return len({line.event for line in self.lines})
+
+    @property
+    def cures(self) -> list[CureOfSession]:
+        return list({line.event: line.cure for line in self.lines if line.cure}.values())
+
+
+_Same = Callable[[ErrorText, ErrorText], bool]
 
 
 def fix(patterns: Patterns, text: str) -> Fix | None:
-    """What worked after this error; without cures the one most like it, None if none is like it."""
-    mine(patterns)
-    line = error_line(text) or text
-    wanted = error_locus(line, mask(line))[1] or mask(line)
-    problems = _problems(patterns.evidence())
-    likeness, name = (1.0, wanted) if wanted in problems else _nearest(wanted, problems)
-    if likeness < _ALIKE:
+    """What worked after this error; None where no session had it."""
+    asked = [error_text(line) for line in error_lines(text, _LINES) or [text]]
+    asked = [line for line in asked if line.exact]
+    if not asked or _REFUSED.search(text):
         return None
-    met, exact = problems[name], name == wanted
-    # What helped against a similar error is wrong too often to be offered.
-    cures = sorted(map(_cure, met.cures.values()), key=surest)[:MAX_CURES] if exact else []
-    return Fix(name, tuple(cures), met.times, len(met.sessions), exact)
+    some_word = re.compile("|".join({word for line in asked for word in telling_words(line.exact)}))
+    sessions = [(each, _known_lines(each, some_word)) for each in patterns.failures()]
+    exact = _met(sessions, asked, is_exact)
+    if any(met.cures for met in exact):
+        return _answer(exact, "exact")
+    alike = _met(sessions, [line for line in asked if _may_be_alike(line)], is_same_shape)
+    alike = [_without_edits(met) for met in alike]
+    if any(met.cures for met in alike):
+        return _answer(alike, "shape")
+    return _answer(exact, "exact") if exact else None
 
 
-def _problems(evidence: Iterable[Mined]) -> dict[str, _Met]:
-    problems: dict[str, _Met] = {}
-    for mined in evidence:
-        for signal in mined.signals:
-            if signal.type == "cure":
-                met = problems.setdefault(signal.about, _Met())
-                met.cures.setdefault(signal.locus, []).append((mined, signal))
-            elif signal.type in _PROBLEMS:
-                met = problems.setdefault(signal.locus, _Met())
-                met.times += signal.count
-            else:
-                continue
-            met.sessions.add(mined.counts_as)
-    return problems
+def _may_be_alike(asked: ErrorText) -> bool:
+    return error_locus(asked.exact, asked.shape)[0] not in _NAMES_WHAT_IS_MISSING
 
 
-def _cure(seen: list[tuple[Mined, Signal]]) -> Cure:
-    """A cure as it was last typed, with every session in which it worked."""
-    quotes = [
-        Quote(mined.external_id, mined.flavor, signal.seq, signal.quote, signal.at)
-        for mined, signal in seen
-        if signal.count
+def _without_edits(met: _Met) -> _Met:
+    """An edit answers the error it was made for; for another one it says nothing."""
+    return _Met(
+        met.failures,
+        [line for line in met.lines if line.cure is None or line.cure.kind == "command"],
+    )
+
+
+def _met(
+    sessions: Iterable[tuple[Failures, list[_Line]]], asked: Sequence[ErrorText], same: _Same
+) -> list[_Met]:
+    """The sessions that had the error; of the lines asked about, the first that is known counts."""
+    for line in asked:
+        found = [
+            _Met(failures, alike)
+            for failures, lines in sessions
+            if (alike := [known for known in lines if same(known.text, line)])
+        ]
+        if found:
+            return found
+    return []
+
+
+def _known_lines(failures: Failures, some_word: re.Pattern[str]) -> list[_Line]:
+    """The lines of a session's failures that have a word in common with what is asked about."""
+    found = [(error.sample, error.seq, None) for error in failures.errors]
+    found += [
+        (line, cure.error_seq, cure)
+        for cure in failures.cures
+        for line in (cure.sample, *cure.lines)
     ]
-    first = seen[0][1]
+    return [
+        _Line(error_text(line), line, event, cure)
+        for line, event, cure in found
+        if some_word.search(line) and not _REFUSED.search(line)
+    ]
+
+
+def _answer(met: Sequence[_Met], match: Literal["exact", "shape"]) -> Fix:
+    dates = [one.failures.at for one in met if one.failures.at is not None]
+    sessions = len({one.failures.counts_as for one in met})
+    same: dict[str, list[tuple[Failures, CureOfSession]]] = {}
+    for one in met:
+        for cure in one.cures:
+            same.setdefault(_what_was_done(one.failures, cure), []).append((one.failures, cure))
+    cures = [_joined(seen, sessions) for seen in _agreeing(same).values()]
+    cures.sort(key=lambda cure: (-cure.worked, cure.kind == "edit", -(cure.last_at or 0)))
+    return Fix(
+        met[0].lines[0].shown,
+        match,
+        tuple(cures[:MAX_CURES]),
+        sum(one.times for one in met),
+        sessions,
+        min(dates, default=None),
+        max(dates, default=None),
+        any(cure.kind == "edit" for one in met for cure in one.cures),
+    )
+
+
+def _agreeing(
+    cures: dict[str, list[tuple[Failures, CureOfSession]]],
+) -> dict[str, list[tuple[Failures, CureOfSession]]]:
+    """Without edits that differ by session: a line that many faults print says too little."""
+    edited: dict[int, set[str]] = {}
+    for seen in cures.values():
+        for failures, cure in seen:
+            if cure.kind == "edit":
+                files = edited.setdefault(failures.counts_as, set())
+                files.update(re.split(r"[\s/]", step)[-1] for step in cure.steps)
+    files = list(edited.values())
+    if not files or files[0].intersection(*files[1:]):
+        return cures
+    return {done: seen for done, seen in cures.items() if seen[0][1].kind != "edit"}
+
+
+def _what_was_done(failures: Failures, cure: CureOfSession) -> str:
+    """What counts as the same cure in another session."""
+    if cure.kind == "edit":
+        return EDIT + path_locus(cure.steps[-1].partition(" ")[2], failures.roots)
+    remedy = remedy_of(cure, failures.roots)
+    return remedy.locus if remedy else command_locus(cure.steps[-1]) or cure.steps[-1]
+
+
+def _shown(failures: Failures, cure: CureOfSession) -> str:
+    """The commands as they were typed, or the files that were edited."""
+    if cure.kind == "edit":
+        files = [path_locus(step.partition(" ")[2], failures.roots) for step in cure.steps]
+        return excerpt("edit " + ", ".join(dict.fromkeys(files)), _COMMAND_CHARS)
+    return excerpt("; ".join(map(without_pagers, cure.steps)), _COMMAND_CHARS)
+
+
+def _joined(seen: Sequence[tuple[Failures, CureOfSession]], sessions: int) -> Cure:
+    """The same cure in several sessions, as it was typed in the newest."""
+    newest, cure = seen[0]
+    quotes = [
+        Quote(failures.external_id, failures.flavor, seq, _shown(failures, one), failures.at)
+        for failures, one in seen
+        for seq in one.step_seqs
+    ]
+    problem = error_locus(cure.sample, cure.error)[1] or cure.error or command_locus(cure.failed)
+    locus = _what_was_done(newest, cure)
     return Cure(
-        first.pattern,
-        quotes[0].text if quotes else first.locus,
-        len({mined.counts_as for mined, signal in seen if signal.count}),
-        len({mined.counts_as for mined, _ in seen}),
-        tuple(sorted({mined.flavor for mined, _ in seen})),
-        "edit" if first.locus.startswith(EDIT) else "command",
+        pattern_id("cure", locus, problem),
+        _shown(newest, cure),
+        len({failures.counts_as for failures, _ in seen}),
+        sessions,
+        tuple(sorted({failures.flavor for failures, _ in seen})),
+        cure.kind,
+        newest.at,
         tuple(quotes[:_MAX_QUOTES]),
-    )
-
-
-def _nearest(wanted: str, problems: Iterable[str]) -> tuple[float, str]:
-    words = tokens(wanted)
-    alike = (
-        (similarity(tokens(other), words), other)
-        for other in sorted(problems)
-        if _is_same_thing(tokens(other), words)
-    )
-    return max(alike, default=(0.0, ""))
-
-
-def _is_same_thing(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    return len(one) == len(other) and not any(
-        a != b and (_NAMES_A_THING.search(a) or _NAMES_A_THING.search(b))
-        for a, b in zip(one, other, strict=True)
     )

@@ -74,11 +74,15 @@ def _paragraph(number: int, one: Candidate) -> str:
 
 def cure_sentence(cure: Cure) -> str:
     """`npm ci` worked in 7 of 8 sessions, in Claude and Codex."""
-    names = [_NAMES.get(flavor, one_line(flavor)) for flavor in cure.flavors]
-    agents = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
     plural = "session" if cure.tried == 1 else "sessions"
     shown = excerpt(one_line(cure.command), _LOCUS_CHARS)
-    return f"`{shown}` worked in {cure.worked} of {cure.tried} {plural}, in {agents}"
+    return f"`{shown}` worked in {cure.worked} of {cure.tried} {plural}, in {agents(cure.flavors)}"
+
+
+def agents(flavors: Sequence[str]) -> str:
+    """Their names as one would say them: Claude, Codex and Grok."""
+    names = [_NAMES.get(flavor, one_line(flavor)) for flavor in flavors]
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _facts(one: Candidate) -> str:

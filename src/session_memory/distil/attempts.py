@@ -8,12 +8,14 @@ import msgspec
 
 from session_memory.core.commands import changes_files, reads_only, steps
 from session_memory.core.schema import SessionEvent
+from session_memory.core.text.masks import error_lines
 from session_memory.distil.check_output import check_passed
 from session_memory.distil.checks import check_of
 
 MAX_ATTEMPTS = 3000
 """Calls of a session that are kept for finding cures; later ones replace the oldest."""
 _OUTPUT_CHARS = 1500
+_ERROR_LINES = 8
 _MAX_OPEN = 2000  # calls whose result never came
 # Codex answers at once for a command that takes long, and gives the rest when it is polled.
 _STILL_RUNNING = re.compile(r"Process running with session ID (\d+)")
@@ -48,6 +50,13 @@ class Attempt(msgspec.Struct):
     denied: bool = False
     output: str = ""
     """The end of its output, without what the client puts before it."""
+    errors: tuple[str, ...] = ()
+    """Lines of a failure that say what went wrong, the most telling first."""
+
+    @property
+    def error(self) -> str:
+        """The line that tells most; '' where none does."""
+        return self.errors[0] if self.errors else ""
 
     @property
     def worked(self) -> bool:
@@ -91,8 +100,11 @@ class AttemptLog:
             return
         attempt.result_pos, attempt.result_seq = pos, event.seq
         attempt.exit = event.exit_code
-        attempt.denied = event.label == "denied"
+        attempt.denied = event.label in ("denied", "interrupted")
         attempt.failed = not attempt.denied and _has_failed(attempt.command, event, text)
+        if attempt.failed:
+            lines = error_lines(text, _ERROR_LINES) or error_lines(attempt.output, _ERROR_LINES)
+            attempt.errors = tuple(lines)
 
     def _polled(self, event: SessionEvent) -> Attempt | None:
         if event.command is not None or event.tool_class != "shell" or not self._running:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from session_memory.core.commands import Step, normalized, reads_only, steps, words
 from session_memory.core.digest import MAX_CURES
 from session_memory.core.schema import Cure, CureKind
-from session_memory.core.text.masks import error_line, excerpt, mask
+from session_memory.core.text.masks import excerpt, mask
 from session_memory.distil.attempts import Attempt
 from session_memory.distil.checks import check_of
 
@@ -51,6 +51,13 @@ _SYNCS = words("push pull fetch")
 _GIT_REMEDIES = words("pull fetch rebase merge remote")
 # The text of a script tells what it does; two scripts of one interpreter need not do the same.
 _SCRIPT = re.compile(r"<<|(?:^|\s)-(?:e|c|p|lc|-eval|-print)\s")
+_SILENCER = re.compile(r"--(?:force|no-verify|skip)")
+_SCRIPT_WORD = re.compile(r"\w{2,}")
+_LEAST_SCRIPT_WORDS = 8
+_SAME_SCRIPT = 0.7
+_SHORT_SCRIPT = 200
+_TELLING_CHARS = 120
+_SETS_TEXT = re.compile(r"\w+=(?:\$'|\$\(cat|['\"])")
 _ADVICE = re.compile(r"(?:[Rr]un|[Tt]ry|[Uu]se|with)[: ]+[`'\"]([a-z][\w./@ -]{3,80})[`'\"]")
 _FILTERS = words("grep egrep rg")
 _HELP = words("--help -h help")
@@ -75,13 +82,12 @@ def _cure_of(attempts: Sequence[Attempt], at: int) -> Cure | None:
     # A call that was made before the failure was known cannot be an answer to it.
     later = [a for a in attempts[at + 1 : at + 121] if a.pos > failed.result_pos]
     found = _command_cure(failed, later) if failed.command else _edit_retry(failed, later)
-    if found is None:
+    if found is None or _is_hidden(failed, found):
         return None
     kind, cure_steps, proof = found
-    line = error_line(failed.output)
     return Cure(
-        error=mask(line),
-        sample=excerpt(line, _SAMPLE_CHARS),
+        error=mask(failed.error),
+        sample=excerpt(failed.error, _SAMPLE_CHARS),
         error_seq=failed.result_seq,
         failed=_shown(failed),
         kind=kind,
@@ -89,6 +95,18 @@ def _cure_of(attempts: Sequence[Attempt], at: int) -> Cure | None:
         step_seqs=tuple(step.seq for step in cure_steps),
         proof=_shown(proof),
         proof_seq=proof.seq,
+        lines=tuple(excerpt(line, _SAMPLE_CHARS) for line in failed.errors[1:]),
+    )
+
+
+def _is_hidden(failed: Attempt, found: Found) -> bool:
+    """Whether the difference is behind what is kept of a long command: nobody could use that."""
+    text = _text(found[1][-1])
+    if found[0] != "command" or len(text) <= _COMMAND_CHARS:
+        return False
+    return (
+        text.startswith((_text(failed)[:_TELLING_CHARS], "cat >"))
+        or _SETS_TEXT.match(text) is not None
     )
 
 
@@ -99,19 +117,22 @@ Found = tuple[CureKind, list[Attempt], Attempt]
 def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
     """The way from a failed command to the same thing working."""
     wrong_call = is_wrong_call(failed)
-    looks = reads_only(_text(failed))
+    looks, verifies = reads_only(_text(failed)), check_of(_text(failed)) is not None
     edits: list[Attempt] = []
     commands: list[Attempt] = []
     for attempt in later:
+        if attempt.edits and attempt.worked and attempt.files and not _is_scratch(attempt):
+            edits.append(attempt)
         if attempt.command is None:
-            edits += (
-                [attempt] if attempt.edits and attempt.worked and not _is_scratch(attempt) else []
-            )
             continue
         if attempt.denied or attempt.result_pos is None:
             continue
         advised = attempt.worked and _was_advised(failed, attempt)
-        if advised or (wrong_call and _is_put_right(failed, attempt)):
+        may_differ = not (looks or verifies or edits or commands) and (
+            attempt.worked or _is_script(failed)
+        )
+        retyped = wrong_call or (may_differ and not _silences(failed, attempt))
+        if advised or (retyped and _is_put_right(failed, attempt)):
             return "command", [attempt], attempt
         if attempt.worked and edits and _is_broader_check(failed, attempt):
             return "edit", edits, attempt
@@ -141,6 +162,8 @@ def _between(
     remedies = [attempt for attempt in commands if check_of(_text(attempt)) is None]
     if not verified and len(remedies) == 1:
         return "command", remedies, again
+    if not commands and _without_pagers(failed) != _without_pagers(again):
+        return "command", [again], again  # another directory, environment or wrapper
     return None
 
 
@@ -167,8 +190,7 @@ def _runs_all(attempt: Attempt) -> bool:
 
 def _proves(failed: Attempt, again: Attempt) -> bool:
     """Whether the later run shows the cure: not the same error again, and nothing filtered out."""
-    line = error_line(failed.output)
-    if line and line in again.output:
+    if failed.error and failed.error in again.output:
         return False
     filters = {step.program for step in steps(_text(again))} & _FILTERS
     return not filters - {step.program for step in steps(_text(failed))}
@@ -202,7 +224,8 @@ def _is_scratch(attempt: Attempt) -> bool:
 
 def _installs(attempt: Attempt) -> bool:
     return any(
-        step.program in _INSTALLERS and _INSTALL_VERBS & set(_plain(step)[:1])
+        # The value of `--prefix` or `-C` may stand before the verb.
+        step.program in _INSTALLERS and _INSTALL_VERBS & set(_plain(step)[:2])
         for step in steps(_text(attempt))
     )
 
@@ -240,7 +263,7 @@ def is_wrong_call(attempt: Attempt) -> bool:
 
 def _is_same_command(failed: Attempt, other: Attempt) -> bool:
     one, two = _text(failed), _text(other)
-    return one == two if _SCRIPT.search(one) else normalized(one) == normalized(two)
+    return one == two if _is_script(failed) else normalized(one) == normalized(two)
 
 
 def _is_put_right(failed: Attempt, other: Attempt) -> bool:
@@ -253,10 +276,10 @@ def _is_put_right(failed: Attempt, other: Attempt) -> bool:
         return False
     if _QUOTING.sub("", one) == _QUOTING.sub("", two):
         return True
-    if _SCRIPT.search(one) or _SCRIPT.search(two):
-        return False
+    if _is_script(failed) or _is_script(other):
+        return _is_script_put_right(failed, other)
     if normalized(one) == normalized(two):  # another wrapper or directory, not another pager
-        return _PAGER.sub("", one).split() != _PAGER.sub("", two).split()
+        return _without_pagers(failed) != _without_pagers(other)
     missing = _NO_PROGRAM.search(failed.output) is not None
     return any(
         _is_same_step(mine, theirs, missing=missing)
@@ -265,8 +288,31 @@ def _is_put_right(failed: Attempt, other: Attempt) -> bool:
     )
 
 
+def _silences(failed: Attempt, other: Attempt) -> bool:
+    """Whether a check was only switched off: that is not what one would advise."""
+    added = set(_text(other).split()) - set(_text(failed).split())
+    return any(map(_SILENCER.match, added))
+
+
+def _is_script_put_right(failed: Attempt, other: Attempt) -> bool:
+    """Two scripts that have most of their words in common, and that differ where it can be seen."""
+    heads = {_SCRIPT.split(_text(attempt))[0] for attempt in (failed, other)}
+    if len(heads) == 1 and max(len(_text(failed)), len(_text(other))) > _SHORT_SCRIPT:
+        return False
+    one, two = (set(_SCRIPT_WORD.findall(_text(attempt))) for attempt in (failed, other))
+    shared = len(one & two) / max(1, len(one), len(two))
+    same_program = {_family(name) for name in _programs(failed)} & {
+        _family(name) for name in _programs(other)
+    }
+    return bool(same_program) and len(one) >= _LEAST_SCRIPT_WORDS and shared >= _SAME_SCRIPT
+
+
+def _is_script(attempt: Attempt) -> bool:
+    return _SCRIPT.search(_text(attempt)) is not None
+
+
 def _same_complaint(failed: Attempt, other: Attempt) -> bool:
-    return is_wrong_call(other) or mask(error_line(failed.output)) == mask(error_line(other.output))
+    return is_wrong_call(other) or mask(failed.error) == mask(other.error)
 
 
 def _telling_steps(command: str) -> list[Step]:
@@ -313,7 +359,20 @@ def _was_advised(failed: Attempt, other: Attempt) -> bool:
     if _HELP & set(shown.split()):
         return False
     advice = (" ".join(named.split()) for named in _ADVICE.findall(failed.output))
-    return any(" " in named and not named.startswith("git ") and named in shown for named in advice)
+    return any(
+        " " in named and not named.startswith("git ") and _follows(failed, shown, named)
+        for named in advice
+    )
+
+
+def _follows(failed: Attempt, shown: str, advice: str) -> bool:
+    """Whether a command does what was advised, for the same thing: with no argument of its own."""
+    if advice not in shown:
+        return False
+    if _INSTALL_VERBS & set(advice.split()):
+        return True
+    own = shown.partition(advice)[2].split()[:1]
+    return not own or own[0].startswith("-") or own[0] in _text(failed).split()
 
 
 def _plain(step: Step) -> list[str]:
@@ -335,6 +394,10 @@ def _family(program: str) -> str:
 
 def _programs(attempt: Attempt) -> set[str]:
     return {step.program for step in _telling_steps(_text(attempt))}
+
+
+def _without_pagers(attempt: Attempt) -> list[str]:
+    return _PAGER.sub("", _text(attempt)).split()
 
 
 def _text(attempt: Attempt) -> str:

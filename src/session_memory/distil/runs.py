@@ -107,7 +107,7 @@ class RunLog:
                 self._undo_edit(call)
             self._settle(call, event, failed=failed, denied=denied)
         self.denials += denied
-        if failed:
+        if failed and event.label != "interrupted":
             self.error(text, event.seq, call.tool if call else event.tool)
 
     def error(self, text: str, seq: int, tool: str | None) -> None:

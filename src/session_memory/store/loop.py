@@ -9,7 +9,7 @@ import msgspec
 
 from session_memory.core.loop.effects import Effect
 from session_memory.core.loop.patterns import Candidate, Mined, PatternStatus, Signal
-from session_memory.core.schema import Digest
+from session_memory.core.schema import Cure, Digest, ErrorSeen
 
 
 class Minable(msgspec.Struct, frozen=True, gc=False):
@@ -19,6 +19,19 @@ class Minable(msgspec.Struct, frozen=True, gc=False):
     digest: Digest
     repo: str | None
     roots: tuple[str, ...]
+
+
+class Failures(msgspec.Struct, frozen=True, gc=False):
+    """What went wrong in one session, and what helped."""
+
+    counts_as: int
+    """The session a sub-agent worked for: both are one piece of evidence."""
+    flavor: str
+    external_id: str
+    at: int | None
+    roots: tuple[str, ...]
+    errors: tuple[ErrorSeen, ...]
+    cures: tuple[Cure, ...]
 
 
 class Patterns(Protocol):
@@ -38,6 +51,10 @@ class Patterns(Protocol):
 
     def evidence(self, since: int | None = None, repo: str | None = None) -> Iterator[Mined]:
         """Every mined session that counts as evidence, the last captured first."""
+        ...
+
+    def failures(self) -> Iterator[Failures]:
+        """The errors and cures of every session that counts as evidence, the newest first."""
         ...
 
     def statuses(self) -> dict[str, PatternStatus]:

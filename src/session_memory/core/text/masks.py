@@ -49,7 +49,10 @@ _ANSI = re.compile(
 _PREFACE = re.compile(
     r"(?:exit code:? -?\d+|chunk id:.*|wall time:.*|process exited with code -?\d+|output:"
     r"|original token count:.*|\$ .*|> .*|% total .*|\[?traceback \(most recent call last\).*"
-    r"|\d*\s*\d*\s*[│|┃].*|[\W\d_]*)$",
+    r"|\d*\s*\d*\s*[│|┃].*|[\W\d_]*"
+    # Tests that passed or were left out, and what was running: their names may tell of errors.
+    r"|\W{0,3}(?:pass(?:ed)?|ok|skip(?:ped)?|todo)(?: ?\W |\)|\]).*|[✓✔√○↓] .*|--- (?:PASS|SKIP).*"
+    r"|current command:.*|\[?request interrupted.*)$",
     re.I,
 )
 _WARNING = re.compile(r"(?:npm )?warn", re.I)
@@ -69,7 +72,13 @@ _TELLING = (
     *("doesn't", "not under", "conflict", "unknown", "no files", "unused", "misuse", "haven't"),
     *("has not been", "has been modified"),
 )
-_NO_ERROR = re.compile(r"\b(?:0|no) (?:errors?|failures?|failed|problems?|warnings?)\b", re.I)
+# Words of errors that are also in what is no error: they count where no line has a surer one.
+_PERHAPS_TELLING = (
+    *("issues found", "already exists", "uncommitted", "deprecated", "expected", "no matches"),
+    *("is not a", "mismatch", "unmatched", "must be", "required"),
+)
+_FINDING = re.compile(r"\S+\.\w+:\d+(?::\d+)?:? +[A-Za-z]")  # of a linter: place and message
+_NO_ERROR = re.compile(r"\b(?:0|no) (?:errors?|failures?|fail(?:ed)?|problems?|warnings?)\b", re.I)
 _RAISED = re.compile(r"[\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
 _TAG = re.compile(r"</?tool_use_error>|<error>|</error>")
 
@@ -78,6 +87,15 @@ def mask(text: str) -> str:
     """The template of one error text: one line, at most TEMPLATE_CHARS long."""
     line = _flat(text[:_LINE_CHARS])
     return _VARIABLE.sub(_masked, line)[:TEMPLATE_CHARS].rstrip()
+
+
+def mask_numbers(text: str) -> str:
+    """The line with its names, paths and quotes as they are; only numbers, times and ids masked."""
+    return _VARIABLE.sub(_masked_number, _flat(text[:_LINE_CHARS])).rstrip()
+
+
+def _masked_number(match: re.Match[str]) -> str:
+    return match[0] if match.lastgroup in ("url", "str", "path") else _masked(match)
 
 
 def _masked(match: re.Match[str]) -> str:
@@ -98,21 +116,29 @@ def error_line(text: str) -> str:
 
     Only the head and the tail of a long output are looked at.
     """
+    return next(iter(error_lines(text, 1)), "")
+
+
+def error_lines(text: str, limit: int) -> list[str]:
+    """Lines of an output that say what went wrong, the most telling first."""
     seen = window(text)
     lines = _candidate_lines(seen)
+    found: list[str] = []
     if "Traceback (most recent" in seen:
-        for line in reversed(lines):
-            if _RAISED.match(line):
-                return line
-    warning = ""
-    for line in lines:
-        lowered = line.lower()
-        if any(word in lowered for word in _TELLING) and not _NO_ERROR.search(line):
-            if not _WARNING.match(line):
-                return line
-            warning = warning or line
+        found += [line for line in reversed(lines) if _RAISED.match(line)][:1]
+    telling = [line for line in lines if _has_one(line, _TELLING) and not _NO_ERROR.search(line)]
+    found += [line for line in telling if not _WARNING.match(line)]
+    found += [line for line in telling if _WARNING.match(line)]
+    found += [line for line in lines if _has_one(line, _PERHAPS_TELLING) or _FINDING.match(line)]
     # A long output without a telling line is what the program found, not what went wrong.
-    return warning or (lines[0] if 0 < len(lines) <= _SHORT_LINES else "")
+    if not found and len(lines) <= _SHORT_LINES:
+        found = lines[:1]
+    return list(dict.fromkeys(found))[:limit]
+
+
+def _has_one(line: str, words: tuple[str, ...]) -> bool:
+    lowered = line.lower()
+    return any(word in lowered for word in words)
 
 
 def excerpt(text: str, limit: int) -> str:

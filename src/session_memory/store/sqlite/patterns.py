@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 
 from session_memory.core.loop.patterns import MINER_VERSION, Candidate, Mined, PatternStatus, Signal
-from session_memory.core.schema import CommandRun, Digest, ErrorSeen
+from session_memory.core.schema import CommandRun, Cure, Digest, ErrorSeen
 from session_memory.errors import NotFound
-from session_memory.store.loop import Minable
+from session_memory.store.loop import Failures, Minable
 from session_memory.store.port import Finding
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 
@@ -30,9 +30,17 @@ class _Digest(Digest, frozen=True, gc=False):
     errors: tuple[_Error, ...] = ()
 
 
+class _FailuresOnly(msgspec.Struct, frozen=True, gc=False):
+    """The part of a digest that `failures` needs: the rest is not decoded."""
+
+    errors: tuple[_Error, ...] = ()
+    cures: tuple[Cure, ...] = ()
+
+
 _encode = msgspec.json.Encoder().encode
 _signals = msgspec.json.Decoder(tuple[Signal, ...]).decode
 _digest = msgspec.json.Decoder(_Digest).decode
+_failures = msgspec.json.Decoder(_FailuresOnly).decode
 _counts = msgspec.json.Decoder(dict[str, int]).decode
 
 # Sessions of our own and those in which nothing was asked for prove nothing.
@@ -96,13 +104,7 @@ class SqlitePatterns:
 
     def evidence(self, since: int | None = None, repo: str | None = None) -> Iterator[Mined]:
         """Every mined session worth it, the one captured last first."""
-        parents: dict[int, int] = dict(
-            rows(
-                self._db,
-                "SELECT s.id, p.id FROM session s JOIN session p ON p.flavor = s.flavor"
-                " AND p.external_id = s.parent_external_id WHERE p.id != s.id",
-            )
-        )
+        parents = self._parents()
         where, bindings = [_WORTH], list[Any]()
         for condition, wanted in (("s.ended_at >= ?", since), ("p.key = ?", repo)):
             if wanted is not None:
@@ -118,6 +120,31 @@ class SqlitePatterns:
             flavor, external_id, key, at = row[1:5]
             owner = _owner(parents, row[0]) if row[0] in parents else row[0]
             yield Mined(row[0], owner, flavor, external_id, key, at, _signals(row[5]))
+
+    def failures(self) -> Iterator[Failures]:
+        """The errors and cures of every session worth it, the newest first."""
+        parents = self._parents()
+        for row in self._db.execute(
+            "SELECT d.body, s.id, s.flavor, s.external_id, s.ended_at, s.cwd, p.root,"
+            " p.worktree_of FROM digest d JOIN session s ON s.id = d.session_id"
+            f" LEFT JOIN project p ON p.id = s.project_id WHERE {_WORTH}"
+            " ORDER BY s.ended_at DESC, s.id DESC"
+        ):
+            found = _failures(row[0])
+            if found.errors or found.cures:
+                flavor, external_id, at = row[2:5]
+                roots: tuple[str, ...] = tuple(filter(None, row[5:]))
+                owner = _owner(parents, row[1])
+                yield Failures(owner, flavor, external_id, at, roots, found.errors, found.cures)
+
+    def _parents(self) -> dict[int, int]:
+        return dict(
+            rows(
+                self._db,
+                "SELECT s.id, p.id FROM session s JOIN session p ON p.flavor = s.flavor"
+                " AND p.external_id = s.parent_external_id WHERE p.id != s.id",
+            )
+        )
 
     def statuses(self) -> dict[str, PatternStatus]:
         """The patterns known, and what was decided on each."""

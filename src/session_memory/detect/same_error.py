@@ -1,0 +1,82 @@
+"""Whether two lines are the same error: word for word, or of the same shape."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from session_memory.core.commands import words
+from session_memory.core.text.masks import mask, mask_numbers
+
+_CUT = re.compile(r"\s*(?:…|\.\.\.)$")
+_LEAST_PART = 20
+"""Characters from which on a part of a line stands for the whole."""
+_LEAST_BEGINNING = 12
+_MASK = re.compile(r"<\w+>")
+_WORD = re.compile(r"[^\W\d_]{3,}")
+# Words of counts, summaries and wrappers: a line of these alone says that something went wrong,
+# not what.
+_SAYS_NOTHING = words(
+    "found error errors fail fails failed failing failure failures warning warnings issue issues"
+    " problem problems test tests suite suites file files check checks spec specs assertion"
+    " assertions pass passed skipped total exit exited code status process command completed with"
+    " script scripts task tasks run running returned non zero and the for from your this was has"
+    " have been err exception fatal npm pnpm yarn bun make recipe target elifecycle lifecycle"
+    " signal terminated finished ended time see above below log logs more details not unknown"
+    " usage output result results summary complete could unexpected expected received but got"
+    " equal true false null undefined assertionerror expect some were emitted while"
+)
+# Which command failed, or which assertion: the reason stands on another line.
+_NO_REASON = re.compile(
+    r"exited with (?:code|status)|exit (?:code|status) \d|expect\(.*\)\.|\.\.\.(?:Failed|Passed)$"
+)
+
+
+def telling_words(line: str) -> list[str]:
+    """The words that say what went wrong; counts and "exited with code 1" have none."""
+    found = [] if _NO_REASON.search(line) else _WORD.findall(_MASK.sub(" ", line))
+    return [word for word in found if word.lower() not in _SAYS_NOTHING]
+
+
+class ErrorText(msgspec.Struct, frozen=True, gc=False):
+    """One line in the forms in which it is compared."""
+
+    exact: str
+    """'' where it says nothing."""
+    shape: str
+    """'' where nothing is left of it once names, paths and numbers are masked."""
+    is_cut: bool
+
+
+def error_text(line: str) -> ErrorText:
+    """The forms of a line; one that was cut for show is only a beginning."""
+    whole = _CUT.sub("", line)
+    is_cut = whole != line
+    if is_cut:  # the last word may be half of one
+        whole = whole.rpartition(" ")[0] or whole
+    exact, shape = mask_numbers(whole), mask(whole)
+    return ErrorText(
+        exact if telling_words(exact) else "", shape if telling_words(shape) else "", is_cut
+    )
+
+
+def is_exact(one: ErrorText, other: ErrorText) -> bool:
+    """The same words, or a telling part of one line in the other."""
+    if not one.exact or not other.exact:
+        return False
+    if one.exact == other.exact:
+        return True
+    short, long = sorted((one.exact, other.exact), key=len)
+    begins = len(short) >= _LEAST_BEGINNING and long.startswith(short)
+    return begins or (len(short) >= _LEAST_PART and short in long)
+
+
+def is_same_shape(one: ErrorText, other: ErrorText) -> bool:
+    """The same words once names, paths and numbers are masked."""
+    if not one.shape or not other.shape:
+        return False
+    if one.is_cut or other.is_cut:
+        short, long = sorted((one.shape, other.shape), key=len)
+        return len(short) >= _LEAST_PART and long.startswith(short)
+    return one.shape == other.shape

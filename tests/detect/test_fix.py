@@ -1,0 +1,176 @@
+"""`fix` on swept logs: the very same error, then its shape, and silence where nothing is known."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
+from session_memory.testing.workspace import Workspace
+
+UNQUOTED = "zsh:1: no matches found: {}"
+
+
+def log(seed: int) -> ClaudeLog:
+    """A log of its own hour: equal words at equal times would be a fork."""
+    written = ClaudeLog(seed, start=START + seed * 3_600_000)
+    written.prompt("make it work")
+    return written
+
+
+def ask(space: Workspace, *error: str, code: int = 0) -> str:
+    """What a user reads."""
+    done = space.run("--config", str(space.write_config()), "fix", *error)
+    assert done.returncode == code, done.stderr
+    return done.stdout or done.stderr
+
+
+def answer(space: Workspace, error: str) -> dict[str, Any]:
+    return json.loads(ask(space, "--json", error))
+
+
+def swept(tmp_path: Path, *logs: ClaudeLog) -> Workspace:
+    space = Workspace(tmp_path / "space")
+    space.write(*logs)
+    space.sweep()
+    return space
+
+
+def quoted(seed: int, url: str) -> ClaudeLog:
+    written = log(seed)
+    written.run(f"curl -s {url}", UNQUOTED.format(url), exit_code=1)
+    written.run(f"curl -s '{url}' 2>&1 | tail -5", "{}")
+    return written
+
+
+def edited(seed: int, error: str, *files: str) -> ClaudeLog:
+    written = log(seed)
+    written.run("pytest", error, exit_code=1)
+    for file in files:
+        written.edit(f"/work/shop/{file}", "a", "b")
+    written.run("pytest", "4 passed")
+    return written
+
+
+@pytest.mark.rows("BRF-08")
+def test_the_very_same_error_is_answered_before_one_of_its_shape(tmp_path: Path) -> None:
+    space = swept(tmp_path, quoted(1, "http://a/x?n=1"), quoted(2, "http://b/y?m=2"))
+    found = answer(space, UNQUOTED.format("http://a/x?n=1"))
+    (cure,) = found["cures"]
+    assert found["match"] == "exact"
+    assert (cure["command"], cure["kind"]) == ("curl -s 'http://a/x?n=1'", "command")
+    alike = answer(space, UNQUOTED.format("http://c/z?k=3"))
+    assert alike["match"] == "shape" and alike["sessions"] == 2
+    assert alike["cures"][0]["worked"] == 2
+    told = ask(space, UNQUOTED.format("http://c/z?k=3"))
+    assert told.startswith("an error of the same shape: zsh:1: no matches found")
+
+
+@pytest.mark.rows("BRF-08")
+def test_json_says_how_often_in_which_sessions_and_when(tmp_path: Path) -> None:
+    space = swept(tmp_path, quoted(1, "http://a/x?n=1"))
+    found = answer(space, UNQUOTED.format("http://a/x?n=1"))
+    (cure,) = found["cures"]
+    assert (found["frequency"], found["sessions"]) == (1, 1)
+    assert (cure["worked"], cure["tried"], cure["flavors"]) == (1, 1, ["claude"])
+    assert {quote["session"] for quote in cure["quotes"]} == {ClaudeLog(1).session_id}
+    assert cure["last_at"] == found["last_at"] and found["first_at"] > START
+
+
+@pytest.mark.parametrize("arguments", [("--", "--- FAIL: TestLogin"), ("--- FAIL: TestLogin",)])
+def test_an_error_that_begins_with_dashes_is_text(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    failing = "--- FAIL: TestLogin (0.02s)\nFAIL\nexit status 1"
+    space = swept(tmp_path, edited(1, failing, "login.go"))
+    assert "edit login.go worked in 1 of 1 session, in Claude" in ask(space, *arguments)
+
+
+def test_a_line_that_was_cut_for_show_still_matches(tmp_path: Path) -> None:
+    long_error = "Error: the lock file of the shop is stale because " + "reasons " * 40
+    written = log(1)
+    written.run("shop build", long_error, exit_code=1)
+    written.run("shop unlock", "done")
+    written.run("shop build", "built")
+    space = swept(tmp_path, written)
+    found = answer(space, long_error)
+    assert found["cures"][0]["command"] == "shop unlock"
+    assert found["problem"].endswith("…")
+    assert answer(space, found["problem"])["cures"] == found["cures"]
+
+
+def test_any_telling_line_of_the_failure_finds_its_cure(tmp_path: Path) -> None:
+    output = "error: first complaint about cheese\n" + "noise\n" * 900 + "fatal: second complaint"
+    written = log(1)
+    written.run("shop build", output, exit_code=1)
+    written.run("shop unlock", "done")
+    written.run("shop build", "built")
+    space = swept(tmp_path, written)
+    for line in ("error: first complaint about cheese", "fatal: second complaint", output):
+        assert answer(space, line)["cures"][0]["command"] == "shop unlock"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Found 3 errors.",
+        'error: script "lint" exited with code 1',
+        "Tests: 1 failed, 4 passed, 5 total",
+        "error: expect(received).toBe(expected)",
+    ],
+)
+def test_a_line_that_names_nothing_is_no_error_to_answer(tmp_path: Path, line: str) -> None:
+    written = log(1)
+    written.run("bun run lint", line, exit_code=1)
+    written.run("bun run lint:fix", "done")
+    written.run("bun run lint", "ok")
+    assert "no session had this error" in ask(swept(tmp_path, written), line, code=1)
+
+
+def test_what_the_user_refused_or_stopped_is_no_error(tmp_path: Path) -> None:
+    written = log(1)
+    written.deny("Bash", {"command": "rm -rf build"})
+    written.run("make", "[Request interrupted by user for tool use]", exit_code=1)
+    space = swept(tmp_path, written)
+    refused = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    for line in (refused, "[Request interrupted by user for tool use]"):
+        assert "no session had this error" in ask(space, line, code=1)
+
+
+def test_passed_and_skipped_tests_are_no_error_lines(tmp_path: Path) -> None:
+    output = "(pass) login > fails with an error\n[SKIPPED] upload error\n(fail) cart > totals"
+    space = swept(tmp_path, edited(1, output, "cart.py"))
+    assert answer(space, "(fail) cart > totals")["cures"][0]["kind"] == "edit"
+    assert answer(space, output)["problem"] == "(fail) cart > totals"
+    ask(space, "[SKIPPED] upload error", code=1)
+
+
+@pytest.mark.rows("BRF-11")
+def test_an_edit_answers_only_the_error_it_was_made_for(tmp_path: Path) -> None:
+    space = swept(tmp_path, edited(1, "FAILED tests/test_cart.py::test_total", "cart.py"))
+    found = answer(space, "FAILED tests/test_cart.py::test_total")
+    assert [(cure["kind"], cure["command"]) for cure in found["cures"]] == [
+        ("edit", "edit cart.py")
+    ]
+    ask(space, "FAILED tests/test_user.py::test_name", code=1)
+
+
+@pytest.mark.rows("BRF-11")
+def test_edits_that_differ_by_session_are_no_answer(tmp_path: Path) -> None:
+    error = "FAIL shop/cart [build failed]"
+    space = swept(tmp_path, edited(1, error, "cart.py"), edited(2, error, "user.py"))
+    told = ask(space, error)
+    assert "never cured here" not in told and "cart.py" not in told
+    assert "other edits each time; met 2 times in 2 sessions" in told
+
+
+def test_an_error_that_nothing_cured_is_said_to_be_so(tmp_path: Path) -> None:
+    written = log(1)
+    written.run("shop deploy", "fatal: refused by the shop", exit_code=1)
+    space = swept(tmp_path, written)
+    assert "never cured here; met 1 time in 1 session" in ask(space, "fatal: refused by the shop")
+    assert answer(space, "fatal: refused by the shop")["cures"] == []
+    assert "no session had this error" in ask(space, "fatal: refused by the host", code=1)
