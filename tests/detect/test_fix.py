@@ -148,7 +148,7 @@ def test_passed_and_skipped_tests_are_no_error_lines(tmp_path: Path) -> None:
     ask(space, "[SKIPPED] upload error", code=1)
 
 
-@pytest.mark.rows("BRF-11")
+@pytest.mark.rows("FIX-01")
 def test_an_edit_answers_only_the_error_it_was_made_for(tmp_path: Path) -> None:
     space = swept(tmp_path, edited(1, "FAILED tests/test_cart.py::test_total", "cart.py"))
     found = answer(space, "FAILED tests/test_cart.py::test_total")
@@ -158,7 +158,7 @@ def test_an_edit_answers_only_the_error_it_was_made_for(tmp_path: Path) -> None:
     ask(space, "FAILED tests/test_user.py::test_name", code=1)
 
 
-@pytest.mark.rows("BRF-11")
+@pytest.mark.rows("FIX-01")
 def test_edits_that_differ_by_session_are_no_answer(tmp_path: Path) -> None:
     error = "FAIL shop/cart [build failed]"
     space = swept(tmp_path, edited(1, error, "cart.py"), edited(2, error, "user.py"))
