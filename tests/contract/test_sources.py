@@ -84,6 +84,32 @@ def test_superseded_events_follow_the_live_ones(store: Store) -> None:
     assert [found.text for found in store.all_events(one)] == ["first", "second"]
 
 
+def test_a_source_that_was_set_aside_keeps_its_events(store: Store) -> None:
+    (one,) = capture(store, ONE)
+    with store.writing() as writer:
+        source_id = writer.source("claude", ONE.path)
+        new = writer.set_aside(source_id)
+        writer.settle({one})
+    assert new != source_id
+    assert (store.sessions_of(source_id), store.sessions_of(new)) == ({one}, set())
+    assert sorted(store.stamps("claude")) == [ONE.path, f"{ONE.path} (cut, 1)"]
+    assert texts(store, one) == ["first", "second"]
+
+
+def test_what_only_an_absorbed_source_held_is_superseded(store: Store) -> None:
+    (one,) = capture(store, ONE)
+    with store.writing() as writer:
+        source_id = writer.source("claude", ONE.path)
+        new = writer.set_aside(source_id)
+        tell(writer, Said("one", ONE.path, (ONE.events[0],), lived(1, 1)))
+        assert writer.absorb(source_id, new) == 1
+        writer.settle({one})
+    assert sorted(store.stamps("claude")) == [ONE.path]
+    assert texts(store, one) == ["first"]
+    assert [found.text for found in store.superseded_events(one)] == ["second"]
+    assert store.fsck() == []
+
+
 def test_observations_are_listed_by_session(store: Store) -> None:
     (one,) = capture(store, ONE)
     said = Observation("decision", "active", "use oak", 3, one, None, "agent", "h1", START)

@@ -239,6 +239,7 @@ def test_what_a_rewritten_log_had_dropped_before_is_not_lost(space: Workspace) -
     space.write(log)
     space.sweep()
     log.rows = log.rows[:-1]
+    log.say("something else")
     space.write(log)
     assert space.sweep().superseded == 1
     lose(space, log)

@@ -28,7 +28,8 @@ class Cursor(msgspec.Struct, frozen=True):
     parser_version: int
 
 
-ReadKind = Literal["new", "tail", "rewritten", "reparse", "unchanged"]
+ReadKind = Literal["new", "tail", "rewritten", "replaced", "reparse", "unchanged"]
+"""`rewritten`: read whole once more; `replaced`: so, and what was read before is not in it."""
 
 
 class ReadPlan(msgspec.Struct, frozen=True):
@@ -37,6 +38,8 @@ class ReadPlan(msgspec.Struct, frozen=True):
     kind: ReadKind
     offset: int = 0
     state: dict[str, Any] = {}
+    shrunk: bool = False
+    """A replaced file is smaller than it was."""
 
 
 def plan_read(
@@ -60,7 +63,7 @@ def plan_read(
         and prefix_hashes(read, cursor.read_to) == (cursor.head_hash, cursor.tail_hash)
     )
     if not intact:
-        return ReadPlan("rewritten")
+        return ReadPlan("replaced", shrunk=stamp[2] < cursor.stamp[2])
     if cursor.parser_version != parser_version:
         return ReadPlan("reparse")
     if cursor.read_to == 0 or stamp[2] == cursor.stamp[2]:

@@ -32,8 +32,11 @@ RENEWED_PER_SWEEP = 500
 
 def capture(
     context: SweepContext, store: Store, changed: list[ChangedFiles], report: SweepReport
-) -> None:
-    """Read what changed, in one writer that commits as it goes."""
+) -> set[int]:
+    """Read what changed, in one writer that commits as it goes.
+
+    Returns the sessions of logs that were cut: their segments name the log they came from.
+    """
     redactor, warnings = make_redactor(store.tag_key, context.config.redact)
     report.warnings.extend(warnings)
     prices = load_table()
@@ -63,6 +66,7 @@ def capture(
     report.analyzed = len(report.digested)
     clean_unknown(report, redactor.redact_text)
     report.warnings.extend(finder.warnings())
+    return reader.cut
 
 
 def _project_finder(context: SweepContext) -> ProjectFinder:

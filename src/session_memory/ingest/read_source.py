@@ -32,6 +32,7 @@ _WHY_READ = {
     "new": "new file",
     "tail": "grew, from byte {}",
     "rewritten": "from its start, it was rewritten or shares events with other files",
+    "replaced": "from its start, what was read of it before is not in it any more",
     "reparse": "from its start, with a newer parser",
     "unchanged": "nothing new in it",
 }
@@ -62,6 +63,8 @@ class SourceReader(msgspec.Struct):
     """Sessions that this transaction created."""
     pending_bytes: int = 0
     """Bytes read in this transaction."""
+    cut: set[int] = set()
+    """Sessions of logs that were cut in this sweep."""
 
     def read(
         self, adapter: Adapter, file: SourceFile, *, every_block: bool = False
@@ -88,12 +91,16 @@ class SourceReader(msgspec.Struct):
             Reading(0, self.drafter.key, plan.offset),
             plan.state,
             plan.offset,
-            plan.kind in ("rewritten", "reparse"),
+            plan.kind in ("rewritten", "replaced", "reparse"),
             plan.kind == "reparse",
+            plan.kind == "replaced",
+            plan.shrunk,
         )
         for block, normalized in self._blocks(pass_):
             self._begin(pass_)
             self._take_block(pass_, block, normalized)
+            if pass_.replaced:
+                continue  # only its end tells whether what was read before still counts
             if self.pending_bytes >= self.limits.commit_bytes or (every_block and not pass_.again):
                 # A whole re-read that is cut off starts over: only its end may move the cursor.
                 if not pass_.again:
@@ -102,7 +109,9 @@ class SourceReader(msgspec.Struct):
                 pass_.handles.clear()
         self._begin(pass_)
         source_id = pass_.reading.source_id
-        if pass_.again:
+        if pass_.replaced:
+            self._end_replaced(pass_)
+        elif pass_.again:
             self.report.superseded += self.writer.retire(
                 source_id, pass_.reading.seen, delete=pass_.reparse
             )
@@ -112,12 +121,31 @@ class SourceReader(msgspec.Struct):
         else:
             self._save_cursor(pass_, finished=True)
 
+    def _end_replaced(self, pass_: _Pass) -> None:
+        """Decide what becomes of all that was read before from a file that was replaced.
+
+        A log that was cut or emptied says nothing new: memory keeps what it said. One that says
+        something else supersedes it.
+        """
+        lost = not pass_.sessions or (pass_.shrunk and pass_.adapter.incremental)
+        if lost and not pass_.has_news:
+            self.cut |= pass_.sessions | self.store.sessions_of(pass_.aside)
+            self.report.warnings.append(
+                f"{pass_.name} was cut or emptied; everything captured from it is kept"
+            )
+            return
+        self.report.superseded += self.writer.absorb(pass_.aside, pass_.reading.source_id)
+        self.touched |= pass_.sessions
+
     def _begin(self, pass_: _Pass) -> None:
         """Write that a source is being read, once its first block turned out to be readable."""
         if pass_.reading.source_id:
             return
         pass_.reading.source_id = self.writer.source(pass_.adapter.name, pass_.name)
-        if pass_.again:
+        if pass_.replaced:
+            pass_.aside = pass_.reading.source_id
+            pass_.reading.source_id = self.writer.set_aside(pass_.aside)
+        elif pass_.again:
             self.writer.restart_source(pass_.reading.source_id)
 
     def _blocks(self, pass_: _Pass) -> Iterator[tuple[Block, Normalized]]:
@@ -158,6 +186,8 @@ class SourceReader(msgspec.Struct):
                 return stream.read(length)
 
             plan = plan_read(cursor, stamp_of(file), adapter.parser_version, read)
+        if plan.kind == "replaced" and not (adapter.incremental or plan.shrunk):
+            return ReadPlan("rewritten")  # its agent writes such a file anew at every change
         if plan.kind != "tail":
             return plan
         # Equal events of several files are numbered per file, from its start.
@@ -245,6 +275,7 @@ class SourceReader(msgspec.Struct):
         if placement.found:
             self.writer.confirm(pass_.reading.source_id, placement.found)
         if placement.new:
+            pass_.has_news = True
             self.writer.append(session, pass_.reading.source_id, placement.new)
             self.report.events += len(placement.new)
             if session.created and session.id not in self.new_sessions:
@@ -329,6 +360,13 @@ class _Pass(msgspec.Struct):
     """A whole re-read of a source that was read before."""
     reparse: bool = False
     """Because its parser is a newer one."""
+    replaced: bool = False
+    """Because what was read of it before is not in it any more."""
+    shrunk: bool = False
+    aside: int = 0
+    """The source that holds what was read before from a replaced file."""
+    has_news: bool = False
+    """Whether it said anything that its sessions did not hold."""
     handles: dict[str, SessionHandle] = {}
     sessions: set[int] = set()
     turns: dict[int, list[str]] = {}

@@ -121,13 +121,16 @@ def _sweep(context: SweepContext) -> SweepReport:
             mark(directory)
             from session_memory.ingest.capture import capture  # 50 ms that an idle sweep saves
 
-            capture(context, store, changed, report)
+            cut = capture(context, store, changed, report)
             first = [group.folders for group in changed if group.first_time]
             steps.attempt(
                 "settings", "log deletion", partial(_warn_of_deletion, store, first, report)
             )
             for session_id in store.crowded(CROWDED):
                 steps.attempt("compact", session_id, partial(store.compact, session_id))
+            for session_id in sorted(cut):
+                repack = partial(store.compact, session_id, at_least=1)
+                steps.attempt("compact", session_id, repack)
         steps.attempt("evict", "retention", partial(_evict, context, store, report))
         if not LEAVE_FILES & {failure.step for failure in report.failed_steps}:
             clear(directory)  # otherwise the next sweep looks for files that were left over

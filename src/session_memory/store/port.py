@@ -193,6 +193,10 @@ class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
         """Whether a session of this source has further sources."""
         ...
 
+    def sessions_of(self, source_id: int) -> set[int]:
+        """The sessions that were read from a source."""
+        ...
+
     def is_forgotten(self, flavor: str, external_id: str) -> bool:
         """Whether the user forgot this session, in this store or in another one."""
         ...
@@ -276,8 +280,8 @@ class RetentionStore(Protocol):
         """Sessions with more segments than `limit`."""
         ...
 
-    def compact(self, session_id: int) -> int:
-        """Join a session's segments into one; returns how many went."""
+    def compact(self, session_id: int, at_least: int = 2) -> int:
+        """Join a session's segments, if there are so many, into one; returns how many went."""
         ...
 
     def sweep_orphans(self) -> int:

@@ -82,6 +82,18 @@ class Writer(Protocol):
         """Events of a re-read source that it no longer holds: superseded, or deleted."""
         ...
 
+    def set_aside(self, source_id: int) -> int:
+        """Let the path of a source be that of another file from now on.
+
+        The source stays, under another name, with all that was read from it; returns the id of the
+        new one.
+        """
+        ...
+
+    def absorb(self, aside: int, source_id: int) -> int:
+        """End a source that was set aside: what only it held is superseded, and counted."""
+        ...
+
     def last_turns(self, session: SessionHandle, count: int) -> list[str]:
         """The texts of the session's latest turns, oldest first."""
         ...

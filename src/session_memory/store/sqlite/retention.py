@@ -220,7 +220,7 @@ def sweep_orphans(db: Database, segments: SegmentStore) -> int:
         return removed + segments.delete(loose)
 
 
-def compact(db: Database, segments: SegmentStore, session_id: int) -> int:
+def compact(db: Database, segments: SegmentStore, session_id: int, at_least: int = 2) -> int:
     """Join a session's segments into one file, so that a long life does not mean many files."""
     from session_memory.store.sqlite.manifests import repack  # most sweeps join nothing
 
@@ -228,7 +228,7 @@ def compact(db: Database, segments: SegmentStore, session_id: int) -> int:
         count = int(
             value(db, "SELECT count(*) FROM segment WHERE session_id = ?", (session_id,)) or 0
         )
-        if count < 2:
+        if count < at_least:
             return 0
         repack(db, segments, session_id)
     remove_doomed(db, segments)

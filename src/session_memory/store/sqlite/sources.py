@@ -11,7 +11,36 @@ from session_memory.core.digest import DIGEST_VERSION
 from session_memory.core.fingerprint import path_name, session_name
 from session_memory.store.sqlite import lost_events
 from session_memory.store.sqlite.connection import Database, rows, value
+from session_memory.store.sqlite.ids import event_range
 from session_memory.store.values import Undistilled
+
+
+def set_aside(db: Database, source_id: int, path: str) -> None:
+    """Give a source another name: what was read from it is kept like that of a vanished file."""
+    number = 1
+    while value(db, "SELECT 1 FROM source WHERE path = ?", (f"{path} (cut, {number})",)):
+        number += 1
+    db.execute("UPDATE source SET path = ? WHERE id = ?", (f"{path} (cut, {number})", source_id))
+
+
+def absorb(db: Database, aside: int, source_id: int) -> None:
+    """Drop a source that was set aside; its superseded events go to the one in its place."""
+    db.execute(
+        "INSERT INTO session_source (session_id, source_id, evicted_to)"
+        " SELECT session_id, ?, evicted_to FROM session_source WHERE source_id = ? ON CONFLICT"
+        " DO UPDATE SET evicted_to = max(evicted_to, excluded.evicted_to)",
+        (source_id, aside),
+    )
+    for (session_id,) in rows(
+        db, "SELECT session_id FROM session_source WHERE source_id = ?", (aside,)
+    ):
+        db.execute(
+            "UPDATE event SET source_id = ? WHERE id BETWEEN ? AND ? AND source_id = ?",
+            (source_id, *event_range(session_id), aside),
+        )
+    for table in ("event_copy", "fact", "quarantine", "session_source"):
+        db.execute(f"DELETE FROM {table} WHERE source_id = ?", (aside,))
+    db.execute("DELETE FROM source WHERE id = ?", (aside,))
 
 
 class SourceReads:
@@ -55,6 +84,11 @@ class SourceReads:
             )
             is not None
         )
+
+    def sessions_of(self, source_id: int) -> set[int]:
+        """See store.port.Store."""
+        sql = "SELECT session_id FROM session_source WHERE source_id = ?"
+        return {row[0] for row in rows(self._db, sql, (source_id,))}
 
     def span(self, flavor: str) -> tuple[int, int | None]:
         """See store.port.Store."""

@@ -426,9 +426,9 @@ class SqliteStore(ForgetWithMarks, SourceReads):
         forget.finish_erasing(self._db, self.segments)
         return removed
 
-    def compact(self, session_id: int) -> int:
+    def compact(self, session_id: int, at_least: int = 2) -> int:
         """See store.port.Store."""
-        return retention.compact(self._db, self.segments, session_id)
+        return retention.compact(self._db, self.segments, session_id, at_least)
 
     def crowded(self, limit: int) -> list[int]:
         """See store.port.Store."""

@@ -22,7 +22,7 @@ from session_memory.core.schema import Digest, Observation, Usage
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, pack
-from session_memory.store.sqlite import event_copies, manifests, statements, usage
+from session_memory.store.sqlite import event_copies, manifests, sources, statements, usage
 from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, savepoint, value
@@ -289,6 +289,20 @@ class SqliteWriter:
     def retire(self, source_id: int, seen: set[int], *, delete: bool) -> int:
         """See store.port.Writer."""
         return event_copies.retire(self._db, source_id, seen, delete=delete)
+
+    def set_aside(self, source_id: int) -> int:
+        """See store.port.Writer."""
+        path = self._path(source_id)
+        sources.set_aside(self._db, source_id, path)
+        self._paths.clear()
+        flavor = value(self._db, "SELECT flavor FROM source WHERE id = ?", (source_id,))
+        return self.source(str(flavor), path)
+
+    def absorb(self, aside: int, source_id: int) -> int:
+        """See store.port.Writer."""
+        retired = event_copies.retire(self._db, aside, set(), delete=False)
+        sources.absorb(self._db, aside, source_id)
+        return retired
 
     def last_turns(self, session: SessionHandle, count: int) -> list[str]:
         """See store.port.Writer."""
