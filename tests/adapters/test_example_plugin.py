@@ -167,7 +167,7 @@ def test_an_agent_from_outside_is_captured_wired_taught_and_unwired(
 
     # Taught: what recurs is approved, and goes into the file this agent reads.
     installation.run("detect")
-    installation.run("review", "propose")
+    installation.run("review", "propose", "--all")
     patterns = installation.json("review", "list")["patterns"]
     push = next(row["id"] for row in patterns if row["locus"].startswith("git push"))
     installation.run("review", "approve", push)

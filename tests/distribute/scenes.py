@@ -129,7 +129,7 @@ class Desk:
         """Sweep, detect and take in; the ids proposed."""
         self.run("sweep")
         self.run("detect")
-        self.run("review", "propose")
+        self.run("review", "propose", "--all")
         return [row["id"] for row in self.json("review", "list", "--all")["patterns"]]
 
     def corrected(self, root: Path, sessions: int = 3, start: int = 1) -> str:

@@ -95,7 +95,7 @@ class LoopDesk:
         """Sweep, detect, take in; the pattern of each trouble."""
         self.run("sweep")
         self.run("detect")
-        self.run("review", "propose")
+        self.run("review", "propose", "--all")
         rows = self.json("review", "list")["patterns"]
         return {
             name: row["id"]

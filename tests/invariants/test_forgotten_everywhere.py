@@ -99,7 +99,7 @@ def test_of_one_session_nothing_is_left_and_others_keep_what_they_say(used: Used
     used.run("worker", "run")
     used.run("sweep")
     used.run("detect")
-    used.run("review", "propose")
+    used.run("review", "propose", "--all")
     used.run("distribute", code=None)
     assert used.holding(OWN, names(used)[2]) == {}
 
@@ -113,7 +113,7 @@ def test_words_that_stand_for_several_sessions_go_with_the_one_that_said_them(us
     assert used.holding(ELSEWHERE) == {}
     assert any(WORD in path.read_text() for path in catalog.glob("*.toml"))
     used.run("detect")
-    used.run("review", "propose")
+    used.run("review", "propose", "--all")
     used.run("worker", "run")
     assert used.holding(ELSEWHERE) == {}
 

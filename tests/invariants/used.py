@@ -116,7 +116,7 @@ class Used:
         self.run("worker", "run")
         self.run("sweep")
         self.run("detect")
-        self.run("review", "propose")
+        self.run("review", "propose", "--all")
         for row in self.json("review", "list", "--all")["patterns"]:
             self.run("review", "approve", row["id"], code=None)  # some have too little evidence
         self.run("distribute", code=None)

@@ -258,10 +258,11 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
 
 @command.command()
 @click.argument("file", type=click.File("rb"), required=False)
+@click.option("--all", "everything", is_flag=True, help="Also what `detect` leaves out.")
 @dry_run_option
 @json_option
 @pass_app
-def propose(app: App, file: Any, dry_run: bool) -> None:
+def propose(app: App, *, file: Any, everything: bool, dry_run: bool) -> None:
     """Add proposals from `detect`, or from FILE (`-` is stdin): a JSON array of proposals.
 
     Provisional patterns are checked again with the evidence that has come in.
@@ -272,7 +273,9 @@ def propose(app: App, file: Any, dry_run: bool) -> None:
       session-memory review propose patterns.json --dry-run
     """
     context, complete = curate_context(app), file is None
-    proposals = detected_proposals(context) if complete else _read_proposals(file)
+    proposals = (
+        detected_proposals(context, everything=everything) if complete else _read_proposals(file)
+    )
     app.note(f"{len(proposals)} proposals")
     decisions = take_in(context, proposals, complete=complete, dry_run=dry_run)
     _print_decisions(app, decisions, dry_run)

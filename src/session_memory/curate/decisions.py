@@ -46,6 +46,7 @@ from session_memory.curate.review import (
 )
 from session_memory.curate.wording import Clean, make_clean
 from session_memory.detect.cluster import cluster
+from session_memory.detect.rank import rank
 from session_memory.detect.run import DetectQuery, detect
 from session_memory.measure.report import verdict_sentence
 from session_memory.measure.stages import LoopFacts, PatternStage, latest_effects, stages
@@ -183,11 +184,18 @@ def undo_last(context: CurateContext, who: str, *, dry_run: bool = False) -> Seq
     return _carry_out(context, take_back, dry_run)
 
 
-def detected_proposals(context: CurateContext) -> list[Proposal]:
-    """A proposal for each pattern that detection sees in the store."""
+def detected_proposals(context: CurateContext, *, everything: bool = False) -> list[Proposal]:
+    """A proposal for each rule that detection finds, and for each pattern once decided on.
+
+    With `everything`, also for what recurs without a rule that follows from it.
+    """
     with context.open_store() as store:
         patterns = store.patterns
-        return proposals_of(cluster(patterns.evidence, patterns.statuses()), patterns.evidence())
+        found = rank(cluster(patterns.evidence, patterns.statuses()), context.clock())
+        wanted = [
+            one for one in found if everything or not one.left_out or one.status != "candidate"
+        ]
+        return proposals_of(wanted, patterns.evidence())
 
 
 def take_in(

@@ -21,7 +21,7 @@ _WITH_PROBLEM = "told with its problem"
 _OTHER_CHECK = "another check of its kind is run more often"
 _NO_RULE: dict[SignalType, str] = {
     "stated_rule": "said once, taken back, or no rule by itself",
-    "failing_command": "no cure is known",
+    "failing_command": "its failures have no cure in common",
     "recurring_error": "no cure is known",
     "edit_churn": "only a count",
     "retry_loop": "only a count",
@@ -33,7 +33,7 @@ _NO_RULE: dict[SignalType, str] = {
     "context_thrash": "only a count",
     "expensive_stretch": "only a count",
     "cure": "helped on one occasion, or every agent finds it by itself",
-    "verified_recipe": "its arguments change each time",
+    "verified_recipe": "no check of a whole project",
     "fast_path": "only a list of commands",
 }
 _ORDER: tuple[SignalType, ...] = ("stated_rule", "cure", "verified_recipe")
@@ -57,7 +57,9 @@ def _reason(
     one: Candidate, ruled: set[str], cured: set[str], best: Mapping[tuple[str, ...], str]
 ) -> str:
     if not one.rule:
-        return _WITH_CURE if one.locus in cured and one.kind == "problem" else _NO_RULE[one.type]
+        if one.kind == "problem" and one.locus in cured:
+            return _WITH_CURE
+        return _NO_RULE["cure" if one.cures else one.type]
     if one.sessions < LEAST_SESSIONS:
         return ONE_SESSION
     if one.type == "cure" and (one.locus in ruled or ruled.issuperset(one.problems)):
