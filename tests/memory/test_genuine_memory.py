@@ -41,7 +41,7 @@ def test_every_line_of_genuine_memories_resolves_and_is_whole(genuine: Bench) ->
             assert len(page.encode()) < MAX_MEMORY_BYTES / 4
             assert render(Redactor(store.tag_key).redact_text(page)) == page
             made = page.partition("## Traces")[0]
-            names = [trace.thread_id[:8] for trace in store.memories.of_root(root, 10)]
+            names = [trace.thread_id[:8] for trace in store.memories.of_root(root)]
             for line in made.splitlines():
                 if not line.startswith("- ") or "](skills/" in line:
                     continue
@@ -52,15 +52,15 @@ def test_every_line_of_genuine_memories_resolves_and_is_whole(genuine: Bench) ->
             for event in dict.fromkeys(CITED.findall(made)):
                 found = evidence_for(store, f"[e:{event}]", genuine.data)
                 assert any(quote.event == int(event) for one in found for quote in one.quotes)
-        assert cited > 60
+        assert cited > 25
 
 
 @pytest.mark.shared
 def test_what_many_sessions_tripped_over_stands_once_with_its_cure(genuine: Bench) -> None:
     page = genuine.page("/Users/cedricteyton/Code/agents-md-evaluator")
     lines = [line for line in page.splitlines() if "unrecognized subcommand 'bun'" in line]
-    assert len(lines) == 1 and "it worked with `bun run " in lines[0]
-    assert "`bun run test` verifies tests; passed in 10 sessions" in page
+    assert len(lines) == 1 and "; use `bun run " in lines[0]
+    assert "`bun run test` verifies tests; passed in 14 sessions" in page
     folder = genuine.folder("/Users/cedricteyton/Code/agents-md-evaluator")
     skill = (folder / "skills/verify-changes/SKILL.md").read_text()
     assert skill.index("`bun run lint`") < skill.index("`bun run test`")

@@ -47,6 +47,12 @@ class FewTraces:
     def of_root(self, _root: str, _limit: int | None = None) -> list[Trace]:
         return self.traces
 
+    def projects(self) -> list[object]:
+        return []
+
+    def digest(self, _session: int) -> None:
+        return None
+
     def acquire(self, *_: object) -> bool:
         return True
 

@@ -49,7 +49,7 @@ def test_any_traces_give_a_page_that_may_be_kept(texts: list[str]) -> None:
     traces = [Trace(n, f"thread-{n}", "/w", text, "s", n) for n, text in enumerate(texts)]
     parts = [parse_trace(trace) for trace in reversed(traces)]
     files = {trace.thread_id: f"trace_summaries/{trace.thread_id}_x.md" for trace in traces}
-    made = make_memory(parts, files, UnknownTree())
+    made = make_memory(parts, files, UnknownTree()).files
     page = made["MEMORY.md"]
     assert "<!--" not in page and page.startswith("# Memory\n")
     bullets = [line for line in page.splitlines() if line.startswith("- ")]
@@ -68,7 +68,9 @@ def test_a_trace_that_says_too_much_is_bounded() -> None:
     )
     text = f"# t (success)\nUser preferences:\n{bullets}\n{tasks}"
     traces = [Trace(n, f"thread-{n}", "/w", text, "s", n) for n in range(3)]
-    page = make_memory([parse_trace(trace) for trace in traces], {}, UnknownTree())["MEMORY.md"]
+    page = make_memory([parse_trace(trace) for trace in traces], {}, UnknownTree()).files[
+        "MEMORY.md"
+    ]
     assert len(page.encode()) < MAX_MEMORY_BYTES
 
 

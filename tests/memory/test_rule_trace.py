@@ -31,7 +31,7 @@ Outcome: success (verification passed last: pytest -q (exit 0)) [e:5]
 Key steps:
 - The agent reported: The parser now skips empty lines before it splits fields. [e:7]
 Things that did not work / things that can be improved:
-- `pytest -q` failed with exit 1: ValueError: empty line; it worked after a change to \
+- `pytest -q` failed: ValueError: empty line; it worked after a change to \
 `src/parse.py` [e:2] [e:3]
 Reusable knowledge:
 - `pytest -q` passes here (exit 0) [e:5]
@@ -109,7 +109,7 @@ def test_a_command_said_differently_is_the_cure(bench: Bench) -> None:
     log.run("bun run test", "12 pass\n0 fail")
     log.say("All twelve tests of the shop pass on this machine.")
     assert (
-        "- `rtk bun run test` failed with exit 2: error: unrecognized subcommand 'bun';"
+        "- `rtk bun run test` failed: error: unrecognized subcommand 'bun';"
         " it worked with `bun run test`"
     ) in told(bench, log)
 

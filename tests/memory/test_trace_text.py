@@ -140,7 +140,7 @@ def test_a_bullet_that_only_fills_a_heading_is_never_taken_for_knowledge() -> No
     assert [task.bullets(place) for place in ("steps", "failures", "knowledge", "pointers")] == [
         ()
     ] * 4
-    page = make_memory([parse_trace(trace)], {}, look_into("/work/shop"))["MEMORY.md"]
+    page = make_memory([parse_trace(trace)], {}, look_into("/work/shop")).files["MEMORY.md"]
     assert not any(words in page for words in FALLBACKS) and len(FALLBACKS) == 4
 
 

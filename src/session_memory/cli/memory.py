@@ -18,6 +18,7 @@ from session_memory.cli.memory_output import (
     show_report,
     show_results,
     show_status,
+    show_trace,
 )
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.session_argument import session_option
@@ -32,7 +33,8 @@ from session_memory.memory.extract import ALL_SESSIONS, ExtractReport, extract_f
 from session_memory.memory.forget import remove_outputs
 from session_memory.memory.layout import MEMORY, TRACES, memory_root, normalised
 from session_memory.memory.selection import ExtractRequest, select_candidates
-from session_memory.memory.swap import is_current, stamp_of
+from session_memory.memory.sources import read_sources
+from session_memory.memory.swap import is_current
 from session_memory.memory.traces import remove_files, trace_file
 from session_memory.memory.user_part import keep_edits, page_with_user_part
 from session_memory.model.open import open_model
@@ -155,8 +157,8 @@ def _has_memory(app: App, store: MemoryStore, root: str) -> bool:
 
 
 def _is_current(app: App, store: MemoryStore, root: str) -> bool:
-    traces = store.memories.of_root(root, app.config.memory.max_traces)
-    return is_current(memory_root(app.paths.data, root), stamp_of(traces))
+    made_of = read_sources(store, root, app.config.memory.max_traces)
+    return is_current(memory_root(app.paths.data, root), made_of.stamp, made_of.digests)
 
 
 def _extract_request(
@@ -205,14 +207,18 @@ def _root(store: MemoryStore, project: str | None) -> str:
 @command.command()
 @click.argument("trace", metavar="SESSION", required=False)
 @project_option
+@click.option("--all", "everything", is_flag=True, help="Also lines that are not told, and why.")
 @json_option
 @pass_app
-def show(app: App, trace: str | None, project: str | None) -> None:
+def show(app: App, trace: str | None, project: str | None, everything: bool) -> None:
     """Show the memory of a project, or the whole trace of one session.
+
+    Every line says on how many sessions it rests.
 
     \b
     Examples:
       session-memory memory show
+      session-memory memory show --all
       session-memory memory show 42
       session-memory memory show --project shop --json
     """
@@ -220,13 +226,14 @@ def show(app: App, trace: str | None, project: str | None) -> None:
         if trace is not None:
             session_trace = store.memories.find(trace)
             root = session_trace.root
-            show_memory(app, memory_root(app.paths.data, root), root, [session_trace])
+            show_trace(app, memory_root(app.paths.data, root), session_trace)
             return
         root = _root(store, project)
         traces = store.memories.of_root(root)
         if not traces and project is None and not memory_root(app.paths.data, root).is_dir():
             app.note(f"nothing is remembered of {root} yet")
-        show_memory(app, memory_root(app.paths.data, root), root, traces, whole=False)
+        folder = memory_root(app.paths.data, root)
+        show_memory(app, folder, root, traces, everything=everything)
 
 
 @command.command()

@@ -17,6 +17,7 @@ from session_memory.memory.consolidate import ConsolidationResult
 from session_memory.memory.evidence import Evidence
 from session_memory.memory.extract import ExtractReport
 from session_memory.memory.layout import MEMORY, SUMMARY
+from session_memory.memory.line_history import LineHistory, read_history
 from session_memory.memory.log import read_log
 from session_memory.memory.selection import Candidate
 from session_memory.store.memories import Trace
@@ -82,26 +83,38 @@ def show_results(
         click.echo(f"{result.status:<9}  {one_line(result.root)}{why}")
 
 
-def show_memory(
-    app: App, folder: Path, root: str, traces: Sequence[Trace], *, whole: bool = True
-) -> None:
-    """A whole trace, or a project's memory, or else one line for each of its traces."""
+def show_trace(app: App, folder: Path, trace: Trace) -> None:
+    """The whole trace of one session."""
     if app.json:
-        page = (
-            {} if whole else {"memory": _page(folder / MEMORY), "summary": _page(folder / SUMMARY)}
-        )
-        emit_json({"root": root, "folder": str(folder), **page, "traces": list(traces)})
+        emit_json({"root": trace.root, "folder": str(folder), "traces": [trace]})
         return
-    if whole:
-        click.echo(safe(traces[0].trace_summary))
-        return
+    click.echo(safe(trace.trace_summary))
+
+
+def show_memory(
+    app: App, folder: Path, root: str, traces: Sequence[Trace], *, everything: bool = False
+) -> None:
+    """A project's memory, or else one line for each of its traces.
+
+    With `everything`, also the lines that were retired or left out, each with the reason.
+    """
     page = _page(folder / MEMORY)
+    history = read_history(folder) if everything else LineHistory()
+    if app.json:
+        pages = {"memory": page, "summary": _page(folder / SUMMARY)}
+        more = {"retired": history.retired, "left_out": history.left_out} if everything else {}
+        emit_json({"root": root, "folder": str(folder), **pages, **more, "traces": list(traces)})
+        return
     if page:
         click.echo(safe(page))  # it lists the traces it was made of
-        return
-    for trace in traces:
-        when = (iso(trace.updated_at) or "-")[:10]
-        click.echo(f"{when}  {trace.session_id:>5}  {one_line(trace.memory_summary)}")
+    else:
+        for trace in traces:
+            when = (iso(trace.updated_at) or "-")[:10]
+            click.echo(f"{when}  {trace.session_id:>5}  {one_line(trace.memory_summary)}")
+    for line in history.retired:
+        click.echo(f"retired {line.retired}: {one_line(line.text)}: {one_line(line.reason)}")
+    for line in history.left_out:
+        click.echo(f"left out: {one_line(line.text)}: {one_line(line.reason)}")
 
 
 def _page(path: Path) -> str | None:
@@ -163,6 +176,8 @@ def show_evidence(app: App, evidence: Sequence[Evidence]) -> None:
         return
     for item in evidence:
         click.echo(item.line)
+        if item.not_told:
+            click.echo(f"  {one_line(item.not_told)}")
         click.echo(f"  session {item.session_id} {one_line(item.session)}, {one_line(item.root)}")
         for quote in item.quotes:
             click.echo(f"  [e:{quote.event}] {quote.at or '-'} {quote.kind}: {quote.text}")

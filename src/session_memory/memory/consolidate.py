@@ -15,13 +15,17 @@ from typing import Literal
 
 import msgspec
 
+from session_memory.clock import iso
 from session_memory.errors import BudgetSpent, Refused, SessionMemoryError
 from session_memory.memory.context import MemoryContext, reason_of, redact_with
 from session_memory.memory.extract import CONCURRENCY
-from session_memory.memory.layout import TRACES, ensure_layout, memory_root, normalised
+from session_memory.memory.known_session import KnownSession
+from session_memory.memory.layout import LINES, TRACES, ensure_layout, memory_root, normalised
+from session_memory.memory.line_history import next_history, read_history, write_history
 from session_memory.memory.model_consolidation import MAX_FILES_BYTES, ask_for_memory, input_limit
-from session_memory.memory.outputs import Files, final_files
-from session_memory.memory.rule_consolidation import make_memory
+from session_memory.memory.outputs import final_files
+from session_memory.memory.rule_consolidation import Memory, make_memory
+from session_memory.memory.sources import read_sources
 from session_memory.memory.staging import (
     clear_leftovers,
     discard,
@@ -30,7 +34,7 @@ from session_memory.memory.staging import (
     staging_of,
     write_summary,
 )
-from session_memory.memory.swap import is_current, stamp_of, swap, write_ready
+from session_memory.memory.swap import is_current, swap, write_ready
 from session_memory.memory.trace_parser import parse_trace
 from session_memory.memory.traces import thread_of
 from session_memory.model.port import Model
@@ -60,7 +64,10 @@ class _Run(msgspec.Struct):
     agent: str
     step: str = "lock"
     traces: list[Trace] = msgspec.field(default_factory=list[Trace])
-    files: Future[Files] | None = None
+    """The newest, whose files are kept and shown to a model."""
+    all_traces: list[Trace] = msgspec.field(default_factory=list[Trace])
+    sessions: list[KnownSession] = msgspec.field(default_factory=list[KnownSession])
+    memory: Future[Memory] | None = None
 
 
 def manual_owner(token: str) -> str:
@@ -136,7 +143,8 @@ class Consolidations:
             self._log.warn("kept_file", cwd=run.claim.root, path=path, reason=text)
 
         self._set_step(run, "read")
-        traces = self._store.memories.of_root(run.claim.root, self._context.max_traces)
+        made_of = read_sources(self._store, run.claim.root, self._context.max_traces)
+        traces = made_of.newest
         self._set_step(run, "layout")
         ensure_layout(run.live)
         clear_leftovers(run.live, warn)
@@ -144,8 +152,8 @@ class Consolidations:
         prune(run.live / TRACES, {trace.thread_id for trace in traces}, warn)
         self._set_step(run, "summary")
         write_summary(run.live, traces)
-        run.traces = traces
-        if is_current(run.live, stamp_of(traces)) and not self._force:
+        run.traces, run.all_traces, run.sessions = traces, made_of.traces, made_of.sessions
+        if is_current(run.live, made_of.stamp, made_of.digests) and not self._force:
             with self._store.memories.swapping(run.claim):
                 pass  # nothing to do, but the job is done
             self._end(run, "unchanged")
@@ -171,26 +179,27 @@ class Consolidations:
             return
         for run in self._runs:
             self._set_step(run, "run")
-            run.files = self._pool.submit(self._make_files, run, model, limit)
+            run.memory = self._pool.submit(self._make_memory, run, model, limit)
             self._log.note("consolidation_started", cwd=run.claim.root, agent=run.agent)
 
-    def _make_files(self, run: _Run, model: Model | None, limit: int) -> Files:
+    def _make_memory(self, run: _Run, model: Model | None, limit: int) -> Memory:
         """Runs on its own thread: uses files of the staging folder only, never the store."""
         if not run.traces:
-            return {}
+            return Memory({})
         if model is not None:
 
             def warn(text: str) -> None:
                 self._log.warn("prompt", cwd=run.claim.root, reason=text)
 
-            return ask_for_memory(model, run.staging, warn, limit)
+            return Memory(ask_for_memory(model, run.staging, warn, limit))
         trace_files = {
             thread: f"{TRACES}/{path.name}"
             for path in sorted((run.staging / TRACES).glob("*.md"))
             if (thread := thread_of(path.name)) is not None
         }
-        traces = [parse_trace(trace) for trace in run.traces]
-        return make_memory(traces, trace_files, self._context.open_tree(run.claim.root))
+        traces = [parse_trace(trace) for trace in run.all_traces]
+        tree = self._context.open_tree(run.claim.root)
+        return make_memory(traces, trace_files, tree, run.sessions)
 
     # --- watch ---
 
@@ -200,7 +209,7 @@ class Consolidations:
             while self._runs:
                 for run in tuple(self._runs):
                     self._guarded(run, self._renew_lock)
-                by_future = {run.files: run for run in self._runs if run.files is not None}
+                by_future = {run.memory: run for run in self._runs if run.memory is not None}
                 ready, _ = wait(by_future, self._context.lock_renewal_s, FIRST_COMPLETED)
                 for future in ready:
                     self._guarded(by_future[future], self._swap_in)
@@ -218,23 +227,41 @@ class Consolidations:
             self._store.jobs.heartbeat(claim.job, claim.token, now)
 
     def _swap_in(self, run: _Run) -> None:
-        if run.files is None:
+        if run.memory is None:
             return
-        made = run.files.result()
+        made = run.memory.result()
         self._set_step(run, "check")
         traces = [f"{TRACES}/{path.name}" for path in (run.live / TRACES).glob("*.md")]
-        files = final_files(made, traces, self._redact) if run.traces else {}
+        files = final_files(made.files, traces, self._redact) if run.traces else {}
         self._set_step(run, "swap")
         write_ready(run.staging, files)
         with self._store.memories.swapping(run.claim):
             self._check_traces(run)
             swap(run.live, run.staging, files, run.traces)
+            self._keep_history(run, made)
         self._end(run, "done")
+
+    def _keep_history(self, run: _Run, made: Memory) -> None:
+        """Record which lines this run added, changed and retired; a model's page has no history."""
+        if not made.by_rules:
+            discard(run.live / LINES, lambda text, path: None)
+            return
+        today = (iso(self._context.clock()) or "")[:10]
+        before = read_history(run.live)
+        history, changes = next_history(before, made.told, made.left_out, run.sessions, today)
+        write_history(run.live, history, self._redact)
+        self._log.note(
+            "lines_changed",
+            cwd=run.claim.root,
+            created=changes.created,
+            updated=changes.updated,
+            retired=changes.retired,
+        )
 
     def _check_traces(self, run: _Run) -> None:
         """Refuse if a trace was forgotten or redacted meanwhile: the result may still repeat it."""
         now = {trace.thread_id: trace for trace in self._store.memories.of_root(run.claim.root)}
-        if any(now.get(trace.thread_id) != trace for trace in run.traces):
+        if any(now.get(trace.thread_id) != trace for trace in run.all_traces):
             raise Refused("a trace changed while it was consolidated")
 
     # --- end ---

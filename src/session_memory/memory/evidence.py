@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from session_memory.clock import iso
+from session_memory.core.event_ids import split
 from session_memory.core.schema import SessionEvent
 from session_memory.core.text.masks import error_line, excerpt
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import NotFound
 from session_memory.memory.briefing import briefing_of
 from session_memory.memory.layout import MEMORY, memory_root
+from session_memory.memory.line_history import read_history
 from session_memory.redact import render
 from session_memory.store.memories import Trace
 from session_memory.store.port import MemoryStore, SessionReader
@@ -34,7 +37,7 @@ class Quote(msgspec.Struct, frozen=True):
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """A line of a trace and the events it cites."""
+    """A line of a trace or a memory, and the events of one session it rests on."""
 
     line: str
     trace: str
@@ -42,6 +45,8 @@ class Evidence(msgspec.Struct, frozen=True):
     session: str
     root: str
     quotes: tuple[Quote, ...]
+    not_told: str = ""
+    """Why MEMORY.md does not tell the line, or no longer does."""
 
 
 def evidence_for(store: MemoryStore, query: str, data: Path | None = None) -> list[Evidence]:
@@ -49,18 +54,95 @@ def evidence_for(store: MemoryStore, query: str, data: Path | None = None) -> li
 
     Words of a MEMORY.md, which is in `data`, lead to the lines of the traces it was made of.
     """
-    lines = _find_lines(store, query)
-    if not lines and data is not None:
-        events = _events_in_memory(store, query, data)
-        lines = _find_lines(store, " ".join(f"[e:{event}]" for event in events)) if events else []
-    if not lines and (told := _briefing_evidence(store, query)):
-        return told[:_MAX_LINES]
-    if not lines:
+    found = [
+        _evidence(store, trace, line) for trace, line in _find_lines(store, query)[:_MAX_LINES]
+    ]
+    in_memory = _memory_evidence(store, query, data) if data is not None else []
+    if found:  # what a trace says may have been retired since
+        found = [*(one for one in in_memory if one.not_told), *found]
+    found = found or in_memory or _briefing_evidence(store, query)
+    if not found:
         raise NotFound(
             f"nothing in memory says {one_line(query[:80])!r}",
             hint="name a trace, an [e:ID], or some words of a line; `memory show` has them",
         )
-    return [_evidence(store, trace, line) for trace, line in lines[:_MAX_LINES]]
+    return found[:_MAX_LINES]
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """A line of a MEMORY.md, or one that was left out of it."""
+
+    line: str
+    events: tuple[int, ...]
+    not_told: str = ""
+
+
+def _memory_evidence(store: MemoryStore, query: str, data: Path) -> list[Evidence]:
+    """Evidence for lines that a MEMORY.md tells, told before, or left out."""
+    wanted, words = set(_cited_events(query)), _words(query)
+    evidence: list[Evidence] = []
+    for root in store.memories.roots() if wanted or words else ():
+        traces = {trace.session_id: trace for trace in store.memories.of_root(root)}
+        for said in _lines_of(memory_root(data, root)):
+            if wanted & set(said.events) if wanted else words in _words(said.line):
+                evidence += _evidence_of(store, said, traces) or _by_code(store, said, traces)
+    return evidence
+
+
+def _lines_of(folder: Path) -> list[_Said]:
+    page = folder / MEMORY
+    text = "" if page.is_symlink() or not page.is_file() else page.read_text("utf-8", "replace")
+    told = [
+        _Said(line, tuple(_cited_events(line)))
+        for line in text.splitlines()
+        if line.startswith("- ")
+    ]
+    history = read_history(folder)
+    retired = [
+        _Said(line.text, line.events, f"retired {line.retired}: {line.reason}")
+        for line in history.retired
+    ]
+    left_out = [
+        _Said(line.text, line.events, f"left out: {line.reason}") for line in history.left_out
+    ]
+    return [*told, *retired, *left_out]
+
+
+def _evidence_of(store: SessionReader, said: _Said, traces: Mapping[int, Trace]) -> list[Evidence]:
+    """One piece of evidence for each session whose events a line cites."""
+    by_session: dict[int, set[int]] = {}
+    for event in said.events:
+        by_session.setdefault(split(event)[0], set()).add(event)
+    return [
+        _quotes_of(store, said, traces[session_id], events)
+        for session_id, events in by_session.items()
+        if session_id in traces
+    ]
+
+
+def _quotes_of(store: SessionReader, said: _Said, trace: Trace, events: set[int]) -> Evidence:
+    session = store.session(trace.session_id)
+    cited = (event for event in store.events(trace.session_id) if event.id in events)
+    return Evidence(
+        line=one_line(CITED.sub("", said.line)).removeprefix("- "),
+        trace=trace.thread_id,
+        session_id=session.id,
+        session=session.external_id,
+        root=trace.root,
+        quotes=tuple(_quote(store, event) for event in cited),
+        not_told=said.not_told,
+    )
+
+
+def _by_code(store: SessionReader, said: _Said, traces: Mapping[int, Trace]) -> list[Evidence]:
+    """For a line that cites no event: the lines of traces about the files it names."""
+    named = re.findall(r"`[^`]+`", said.line)
+    return [
+        _evidence(store, trace, line)
+        for trace in traces.values()
+        for line in trace.trace_summary.splitlines()
+        if CITED.search(line) and any(f"- {code}" in line for code in named)
+    ]
 
 
 def _briefing_evidence(store: MemoryStore, query: str) -> list[Evidence]:
@@ -106,20 +188,6 @@ def _find_lines(store: MemoryStore, query: str) -> list[tuple[Trace, str]]:
         for line in trace.trace_summary.splitlines()
         if CITED.search(line) and (named or _matches(line, query))
     ]
-
-
-def _events_in_memory(store: MemoryStore, query: str, data: Path) -> list[int]:
-    """The events cited in matching lines of any MEMORY.md."""
-    words = _words(query)
-    events: list[int] = []
-    for root in store.memories.roots():
-        page = memory_root(data, root) / MEMORY
-        if not words or page.is_symlink() or not page.is_file():
-            continue
-        for line in page.read_text("utf-8", "replace").splitlines():
-            if words in _words(line):
-                events += _cited_events(line)
-    return list(dict.fromkeys(events))
 
 
 def _find_trace(store: MemoryStore, query: str) -> Trace | None:

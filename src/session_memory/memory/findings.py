@@ -1,4 +1,8 @@
-"""What the traces of a project say together, by use: commands, failures, rules, open work."""
+"""What the sessions of a project say together: checks, traps, wishes, facts, what is open.
+
+Checks, traps and wishes come from the digests of all its sessions; what a model wrote down as
+knowledge or decision comes from the traces.
+"""
 
 from __future__ import annotations
 
@@ -7,315 +11,131 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from session_memory.core.text.masks import mask
-from session_memory.core.text.similarity import Phrase, phrase, same_thing
-from session_memory.distil.checks import check_of
-from session_memory.distil.rule_wording import read_wording
-from session_memory.memory.statements import Statement, combine, merge_same, ranked, statement_of
+from session_memory.core.typed_commands import short_path, typed_command
+from session_memory.memory.known_session import KnownSession
+from session_memory.memory.project_checks import Check, Checks, find_checks
+from session_memory.memory.statements import Statement, merge_same, ranked, statement_of
 from session_memory.memory.trace_parser import Bullet, ParsedTrace, SectionName, TraceTask
+from session_memory.memory.traps import Traps, find_traps
+from session_memory.memory.wishes import Wishes, find_wishes
+from session_memory.memory.wording import code
 
-MAX_COMMANDS = 10
-MAX_FAILURES = 10
-MAX_RULES = 12
 MAX_DECISIONS = 8
 MAX_FACTS = 10
-MAX_OPEN = 6
-MAX_DONE = 6
-MAX_FILES = 8
-_MAX_SAME_CHECK = 2  # commands that verify the same; more of them are variants
-_RECENT = 4
-"""How many of the newest traces can have open work: older work was finished or given up."""
-
-_PASSES = re.compile(r"^(?P<code>`[^`]+`) passes here(?: in `(?P<directory>[^`]+)`)?")
-_FAILS = re.compile(r"^(?P<code>`[^`]+`) failed(?: with exit -?\d+)?: (?P<error>.*)$", re.S)
-_CURED = re.compile(r"; it worked (?:with|after) (?P<cure>.+)$", re.S)
-_CHANGED = re.compile(r"^(?P<code>`[^`]+`): changed here(?:, (?P<times>\d+) times)?")
-_FIXES = re.compile(r"(?:^|[\s:-])fix\b|--write\b|--apply\b")
-_NAMES_FILE = re.compile(r"\.\w{1,5}(?:\s|$)|\s-(?:run|k|t|o)\s|::")
-_NAMES_LINE = re.compile(r"[\w)]\.\w{1,5}[:(]\d+|\berror [A-Z]{1,4}\d+|^\S*\d+:\d+")
-"""An error that names a line of code: it disappeared with the change that caused it."""
-_TRANSIENT = re.compile(
-    r"fetch first|non-fast-forward|could not apply|conflict|failed to push|sibling tool call"
-    r"|no agent running|timed? ?out|interrupted|unmerged",
+MAX_NOTED = 6
+MAX_FILES = 5
+LEAST_SESSIONS = 2
+_LEAST_SHARE = 0.15
+_COMMAND_CHARS = 100
+_BY_RULE = re.compile(
+    r"^`[^`]+` (?:passes here|failed|fails )|^`[^`]+`: changed here|^(?:Decided|Done|Blocked): "
+    r"|^The agent reported: "
+)
+"""Bullets that we write ourselves: what they say is read from the digest."""
+_NO_PLACE = re.compile(
+    r"(?:^|/)(?:\.[\w-]+/|tmp/|temp/|node_modules/|todos?\b|(?:PLAN|STATE|NOTES?|TODO|README"
+    r"|CHANGELOG|AGENTS|CLAUDE|GEMINI|HANDOFF|PROGRESS)\b[\w.-]*$)|\.lock$|-lock\.\w+$|^[/~]"
+    r"|^[A-Za-z]:|^\.\.|(?:^|/)(?:package|go)\.(?:json|mod|sum)$",
     re.I,
 )
-_EMPTY_PHRASES = re.compile(
-    r"(?:^|(?<=[.!] ))(?:[^.!`]*\btests? (?:now )?pass(?:es|ed|ing)?\b[^.!`]*"
-    r"|(?:Committed|Pushed|Merged|Summary|Perfect|Yes)\b[^.!`]{0,40})[.!:]\s*"
-)
-"""Sentences of an agent's report that say nothing about what was changed."""
-_REPORTED = "The agent reported: "
-_WORDS = {"test": "tests", "build": "build", "lint": "lint", "types": "types"}
-
-
-class Command(msgspec.Struct, frozen=True):
-    """A command that worked, what it verifies, and where."""
-
-    command: str
-    verifies: str
-    statement: Statement
-    directory: str = ""
-    """Where it was run, relative to the project root."""
-    fixes: bool = False
-    """It changes files itself, so that its success verifies nothing."""
+"""Notes, lists of dependencies and what lies outside: work everywhere touches them."""
 
 
 class Findings(msgspec.Struct, frozen=True):
     """Everything a memory is written from."""
 
-    commands: tuple[Command, ...] = ()
-    failures: tuple[Statement, ...] = ()
-    rules: tuple[Statement, ...] = ()
-    decisions: tuple[Statement, ...] = ()
+    checks: Checks = Checks()
+    traps: Traps = Traps()
+    wishes: Wishes = Wishes()
     facts: tuple[Statement, ...] = ()
+    noted: tuple[Statement, ...] = ()
+    """Failures in the words of a model."""
+    decisions: tuple[Statement, ...] = ()
     open: tuple[Statement, ...] = ()
-    done: tuple[Statement, ...] = ()
     files: tuple[Statement, ...] = ()
 
-
-class _Source(msgspec.Struct, frozen=True):
-    """A bullet, and the trace and task it is from."""
-
-    trace: ParsedTrace
-    task: TraceTask
-    bullet: Bullet
-
-    def statement(self, text: str | None = None) -> Statement:
-        return statement_of(self.bullet, self.trace, self.task.outcome, text)
+    @property
+    def left_out(self) -> tuple[Statement, ...]:
+        """What is known and not told, each with the reason as its note."""
+        return (*self.checks.left_out, *self.traps.left_out, *self.wishes.left_out)
 
 
-def find_all(traces: Sequence[ParsedTrace]) -> Findings:
-    """What traces, newest first, say together."""
-    failures = list(_bullets(traces, "failures"))
+def find_all(traces: Sequence[ParsedTrace], sessions: Sequence[KnownSession] = ()) -> Findings:
+    """What traces and the digests of their sessions, both newest first, say together."""
+    checks = find_checks(sessions)
     return Findings(
-        commands=tuple(_commands(traces, failures)[:MAX_COMMANDS]),
-        failures=tuple(_failures(failures)[:MAX_FAILURES]),
-        rules=tuple(_rules(traces)[:MAX_RULES]),
+        checks=checks,
+        traps=find_traps(sessions),
+        wishes=find_wishes(sessions),
+        facts=tuple(ranked(merge_same(_written_by_models(traces, "knowledge")))[:MAX_FACTS]),
+        noted=tuple(ranked(merge_same(_written_by_models(traces, "failures")))[:MAX_NOTED]),
         decisions=tuple(merge_same(_decisions(traces))[:MAX_DECISIONS]),
-        facts=tuple(ranked(merge_same(_facts(traces)))[:MAX_FACTS]),
-        open=tuple(_open_work(traces)[:MAX_OPEN]),
-        done=tuple(merge_same(_done_work(traces))[:MAX_DONE]),
-        files=tuple(_files(traces)[:MAX_FILES]),
+        open=tuple(_left_open(sessions[:1], checks.told)),
+        files=tuple(_files(sessions)),
     )
 
 
-def _bullets(traces: Iterable[ParsedTrace], section: SectionName) -> Iterable[_Source]:
+def _bullets(
+    traces: Iterable[ParsedTrace], section: SectionName
+) -> Iterable[tuple[ParsedTrace, TraceTask, Bullet]]:
     for trace in traces:
         for task in trace.tasks:
             for bullet in task.bullets(section):
-                yield _Source(trace, task, bullet)
+                yield trace, task, bullet
 
 
-def _commands(traces: Sequence[ParsedTrace], failures: Sequence[_Source]) -> list[Command]:
-    """Commands that passed, those of most sessions first."""
-    by_name: dict[str, Statement] = {}
-    directories: dict[str, str] = {}
-    for source in _bullets(traces, "knowledge"):
-        match = _PASSES.match(source.bullet.text)
-        if match is None:
-            continue
-        name = match["code"].strip("`")
-        # It did pass, however the task around it ended.
-        statement = statement_of(source.bullet, source.trace, "success", name)
-        by_name[name] = combine(by_name[name], statement) if name in by_name else statement
-        directories.setdefault(name, match["directory"] or "")
-    statements = ranked([_with_doubt(statement, failures) for statement in by_name.values()])
-    return _without_variants(
-        [
-            Command(
-                statement.text,
-                _verifies(statement.text),
-                statement,
-                directories[statement.text],
-                bool(_FIXES.search(statement.text)),
-            )
-            for statement in statements
-        ]
-    )
-
-
-def _without_variants(commands: Sequence[Command]) -> list[Command]:
-    """Without commands of one session that check a part of what another command checks."""
-    frequent = [command for command in commands if len(command.statement.threads) > 1]
-    broad = {command.verifies for command in commands if not _NAMES_FILE.search(command.command)}
-    kept: list[Command] = list(frequent)
-    for command in commands:
-        if command in frequent or command.command.startswith("which "):
-            continue
-        narrow = command.verifies in broad and _NAMES_FILE.search(command.command)
-        variant = any(other.command in command.command for other in frequent)
-        same_check = sum(command.verifies == other.verifies for other in kept)
-        if not (narrow or variant) and same_check < _MAX_SAME_CHECK:
-            kept.append(command)
-    return sorted(kept, key=lambda command: (len(command.statement.threads) < 2, command.fixes))
-
-
-def _with_doubt(statement: Statement, failures: Sequence[_Source]) -> Statement:
-    """A command with a note if it failed later and was not cured."""
-    for source in failures:
-        text = source.bullet.text
-        match = _FAILS.match(text)
-        if match is None or match["code"].strip("`") != statement.text or _CURED.search(text):
-            continue
-        if source.trace.at > statement.at:
-            note = f"verify: it failed since, in {source.trace.thread[:8]}"
-            return msgspec.structs.replace(statement, note=note)
-    return statement
-
-
-def _verifies(command: str) -> str:
-    check = check_of(command)
-    return " and ".join(_WORDS[kind] for kind in check.kinds) if check is not None else ""
-
-
-def _failures(failures: Sequence[_Source]) -> list[Statement]:
-    """Failures with their cures; without a cure only if they recurred."""
-    by_error: dict[tuple[str, str], list[Statement]] = {}
-    others: list[Statement] = []
-    for source in failures:
-        if source.bullet.text.startswith("Blocked: "):
-            continue
-        match = _FAILS.match(source.bullet.text)
-        statement = source.statement()
-        if match is None:
-            others.append(statement)
-            continue
-        program = match["code"].strip("`").split()[0]
-        key = (program, mask(_CURED.sub("", match["error"])))
-        by_error.setdefault(key, []).append(statement)
-    merged = [_merge_failures(same) for same in by_error.values()]
-    return ranked([*filter(_can_recur, _merge_by_cure(merged)), *merge_same(others)])
-
-
-def _merge_by_cure(failures: Sequence[Statement]) -> list[Statement]:
-    """One statement for different errors of a command that the same command cured."""
-    groups: dict[tuple[str, str], list[Statement]] = {}
-    for failure in failures:
-        code = failure.text.partition(" failed")[0]
-        cure = _curing_command(failure.text)
-        groups.setdefault((code, cure or failure.text), []).append(failure)
-    return [_merge_failures(same) for same in groups.values()]
-
-
-def _curing_command(text: str) -> str:
-    """The first words of the command that cured a failure; "" if no command did."""
-    cured = _CURED.search(text)
-    if cured is None or " after a change to " in cured[0]:
-        return ""
-    return " ".join(cured["cure"].strip("`").split()[:3])
-
-
-def _can_recur(failure: Statement) -> bool:
-    """Whether a failure can happen again: not if it disappeared with the change behind it."""
-    if _TRANSIENT.search(failure.text) or " --help" in failure.text.partition(" failed")[0]:
-        return False
-    if len(failure.threads) > 1:
-        return True
-    cured = _CURED.search(failure.text)
-    if cured is None:
-        return False
-    by_edit = "it worked after a change to" in cured[0]
-    error = _CURED.sub("", failure.text.partition("failed")[2])
-    return not (by_edit and _NAMES_LINE.search(error))
-
-
-def _merge_failures(same: Sequence[Statement]) -> Statement:
-    """The newest failure with a cure, preferably by a command, with the traces of all."""
-    newest = sorted(same, key=lambda failure: -failure.at)
-    cured = [failure for failure in newest if _CURED.search(failure.text)]
-    by_command = [failure for failure in cured if _curing_command(failure.text)]
-    best = next(iter(by_command or cured or newest))
-    threads = tuple(dict.fromkeys(thread for failure in newest for thread in failure.threads))
-    return msgspec.structs.replace(
-        best,
-        threads=threads,
-        strength=max(failure.strength for failure in same),
-        at=newest[0].at,
-    )
-
-
-def _rules(traces: Sequence[ParsedTrace]) -> list[Statement]:
-    """What the user asked for in several sessions, or once and firmly; newest first.
-
-    A wish that is neither is about its own task, however much it sounds like a rule.
-    """
-    said = merge_same(
-        statement_of(rule, trace, trace.outcome) for trace in traces for rule in trace.rules
-    )
-    return [rule for rule in said if len(rule.threads) > 1 or _is_firm(rule.text)]
-
-
-def _is_firm(text: str) -> bool:
-    wording = read_wording(text.strip('" '), "later")
-    return wording is not None and wording.firm
+def _written_by_models(traces: Sequence[ParsedTrace], section: SectionName) -> Iterable[Statement]:
+    """Bullets in free text, as models write them."""
+    for trace, task, bullet in _bullets(traces, section):
+        if _BY_RULE.match(bullet.text) is None:
+            yield statement_of(bullet, trace, task.outcome)
 
 
 def _decisions(traces: Sequence[ParsedTrace]) -> Iterable[Statement]:
-    for source in _bullets(traces, "steps"):
-        if source.bullet.text.startswith("Decided: "):
-            yield source.statement(source.bullet.text.removeprefix("Decided: "))
+    for trace, task, bullet in _bullets(traces, "steps"):
+        if bullet.text.startswith("Decided: "):
+            yield statement_of(bullet, trace, task.outcome, bullet.text.removeprefix("Decided: "))
 
 
-def _facts(traces: Sequence[ParsedTrace]) -> Iterable[Statement]:
-    """Knowledge in free text, as models write it."""
-    for source in _bullets(traces, "knowledge"):
-        if _PASSES.match(source.bullet.text) is None:
-            yield source.statement()
-
-
-def _done_work(traces: Sequence[ParsedTrace]) -> Iterable[Statement]:
-    """What the last verified task of each trace changed, in the agent's own words."""
-    for trace in traces:
-        verified = [
-            task for task in trace.tasks if task.outcome == "success" and task.bullets("pointers")
-        ]
-        for task in verified[-1:]:
-            steps = task.bullets("steps")
-            reports = [bullet for bullet in steps if bullet.text.startswith(_REPORTED)]
-            for report in reports[-1:]:
-                text = _EMPTY_PHRASES.sub("", report.text.removeprefix(_REPORTED)).strip()
-                if text:
-                    yield statement_of(report, trace, task.outcome, text)
-
-
-def _open_work(traces: Sequence[ParsedTrace]) -> list[Statement]:
-    """What the newest sessions left unfinished or blocked, unless a later one finished it."""
-    statements: list[Statement] = []
-    done: list[Phrase] = []
-    for trace in traces[:_RECENT]:
-        last = trace.tasks[-1] if trace.tasks else None
-        if last is not None and last.outcome in ("partial", "fail"):
-            statements += _unfinished(trace, last, done)
-        statements += [
-            statement_of(bullet, trace, "partial", bullet.text.removeprefix("Blocked: "))
-            for bullet in (last.bullets("failures") if last is not None else ())
-            if bullet.text.startswith("Blocked: ")
-        ]
-        done += [phrase(task.name) for task in trace.tasks if task.outcome == "success"]
-    return merge_same(statements)
-
-
-def _unfinished(trace: ParsedTrace, task: TraceTask, done: Sequence[Phrase]) -> list[Statement]:
-    if any(same_thing(phrase(task.name), other) for other in done):
-        return []
-    why = f" ({task.outcome}: {task.grounds})" if task.grounds else f" ({task.outcome})"
-    name = task.name if task.name[:1].isalnum() else trace.title
-    bullet = Bullet(f"{name}{why}", (task.event,) if task.event else ())
-    return [statement_of(bullet, trace, task.outcome)]
-
-
-def _files(traces: Sequence[ParsedTrace]) -> list[Statement]:
-    """Files by how many sessions changed them."""
-    by_path: dict[str, Statement] = {}
-    times: dict[str, int] = {}
-    for source in _bullets(traces, "pointers"):
-        match = _CHANGED.match(source.bullet.text)
-        if match is None:
+def _left_open(newest: Sequence[KnownSession], checks: Sequence[Check]) -> Iterable[Statement]:
+    """What the last session left behind: a check that failed to the end, or a call without end."""
+    for session in newest:
+        digest = session.digest
+        if digest.task != "work" or not digest.commands:
             continue
-        path = match["code"]
-        statement = source.statement(path)
-        by_path[path] = combine(by_path[path], statement) if path in by_path else statement
-        times[path] = times.get(path, 0) + int(match["times"] or 1)
-    order = sorted(by_path, key=lambda path: (-len(by_path[path].threads), -times[path], path))
-    frequent = [path for path in order if len(by_path[path].threads) > 1]
-    return [by_path[path] for path in (frequent or order[:3])]
+        failing = [
+            check for check in checks if any(failed.id == session.id for failed in check.failed)
+        ]
+        for check in failing[:LEAST_SESSIONS]:
+            text = f"The last session ({session.day}) ended while {check.shown} still failed"
+            yield Statement(text, (session.thread,), at=session.at, key=f"open {check.shown}")
+        last = digest.commands[-1]
+        command = typed_command(last.command)
+        if not failing and digest.ended == "cut off" and len(command) <= _COMMAND_CHARS:
+            text = f"The last session ({session.day}) broke off, last with {code(command)}"
+            event = (session.event(last.seq),)
+            yield Statement(text, (session.thread,), event, at=session.at, key="open end")
+
+
+def _files(sessions: Sequence[KnownSession]) -> list[Statement]:
+    """Source files that several sessions changed, by how many."""
+    changed: dict[str, list[KnownSession]] = {}
+    at_work = 0
+    for session in sessions:
+        edited = [path for path, edits in session.digest.files.items() if edits]
+        at_work += bool(edited)
+        for path in dict.fromkeys(short_path(path, session.roots) for path in edited):
+            if not _NO_PLACE.search(path):
+                changed.setdefault(path, []).append(session)
+    least = max(LEAST_SESSIONS, at_work * _LEAST_SHARE)
+    often = [path for path in changed if len(changed[path]) >= least]
+    often.sort(key=lambda path: (-len(changed[path]), path))
+    return [
+        Statement(
+            f"{code(path)} ({len(changed[path])} sessions)",
+            tuple(session.thread for session in changed[path]),
+            at=changed[path][0].at,
+            key=f"file {path}",
+        )
+        for path in often[:MAX_FILES]
+    ]

@@ -9,9 +9,11 @@ from pathlib import Path
 from session_memory.atomic_files import replace_file
 from session_memory.core.forget import Remains
 from session_memory.memory.layout import (
+    LINES,
     MEMORIES,
     MEMORY,
     SKILLS,
+    SUMMARY,
     TRACES,
     mark_for_rebuild,
     memory_root,
@@ -26,7 +28,7 @@ Edit = Callable[[str], str]
 SessionNames = Collection[tuple[str, str]]
 """Sessions by flavour and their agent's id."""
 MAX_FILE_BYTES = 4 * 1024 * 1024
-_MADE_OF_TRACES = ("MEMORY.md", "memory_summary.md", "consolidated.md")
+_MADE_OF_TRACES = (MEMORY, SUMMARY, "consolidated.md", LINES)
 
 
 def forget_sessions(data: Path, logs: Path, sessions: SessionNames) -> int:

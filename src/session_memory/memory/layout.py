@@ -16,6 +16,8 @@ SUMMARY = "memory_summary.md"
 MEMORY = "MEMORY.md"
 SKILLS = "skills"
 SKILL_FILE = "SKILL.md"
+LINES = ".lines.json"
+"""What MEMORY.md tells and told before, line by line, if no model wrote it."""
 REBUILD = ".rebuild"
 """Left beside MEMORY.md when a source of it is gone: the next consolidation starts afresh."""
 

@@ -1,62 +1,100 @@
-"""MEMORY.md without a model: what traces say, merged and ranked, each line with its traces."""
+"""MEMORY.md without a model: what sessions show together, each line with what it rests on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from session_memory.clock import iso
 from session_memory.core.text.safe_text import one_line
-from session_memory.memory.findings import Command, Findings, find_all
+from session_memory.memory.findings import LEAST_SESSIONS, Findings, find_all
+from session_memory.memory.known_session import KnownSession
 from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS
 from session_memory.memory.outputs import Files
+from session_memory.memory.project_checks import Check
 from session_memory.memory.stale import Lookup, mark_gone
 from session_memory.memory.statements import Statement
 from session_memory.memory.trace_parser import ParsedTrace
-from session_memory.memory.wording import cite
+from session_memory.memory.wording import cite, names_its_subject
 
 SHORT_CHARS = 8
 NAMED_TRACES = 2
+MAX_LISTED = 5
+"""Sessions named at the end of the page; `memory_summary.md` has them all."""
 VERIFY_SKILL = "verify-changes"
-LEAST_SESSIONS = 2
 _CHECK_ORDER = ("build", "types", "lint", "tests")
 
 
+class Memory(msgspec.Struct, frozen=True):
+    """What a consolidation makes."""
+
+    files: Files
+    by_rules: bool = False
+    """No model wrote it, so that its lines are known one by one."""
+    told: tuple[Statement, ...] = ()
+    left_out: tuple[Statement, ...] = ()
+    """What is known and not told, each with the reason as its note."""
+
+
 def make_memory(
-    traces: Sequence[ParsedTrace], trace_files: Mapping[str, str], lookup: Lookup
-) -> Files:
-    """MEMORY.md and its skills from traces, newest first; `trace_files` has a path per thread."""
-    findings = find_all(traces)
-    page = _Page(traces, lookup)
-    steps = verification_steps(findings)
-    lines = ["# Memory", ""]
-    lines += page.section("First steps", _first_steps(findings, traces))
-    lines += page.section("What the user wants", findings.rules)
-    lines += page.section("Commands that work here", _commands(findings))
-    lines += page.section("Failures and what cured them", findings.failures)
-    lines += page.section("Known here", findings.facts)
-    lines += page.section("Decisions", findings.decisions)
-    lines += page.section("Open", findings.open)
-    lines += page.section("Done lately", findings.done)
-    lines += page.section("Files that matter", _files(findings, len(traces)))
+    traces: Sequence[ParsedTrace],
+    trace_files: Mapping[str, str],
+    lookup: Lookup,
+    sessions: Sequence[KnownSession] = (),
+) -> Memory:
+    """MEMORY.md and its skills from traces and the digests of their sessions, newest first.
+
+    `trace_files` has a path for each thread whose trace has a file.
+    """
+    findings = find_all(traces, sessions)
+    page = _Page(traces, trace_files, lookup)
+    sections = {
+        "How to verify a change": findings.checks.statements,
+        "What the user wants": findings.wishes.told,
+        "What fails here and what works": (*findings.traps.told, *findings.noted),
+        "Known here": findings.facts,
+        "Decisions": findings.decisions,
+        "Open": findings.open,
+        "Where work mostly is": _files_line(findings, len(sessions)),
+    }
+    lines = ["# Memory", "", *page.head()]
+    for heading, statements in sections.items():
+        lines += page.section(heading, statements)
     files: Files = {}
+    steps = verification_steps(findings)
     if steps:
         path = f"{SKILLS}/{VERIFY_SKILL}/{SKILL_FILE}"
         files[path] = verify_skill(steps, findings)
         lines += ["## Skills", "", f"- [{VERIFY_SKILL}]({path}): how a change is verified here", ""]
-    lines += page.sources(trace_files)
+    lines += page.sources()
     files[MEMORY] = "\n".join(lines).rstrip() + "\n"
-    return files
+    told = tuple(one for statements in sections.values() for one in statements)
+    return Memory(files, True, told, findings.left_out)
 
 
 class _Page:
     """Writes statements: marked if stale, each with the traces and events behind it."""
 
-    def __init__(self, traces: Sequence[ParsedTrace], lookup: Lookup) -> None:
+    def __init__(
+        self, traces: Sequence[ParsedTrace], trace_files: Mapping[str, str], lookup: Lookup
+    ) -> None:
         self._traces = traces
+        self._files = trace_files
         self._lookup = lookup
         self._names = short_names([trace.thread for trace in traces])
 
+    def head(self) -> list[str]:
+        """How much the page rests on, and when the last session was."""
+        if not self._traces:
+            return []
+        number = len(self._traces)
+        newest = (iso(self._traces[0].at) or "-")[:10]
+        made = f"1 session, of {newest}" if number == 1 else f"{number} sessions, last {newest}"
+        return [f"Made of {made}. Every line says on how many sessions it rests.", ""]
+
     def section(self, heading: str, statements: Sequence[Statement]) -> list[str]:
+        """A heading and its lines; nothing without lines."""
         if not statements:
             return []
         return [f"## {heading}", "", *map(self._line, statements), ""]
@@ -69,15 +107,17 @@ class _Page:
         more = f" and {len(threads) - NAMED_TRACES} more" if len(threads) > NAMED_TRACES else ""
         return f"- {text}{note} (trace {named}{more}){cite(*statement.events)}"
 
-    def sources(self, trace_files: Mapping[str, str]) -> list[str]:
-        lines = ["## Traces", ""]
+    def sources(self) -> list[str]:
+        """The newest sessions, by what they were about; one that does not say it is left out."""
+        lines: list[str] = []
         for trace in self._traces:
+            if trace.thread not in self._files or not names_its_subject(trace.title):
+                continue
             title = _inert(trace.title).replace("[", "(").replace("]", ")")
             when = (iso(trace.at) or "-")[:10]
-            path = trace_files.get(trace.thread)
-            link = f"[{title}]({path})" if path is not None else title
+            link = f"[{title}]({self._files[trace.thread]})"
             lines.append(f"- {self._names[trace.thread]}: {when} {trace.outcome}, {link}")
-        return lines
+        return ["## Traces", "", *lines[:MAX_LISTED]] if lines else []
 
 
 def short_names(threads: Sequence[str]) -> dict[str, str]:
@@ -92,88 +132,37 @@ def short_names(threads: Sequence[str]) -> dict[str, str]:
     return names
 
 
-def _first_steps(findings: Findings, traces: Sequence[ParsedTrace]) -> list[Statement]:
-    """Where to begin: how to verify, which files are usually changed, what was done last."""
-    steps: list[Statement] = []
-    checks = [
-        command
-        for command in findings.commands
-        if command.verifies and not command.fixes and not command.statement.note
-    ]
-    first_of_kind = {command.verifies: command for command in reversed(checks)}
-    best = [command for command in checks if first_of_kind[command.verifies] is command][:3]
-    if best:
-        named = ", ".join(
-            f"`{check.command}` ({check.verifies}{_in_directory(check.directory)})"
-            for check in best
-        )
-        evidence = best[0].statement
-        text = f"Verify a change with {named}."
-        steps.append(Statement(text, evidence.threads, evidence.events))
-    files = findings.files[:3]
-    if files and len(files[0].threads) > 1:
-        named = ", ".join(file.text for file in files)
-        threads = tuple(dict.fromkeys(thread for file in files for thread in file.threads))
-        steps.append(Statement(f"Work here mostly touches {named}.", threads))
-    if traces:
-        last = next((trace for trace in traces if trace.outcome != "uncertain"), traces[0])
-        text = f"The last work was: {last.title.rstrip('.')} ({last.outcome})."
-        steps.append(Statement(text, (last.thread,)))
-    return steps
+def _files_line(findings: Findings, sessions: int) -> list[Statement]:
+    """The files that sessions change most, on one line."""
+    if not findings.files:
+        return []
+    named = ", ".join(file.text for file in findings.files)
+    threads = tuple(dict.fromkeys(thread for file in findings.files for thread in file.threads))
+    return [Statement(f"Of {sessions} sessions, most changed {named}", threads, key="files")]
 
 
-def _in_directory(directory: str) -> str:
-    return f", in `{directory}`" if directory else ""
-
-
-def _commands(findings: Findings) -> list[Statement]:
-    statements: list[Statement] = []
-    for command in findings.commands:
-        verb = "mends" if command.fixes else "verifies"
-        effect = f" {verb} {command.verifies}" if command.verifies else " works"
-        if command.directory:
-            effect = f" in `{command.directory}`{effect}"
-        evidence = command.statement
-        sessions = len(evidence.threads)
-        passed = f"; passed in {sessions} sessions" if sessions > 1 else ""
-        text = f"`{command.command}`{effect}{passed}"
-        statements.append(Statement(text, evidence.threads, evidence.events, note=evidence.note))
-    return statements
-
-
-def _files(findings: Findings, traces: int) -> list[Statement]:
-    def text(file: Statement) -> str:
-        if traces == 1:
-            return f"{file.text}: changed"
-        return f"{file.text}: changed in {len(file.threads)} of {traces} sessions"
-
-    return [Statement(text(file), file.threads, file.events) for file in findings.files]
-
-
-def verification_steps(findings: Findings) -> tuple[Command, ...]:
+def verification_steps(findings: Findings) -> tuple[Check, ...]:
     """Checks that passed together in at least two sessions; one alone is not a procedure."""
-    steps: list[Command] = []
-    for command in findings.commands:
-        threads = set(command.statement.threads)
-        if len(threads) < LEAST_SESSIONS or not command.verifies or command.fixes:
+    steps: list[Check] = []
+    for check in findings.checks.told:
+        if check.shown in findings.checks.notes:
             continue
-        together = threads.intersection(*(set(step.statement.threads) for step in steps))
-        verified = {step.verifies for step in steps}
-        if len(together) >= LEAST_SESSIONS and command.verifies not in verified:
-            steps.append(command)
-    return tuple(sorted(steps, key=_check_position)) if len(steps) > 1 else ()
+        together = _sessions_of(check).intersection(*map(_sessions_of, steps))
+        if len(together) >= LEAST_SESSIONS and check.kind not in {step.kind for step in steps}:
+            steps.append(check)
+    order = sorted(steps, key=lambda check: _CHECK_ORDER.index(check.verifies))
+    return tuple(order) if len(order) > 1 else ()
 
 
-def _check_position(command: Command) -> int:
-    return min(_CHECK_ORDER.index(word) for word in command.verifies.split(" and "))
+def _sessions_of(check: Check) -> set[str]:
+    return {session.thread for session, _ in check.passed}
 
 
-def verify_skill(steps: Sequence[Command], findings: Findings) -> str:
+def verify_skill(steps: Sequence[Check], findings: Findings) -> str:
     """The text of the skill: the steps in order, then their known failures."""
-    kinds = ", ".join(dict.fromkeys(step.verifies for step in steps))
-    threads = steps[0].statement.threads
-    together = set(threads).intersection(*(set(step.statement.threads) for step in steps))
-    named = [thread[:8] for thread in threads if thread in together][:3]
+    kinds = ", ".join(step.verifies for step in steps)
+    together = set[str].intersection(*map(_sessions_of, steps))
+    named = [s.thread[:SHORT_CHARS] for s, _ in steps[0].passed if s.thread in together][:3]
     lines = [
         "---",
         f"name: {VERIFY_SKILL}",
@@ -182,18 +171,17 @@ def verify_skill(steps: Sequence[Command], findings: Findings) -> str:
         "",
         f"These passed together in {len(together)} sessions (trace {', '.join(named)}).",
         "",
+        *(f"{number}. {step.shown} ({step.verifies})" for number, step in enumerate(steps, 1)),
+        "",
+        "Work is done when all of them pass after the last change.",
     ]
-    lines += [
-        f"{number}. `{step.command}` ({step.verifies})" for number, step in enumerate(steps, 1)
+    traps = [
+        trap.text
+        for trap in findings.traps.told
+        if any(step.command in trap.text for step in steps)
     ]
-    lines += ["", "Work is done when all of them pass after the last change."]
-    failures = [
-        failure.text
-        for failure in findings.failures
-        if any(step.command in failure.text for step in steps)
-    ]
-    if failures:
-        lines += ["", "Known to go wrong:", "", *(f"- {text}" for text in failures[:5])]
+    if traps:
+        lines += ["", "Known to go wrong:", "", *(f"- {text}" for text in traps[:5])]
     return "\n".join(lines) + "\n"
 
 

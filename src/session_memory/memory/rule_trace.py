@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from session_memory.core.commands import normalized, steps
 from session_memory.core.digest import first_request, proven_outcome
-from session_memory.core.schema import Observation
+from session_memory.core.schema import Cure, Observation
 from session_memory.core.text.similarity import PhraseIndex, phrase
-from session_memory.core.typed_commands import directory_of, short_path
-from session_memory.memory.failures import Failure, command_name, find_failures
+from session_memory.core.typed_commands import directory_of, short_path, typed_command
 from session_memory.memory.tasks import (
     Ran,
     SessionTask,
@@ -25,12 +25,14 @@ from session_memory.memory.tasks import (
     split_tasks,
 )
 from session_memory.memory.trace_text import NO_PREFERENCES, TASK_HEADINGS
+from session_memory.memory.wishes import is_meant_to_last
 from session_memory.memory.wording import (
     answer_of,
     cite,
     code,
     gist,
     headline,
+    names_its_subject,
     says_something,
 )
 
@@ -42,7 +44,6 @@ _REQUEST_CHARS = 90
 _STEP_CHARS = 300
 _RULE_CHARS = 240
 _COMMAND_CHARS = 100
-_TITLE_CHARS = 30  # a shorter request such as "analyse this one" is no title
 _STEPS: tuple[str, ...] = ("session_summary", "completed_item", "decision")
 _URL = re.compile(r"https?://[^\s<>()\"'`]{8,200}")
 _TEMPORARY = re.compile(r"(?:^|/)(?:tmp|temp|scratchpad|node_modules|\.git|plans)/|/private/", re.I)
@@ -51,18 +52,9 @@ _ONE_OFF = re.compile(r"git stash|/tmp/|--version|[\"'$]|\bsleep\b")
 _AND = re.compile(r"\s*&&\s*")
 _ECHO = re.compile(r" && (?:echo|ls|pwd)\b[^&]*")
 _OUTSIDE = re.compile(r"[/~]|[A-Za-z]:|\.\./")
-_STRONG = re.compile(r"\b(?:never|always|must|(?:don'?t|do not) want|prefer)\b", re.I)
-_ASKS = re.compile(
-    r"^(?:(?:also|and|but|ok|okay|then|please|now)[, ]+)*"
-    r"(?:can|could|would|should|do|does|did|is|are|was|what|why|how|where|when|since|if|hmm?|so|or"
-    r"|i think|i guess|maybe|perhaps|wait|that means|needs)\b|\b(?:right|correct)\W*$|\?$",
-    re.I,
-)
 
-_LEAD_IN = re.compile(r"^(?:(?:also|and|but|however|ok|okay|so|then)[, ]+)+", re.I)
+_EDITOR_CALL = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
 _RULER = re.compile(r"([━─═=_.*#~-])\1{3,}")
-_WONDERS = re.compile(r"^(?:(?:also|and|but|ok|okay)[, ]+)*(?:hmm?|wait|i think|i guess)\b", re.I)
-"""Thinking aloud is not a rule, even if it says "must"."""
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -185,12 +177,20 @@ def _steps(observations: Iterable[Observation], written: _WrittenLines) -> tuple
 
 
 def _failures(task: SessionTask, source: TraceSource, written: _WrittenLines) -> tuple[Line, ...]:
+    """What failed and was put right, checks that failed to the end, and what blocked the work."""
+    events = {event.seq: event.id for event in source.events}
     lines = [
-        _failure_line(failure, source)
-        for failure in find_failures(task.ran, task.edits)
-        if says_something(gist(failure.error, 160))
-        if written.is_new(f"{failure.command} {failure.error}")
+        _cure_line(cure, source, events)
+        for cure in task.cures
+        if _can_be_named(cure) and written.is_new(f"{typed_command(cure.failed)} {cure.error}")
     ]
+    last_runs = {_name_of(ran.run.command): ran for ran in task.ran if ran.run.verifies}
+    for name, ran in last_runs.items():
+        if ran.run.is_error and not ran.run.denied and ran.error is not None:
+            error = gist(_RULER.sub(" ", ran.error.sample), 160).rstrip(".")
+            if 0 < len(name) <= _COMMAND_CHARS and written.is_new(f"{name} {error}"):
+                text = f"{code(typed_command(ran.run.command))} failed: {error}"
+                lines.append(Line(text, (ran.result or ran.event,)))
     for observation in task.observations:
         if observation.type != "blocker" or observation.status != "active":
             continue
@@ -201,16 +201,31 @@ def _failures(task: SessionTask, source: TraceSource, written: _WrittenLines) ->
     return tuple(lines[:MAX_LINES])
 
 
-def _failure_line(failure: Failure, source: TraceSource) -> Line:
-    how = f"failed with exit {failure.exit}" if failure.exit else "failed"
-    error = gist(_RULER.sub(" ", failure.error), 160).rstrip(".")
-    text = f"{code(failure.command)} {how}: {error}"
-    if failure.by_edit:
-        names = [code(short_path(path, source.roots)) for path in failure.cure.split(" and ")]
-        text += f"; it worked after a change to {' and '.join(names)}"
-    elif failure.cure:
-        text += f"; it worked with {code(failure.cure)}"
-    return Line(text, (failure.event, failure.cure_event))
+def _can_be_named(cure: Cure) -> bool:
+    """Not a call of an editor, which every agent repeats by itself, nor a whole script."""
+    is_command = bool(steps(cure.failed)) and not _EDITOR_CALL.match(cure.failed)
+    short = len(typed_command(cure.failed)) <= _COMMAND_CHARS and "\n" not in cure.failed.strip()
+    return is_command and short and bool(cure.sample and cure.steps)
+
+
+def _cure_line(cure: Cure, source: TraceSource, events: dict[int, int]) -> Line:
+    error = gist(_RULER.sub(" ", cure.sample), 160).rstrip(".")
+    text = f"{code(typed_command(cure.failed))} failed: {error}"
+    if cure.kind == "edit":
+        paths = [step.partition(" ")[2].partition(" ")[0] for step in cure.steps[-2:]]
+        files = " and ".join(code(short_path(path, source.roots)) for path in paths if path)
+        text += f"; it worked after a change to {files}" if files else "; an edit cured it"
+    else:
+        directory = directory_of(cure.steps[-1], source.roots)
+        where = f" in {code(directory)}" if directory else ""
+        text += f"; it worked with {code(typed_command(cure.steps[-1]))}{where}"
+    step = cure.step_seqs[-1] if cure.step_seqs else cure.proof_seq
+    return Line(text, (events.get(cure.error_seq, 0), events.get(step, 0)))
+
+
+def _name_of(command: str) -> str:
+    """A command on one line, without directories, pagers and wrappers, to compare with others."""
+    return " ".join(normalized(command).split())
 
 
 def _knowledge(
@@ -220,7 +235,7 @@ def _knowledge(
     passed: dict[str, list[Ran]] = {}
     for command in ran:
         run = command.run
-        name = _AND.sub(" && ", _ECHO.sub("", command_name(run.command)))
+        name = _AND.sub(" && ", _ECHO.sub("", _name_of(run.command)))
         passes = run.verifies and not run.is_error and not run.denied
         if passes and 0 < len(name) <= _COMMAND_CHARS and not _ONE_OFF.search(name):
             passed.setdefault(name, []).append(command)
@@ -261,22 +276,15 @@ def _pointers(task: SessionTask, source: TraceSource, request: str) -> tuple[Lin
 
 
 def _preferences(source: TraceSource) -> list[Line]:
-    """Rules the user gave, without what reads like a question or a thought."""
+    """What the user said firmly, or about how to work in general."""
+    events = {event.seq: event.id for event in source.events}
     lines: list[Line] = []
     written = _WrittenLines()
-    for observation in source.observations:
-        if observation.type != "constraint" or observation.origin != "user":
-            continue
-        if observation.status != "active":
-            continue
-        text = gist(observation.text, _RULE_CHARS)
-        if text.endswith("…") or _WONDERS.match(text):
-            continue
-        if _ASKS.search(text) and not _STRONG.search(text):
-            continue
-        text = _LEAD_IN.sub("", text)
-        if says_something(text) and written.is_new(text):
-            lines.append(Line(f'"{text}"', (observation.event or 0,)))
+    for rule in source.digest.rules:
+        text = gist(rule.text, _RULE_CHARS)
+        lasting = rule.firm or rule.intent is not None or is_meant_to_last(rule.text)
+        if lasting and says_something(text) and written.is_new(text):
+            lines.append(Line(f'"{text}"', (events.get(rule.seq, 0),)))
     return lines[-MAX_PREFERENCES:]
 
 
@@ -299,11 +307,18 @@ def _trace(
 
 
 def _title(source: TraceSource, limit: int) -> str:
-    """What a session was about: its request, or its title if the request is too short."""
-    title = headline(first_request(source.digest.objective or ""), limit)
-    if len(title) < _TITLE_CHARS and source.title:
-        title = headline(source.title, limit) or title
-    return title or "Work without a stated request"
+    """What a session was about: the first of its requests that says so, or its given title."""
+    requests = [
+        observation.text
+        for observation in source.observations
+        if observation.type == "user_request" and observation.status == "active"
+    ]
+    named = [
+        headline(text, limit) for text in (first_request(source.digest.objective or ""), *requests)
+    ]
+    given = headline(source.title or "", limit)
+    telling = next(filter(names_its_subject, (*named, given)), "")
+    return telling or next(filter(None, (*named, given)), "Work without a stated request")
 
 
 def _summary(source: TraceSource, rules: list[Line], tasks: list[Task]) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 import msgspec
 
 from session_memory.core.schema import Project, Session
+from session_memory.memory.known_session import project_roots
 from session_memory.memory.layout import normalised, root_of
 from session_memory.store.port import SessionQuery, Store
 
@@ -90,13 +91,11 @@ def _of_root(
 def _candidate(
     session: Session, projects: dict[int, Project], files: list[str], damaged: Collection[str]
 ) -> Candidate:
-    project = projects.get(session.project_id) if session.project_id is not None else None
-    roots = (session.cwd, project.root if project else None, *(project.aliases if project else ()))
     return Candidate(
         session,
         root_of(session, projects) or "",
         files[-1] if files else f"{session.flavor}:{session.external_id}",
-        tuple(dict.fromkeys(root for root in roots if root)),
+        project_roots(session, projects),
         sum(path in files for path in damaged),
     )
 

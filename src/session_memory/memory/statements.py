@@ -26,7 +26,9 @@ class Statement(msgspec.Struct, frozen=True):
     strength: int = 0
     at: int = 0
     note: str = ""
-    """What to verify before relying on it."""
+    """What to verify before relying on it; of one that is left out, why."""
+    key: str = ""
+    """What it is about, whatever the wording and the counts of the day; "" means its text."""
 
 
 def statement_of(

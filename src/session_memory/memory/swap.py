@@ -15,6 +15,7 @@ from pathlib import Path
 
 from session_memory.atomic_files import replace_file
 from session_memory.memory.layout import MEMORY, REBUILD, SKILLS
+from session_memory.memory.line_history import read_history
 from session_memory.memory.outputs import Files, skills_in
 from session_memory.memory.user_part import page_with_user_part, user_part_of
 from session_memory.paths import private_dir
@@ -23,7 +24,7 @@ from session_memory.store.memories import Trace
 READY = "ready"
 TRASH = "trash"
 _STAMP = re.compile(r"^<!-- made of ([0-9a-f]{16})[^\n]* -->$", re.M)
-_RULES_VERSION = "1"
+_RULES_VERSION = "2"
 """Part of every stamp; change it when the same traces should give a different memory."""
 
 
@@ -36,8 +37,14 @@ def stamp_of(traces: Sequence[Trace]) -> str:
     return digest.hexdigest()[:16]
 
 
-def is_current(live: Path, stamp: str) -> bool:
-    """Whether MEMORY.md is made of exactly these traces, and complete with its skills."""
+def is_current(live: Path, stamp: str, digests: str) -> bool:
+    """Whether MEMORY.md is made of exactly these traces, and complete with its skills.
+
+    Without a model it is made of digests too; `digests` identifies them.
+    """
+    made_of = read_history(live).digests
+    if made_of and made_of != digests:
+        return False
     page = live / MEMORY
     if (live / REBUILD).exists() or page.is_symlink() or not page.is_file():
         return False

@@ -11,6 +11,7 @@ import msgspec
 from session_memory.core.digest import proven_outcome
 from session_memory.core.schema import (
     CommandRun,
+    Cure,
     Digest,
     ErrorSeen,
     Observation,
@@ -64,6 +65,8 @@ class SessionTask(msgspec.Struct, frozen=True):
     edits: tuple[FileEdit, ...]
     next_request: str = ""
     """What the user said next."""
+    cures: tuple[Cure, ...] = ()
+    """What failed in it and was put right."""
 
     @property
     def weight(self) -> int:
@@ -84,7 +87,8 @@ def split_tasks(source: TraceSource) -> tuple[SessionTask, ...]:
     others = [one for one in source.observations if one.type != "user_request"]
     if not source.events:  # the raw text is gone, and with it what belongs to which request
         ran = tuple(Ran(run, 0, 0) for run in source.digest.commands)
-        return (SessionTask(requests[0] if requests else None, tuple(others), ran, ()),)
+        first = requests[0] if requests else None
+        return (SessionTask(first, tuple(others), ran, (), cures=source.digest.cures),)
     positions = {event.id: position for position, event in enumerate(source.events)}
     starts = [positions.get(request.event or 0, 0) for request in requests]
     ran_by_task = _group(_commands_ran(source), starts)
@@ -93,6 +97,11 @@ def split_tasks(source: TraceSource) -> tuple[SessionTask, ...]:
     for observation in others:
         number = _task_at(starts, positions.get(observation.event or 0, 0))
         others_by_task.setdefault(number, []).append(observation)
+    place_of_seq = {event.seq: position for position, event in enumerate(source.events)}
+    cures_by_task: dict[int, list[Cure]] = {}
+    for cure in source.digest.cures:
+        number = _task_at(starts, place_of_seq.get(cure.error_seq, 0))
+        cures_by_task.setdefault(number, []).append(cure)
     return tuple(
         SessionTask(
             requests[number] if requests else None,
@@ -100,6 +109,7 @@ def split_tasks(source: TraceSource) -> tuple[SessionTask, ...]:
             tuple(ran_by_task.get(number, ())),
             tuple(edits_by_task.get(number, ())),
             requests[number + 1].text if number + 1 < len(requests) else "",
+            tuple(cures_by_task.get(number, ())),
         )
         for number in range(max(len(requests), 1))
     )

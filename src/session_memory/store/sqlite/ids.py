@@ -1,16 +1,12 @@
-"""How an event's integer holds its session and its place in order of arrival."""
+"""The range of numbers that events of one session have."""
 
 from __future__ import annotations
 
-SEQ_BITS = 24
-SEQ_MASK = (1 << SEQ_BITS) - 1
+from session_memory.core.event_ids import SEQ_BITS, SEQ_MASK, split
+
+__all__ = ("SEQ_BITS", "SEQ_MASK", "event_range", "split")
 
 
 def event_range(session_id: int) -> tuple[int, int]:
     """First and last id an event of this session can have."""
     return session_id << SEQ_BITS, (session_id << SEQ_BITS) | SEQ_MASK
-
-
-def split(event_id: int) -> tuple[int, int]:
-    """(session id, seq)."""
-    return event_id >> SEQ_BITS, event_id & SEQ_MASK

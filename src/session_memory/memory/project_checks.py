@@ -1,0 +1,215 @@
+"""The checks of a project: which commands verify a change here, by what its sessions ran.
+
+The project's own checks come first, one of each kind, with how many sessions passed them. A form
+that checks a part only, one that other checks replaced, and one that keeps failing are left out,
+each with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from session_memory.core.commands import steps, words
+from session_memory.core.forget import FORGOTTEN
+from session_memory.core.typed_commands import directory_of, typed_command
+from session_memory.distil.checks import CheckKind, check_of
+from session_memory.memory.known_session import KnownSession
+from session_memory.memory.statements import Statement
+from session_memory.memory.wording import code
+
+MAX_CHECKS = 6
+_PER_KIND = 2
+_COMMAND_CHARS = 100
+_REPLACED_AFTER = 3
+"""Sessions that pass another check of the kind and no longer run this one."""
+_GIVEN_UP_AFTER = 2
+"""Sessions in a row in which a check fails to the end."""
+_NAMED: dict[CheckKind, str] = {"test": "tests", "build": "build", "lint": "lint", "types": "types"}
+_RUNNERS = words("npm pnpm yarn bun make gmake just task rake gradle mvn turbo nx mise pixi poe")
+_PART = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
+_NARROWS = re.compile(r"^--?(?:filter|F|max-|run|k|t|grep|only|workspace|w)\b|^--[\w-]+=")
+_EVERYTHING = frozenset((".", "./..."))
+_FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
+_NO_CODE = re.compile(r"\b(?!types?|lint|format|fmt|code|style|ts|tsc|deps)\w+:check\b")
+
+
+class Check(msgspec.Struct, frozen=True):
+    """A check of the project as its sessions ran it, the newest first."""
+
+    command: str
+    directory: str
+    kind: CheckKind
+    is_general: bool
+    """It is for the whole project: it names no file and changes none."""
+    passed: tuple[tuple[KnownSession, int], ...] = ()
+    """Sessions that ended with it passing, and the event."""
+    failed: tuple[KnownSession, ...] = ()
+
+    @property
+    def verifies(self) -> str:
+        """What it verifies, in a word."""
+        return _NAMED[self.kind]
+
+    @property
+    def sessions(self) -> int:
+        """How many sessions passed it."""
+        return len(self.passed)
+
+    @property
+    def last_at(self) -> int:
+        """When a session last ran it."""
+        return max((s.at for s in (*(s for s, _ in self.passed), *self.failed)), default=0)
+
+    @property
+    def shown(self) -> str:
+        """The command, and where it is run."""
+        return code(self.command) + (f" in {code(self.directory)}" if self.directory else "")
+
+    def statement(self, note: str = "") -> Statement:
+        """The line of the check."""
+        session, seq = self.passed[0]
+        often = "1 session" if self.sessions == 1 else f"{self.sessions} sessions, last"
+        return Statement(
+            f"{self.shown} verifies {self.verifies}; passed in {often} {session.day}",
+            tuple(passed.thread for passed, _ in self.passed),
+            (session.event(seq),),
+            at=session.at,
+            note=note,
+            key=f"check {self.shown}",
+        )
+
+
+class Checks(msgspec.Struct, frozen=True):
+    """The checks to tell, and the others with the reason."""
+
+    told: tuple[Check, ...] = ()
+    notes: dict[str, str] = {}
+    """What to verify before relying on a told one, by what it is shown as."""
+    left_out: tuple[Statement, ...] = ()
+
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        """The lines of the told ones."""
+        return tuple(check.statement(self.notes.get(check.shown, "")) for check in self.told)
+
+
+def find_checks(sessions: Sequence[KnownSession]) -> Checks:
+    """The checks of sessions, which are given newest first."""
+    seen = _joined([check for check in _collect(sessions) if check.passed])
+    told: list[Check] = []
+    left_out: list[Statement] = []
+    for check in sorted(seen, key=_worth):
+        reason = _why_not(check, seen, told)
+        if reason:
+            left_out.append(check.statement(reason))
+        else:
+            told.append(check)
+    notes = {check.shown: note for check in told if (note := _doubt(check))}
+    return Checks(tuple(told), notes, tuple(left_out))
+
+
+def _worth(check: Check) -> tuple[object, ...]:
+    """The broadest first: the project's own tasks, then what most sessions pass."""
+    runner = steps(check.command)[0].program in _RUNNERS
+    return (not check.is_general, not runner, -check.sessions, -check.last_at, check.command)
+
+
+def _collect(sessions: Iterable[KnownSession]) -> list[Check]:
+    """Every check that was run, whatever its flags, with how it ended in each session."""
+    seen: dict[tuple[str, ...], Check] = {}
+    for session in sessions:
+        for key, (check, seq, passed) in _last_runs(session).items():
+            known = seen.get(key, check)
+            if passed:
+                known = msgspec.structs.replace(known, passed=(*known.passed, (session, seq)))
+            else:
+                known = msgspec.structs.replace(known, failed=(*known.failed, session))
+            seen[key] = known
+    return list(seen.values())
+
+
+def _last_runs(session: KnownSession) -> dict[tuple[str, ...], tuple[Check, int, bool]]:
+    """The last result of each check in a session."""
+    runs: dict[tuple[str, ...], tuple[Check, int, bool]] = {}
+    for run in session.digest.commands:
+        if not run.verifies or run.denied:
+            continue
+        directory = directory_of(run.command, session.roots)
+        parts = typed_command(run.command).split(" && ")
+        for part in parts:
+            command = typed_command(part)
+            check = _check(command, directory)
+            if check is None or (run.is_error and len(parts) > 1):
+                continue  # of a chain that failed, nobody knows which part did
+            plain = (word for word in command.split() if not word.startswith("-"))
+            runs[(directory, *plain)] = (check, run.seq, not run.is_error)
+    return runs
+
+
+def _check(command: str, directory: str) -> Check | None:
+    found = check_of(command)
+    one_step = len(steps(command)) == 1 and "\n" not in command
+    if found is None or not one_step or len(command) > _COMMAND_CHARS or FORGOTTEN in command:
+        return None
+    if any(map(_FIXES.search, command.split()[1:])) or _NO_CODE.search(command):
+        return None
+    return Check(command, directory, found.kinds[0], _is_general(command))
+
+
+def _is_general(command: str) -> bool:
+    rest = command.split()[1:]
+    named = [word for word in rest if not word.startswith("-") and word not in _EVERYTHING]
+    return not any(map(_PART.search, named)) and not any(map(_NARROWS.search, rest))
+
+
+def _joined(checks: Sequence[Check]) -> list[Check]:
+    """A check that most sessions run in one directory is the same where none was named.
+
+    The shell of some agents stays in a directory, so that later calls do not name it.
+    """
+    kept = list(checks)
+    for check in checks:
+        bare = next((o for o in kept if o.command == check.command and not o.directory), None)
+        if not check.directory or bare is None or bare.sessions > check.sessions:
+            continue
+        kept.remove(bare)
+        kept[kept.index(check)] = msgspec.structs.replace(
+            check,
+            passed=_by_session(*check.passed, *bare.passed),
+            failed=tuple(dict.fromkeys((*check.failed, *bare.failed))),
+        )
+    return kept
+
+
+def _by_session(*passed: tuple[KnownSession, int]) -> tuple[tuple[KnownSession, int], ...]:
+    first = {session.id: (session, seq) for session, seq in reversed(passed)}
+    return tuple(sorted(first.values(), key=lambda each: -each[0].at))
+
+
+def _why_not(check: Check, seen: Sequence[Check], told: Sequence[Check]) -> str:
+    """Why a check is not told, given those that were taken before it; "" if it is."""
+    same_kind = [other for other in told if other.kind == check.kind]
+    lasting = [failed for failed in check.failed if failed.at > check.passed[0][0].at]
+    if len(lasting) >= _GIVEN_UP_AFTER:
+        return f"it failed to the end in the last {len(lasting)} sessions that ran it"
+    for other in seen:
+        since = [s for s, _ in other.passed if s.at > check.last_at]
+        if other.kind == check.kind and other.is_general and len(since) >= _REPLACED_AFTER:
+            return f"{other.shown} took its place: {len(since)} sessions since passed only that"
+    if not check.is_general and (same_kind or check.sessions < _PER_KIND):
+        return "it checks a part" + (f" of what {same_kind[0].shown} does" if same_kind else "")
+    if same_kind and check.sessions < _PER_KIND:
+        return f"one session only, and {same_kind[0].shown} verifies {check.verifies} too"
+    if len(same_kind) >= _PER_KIND or len(told) >= MAX_CHECKS:
+        return "others are used more"
+    return ""
+
+
+def _doubt(check: Check) -> str:
+    newest = max(check.failed, key=lambda failed: failed.at, default=None)
+    if newest is None or newest.at < check.passed[0][0].at:
+        return ""
+    return f"verify: it failed at the end of {newest.thread[:8]}, {newest.day}"

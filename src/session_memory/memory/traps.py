@@ -1,0 +1,175 @@
+"""Traps: calls that fail in this project, and what works instead, by the cures in its digests.
+
+A trap that one session met is told when it is about the machine or the project: a program that is
+not there, a directory that is needed, a tool of its own. The use of a common tool is told from two
+sessions on. What an edit mended is history, and what passes by itself, such as a rejected push, is
+no trap.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from session_memory.core.commands import words
+from session_memory.core.schema import Cure
+from session_memory.core.typed_commands import directory_of, typed_command
+from session_memory.memory.known_session import KnownSession
+from session_memory.memory.statements import Statement
+from session_memory.memory.wording import code
+
+MAX_TRAPS = 8
+_COMMAND_CHARS = 100
+_ERROR_CHARS = 100
+_FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
+_EDITORS = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
+_PASSES = re.compile(
+    r"fetch first|non-fast-forward|rejected|conflict|timed? ?out|already (?:exists|in use|claimed)"
+    r"|unmerged|interrupted|address already|rate limit",
+    re.I,
+)
+_NO_MATCHES = re.compile(r"no matches found")
+_OF_THE_PLACE = re.compile(
+    r"command not found|: not found\b|is not recognized|no module named"
+    r"|could not read package\.json|does not contain main module|cannot find package"
+    r"|could not determine executable|not a git repository|no such file or directory",
+    re.I,
+)
+"""An error that tells what the machine or the project has, not how a tool is used."""
+_OTHERS_TOOLS = words("gh git curl wget npx jq rg grep find sed awk ls docker kubectl aws gcloud")
+
+
+class _Met(msgspec.Struct, frozen=True):
+    """A session that fell into a trap and got out of it."""
+
+    session: KnownSession
+    cure: Cure
+
+    @property
+    def failed(self) -> str:
+        return typed_command(self.cure.failed)
+
+    @property
+    def works(self) -> str:
+        return typed_command(self.cure.steps[-1])
+
+    @property
+    def directory(self) -> str:
+        return directory_of(self.cure.steps[-1], self.session.roots)
+
+    @property
+    def mends(self) -> bool:
+        """The cure mends what a check found."""
+        return any(map(_FIXES.search, self.cure.steps[-1].split()))
+
+
+class Traps(msgspec.Struct, frozen=True):
+    """The traps to tell, and the others with the reason."""
+
+    told: tuple[Statement, ...] = ()
+    left_out: tuple[Statement, ...] = ()
+
+
+def find_traps(sessions: Sequence[KnownSession]) -> Traps:
+    """The traps of sessions, which are given newest first."""
+    groups: dict[str, list[_Met]] = {}
+    for session in sessions:
+        for cure in session.digest.cures:
+            if cure.sample and cure.steps and not _EDITORS.match(cure.failed):
+                met = _Met(session, cure)
+                groups.setdefault(_key(met), []).append(met)
+    told: list[Statement] = []
+    left_out: list[Statement] = []
+    for key, group in sorted(groups.items(), key=lambda each: -_sessions(each[1])):
+        reason = _why_not(group, sessions)
+        if not reason and len(told) >= MAX_TRAPS:
+            reason = "others were met more often"
+        (left_out if reason else told).append(_statement(key, group, reason))
+    return Traps(tuple(told), tuple(left_out))
+
+
+def _key(met: _Met) -> str:
+    if _NO_MATCHES.search(met.cure.sample):
+        return "the shell's quoting"
+    if met.mends:  # whatever the check found
+        return f"found by {met.failed}"
+    return f"{met.failed.partition(' ')[0]}: {met.cure.error or met.failed}"
+
+
+def _sessions(group: Sequence[_Met]) -> int:
+    return len({met.session.id for met in group})
+
+
+def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
+    """Why a trap is not told; "" if it is."""
+    newest = group[0]
+    best = _best(group)
+    if newest.cure.kind == "edit":
+        return "an edit mended it"
+    if _PASSES.search(newest.cure.sample):
+        return "it passes by itself"
+    if _NO_MATCHES.search(newest.cure.sample):
+        return ""
+    if max(len(best.failed), len(best.works)) > _COMMAND_CHARS or "\n" in best.cure.failed.strip():
+        return "the command is too long to be typed again"
+    if best.failed == best.works and not best.directory:
+        return "the same command worked later"
+    if not best.mends and newest.cure.kind != "install":
+        worked = _worked_since(best.failed, newest.session, sessions)
+        if worked is not None:
+            return f"{code(best.failed)} worked in {worked.thread[:8]}, {worked.day}"
+    others_tool = best.failed.partition(" ")[0] in _OTHERS_TOOLS
+    if _sessions(group) < 2 and others_tool and not _OF_THE_PLACE.search(newest.cure.sample):
+        return "only one session met it, and it is about the use of a common tool"
+    return ""
+
+
+def _worked_since(
+    failed: str, last: KnownSession, sessions: Sequence[KnownSession]
+) -> KnownSession | None:
+    """The newest session after the trap was last met in which the call that fails worked."""
+    for session in sessions:
+        if session.at <= last.at:
+            return None
+        for run in session.digest.commands:
+            if not run.is_error and not run.denied and typed_command(run.command) == failed:
+                return session
+    return None
+
+
+def _best(group: Sequence[_Met]) -> _Met:
+    """The shortest form of the call says best what fails."""
+    return min(group, key=lambda met: len(met.failed))
+
+
+def _statement(key: str, group: Sequence[_Met], note: str) -> Statement:
+    best, count = _best(group), _sessions(group)
+    newest = max(group, key=lambda met: met.session.at).session
+    often = "1 session" if count == 1 else f"{count} sessions, last"
+    step = best.cure.step_seqs[-1] if best.cure.step_seqs else best.cure.proof_seq
+    return Statement(
+        f"{_text(best)}; met in {often} {newest.day}",
+        tuple(dict.fromkeys(met.session.thread for met in group)),
+        (best.session.event(best.cure.error_seq), best.session.event(step)),
+        at=newest.at,
+        note=note,
+        key=f"trap {key}",
+    )
+
+
+def _text(met: _Met) -> str:
+    error = " ".join(met.cure.sample.split())[:_ERROR_CHARS]
+    works = code(met.works) + (f" in {code(met.directory)}" if met.directory else "")
+    if _NO_MATCHES.search(met.cure.sample):
+        return "The shell is zsh: quote arguments that contain ?, *, [ or ]"
+    if met.cure.kind == "edit":
+        return f"{code(met.failed)} failed ({error}); an edit mended it"
+    if met.mends:
+        return f"What {code(met.failed)} finds, {works} mends"
+    if met.cure.kind == "install":
+        return f"In a fresh checkout run {works} before {code(met.failed)} (else: {error})"
+    if met.failed == met.works and met.directory:
+        return f"{code(met.failed)} fails elsewhere ({error}); run it in {code(met.directory)}"
+    return f"{code(met.failed)} fails here ({error}); use {works}"
