@@ -71,7 +71,7 @@ def made(*sessions: KnownSession) -> Memory:
 
 
 def lines(*sessions: KnownSession) -> list[str]:
-    page = made(*sessions).files["MEMORY.md"].partition("## Traces")[0]
+    page = made(*sessions).files["MEMORY.md"].partition("## Last session")[0]
     return [line for line in page.splitlines() if line.startswith("- ")]
 
 
@@ -217,7 +217,7 @@ def test_files_stand_on_one_line_from_two_sessions_on_and_notes_are_none() -> No
 
 
 @pytest.mark.rows("MEM-05")
-def test_only_titles_that_say_something_are_listed() -> None:
+def test_the_last_session_is_named_only_if_its_title_says_something() -> None:
     titles = {
         "draft PR please": False,
         "Operation stopped by hook: not tracked": False,
@@ -243,7 +243,7 @@ def test_every_line_of_a_memory_names_a_trace_of_its_project(bench: Bench) -> No
     bench.swept().extract(limit=10)
     bench.consolidate()
     names = [thread[:8] for thread in bench.traces()]
-    page = bench.page().partition("## Traces")[0]
+    page = bench.page().partition("## Last session")[0]
     bullets = [line for line in page.splitlines() if line.startswith("- ")]
     bullets = [line for line in bullets if "](skills" not in line]
     assert bullets and all("(trace " in line for line in bullets)

@@ -10,7 +10,7 @@ from session_memory.clock import iso
 from session_memory.core.text.safe_text import one_line
 from session_memory.memory.findings import LEAST_SESSIONS, Findings, find_all
 from session_memory.memory.known_session import KnownSession
-from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS
+from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS, SUMMARY
 from session_memory.memory.outputs import Files
 from session_memory.memory.project_checks import Check
 from session_memory.memory.stale import Lookup, mark_gone
@@ -20,8 +20,6 @@ from session_memory.memory.wording import cite, names_its_subject
 
 SHORT_CHARS = 8
 NAMED_TRACES = 2
-MAX_LISTED = 5
-"""Sessions named at the end of the page; `memory_summary.md` has them all."""
 VERIFY_SKILL = "verify-changes"
 _CHECK_ORDER = ("build", "types", "lint", "tests")
 
@@ -67,7 +65,7 @@ def make_memory(
         path = f"{SKILLS}/{VERIFY_SKILL}/{SKILL_FILE}"
         files[path] = verify_skill(steps, findings)
         lines += ["## Skills", "", f"- [{VERIFY_SKILL}]({path}): how a change is verified here", ""]
-    lines += page.sources()
+    lines += page.last_session()
     files[MEMORY] = "\n".join(lines).rstrip() + "\n"
     told = tuple(one for statements in sections.values() for one in statements)
     return Memory(files, True, told, findings.left_out)
@@ -91,7 +89,8 @@ class _Page:
         number = len(self._traces)
         newest = (iso(self._traces[0].at) or "-")[:10]
         made = f"1 session, of {newest}" if number == 1 else f"{number} sessions, last {newest}"
-        return [f"Made of {made}. Every line says on how many sessions it rests.", ""]
+        summary = f"[one line each]({SUMMARY})"
+        return [f"Made of {made} ({summary}). Every line says on how many it rests.", ""]
 
     def section(self, heading: str, statements: Sequence[Statement]) -> list[str]:
         """A heading and its lines; nothing without lines."""
@@ -107,17 +106,17 @@ class _Page:
         more = f" and {len(threads) - NAMED_TRACES} more" if len(threads) > NAMED_TRACES else ""
         return f"- {text}{note} (trace {named}{more}){cite(*statement.events)}"
 
-    def sources(self) -> list[str]:
-        """The newest sessions, by what they were about; one that does not say it is left out."""
-        lines: list[str] = []
-        for trace in self._traces:
-            if trace.thread not in self._files or not names_its_subject(trace.title):
-                continue
-            title = _inert(trace.title).replace("[", "(").replace("]", ")")
-            when = (iso(trace.at) or "-")[:10]
-            link = f"[{title}]({self._files[trace.thread]})"
-            lines.append(f"- {self._names[trace.thread]}: {when} {trace.outcome}, {link}")
-        return ["## Traces", "", *lines[:MAX_LISTED]] if lines else []
+    def last_session(self) -> list[str]:
+        """What the newest session was about, if its title says so; the summary has the others."""
+        newest = self._traces[0] if self._traces else None
+        path = self._files.get(newest.thread) if newest is not None else None
+        if newest is None or path is None or not names_its_subject(newest.title):
+            return []
+        title = _inert(newest.title).replace("[", "(").replace("]", ")")
+        when = (iso(newest.at) or "-")[:10]
+        name = self._names[newest.thread]
+        line = f"- {when} {newest.outcome}: [{title}]({path}) (trace {name})"
+        return ["## Last session", "", line]
 
 
 def short_names(threads: Sequence[str]) -> dict[str, str]:
