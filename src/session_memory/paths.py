@@ -73,17 +73,25 @@ def private_dir(path: Path | str) -> Path:
     for missing in reversed([part for part in (path, *path.parents) if not part.exists()]):
         # A dangling link is not there for exists() and is there for mkdir: refused below.
         if not missing.is_symlink():
-            missing.mkdir(PRIVATE_DIR, exist_ok=True)
+            try:
+                missing.mkdir(PRIVATE_DIR, exist_ok=True)
+            except NotADirectoryError:
+                raise no_directory(missing.parent) from None
     info = path.lstat()
     if stat.S_ISLNK(info.st_mode):
         raise Refused(
             f"{path} is a symbolic link", hint="set `store.path` to the directory it points to"
         )
     if not stat.S_ISDIR(info.st_mode):
-        raise Refused(f"{path} is not a directory")
+        raise no_directory(path)
     if os.name == "posix":
         _own(path, info)
     return path
+
+
+def no_directory(path: Path) -> Refused:
+    """The error for a file in the place of a directory of ours."""
+    return Refused(f"{path} is not a directory", hint="move it away, then run the command again")
 
 
 def _own(path: Path, info: os.stat_result) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -147,6 +148,72 @@ def test_secrets_scan_tells_by_exit_code(space: Workspace) -> None:
     assert run(swept(space), "secrets", "scan").returncode == 0
     done = run(space, "secrets", "rescan", "--json")
     assert json.loads(done.stdout)["events"] == 0
+
+
+RULE = 'redact.rules=[{"id": "wood", "pattern": "zebrawood"}]'
+
+
+def test_secrets_are_found_where_only_a_digest_is_left(space: Workspace) -> None:
+    space.set_retention(raw_soft_cap_bytes=1)
+    swept(space)
+    assert {one.state for one in space.sessions().values()} == {"raw_evicted"}
+    scanned = run(space, "--set", RULE, "secrets", "scan")
+    assert scanned.returncode == 3
+    assert "0 events in 0 sessions would be redacted" in scanned.stdout
+    assert "digests, facts or observations of 1 sessions would be redacted" in scanned.stdout
+    done = run(space, "--set", RULE, "secrets", "rescan")
+    assert done.returncode == 0
+    assert "digests, facts or observations of 1 sessions redacted" in done.stdout
+    clean = run(space, "--set", RULE, "secrets", "scan")
+    assert clean.returncode == 0
+    assert clean.stdout.endswith(
+        "looked at: events, digests, facts and observations, patterns, memories, journals,"
+        " injection\n"
+    )
+
+
+def page_with(space: Workspace, text: str) -> Path:
+    """A page for new sessions that still holds a text."""
+    page = space.store_directory / "state" / "inject" / f"{'a' * 64}.json"
+    page.parent.mkdir(parents=True)
+    page.write_text(json.dumps({"v": 1, "sections": [{"id": "memory", "text": text}]}))
+    return page
+
+
+def test_what_only_a_page_for_new_sessions_holds_is_found(space: Workspace) -> None:
+    page = page_with(swept(space), 'Ask "Ada Ébène" first')
+    rule = RULE.replace("zebrawood", "Ada Ébène")
+    scanned = run(space, "--set", rule, "secrets", "scan", "--json")
+    assert (scanned.returncode, json.loads(scanned.stdout)["features"]) == (3, ["injection"])
+    assert run(space, "forget", "--text", '"Ada Ébène"', "--yes").returncode == 0
+    assert not page.exists()
+
+
+@pytest.fixture
+def stateless(space: Workspace) -> Path:
+    """A file in the place of the state directory."""
+    state = swept(space).store_directory / "state"
+    shutil.rmtree(state)
+    state.write_text("not a directory")
+    return state
+
+
+def test_a_file_in_the_place_of_the_state_directory_is_named(
+    space: Workspace, stateless: Path
+) -> None:
+    named = f"{stateless} is not a directory"
+    status = run(space, "status")
+    assert status.returncode == 0 and f"last error  {named}" in status.stdout
+    doctor = run(space, "doctor", "--quick")
+    assert doctor.returncode == 1
+    assert f"fail  state        {named}" in doctor.stdout and "fix: move it away" in doctor.stdout
+    assert run(space, "worker", "status").returncode == 0
+    for words in (["worker", "run"], ["sweep"], ["memory", "extract", "--now"]):
+        refused = run(space, *words)
+        assert refused.returncode == 8 and named in refused.stderr, words
+    forgotten = run(space, "forget", "--text", "zebrawood", "--yes")
+    assert forgotten.returncode == 0, forgotten.stderr
+    assert stateless.read_text() == "not a directory"
 
 
 def test_doctor_on_a_healthy_store(space: Workspace) -> None:

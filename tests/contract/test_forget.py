@@ -82,7 +82,9 @@ def test_words_are_replaced_in_facts_and_a_forgotten_fact_stays_out(store: Store
         return data.replace(WORD.encode(), b"oak")
 
     store.forget_facts(words)
+    assert store.holding_words(words) == {shop}
     assert store.replace_words(words) == {shop}
+    assert store.holding_words(words) == set()
     assert store.session(shop).title == "oak"
     capture(store, titled)
     assert store.session(shop).title == "oak"

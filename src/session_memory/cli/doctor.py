@@ -19,6 +19,7 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, St
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import missing_parts
 from session_memory.install.checks import Check
+from session_memory.paths import no_directory
 from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.directory import check_directory, file_system
 from session_memory.store.marks import read_marks
@@ -69,6 +70,10 @@ def _checks(app: App) -> Iterator[Check]:
     directory = str(app.paths.data)
     yield _directory(directory)
     yield _space(directory)
+    state = app.paths.state
+    if state.exists() and not state.is_dir():
+        problem = no_directory(state)
+        yield Check("state", "fail", problem.message, problem.hint)
     try:
         with reading(app) as store:
             yield _integrity(store)

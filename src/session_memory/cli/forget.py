@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 
 import click
 
@@ -95,7 +96,8 @@ def command(
                 _ask()
             with marked(str(app.paths.data)):  # a sweep cleans up after one that was cut off
                 report = features.forget(context, plan, request)
-            app.paths.last_sweep.unlink(missing_ok=True)  # its warnings may name what is gone
+            with suppress(FileNotFoundError, NotADirectoryError):
+                app.paths.last_sweep.unlink()  # its warnings may name what is gone
         left = store.traces(text) if text and not dry_run else []
     _show_report(app, plan, shown, dry_run, report)
     for trace in left:

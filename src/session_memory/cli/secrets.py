@@ -10,8 +10,8 @@ from session_memory.cli.output import emit_json
 from session_memory.cli.store import alone, changing
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.forget import rescan as scanning
-from session_memory.forget.features import rewrite_texts
-from session_memory.forget.report import without_secrets
+from session_memory.forget.features import holding, rewrite_texts, searched
+from session_memory.forget.report import ForgetContext, without_secrets
 from session_memory.redact import Redactor, make_redactor
 
 
@@ -30,7 +30,10 @@ def command() -> None:
 @json_option
 @pass_app
 def scan(app: App) -> int:
-    """Count stored events that today's rules would redact. Exit code 3 if there are any.
+    """Count stored texts that today's rules would redact. Exit code 3 if there are any.
+
+    Looks at events, digests, facts and observations, and at what was made of them: memories,
+    journals, patterns and the pages for new sessions.
 
     \b
     Examples:
@@ -38,9 +41,11 @@ def scan(app: App) -> int:
       session-memory secrets scan --json
     """
     with alone(app, "a sweep") as store:
-        report = scanning.scan(store, _redactor(app, store.tag_key))
+        redactor = _redactor(app, store.tag_key)
+        report = scanning.scan(store, redactor)
+        _add_features(report, forget_context(app, store), redactor)
     _tell(app, report, "would be redacted")
-    return EXIT_WARNINGS if report.events else EXIT_OK
+    return EXIT_WARNINGS if report.found else EXIT_OK
 
 
 @command.command()
@@ -54,12 +59,21 @@ def rescan(app: App) -> None:
       session-memory secrets rescan
     """
     with changing(app, "a sweep") as store:
-        redactor = _redactor(app, store.tag_key)
+        redactor, context = _redactor(app, store.tag_key), forget_context(app, store)
         report = scanning.rescan(store, redactor)
-        changed = rewrite_texts(forget_context(app, store), without_secrets(redactor))
+        _add_features(report, context, redactor)
+        changed = rewrite_texts(context, without_secrets(redactor))
     for line in report_lines(changed):
         app.warn(line)
     _tell(app, report, "redacted")
+
+
+def _add_features(
+    report: scanning.RescanReport, context: ForgetContext, redactor: Redactor
+) -> None:
+    """Add what is beside the store to the report."""
+    report.features = tuple(holding(context, without_secrets(redactor)))
+    report.looked_at = ("events", "digests, facts and observations", *searched())
 
 
 def _redactor(app: App, key: bytes) -> Redactor:
@@ -74,5 +88,11 @@ def _tell(app: App, report: scanning.RescanReport, what: str) -> None:
         emit_json(report)
         return
     click.echo(f"{report.events} events in {report.sessions} sessions {what}")
+    if report.fields:
+        click.echo(f"digests, facts or observations of {report.fields} sessions {what}")
+    if report.features:
+        click.echo(f"texts in {', '.join(report.features)} {what}")
+    if not report.found:
+        click.echo(f"looked at: {', '.join(report.looked_at)}")
     for rule, count in sorted(report.redactions.items()):
         click.echo(f"  {rule}: {count}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -21,6 +22,7 @@ from session_memory.core.retention import StoreUsage
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import MissingPart, missing_parts
 from session_memory.install.plan import WiringState
+from session_memory.paths import no_directory
 from session_memory.settings import Retention
 from session_memory.store.damage import known_damage
 from session_memory.store.values import Evicted, StoreInfo
@@ -87,7 +89,7 @@ def _read_status(app: App) -> Status:
         info, usage, jobs = store.info(), store.raw_usage(), store.jobs.all()
         spend = status_line(app.config.model, store.spend, now)
         missing = missing_parts(store)
-    errors = (*_job_errors(jobs), *_sweep_errors(last))
+    errors = (*_place_errors(app.paths.state), *_job_errors(jobs), *_sweep_errors(last))
     states = Counter(state_of(job, now) for job in jobs)
     return Status(
         store=info,
@@ -112,6 +114,11 @@ def _read_status(app: App) -> Status:
 def _agents(app: App) -> tuple[WiringState, ...]:
     wired = wirings(app)
     return tuple(wired[client.name] for client in clients(context(app), ()) if client.name in wired)
+
+
+def _place_errors(state: Path) -> Iterator[str]:
+    if state.exists() and not state.is_dir():
+        yield no_directory(state).message
 
 
 def _job_errors(jobs: list[Job]) -> Iterator[str]:

@@ -7,7 +7,7 @@ here handles.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -26,7 +26,7 @@ from session_memory.forget.report import ForgetContext, ForgetReport, Rewrite, w
 from session_memory.journal import forget as journals
 from session_memory.memory import forget as memories
 from session_memory.store.given_files import forget_given
-from session_memory.worker.injection_pages import drop_pages
+from session_memory.worker.injection_pages import drop_pages, page_texts
 
 
 class Feature(msgspec.Struct, frozen=True):
@@ -85,6 +85,10 @@ def _drop_pages(context: ForgetContext, _what: object) -> None:
     drop_pages(context.paths.state)
 
 
+def _is_in_pages(context: ForgetContext, rewrite: Rewrite) -> bool:
+    return any(rewrite(text) != text for text in page_texts(context.paths.state))
+
+
 def _forget_audit(context: ForgetContext, gone: ForgottenSessions) -> None:
     audit.forget(context.paths.data, gone.owns, FORGOTTEN)
 
@@ -118,7 +122,7 @@ FEATURES: dict[str, Feature] = {
     "hooks": Feature(
         ("state/spool", "state/told", "state/served.json", "state/logs"), _forget_hook_files
     ),
-    "injection": Feature(("state/inject",), _drop_pages, _drop_pages),
+    "injection": Feature(("state/inject",), _drop_pages, _drop_pages, _is_in_pages),
     "wiring": Feature(("data/install.json",), wiring_record),
     "audit": Feature(("data/audit.jsonl",), _forget_audit),
 }
@@ -151,11 +155,19 @@ def rewrite_texts(context: ForgetContext, rewrite: Rewrite) -> ForgetReport:
 
 def contains(context: ForgetContext, rewrite: Rewrite) -> bool:
     """Whether any feature holds words that `rewrite` would replace."""
-    return any(
-        feature.contains(context, rewrite)
-        for feature in FEATURES.values()
-        if feature.contains is not None
-    )
+    return next(holding(context, rewrite), None) is not None
+
+
+def holding(context: ForgetContext, rewrite: Rewrite) -> Iterator[str]:
+    """The features that hold words that `rewrite` would replace."""
+    for name, feature in FEATURES.items():
+        if feature.contains is not None and feature.contains(context, rewrite):
+            yield name
+
+
+def searched() -> tuple[str, ...]:
+    """The features that `holding` looks into."""
+    return tuple(name for name, feature in FEATURES.items() if feature.contains is not None)
 
 
 def forget(context: ForgetContext, plan: ForgetPlan, request: ForgetRequest) -> ForgetReport:

@@ -7,20 +7,30 @@ import msgspec
 from session_memory.core.schema import SessionEvent
 from session_memory.distil.sessions import analyze
 from session_memory.redact import Redactor
-from session_memory.store.port import SessionQuery, SessionReader, Store
+from session_memory.store.port import SessionQuery, Store
 
 
 class RescanReport(msgspec.Struct):
-    """How many stored events hold what the rules of today would redact."""
+    """How many stored events and documents hold what the rules of today would redact."""
 
     sessions: int = 0
+    """Sessions with such events."""
     events: int = 0
     fields: int = 0
+    """Sessions whose digest, facts or observations hold something."""
+    features: tuple[str, ...] = ()
+    """What else holds something: memories, journals and so on."""
+    looked_at: tuple[str, ...] = ()
     redactions: dict[str, int] = {}
     """By rule: counts, never values."""
 
+    @property
+    def found(self) -> bool:
+        """Whether anything holds what would be redacted."""
+        return bool(self.events or self.fields or self.features)
 
-def scan(store: SessionReader, redactor: Redactor) -> RescanReport:
+
+def scan(store: Store, redactor: Redactor) -> RescanReport:
     """Count, and change nothing."""
     report = RescanReport()
     for session in store.sessions(SessionQuery()):
@@ -29,6 +39,7 @@ def scan(store: SessionReader, redactor: Redactor) -> RescanReport:
         )
         report.events += changed
         report.sessions += changed > 0
+    report.fields = len(store.holding_words(redactor.redact_json))
     report.redactions = redactor.take_counts()
     return report
 

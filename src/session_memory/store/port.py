@@ -331,6 +331,10 @@ class ForgetStore(SessionReader, KeyedStore, Protocol):
         """Replace or drop events of a session; returns how many changed."""
         ...
 
+    def holding_words(self, words: Callable[[bytes], bytes]) -> set[int]:
+        """The sessions that `replace_words` would change."""
+        ...
+
     def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:
         """Replace words in digests and facts, given as JSON; returns the changed sessions."""
         ...

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, cast
 
 import msgspec
 
@@ -78,6 +79,30 @@ def _drop_marks(state: Path, now_ms: int) -> None:
         with contextlib.suppress(FileNotFoundError):
             if mark.stat().st_mtime * 1000 < now_ms - TOLD_MS:
                 mark.unlink()
+
+
+def page_texts(state: Path) -> Iterator[str]:
+    """Every text in the pages and in what they are made of; a damaged file as it is."""
+    for path in (state / FOLDER).glob("*.json"):
+        try:
+            data = path.read_bytes()
+        except FileNotFoundError:
+            continue
+        try:
+            yield from _texts(msgspec.json.decode(data))
+        except msgspec.DecodeError:
+            yield data.decode("utf-8", "replace")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for inner in cast("dict[str, Any]", value).values():
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in cast("list[Any]", value):
+            yield from _texts(inner)
 
 
 def drop_pages(state: Path) -> None:

@@ -58,7 +58,7 @@ class SpoolFiles:
     def _names(self) -> list[str]:
         try:
             return sorted(os.listdir(self._directory))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return []
 
     def _read(self, path: str) -> SpoolRecord | Unreadable | None:
@@ -92,7 +92,7 @@ class SpoolFiles:
         """How many records are waiting, and how many were set aside."""
         try:
             aside = len(os.listdir(self._aside))
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):  # `doctor` and `status` name a file there
             aside = 0
         return {"waiting": sum(n.endswith(".json") for n in self._names()), "damaged": aside}
 

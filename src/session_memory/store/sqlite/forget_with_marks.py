@@ -132,6 +132,12 @@ class ForgetWithMarks:
         done = rewrite.rewrite_session(self._db, self.segments, session_id, edit)
         return done.changed + done.dropped
 
+    def holding_words(self, words: Callable[[bytes], bytes]) -> set[int]:
+        """See store.port.Store."""
+        from session_memory.store.sqlite import rewrite
+
+        return {one.session_id for one in rewrite.changed_documents(self._db, words)}
+
     def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:
         """See store.port.Store."""
         from session_memory.store.sqlite import rewrite

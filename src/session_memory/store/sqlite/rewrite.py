@@ -6,7 +6,7 @@ transaction; the old files go afterwards. Nothing is edited in place: a crash ke
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -155,23 +155,41 @@ _DOCUMENTS = (
 """(table, JSON text, session) of everything outside the segments that comes from a log."""
 
 
+class ChangedDocument(msgspec.Struct, frozen=True):
+    """A JSON document that a replacement changes, as it is stored and as it will be."""
+
+    table: str
+    column: str
+    session: str
+    """The column that names the session."""
+    session_id: int
+    old: str
+    new: bytes
+
+
+def changed_documents(db: Database, words: Words) -> Iterator[ChangedDocument]:
+    """Every document outside the segments that a replacement would change."""
+    for table, column, session in _DOCUMENTS:
+        for old, session_id in rows(db, f"SELECT DISTINCT {column}, {session} FROM {table}"):
+            data = str(old).encode()
+            new = words(data)
+            if new is not data:
+                yield ChangedDocument(table, column, session, session_id, old, new)
+
+
 def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int]:
     """Apply a replacement to digests and facts; returns the sessions it changed."""
     changed: set[int] = set()
     with transaction(db):
-        for table, column, session in _DOCUMENTS:
-            for old, session_id in rows(db, f"SELECT DISTINCT {column}, {session} FROM {table}"):
-                data = str(old).encode()
-                new = words(data)
-                if new is not data:
-                    column_name = "text" if table == "observation" else column
-                    stored = msgspec.json.decode(new) if table == "observation" else new.decode()
-                    db.execute(
-                        f"UPDATE {table} SET {column_name} = ?"
-                        f" WHERE {column} = ? AND {session} = ?",
-                        (stored, old, session_id),
-                    )
-                    changed.add(session_id)
+        for one in changed_documents(db, words):
+            is_json = one.table != "observation"
+            column = one.column if is_json else "text"
+            stored = one.new.decode() if is_json else msgspec.json.decode(one.new)
+            db.execute(
+                f"UPDATE {one.table} SET {column} = ? WHERE {one.column} = ? AND {one.session} = ?",
+                (stored, one.old, one.session_id),
+            )
+            changed.add(one.session_id)
         settle_sessions(db, changed)
         for session_id in changed:  # segments tell facts as well
             repack(db, segments, session_id)
