@@ -1,13 +1,17 @@
-"""What any such tool pays: bare parsing, and the simplest loop of json and FTS5; stdlib only."""
+"""What any such tool pays: bare parsing, and the simplest loop of json and FTS5; stdlib only.
+
+`python -m tests.bench.baseline parse FILE...`, or `index DATABASE FILE...`
+"""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from tests.bench.usage import arguments
 
 
 def records(roots: list[str]) -> Iterator[Any]:
@@ -47,8 +51,9 @@ def index(roots: list[str], database: str) -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "parse":
-        for _ in records(sys.argv[2:]):
+    what, *given = arguments(__doc__, least=2)
+    if what == "parse":
+        for _ in records(given):
             pass
     else:
-        index(sys.argv[3:], sys.argv[2])
+        index(given[1:], given[0])

@@ -1,4 +1,7 @@
-"""Detection over many digests: what mining costs when they are made, and counting when asked."""
+"""Detection over many digests: what mining costs when they are made, and counting when asked.
+
+`python -m tests.bench.detect [SESSIONS]`
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from tests.bench.usage import arguments
 
 if not __package__:  # run as a file: the repository is what `tests.bench` is found in
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
@@ -96,4 +101,5 @@ def main(count: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000))
+    given = arguments(__doc__)
+    sys.exit(main(int(given[0]) if given else 100_000))

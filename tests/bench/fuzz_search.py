@@ -13,6 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.bench.usage import arguments
+
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import SearchRequest
@@ -70,4 +72,5 @@ def main(count: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000))
+    given = arguments(__doc__)
+    sys.exit(main(int(given[0]) if given else 100_000))

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from tests.bench.child import Home, new_home
 from tests.bench.figures import Figure, Section, percentile, table
+from tests.bench.usage import arguments
 
 from session_memory.hooks import entry
 
@@ -118,4 +119,4 @@ def main(arguments: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(arguments(__doc__)))

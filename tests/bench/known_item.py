@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tests.bench.corpora import GENUINE, SHARED
+from tests.bench.usage import arguments
 
 from session_memory.store.port import SessionQuery, Store
 from session_memory.testing.workspace import Workspace
@@ -100,4 +101,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    arguments(__doc__)
     sys.exit(main())

@@ -7,12 +7,14 @@ import tempfile
 import time
 from pathlib import Path
 
+from tests.bench.usage import arguments
 from tests.mcp.crowd import Seen, crowd
 
 
 def main() -> int:
     """Run the crowd and tell what it went through; 1 where anything failed."""
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60.0
+    given = arguments(__doc__)
+    seconds = float(given[0]) if given else 60.0
     ends = time.monotonic() + seconds
 
     def goes_on(_seen: Seen) -> bool:

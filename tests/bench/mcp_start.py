@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tests.bench.child import RSS_UNIT, Home, new_home
 from tests.bench.figures import Figure, Section, percentile, table
+from tests.bench.usage import arguments
 
 MUST_MS, GOAL_MS = 500, 200
 MUST_MB, GOAL_MB = 60, 40
@@ -99,7 +100,8 @@ def mcp_start(home: Home, runs: int) -> Section:
 
 def main() -> int:
     """Measure and print."""
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 30
+    given = arguments(__doc__)
+    runs = int(given[0]) if given else 30
     with new_home() as home:
         section = mcp_start(home, runs)
     print(table([section]))

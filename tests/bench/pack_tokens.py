@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.bench.usage import arguments
 from tests.recall.store_builder import HOUR, Memory, Word
 
 from session_memory.recall.context_pack import context_pack
@@ -80,5 +81,6 @@ def table() -> str:
 
 
 if __name__ == "__main__":
+    arguments(__doc__)
     print(table())
     sys.exit(0)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 
 from tests.bench.child import Home, run_json
 from tests.bench.figures import Figure, Section, percentile
+from tests.bench.usage import arguments
 
 from session_memory.core.project.identity import Resolution
 from session_memory.core.schema import Observation, ObservationType
@@ -122,4 +122,4 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(arguments(__doc__, least=1))

@@ -1,16 +1,19 @@
-"""Search on a big store: queries made of words that stand in it. Prints JSON when run."""
+"""Search on a big store: queries made of words that stand in it. Prints JSON when run.
+
+`python -m tests.bench.search STORE QUERIES`
+"""
 
 from __future__ import annotations
 
 import json
 import random
 import re
-import sys
 import time
 from collections.abc import Iterator
 
 from tests.bench.child import Home, run_json
 from tests.bench.figures import Figure, Section, percentile
+from tests.bench.usage import arguments
 
 QUERIES = 30
 BUDGET_EVENTS = 1_000_000
@@ -79,4 +82,5 @@ def main(directory: str, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    place, count, *_ = arguments(__doc__, least=2)
+    main(place, int(count))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -16,6 +15,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
+from tests.bench.usage import arguments
 
 from session_memory.adapters.claude.reader import ADAPTER
 from session_memory.adapters.common import Block, SessionPart, SourceFile, read_lines
@@ -287,4 +287,5 @@ def measure(files: list[SourceFile], rounds: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(measure(choose(sys.argv[2:], int(sys.argv[1])), ROUNDS)))
+    size, *roots = arguments(__doc__, least=1)
+    print(json.dumps(measure(choose(roots, int(size)), ROUNDS)))

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.bench.usage import arguments
+
 if not __package__:  # run as a file: the repository is what `tests.bench` is found in
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
@@ -55,4 +57,5 @@ def files() -> list[Path]:
 
 
 if __name__ == "__main__":
+    arguments(__doc__)
     sys.exit(main())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -96,3 +98,25 @@ def test_long_lines_are_as_long_as_asked(tmp_path: Path) -> None:
     lengths = sorted(len(line) for line in Path(file.path).read_bytes().splitlines())
     assert 300_000 < lengths[-1] < 400_000
     assert 100_000 < lengths[-2] < 200_000
+
+
+RUNNABLE = sorted(
+    path.stem
+    for path in Path(baseline.__file__).parent.glob("*.py")
+    if "__main__" in path.read_text(encoding="utf-8") and not path.stem.startswith("test_")
+)
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_a_benchmark_says_how_it_is_run(name: str) -> None:
+    root = Path(baseline.__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", f"tests.bench.{name}", "--help"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip()
