@@ -10,7 +10,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
-from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.cli.app import App, cli
 from session_memory.recall.completion_check import completion_check
 from session_memory.recall.context import RecallContext
@@ -159,3 +159,33 @@ def test_filters_of_search_hold_for_both_lists(space: Workspace) -> None:
     assert found("--until", "2026-01-01") == found("--agent", "codex") == (0, 0)
     assert found("--kind", "tool_call") == found("--errors") == found("--file", "x.py") == (0, 0)
     assert found("--kind", "assistant_text") == found("--agent", "claude") == found()
+
+
+@pytest.mark.rows("OPN-05")
+def test_open_work_says_what_each_line_rests_on_and_all_what_is_left_out(space: Workspace) -> None:
+    later = ClaudeLog(3, cwd=str(space.root / "shop"), start=START + 3_600_000)
+    later.prompt("Please paint the door of the house green, with two coats.")
+    later.run("git commit -m 'Paint the door'", "[door 1a2b3c4] Paint the door")
+    later.run("git push -u origin door", " * [new branch]      door -> door")
+    later.run("gh pr create --fill", "https://github.com/o/shop/pull/7")
+    later.say("The door is green and the PR is open.")
+    space.write(later)
+    space.sweep()
+    shown = run(space, "open-work", "--project", "shop")
+    assert "- Branch `door`: PR #7 is open, not merged  (read from the log, 20" in shown
+    assert "buy tiles" not in shown
+    everything = run(space, "open-work", "--project", "shop", "--all")
+    assert "- pending_item: buy tiles  [done, dropped or overtaken since]" in everything
+    left = json.loads(run(space, "pack", "--project", "shop", "--all", "--json"))["left_out"]
+    assert {"buy tiles", "buy paint"} <= {line["text"] for line in left}
+    assert "left out:" in run(space, "pack", "--project", "shop", "--all")
+
+
+def test_a_notice_of_the_client_is_no_request(space: Workspace) -> None:
+    log = ClaudeLog(4, cwd=str(space.root / "shop"), start=START + 7_200_000)
+    log.prompt("Please oil the hinges of the garden gate.")
+    log.queue('{"task_id":"b1","description":"Push to remote","task_type":"local_bash"}')
+    space.write(log)
+    space.sweep()
+    assert "task_id" not in run(space, "pack", "--project", "shop", "--json")
+    assert "garden gate" in run(space, "pack", "--project", "shop")

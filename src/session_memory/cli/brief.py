@@ -8,7 +8,9 @@ from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, safe
 from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
 from session_memory.cli.session_argument import session_option
+from session_memory.recall.pack_facts import read_facts
 from session_memory.recall.project_brief import project_brief
+from session_memory.recall.scope import open_scope
 
 
 @click.command(name="brief")
@@ -25,7 +27,9 @@ def command(app: App, project: str | None, session: str | None) -> None:
       session-memory brief --project shop --json
     """
     with open_recall(app) as (context, store):
-        answer = project_brief(context, scope_request(store, project, session))
+        request = scope_request(store, project, session)
+        answer = project_brief(context, request)
+        facts = read_facts(store, open_scope(store, request.project_key, request.session_id))
     if app.json:
         emit_json(answer)
         return
@@ -37,6 +41,8 @@ def command(app: App, project: str | None, session: str | None) -> None:
     )
     click.echo(f"done: {'yes' if check.done else 'no'} ({check.primary_reason})")
     state = answer.operational_state
+    for line in (*facts.verify, *facts.resume):
+        click.echo(safe(line))
     echo_items("objective", [state.objective] if state.objective else [])
     echo_items("pending", state.pending_items, state.pending_count)
     echo_items("blockers", state.blockers, state.blocker_count)

@@ -7,10 +7,16 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, safe
-from session_memory.cli.recall_options import open_recall, project_option, scope_request
+from session_memory.cli.recall_options import (
+    echo_left_out,
+    open_recall,
+    project_option,
+    scope_request,
+)
 from session_memory.cli.session_argument import session_option
 from session_memory.recall.context import RecallContext
 from session_memory.recall.context_pack import NotModified, context_pack
+from session_memory.recall.left_out import left_out
 from session_memory.recall.pack_sync import SyncPlan, note, sync_pack
 from session_memory.recall.requests import Budget, PackRequest
 
@@ -33,6 +39,7 @@ from session_memory.recall.requests import Budget, PackRequest
     type=click.Path(dir_okay=False),
     help="Write the pack into FILE; for AGENTS.md into AGENTS.override.md, if there is one.",
 )
+@click.option("--all", "everything", is_flag=True, help="Also what is left out, and why.")
 @click.option("--dry-run", is_flag=True, help="With --sync: say what would be written.")
 @json_option
 @pass_app
@@ -45,6 +52,7 @@ def command(
     max_chars: int | None,
     known: str | None,
     sync: str | None,
+    everything: bool,
     dry_run: bool,
 ) -> None:
     """Print the pack of a project or session (mem_context_pack).
@@ -64,10 +72,13 @@ def command(
             _sync(app, context, request, sync, dry_run=dry_run)
             return
         answer = context_pack(context, request)
+        left = left_out(context, scope) if everything else []
     if app.json:
-        emit_json(answer)
-    else:
-        click.echo(answer.message if isinstance(answer, NotModified) else safe(answer.text))
+        emit_json({**msgspec.to_builtins(answer), "left_out": left} if everything else answer)
+        return
+    click.echo(answer.message if isinstance(answer, NotModified) else safe(answer.text))
+    if everything:
+        echo_left_out(left)
 
 
 def _sync(

@@ -15,6 +15,7 @@ from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import NotFound
 from session_memory.recall.context import RecallContext, recall_context
 from session_memory.recall.items import Item
+from session_memory.recall.left_out import LeftOut
 from session_memory.recall.requests import ScopeRequest
 from session_memory.store.port import SessionReader, Store
 
@@ -60,4 +61,13 @@ def echo_items(heading: str, items: Iterable[Item], total: int | None = None) ->
         of = f" ({len(lines)} of {total})" if total is not None and total > len(lines) else ""
         click.echo(f"{heading}{of}:")
         for line in lines:
-            click.echo(f"  - {safe(line.text)}")
+            known = ", ".join(part for part in (line.sure, (line.at or "")[:10]) if part)
+            click.echo(f"  - {safe(line.text)}" + (f"  ({known})" if known else ""))
+
+
+def echo_left_out(left: Iterable[LeftOut]) -> None:
+    """What is not shown, each line with the reason."""
+    lines = tuple(left)
+    click.echo("left out:" if lines else "nothing is left out")
+    for line in lines:
+        click.echo(f"  - {line.type}: {safe(line.text)}  [{line.reason}]")

@@ -106,8 +106,8 @@ def derive_state(
     dod = [entries[kind][-1] for kind in _DODS if kind in entries]
     dod_open = [entry for entry in dod if not done.closes(entry)]
     claim = entries["completion_claim"][-1] if "completion_claim" in entries else None
-    objectives = _distinct(entries.get("objective", []))
     requests = _distinct(entries.get("user_request", []))
+    objectives = _standing(_distinct(entries.get("objective", [])), requests)
     decisions = _distinct(entries.get("decision", []))
     constraints = _distinct(entries.get("constraint", []))
     completed = _distinct(done.entries)
@@ -188,6 +188,18 @@ def _distinct(entries: Sequence[_Entry]) -> list[_Entry]:
         latest.pop(key, None)
         latest[key] = entry
     return list(latest.values())[::-1]
+
+
+def _standing(objectives: list[_Entry], requests: Sequence[_Entry]) -> list[_Entry]:
+    """Objectives, without those of sessions after which another was asked for something else."""
+    latest = requests[0] if requests else None
+    return [
+        entry
+        for entry in objectives
+        if latest is None
+        or latest.what.session == entry.what.session
+        or latest.order < entry.order
+    ]
 
 
 def _sorted_out(entries: Sequence[_Entry], done: _Completions) -> tuple[list[_Entry], list[_Entry]]:

@@ -32,7 +32,7 @@ _PULL_REQUEST = re.compile(r"https://[\w.-]+/[\w.-]+/[\w.-]+/(?:pull|merge_reque
 _MERGED = re.compile(r"\"state\": ?\"MERGED\"|^state:\s*MERGED", re.M)
 _STOPPED = re.compile(r"^CONFLICT \(|^error: could not apply |Automatic merge failed", re.M)
 _STOPPABLE = re.compile(r"\bgit\b.*\b(?:rebase|merge|cherry-pick|pull|commit)\b")
-_MAIN = frozenset(("main", "master", "trunk", "develop", "HEAD"))
+MAIN_BRANCHES = frozenset(("main", "master", "trunk", "develop", "HEAD"))
 
 
 def git_state(attempts: Sequence[Attempt]) -> GitState | None:
@@ -67,7 +67,7 @@ def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
             )
     if "git push" in command or " push " in command:
         for pushed in _PUSHED.finditer(output):
-            if pushed[2] in _MAIN:
+            if pushed[2] in MAIN_BRANCHES:
                 state = msgspec.structs.replace(state, pushed=True, merged=True)
             elif pushed[2] == state.branch:
                 state = msgspec.structs.replace(
@@ -101,7 +101,7 @@ def left_on_branch(state: GitState | None) -> str:
         return ""
     if state.stopped:
         return f"Merge conflicts on branch `{state.branch}` were not resolved"
-    if state.branch in _MAIN or state.merged or not state.commit:
+    if state.branch in MAIN_BRANCHES or state.merged or not state.commit:
         return ""
     if state.pull_request:
         return f"Branch `{state.branch}`: PR #{state.pull_request} is open, not merged"

@@ -18,6 +18,7 @@ from session_memory.distil.work import CheckResult, Work, ships, work_of
 
 _COMMAND_CHARS = 120
 _LINE_CHARS = 240
+_CUT_CHARS = 60
 
 
 class OpenEnd(msgspec.Struct, frozen=True):
@@ -39,8 +40,8 @@ def left_open(attempts: Sequence[Attempt], cwd: str) -> list[OpenEnd]:
         found.append(OpenEnd("pending_item", branch, state.committed_seq))
     last = attempts[-1] if attempts else None
     if last is not None and last.command and last.result_pos is None and ships(last):
-        where = f" on branch `{state.branch}`" if state and state.branch else ""
-        text = f"The log ends in `{_shown(last.command)}`{where}: check whether it was done"
+        where = f"On branch `{state.branch}` the" if state and state.branch else "The"
+        text = f"{where} log ends in `{excerpt(last.command, _CUT_CHARS)}`: see whether it was done"
         found.append(OpenEnd("pending_item", text, last.seq))
     return found
 

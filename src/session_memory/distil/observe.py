@@ -136,6 +136,7 @@ class Observer:
         for end in left_open(self._calls.attempts, self._session.cwd or ""):
             ref = self._ran.get(end.seq)
             if ref is not None:
+                ref = replace(ref, origin="tool")  # nobody said it: commands show it
                 self._keep(ref, self._made(end.type, end.text, ref))
         self._cut(MAX_PER_SESSION)
         return [found for _, found in sorted(self._kept.values(), key=lambda kept: kept[0])]

@@ -127,6 +127,7 @@ _LOCAL_COMMANDS = re.compile(
     r"|rename|stats|feedback|bug|upgrade|skills|tasks|diff|approvals|init-config|output-style"
     r"|plan)\b"
 )
+_TASK_NOTICE = '{"task_id":'  # a client tells its agent about a command in the background
 _SLASH = re.compile(r"(?:<command-(?:name|message)>|/[\w:.-]+$)")
 
 
@@ -169,6 +170,8 @@ def _corrects(head: str, clauses: list[tuple[str, bool]]) -> bool:
 def is_request(text: str) -> bool:
     """False for "continue", "yes", a greeting, or a slash command that only drives the client."""
     plain = text.strip()
+    if plain.startswith(_TASK_NOTICE):
+        return False
     if not plain or _LOCAL_COMMANDS.match(plain) or _SLASH.match(plain):
         return False
     if len(plain) > 60:

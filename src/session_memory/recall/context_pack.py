@@ -12,6 +12,7 @@ from session_memory.recall.context import RecallContext
 from session_memory.recall.items import StateAnswer, largest_that_fits, state_answer
 from session_memory.recall.material import Freshness, Material, freshness, read_material
 from session_memory.recall.pack_budget import choose_budget
+from session_memory.recall.pack_facts import read_facts
 from session_memory.recall.pack_sections import Sections
 from session_memory.recall.pack_selection import Selection, select
 from session_memory.recall.pack_stats import PackStats, build_stats
@@ -54,6 +55,7 @@ def scope_pack(context: RecallContext, scope: Scope, request: PackRequest) -> Co
     """The pack of a scope, with the time it took to build."""
     started = context.clock()
     material = read_material(context.store, scope)
+    material = msgspec.structs.replace(material, facts=read_facts(context.store, scope))
     pack = build_pack(material, measure_breadth(context.store, scope), request, started)
     took = max(0, context.clock() - started)
     stats = msgspec.structs.replace(pack.stats, build_ms=took)

@@ -10,6 +10,7 @@ import msgspec
 from session_memory.clock import iso
 from session_memory.core.schema import Observation
 from session_memory.core.work_state import OperationalState
+from session_memory.recall.noted import Noted
 from session_memory.recall.pack_selection import Key, key_of
 from session_memory.recall.pack_text import safe_line
 from session_memory.recall.requests import ANSWER_BYTES
@@ -26,6 +27,8 @@ class Item(msgspec.Struct, frozen=True):
     session_id: int
     at: str | None
     duplicate_count: int = 1
+    sure: str = ""
+    """What it rests on: the words of the user or of the agent, or what commands printed."""
 
 
 class SessionFilter(msgspec.Struct, frozen=True):
@@ -101,6 +104,7 @@ def to_item(
         session_id=observation.session,
         at=iso(observation.at),
         duplicate_count=(counts or {}).get(key_of(observation), 1),
+        sure=Noted(observation).sure,
     )
 
 

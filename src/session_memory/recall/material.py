@@ -9,6 +9,7 @@ from session_memory.core.schema import Observation, ObservationType
 from session_memory.core.work_state import UNLIMITED, OperationalState, derive_state
 from session_memory.recall.context import RecallContext
 from session_memory.recall.noted import noted
+from session_memory.recall.pack_facts import PackFacts
 from session_memory.recall.requests import ScopeRequest
 from session_memory.recall.scope import Scope, open_scope
 from session_memory.store.port import ObservationQuery, RecallStore
@@ -46,6 +47,8 @@ class Material(msgspec.Struct, frozen=True):
     pool_limit: int
     older: int
     """Sessions too far back to be read; they are counted, but their words are not used."""
+    facts: PackFacts = PackFacts()
+    """What digests prove; only a pack reads them."""
 
 
 class Freshness(msgspec.Struct, frozen=True):

@@ -25,6 +25,8 @@ class SectionLimits(msgspec.Struct, frozen=True):
     done: int
     summaries: int
     guardrails: int
+    traps: int
+    resume: int
 
 
 class PackBudget(msgspec.Struct, frozen=True):
@@ -37,9 +39,9 @@ class PackBudget(msgspec.Struct, frozen=True):
 
 
 SIZES: dict[Size, SectionLimits] = {
-    "micro": SectionLimits(1000, 1, 1, 2, 2, 3, 2, 1, 0, 2),
-    "normal": SectionLimits(2200, 2, 1, 3, 3, 4, 3, 2, 1, 2),
-    "full": SectionLimits(3600, 4, 2, 4, 5, 6, 4, 3, 2, 3),
+    "micro": SectionLimits(1000, 1, 1, 2, 2, 3, 2, 1, 0, 2, 1, 2),
+    "normal": SectionLimits(2200, 2, 1, 3, 3, 4, 3, 2, 1, 2, 3, 4),
+    "full": SectionLimits(3600, 4, 2, 4, 5, 6, 4, 3, 2, 3, 5, 4),
 }
 
 

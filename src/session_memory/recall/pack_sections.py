@@ -1,4 +1,7 @@
-"""The sections of a pack, in order: objective, decisions, open and done work, guardrails."""
+"""The sections of a pack, in order: objective, checks, rules, traps, open and done work, resume.
+
+Nothing is said twice, and a section without proven content is left out.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,31 @@ from collections.abc import Sequence
 
 import msgspec
 
+from session_memory.clock import iso
 from session_memory.core.schema import Observation
 from session_memory.core.work_state import OperationalState
 from session_memory.recall.material import Material
 from session_memory.recall.pack_budget import SectionLimits
 from session_memory.recall.pack_selection import MAX_LISTED, Selection, key_of, spread
-from session_memory.recall.pack_text import ITEM_CHARS, Section, safe_line
-from session_memory.recall.scope_guard import guardrails
+from session_memory.recall.pack_text import FACT_CHARS, ITEM_CHARS, Section, safe_line
+from session_memory.recall.scope_guard import CLAIMED, guardrails
 
 _RANKS = {
     "blockers": 0,
     "pending": 1,
     "objective": 2,
-    "dod_gaps": 3,
-    "constraints": 4,
-    "decisions": 5,
-    "resume": 6,
-    "scope_guard": 7,
-    "done": 8,
-    "continuity": 9,
+    "verify": 3,
+    "dod_gaps": 4,
+    "constraints": 5,
+    "traps": 6,
+    "decisions": 7,
+    "resume": 8,
+    "scope_guard": 9,
+    "done": 10,
+    "continuity": 11,
 }
 """Sections with a higher rank lose lines first when the text is too long."""
+_DATED = ("pending", "blockers")  # how far to believe what is open depends on its age
 
 
 class Sections:
@@ -34,7 +41,9 @@ class Sections:
 
     def __init__(self, material: Material, selection: Selection, limits: SectionLimits) -> None:
         self._state = material.state
+        self._facts = material.facts
         self._broad = material.scope.broad
+        self._whole = material.scope.session is None
         self._limits = limits
         self._counts = selection.counts
         self._summaries = [
@@ -49,20 +58,21 @@ class Sections:
 
     def all(self) -> tuple[Section, ...]:
         """Every section that has lines."""
-        state, limits = self._state, self._limits
+        state, limits, facts = self._state, self._limits, self._facts
         sections: tuple[Section, ...] = (
             self._objective(),
+            self._facts_of("verify", "Verify", facts.verify, 1),
             self._listed(
                 "decisions", "Decisions", self._selected(state.decisions), limits.decisions
             ),
-            self._listed("constraints", "Constraints", state.constraints, limits.constraints),
+            self._listed("constraints", "Constraints", _firmest(state), limits.constraints),
+            self._facts_of("traps", "Traps", facts.traps, limits.traps),
             self._listed("dod_gaps", "DoD gaps", state.dod_open, limits.dod),
             self._listed("pending", "Pending", state.pending, limits.pending),
             self._listed("blockers", "Blockers", state.blockers, limits.blockers),
-            self._listed("done", "Done recently", self._selected(state.completed), limits.done),
-            self._listed("continuity", "Continuity", self._summaries, limits.summaries),
-            self._lines("scope_guard", "Scope guard", guardrails(state), limits.guardrails),
-            self._lines("resume", "Resume", _resume(state), 1),
+            *self._history(),
+            self._lines("scope_guard", "Scope guard", _conflicts(state), limits.guardrails),
+            self._facts_of("resume", "Resume", facts.resume, limits.resume),
         )
         if self._broad:
             sections = self._with_unseen(sections)
@@ -83,7 +93,8 @@ class Sections:
         latest = latest[: max(0, MAX_LISTED - len(self._seen))]
         lines: dict[str, list[str]] = {}
         for name, observation in latest:
-            lines.setdefault(name, []).append(self._line(observation))
+            shown = self._dated if name in _DATED else self._line
+            lines.setdefault(name, []).append(shown(observation))
         return tuple(
             msgspec.structs.replace(section, items=(*section.items, *more), extra=len(more))
             if (more := lines.get(section.name))
@@ -93,14 +104,40 @@ class Sections:
 
     def _objective(self) -> Section:
         """The objective and the latest request; over several sessions only a candidate."""
-        objectives = self._state.objective_candidates[:1]
-        request = self._state.request
-        requests = [request] if request is not None and request not in objectives else []
-        self._seen.update(observation.session for observation in (*objectives, *requests))
-        lines = [self._line(objective) for objective in objectives]
-        lines += [f"Asked: {self._line(each, ITEM_CHARS - 7)}" for each in requests]
+        objective, request = self._state.objective, self._state.request
+        if self._whole:
+            objective, request = self._unfinished(objective), self._unfinished(request)
+        shown = [one for one in (objective, request) if one is not None]
+        self._seen.update(observation.session for observation in shown)
+        lines = [self._dated(objective)] if objective is not None else []
+        if request is not None and request is not objective:
+            lines.append(self._dated(request, "Asked: " if lines else ""))
         heading = "Objective (project-wide candidate)" if self._broad else "Objective"
         return self._lines("objective", heading, lines, 1 + self._limits.requests)
+
+    def _unfinished(self, observation: Observation | None) -> Observation | None:
+        if observation is None or observation.session in self._facts.finished:
+            return None
+        return observation
+
+    def _dated(self, observation: Observation, before: str = "") -> str:
+        day = (iso(observation.at) or "")[:10]
+        after = f" ({day})" if day else ""
+        return before + self._line(observation, ITEM_CHARS - len(before) - len(after)) + after
+
+    def _history(self) -> tuple[Section, ...]:
+        """What was done: of one session. Of a project it is in its commits."""
+        if self._whole:
+            return ()
+        done, limits = self._selected(self._state.completed), self._limits
+        return (
+            self._listed("done", "Done recently", done, limits.done),
+            self._listed("continuity", "Continuity", self._summaries, limits.summaries),
+        )
+
+    def _facts_of(self, name: str, heading: str, lines: Sequence[str], limit: int) -> Section:
+        shown = tuple(safe_line(line, FACT_CHARS) for line in lines[:limit])
+        return Section(name, heading, shown, len(lines), _RANKS[name])
 
     def _selected(self, observations: Sequence[Observation]) -> list[Observation]:
         """Those that passed the cap of their session."""
@@ -110,9 +147,11 @@ class Sections:
         self, name: str, heading: str, observations: Sequence[Observation], limit: int
     ) -> Section:
         ordered = spread(observations) if self._broad else list(observations)
-        lines = tuple(self._line(observation) for observation in ordered[:limit])
+        shown = self._dated if name in _DATED else self._line
+        lines = tuple(shown(observation) for observation in ordered[:limit])
         self._seen.update(observation.session for observation in ordered[:limit])
-        self._left[name] = ordered[limit:]
+        if name != "constraints":  # a rule that one session stated is the first to leave out
+            self._left[name] = ordered[limit:]
         return Section(name, heading, lines, len(observations), _RANKS[name])
 
     def _lines(self, name: str, heading: str, lines: Sequence[str], limit: int) -> Section:
@@ -125,8 +164,13 @@ class Sections:
         return safe_line(observation.text, limit - len(times)) + times
 
 
-def _resume(state: OperationalState) -> list[str]:
-    """What to do next: remove a blocker, else the first open item, else the latest request."""
-    if state.next_actions:
-        return [state.next_actions[0]]
-    return [state.request.text] if state.request is not None else []
+def _firmest(state: OperationalState) -> list[Observation]:
+    """Rules that the user repeated first."""
+    return sorted(state.constraints, key=lambda rule: rule.status != "promoted")
+
+
+def _conflicts(state: OperationalState) -> list[str]:
+    """What was called done and is not; all else that guards the scope has a section here."""
+    if not state.claim_conflicts:
+        return []
+    return [line for line in guardrails(state) if line.startswith(CLAIMED)]

@@ -15,6 +15,8 @@ from session_memory.core.text.own_text import PACK_BEGIN, PACK_END
 from session_memory.core.text.safe_text import one_line, stripped
 
 ITEM_CHARS = 90
+FACT_CHARS = 240
+"""A command that fails and the one that works do not fit a shorter line."""
 KEY_CHARS = 40
 SHORT = 600
 # In a synced file such a line would be read back as the project's own name (IDN-01).

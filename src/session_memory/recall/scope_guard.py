@@ -38,6 +38,7 @@ from session_memory.recall.scope_resolve import MAX_LANES, CandidateLane
 
 _QUOTE_CHARS = 120
 _GUARDRAIL_CHARS = 140
+CLAIMED = "Completion was claimed"
 Flag = Literal["closure_mismatch", "pending_work_open", "blockers_open", "dod_incomplete"]
 
 
@@ -137,7 +138,7 @@ def guardrails(state: OperationalState) -> list[str]:
         lines.append("No definition of done is stated: state one or ask for it.")
     if state.claim_conflicts:
         count = _counted(len(state.claim_conflicts), "thing")
-        lines.append(f"Completion was claimed while {count} stood open: check before repeating it.")
+        lines.append(f"{CLAIMED} while {count} stood open: check before repeating it.")
     return lines
 
 

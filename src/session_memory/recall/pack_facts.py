@@ -1,0 +1,159 @@
+"""What digests prove of a scope: how to verify, traps with what works, and where work stopped.
+
+Every line is read from what commands printed, not from what anybody claimed, and has its date.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from session_memory.clock import iso
+from session_memory.core.forget import FORGOTTEN
+from session_memory.core.schema import Digest, GitState
+from session_memory.core.text.masks import excerpt
+from session_memory.core.typed_commands import typed_command
+from session_memory.distil.git_state import MAIN_BRANCHES
+from session_memory.distil.inputs import nods
+from session_memory.distil.project_checks import is_project_wide
+from session_memory.memory.briefing import RECENT, BriefingLine, EarlierSession, briefing
+from session_memory.recall.scope import Scope
+from session_memory.store.port import RecallStore
+
+_COMMAND_CHARS = 100
+_WORDS_CHARS = 140
+_MAX_FILES = 4
+
+
+class PackFacts(msgspec.Struct, frozen=True):
+    """The lines of the sections that digests fill."""
+
+    verify: tuple[str, ...] = ()
+    traps: tuple[str, ...] = ()
+    resume: tuple[str, ...] = ()
+    """Where the last session that did some work stopped."""
+    finished: frozenset[int] = frozenset()
+    """Sessions that did what they were asked for, or that others followed: what they were asked
+    for is no objective any more."""
+
+
+def read_facts(store: RecallStore, scope: Scope) -> PackFacts:
+    """The facts of the latest sessions of a scope."""
+    roots = tuple(root for root in (scope.project.root, *scope.project.aliases) if root)
+    sessions: list[EarlierSession] = []
+    for line in scope.lines[:RECENT]:
+        digest = store.digest(line.id)
+        if digest is not None:
+            at = line.ended_at or line.started_at or 0
+            branch = store.session(line.id).branch
+            sessions.append(EarlierSession(line.id, at, branch, roots, digest))
+    return facts_of(sorted(sessions, key=lambda session: -session.at))
+
+
+def facts_of(sessions: Sequence[EarlierSession]) -> PackFacts:
+    """The facts of sessions, newest first."""
+    told = briefing(sessions)
+    last = next((session for session in sessions if _did_work(session.digest)), None)
+    return PackFacts(
+        verify=_lines(told, "verify"),
+        traps=(*_lines(told, "trap"), *_lines(told, "fact")),
+        resume=_kept(_resume(last)) if last is not None else (),
+        finished=_finished(sessions),
+    )
+
+
+def _did_work(digest: Digest) -> bool:
+    return digest.task == "work" and bool(digest.commands or any(digest.files.values()))
+
+
+def _finished(sessions: Sequence[EarlierSession]) -> frozenset[int]:
+    found: set[int] = set()
+    followed = False
+    for session in sessions:
+        if followed or _is_finished(session.digest):
+            found.add(session.id)
+        followed = followed or _did_work(session.digest)
+    return frozenset(found)
+
+
+def _is_finished(digest: Digest) -> bool:
+    """A question that was answered is finished too."""
+    done = digest.outcome == "success" and digest.ended == "finished"
+    return done and (digest.task != "work" or _did_work(digest))
+
+
+def _lines(told: Iterable[BriefingLine], kind: str) -> tuple[str, ...]:
+    return tuple(line.text for line in told if line.kind == kind)
+
+
+def _kept(lines: Iterable[str]) -> tuple[str, ...]:
+    return tuple(line for line in lines if line and FORGOTTEN not in line)
+
+
+def _resume(session: EarlierSession) -> list[str]:
+    """Branch, last commit, PR, last passing check; of unfinished work its files and last words."""
+    digest = session.digest
+    day = (iso(session.at) or "")[:10]
+    return [
+        _branch(digest.git, session.branch, day),
+        _last_check(digest),
+        *(
+            ()
+            if _is_finished(digest)
+            else (_files(digest, session.roots), _last_words(digest, day))
+        ),
+    ]
+
+
+def _branch(git: GitState | None, branch: str | None, day: str) -> str:
+    state = git or GitState()
+    name = state.branch or branch
+    if not name:
+        return ""
+    if not state.commit:
+        return "" if name in MAIN_BRANCHES else f"Last work ({day}) on branch `{name}`"
+    where = "merged" if state.merged else "pushed" if state.pushed else "push not seen"
+    request = f", PR #{state.pull_request}" if state.pull_request else ""
+    subject = excerpt(state.subject, _COMMAND_CHARS)
+    return f'Last commit ({day}) on `{name}`: {state.commit} "{subject}", {where}{request}'
+
+
+def _last_check(digest: Digest) -> str:
+    checks = [run for run in digest.commands if run.verifies and not run.denied]
+    passed = [run for run in checks if not run.is_error]
+    if not passed or checks[-1].is_error:
+        return ""  # what failed last is among the blockers, if it still does
+    whole = [run for run in passed if is_project_wide(typed_command(run.command))]
+    run = (whole or passed)[-1]
+    command = typed_command(run.command)
+    when = (iso(run.at) or "")[:16].replace("T", " ")
+    return f"Passed last ({when}): `{command}`" if len(command) <= _COMMAND_CHARS else ""
+
+
+def _files(digest: Digest, roots: Sequence[str]) -> str:
+    edited = sorted(
+        (path for path, count in digest.files.items() if count),
+        key=lambda path: -digest.files[path],
+    )
+    shown = [name for path in edited if (name := _relative(path, roots))]
+    more = f" and {len(shown) - _MAX_FILES} more" if len(shown) > _MAX_FILES else ""
+    return f"Edited: {', '.join(shown[:_MAX_FILES])}{more}" if shown else ""
+
+
+def _relative(path: str, roots: Sequence[str]) -> str:
+    """The path inside the project; "" for a file elsewhere."""
+    if not os.path.isabs(path):
+        return path
+    for root in roots:
+        if path.startswith(root.rstrip("/") + "/"):
+            return path[len(root.rstrip("/")) + 1 :]
+    return ""
+
+
+def _last_words(digest: Digest, day: str) -> str:
+    words = " ".join(digest.last_words.split())
+    if not words or nods(words) or (digest.objective or "").startswith(words[:60]):
+        return ""
+    return f'The user said last ({day}): "{excerpt(words, _WORDS_CHARS)}"'
