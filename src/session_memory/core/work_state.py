@@ -196,9 +196,7 @@ def _standing(objectives: list[_Entry], requests: Sequence[_Entry]) -> list[_Ent
     return [
         entry
         for entry in objectives
-        if latest is None
-        or latest.what.session == entry.what.session
-        or latest.order < entry.order
+        if latest is None or latest.what.session == entry.what.session or latest.order < entry.order
     ]
 
 

@@ -44,7 +44,7 @@ def left_out(context: RecallContext, request: ScopeRequest) -> list[LeftOut]:
         if each.left_out is not None and each.observation.session in sessions
     ]
     asked = material.state.request
-    finished = read_facts(context.store, scope).finished if scope.session is None else frozenset()
+    finished = read_facts(context.store, scope).finished if scope.session is None else ()
     if asked is not None and asked.session in finished:
         found.append((asked, "its session did it, or another session followed"))
     latest = sorted(found, key=lambda pair: -(pair[0].at or 0))[:_LIMIT]

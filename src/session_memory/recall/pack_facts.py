@@ -18,6 +18,7 @@ from session_memory.core.typed_commands import typed_command
 from session_memory.distil.git_state import MAIN_BRANCHES
 from session_memory.distil.inputs import nods
 from session_memory.distil.project_checks import is_project_wide
+from session_memory.distil.prompts import is_request
 from session_memory.memory.briefing import RECENT, BriefingLine, EarlierSession, briefing
 from session_memory.recall.scope import Scope
 from session_memory.store.port import RecallStore
@@ -34,6 +35,8 @@ class PackFacts(msgspec.Struct, frozen=True):
     traps: tuple[str, ...] = ()
     resume: tuple[str, ...] = ()
     """Where the last session that did some work stopped."""
+    asked: str = ""
+    """What the latest session was asked for, where it did not finish; with its date."""
     finished: frozenset[int] = frozenset()
     """Sessions that did what they were asked for, or that others followed: what they were asked
     for is no objective any more."""
@@ -56,16 +59,26 @@ def facts_of(sessions: Sequence[EarlierSession]) -> PackFacts:
     """The facts of sessions, newest first."""
     told = briefing(sessions)
     last = next((session for session in sessions if _did_work(session.digest)), None)
+    finished = _finished(sessions)
     return PackFacts(
         verify=_lines(told, "verify"),
         traps=(*_lines(told, "trap"), *_lines(told, "fact")),
         resume=_kept(_resume(last)) if last is not None else (),
-        finished=_finished(sessions),
+        asked=_asked(session for session in sessions if session.id not in finished),
+        finished=finished,
     )
 
 
 def _did_work(digest: Digest) -> bool:
     return digest.task == "work" and bool(digest.commands or any(digest.files.values()))
+
+
+def _asked(unfinished: Iterable[EarlierSession]) -> str:
+    for session in unfinished:
+        objective = session.digest.objective or ""
+        if objective and FORGOTTEN not in objective and is_request(objective):
+            return f"{excerpt(objective, _WORDS_CHARS)} ({(iso(session.at) or '')[:10]})"
+    return ""
 
 
 def _finished(sessions: Sequence[EarlierSession]) -> frozenset[int]:

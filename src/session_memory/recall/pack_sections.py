@@ -105,15 +105,21 @@ class Sections:
     def _objective(self) -> Section:
         """The objective and the latest request; over several sessions only a candidate."""
         objective, request = self._state.objective, self._state.request
+        asked = ""
         if self._whole:
             objective, request = self._unfinished(objective), self._unfinished(request)
+            asked = safe_line(self._facts.asked, FACT_CHARS)
         shown = [one for one in (objective, request) if one is not None]
         self._seen.update(observation.session for observation in shown)
         lines = [self._dated(objective)] if objective is not None else []
-        if request is not None and request is not objective:
-            lines.append(self._dated(request, "Asked: " if lines else ""))
+        before = "Asked: " if lines else ""
+        if asked:
+            lines.append(before + asked)
+        elif request is not None and request is not objective:
+            lines.append(self._dated(request, before))
         heading = "Objective (project-wide candidate)" if self._broad else "Objective"
-        return self._lines("objective", heading, lines, 1 + self._limits.requests)
+        shown_lines = tuple(lines[: 1 + self._limits.requests])
+        return Section("objective", heading, shown_lines, len(shown_lines), _RANKS["objective"])
 
     def _unfinished(self, observation: Observation | None) -> Observation | None:
         if observation is None or observation.session in self._facts.finished:
