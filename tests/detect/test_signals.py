@@ -6,7 +6,7 @@ import pytest
 from tests.detect.digests import cured, digest, failed_with, ran
 
 from session_memory.core.loop.patterns import MINER_VERSION, Signal, SignalType, kind_of
-from session_memory.core.schema import Cost, Digest, RuleStatement
+from session_memory.core.schema import Cost, Digest, Notice, RuleStatement
 from session_memory.core.text.own_text import BEGIN, END
 from session_memory.detect.digest_view import SessionProject
 from session_memory.detect.signals import signals
@@ -17,6 +17,7 @@ FAILS = ran("npm test", 1, ok=False, verifies=True)
 WISH = RuleStatement("never push to main", 4, None, "says never", True, "against")
 EXAMPLES: dict[SignalType, Digest] = {
     "stated_rule": digest(rules=(WISH,)),
+    "notice": digest(notices=(Notice("port in use", "5173", 4),)),
     "failing_command": digest(commands=(ran("git push origin x", 1, ok=False, count=4),)),
     "recurring_error": digest(errors=(failed_with("Found 3 errors.", "Found <n> errors.", 2),)),
     "edit_churn": digest(files={"/a/shop/src/x.py": 9, "/a/shop/y.py": 2}),
@@ -86,6 +87,13 @@ def test_a_cure_knows_the_error_and_the_command_as_it_was_typed() -> None:
     assert cure.locus == "npm install before npm test"
     assert cure.rule == "In a fresh checkout run `npm install` before `npm test`."
     assert (cure.count, cure.tried, cure.seq) == (1, 1, 3)
+
+
+@pytest.mark.rows("DET-11")
+def test_what_a_host_refuses_is_a_rule_and_being_behind_is_none() -> None:
+    said = (Notice("pull requests only", "main", 4), Notice("behind remote", "main", 6))
+    (found,) = signals(digest(notices=said), PLACE)
+    assert found.rule.startswith("Change `main` through pull requests only")
 
 
 @pytest.mark.rows("DET-11")

@@ -13,6 +13,7 @@ MAX_OCCURRENCES = 20
 # Drafts: a person edits them before any agent reads them.
 _WORDS: dict[SignalType, str] = {
     "stated_rule": "The user said: {locus}",
+    "notice": "A host or server said: {locus}",
     "failing_command": "`{locus}` keeps failing.",
     "recurring_error": "This error recurs: {locus}",
     "edit_churn": "`{locus}` is edited over and over in one session.",

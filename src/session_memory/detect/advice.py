@@ -21,6 +21,7 @@ _WITH_PROBLEM = "told with its problem"
 _OTHER_CHECK = "another check of its kind is run more often"
 _NO_RULE: dict[SignalType, str] = {
     "stated_rule": "said once, taken back, or no rule by itself",
+    "notice": "ordinary",
     "failing_command": "its failures have no cure in common",
     "recurring_error": "no cure is known",
     "edit_churn": "only a count",

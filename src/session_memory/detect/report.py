@@ -16,6 +16,7 @@ _LOCUS_CHARS = 110
 _RULE_CHARS = 320
 _TITLES: dict[SignalType, str] = {
     "stated_rule": "the user said",
+    "notice": "a host or server said",
     "failing_command": "command keeps failing",
     "recurring_error": "error recurs",
     "edit_churn": "file edited over and over",

@@ -168,6 +168,22 @@ def stated_rules(view: DigestView) -> Iterator[RawSignal]:
             )
 
 
+def notices(view: DigestView) -> Iterator[RawSignal]:
+    """What hosts and servers said of this repository; to be behind a remote is ordinary."""
+    for notice in view.digest.notices:
+        subject = notice.subject
+        if notice.kind == "pull requests only":
+            rule = f"Change `{subject}` through pull requests only: its host refuses pushes."
+        elif notice.kind == "port in use":
+            rule = (
+                f"Give the dev server a free port and stop it at the end: {subject} is often taken."
+            )
+        else:
+            continue
+        locus = f"{notice.kind}: {subject}"
+        yield RawSignal("notice", locus, locus, calls=1, seq=notice.seq, rule=rule)
+
+
 def edit_churn(view: DigestView) -> Iterator[RawSignal]:
     """Files edited over and over in one session."""
     for path, edits in view.digest.files.items():
@@ -282,6 +298,7 @@ def fast_paths(view: DigestView) -> Iterator[RawSignal]:
 # Signals are kept in this order, and of equal ones the first is quoted.
 _EXTRACTORS: tuple[Callable[[DigestView], Iterator[RawSignal]], ...] = (
     stated_rules,
+    notices,
     failing_commands,
     errors,
     edit_churn,

@@ -13,6 +13,7 @@ PatternKind = Literal["problem", "success"]
 PatternStatus = Literal["candidate", "provisional", "approved", "rejected", "retired", "superseded"]
 SignalType = Literal[
     "stated_rule",
+    "notice",
     "failing_command",
     "recurring_error",
     "edit_churn",
@@ -30,7 +31,7 @@ SignalType = Literal[
 ]
 SUCCESSES: frozenset[SignalType] = frozenset(("cure", "verified_recipe", "fast_path"))
 
-MINER_VERSION = 4
+MINER_VERSION = 5
 """Raised when signals get better: every digest is then mined once more."""
 # Values of which there are millions hold nothing that could point back at them: `gc=False` keeps
 # the collector from walking them, which took a third of the time of a detection.
