@@ -12,7 +12,7 @@ from tests.detect.digests import mined, signal
 from session_memory.adapters.claude.log_builder import START, ClaudeLog
 from session_memory.adapters.codex.log_builder import CodexLog
 from session_memory.core.loop.patterns import Candidate, Mined
-from session_memory.core.schema import RuleStance, RuleStatement
+from session_memory.core.schema import RuleStatement
 from session_memory.detect.cluster import cluster
 from session_memory.detect.rank import rank
 from session_memory.testing.workspace import Workspace
@@ -98,10 +98,12 @@ def test_of_checks_of_one_kind_the_one_most_sessions_pass_is_told() -> None:
     }
 
 
-def said(session: int, text: str, stance: RuleStance = "against", **fields: Any) -> Mined:
-    statement = RuleStatement(text, 1, START + session, "does not want it", False, stance)
-    count = 0 if stance == "allows" else 1
-    return mined(session, signal("stated_rule", text, count, said=statement, quote=text), **fields)
+def said(session: int, text: str, intent: str | None = None, **fields: Any) -> Mined:
+    """A session in which the user said something that may be a rule."""
+    statement = RuleStatement(
+        text, 1, START + session, "does not want it", False, "against", intent
+    )
+    return mined(session, signal("stated_rule", text, said=statement, quote=text), **fields)
 
 
 @pytest.mark.rows("DET-12")
@@ -116,6 +118,16 @@ def test_what_a_user_repeats_is_one_rule_in_the_users_words() -> None:
         "don't start visual tests in the browser",
     }
     assert found(one, said(2, "don't forget the milk")) == []
+
+
+@pytest.mark.rows("DET-12")
+def test_a_wish_said_once_in_each_of_two_projects_is_no_habit_yet() -> None:
+    name = "keep it short and simple"
+    here, there = said(1, "keep it simple", name), said(2, "keep it short", name, repo="tool")
+    (once,) = found(here, there)
+    assert once.left_out == "said once, taken back, or no rule by itself"
+    (again,) = found(here, there, said(3, "too complicated", name, repo="game"))
+    assert (again.rule, again.left_out) == ("Keep it short and simple.", "")
 
 
 @pytest.mark.rows("DET-12")

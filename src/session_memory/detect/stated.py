@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -26,6 +27,7 @@ _RULES = {
 }
 
 
+_REPEATED = 2
 _REFUSES = "does not want it"
 
 
@@ -64,12 +66,19 @@ def _groups(pool: Sequence[SingleSignal]) -> list[Stated]:
         found = [rest.pop(key) for key in keys if key in rest]
         found.sort(key=lambda single: single[1].locus != rule.text)
         if found:
-            groups.append(Stated(tuple(found), rule.sure == "repeated"))
+            groups.append(Stated(tuple(found), rule.sure == "repeated" and _is_habit(found)))
     others: dict[str, list[SingleSignal]] = {}
     for single in rest.values():
         if single[1].count:
             others.setdefault(single[1].pattern, []).append(single)
     return groups + [Stated(tuple(same)) for same in others.values()]
+
+
+def _is_habit(said: Sequence[SingleSignal]) -> bool:
+    """Said twice in one project, or three times in all: once here and once there may be chance."""
+    sessions = {mined.session: mined.repo for mined, _ in said}
+    in_one_project = max(Counter(sessions.values()).values())
+    return in_one_project >= _REPEATED or len(sessions) > _REPEATED
 
 
 def rule_text(said: RuleStatement) -> str:
