@@ -136,6 +136,28 @@ def test_what_only_sounds_like_a_rule_stays_silent(said: str) -> None:
     assert rules(said) == []
 
 
+def test_proposals_and_complaints_about_the_same_thing_are_one_rule() -> None:
+    (rule,) = rules("lets include the changed files", "you didnt include the changed files")
+    assert (rule.sure, rule.sessions) == ("repeated", 2)
+    assert rules("lets include the changed files", "lets move the header down a bit") == []
+
+
+def test_what_is_repeated_about_code_by_name_is_one_task_over_two_sessions() -> None:
+    once, again = "use `read_line` when `path` is empty", "use `read_line` when the `path` is empty"
+    assert rules(once, again) == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "we want the old format but also want to share the example more",
+        "we should call ours max_workers as well to be consistent",
+    ],
+)
+def test_a_decision_about_one_name_or_with_a_but_is_no_rule(said: str) -> None:
+    assert rules(said) == []
+
+
 def test_the_first_prompt_describes_a_task() -> None:
     task = "build a small reader. don't use classes. no console logs"
     assert standing_rules({1: session(task, worked=False)}) == []

@@ -106,6 +106,7 @@ _THIS_PLACE = re.compile(
 _CLAUSE = re.compile(r" (?:when|if|so|because|since|which|where|unless|until|but|as)\b.*$")
 _URL = re.compile(r"\bhttps?://\S+")
 _CODE = re.compile(r"[`\"“]|\(\)|[a-z][A-Z]|\w_\w|#\d|\b\d+(?:px|ms|s|%|x)?\b")
+_SYMBOL = re.compile(r"\w_\w|[a-z][A-Z]|\(\)")
 _STORY = re.compile(r"(?:i|we) (?:just |already |recently )?(?:\w+ed|made|did|got|ran|saw|went)\b")
 _SHIPS = re.compile(
     r"(?:(?:you can|we can|let's|lets|go ahead and|make sure to|just|and|then) )*"
@@ -289,13 +290,20 @@ _TELL = cued(
     r"^(?:tell|show) me (?:if|when|whether)\b|^link me\b",
     r"^(?:give|send|show) me (?:the|a) (?:\w+ ){0,2}(?:link|url|path|command|summary|diff|pr)\b",
 )
+_PROPOSES = cued(
+    "let's lets",
+    r"\blet'?s (?:not |only |just |always |also |rather )?"
+    r"(?!see\b|go\b|start\b|continue\b|try\b|move on\b)\w+ \w",
+)
 _CHECKS_UP = re.compile(
     r"(?:did|have) you (?:already )?(?:run|ran|test|tested|check|checked|updated?|add|added|verify"
     r"|verified|lint|linted|format|formatted|read)\b|why (?:didn't|haven't|aren't) you\b"
 )
 _SUGGESTS = re.compile(
-    r"(?:shouldn't|couldn't|wouldn't|isn't|aren't) (?:we|you|it|the|that|there)\b"
-    r"|why (?:don't|not)\b"
+    r"(?:shouldn't|couldn't|wouldn't|isn't|aren't|can't|don't|should)"
+    r" (?:we|you|it|the|that|there|this)\b|why (?:don't|not|can't|isn't|aren't)\b"
+    r"|(?:can|could) (?:we|you) (?:not |always |also |only )?\w+"
+    r"|do we (?:really )?(?:need|want|have)\b"
 )
 _WHY_DID = re.compile(r"why (?:did|are|do|would) you\b")
 _ALLOWS = re.compile(
@@ -323,9 +331,10 @@ _FIRM_CUES = frozenset[str]().union(
     ),
 )
 _ANY_CUE = _FIRM_CUES.union(
-    *(each.cues for each in (_AGAINST, _FOR, _TOOLED, _TELL)),
+    *(each.cues for each in (_AGAINST, _FOR, _TOOLED, _TELL, _PROPOSES)),
     CUES,
-    words("not dont didnt shouldnt mustnt why did can may free ok okay fine forget ignore changed"),
+    words("could do not dont didnt shouldnt mustnt why did can may free ok okay fine forget"),
+    words("ignore changed"),
 )
 
 
@@ -389,6 +398,9 @@ def _weak(one: Sentence, place: Moment) -> Wording | None:
         return Wording("asks for it", False, "for")
     if place == "reason":
         return Wording("corrects the agent", False, "for")
+    if one.has(_PROPOSES):
+        against = "let's not" in one.text or "lets not" in one.text
+        return Wording("proposes it", False, "against" if against else "for")
     return None if _SHOULD.isdisjoint(one.words) else Wording(SHOULD_BE, False, "for")
 
 
@@ -459,9 +471,9 @@ def _firm_after_work(one: Sentence, stance: RuleStance, place: Moment) -> Wordin
         return Wording("decides between two ways", True, "for")
     if one.has(_PASSING):
         return None
-    if one.has(_REASONED) or one.has(_FITS):
+    if (one.has(_REASONED) or one.has(_FITS)) and not _SYMBOL.search(one.raw):
         return Wording("decides it for a reason", True, stance)
-    if one.has(_WANTED) or one.has(_MUST):
+    if (one.has(_WANTED) and "but" not in one.words) or one.has(_MUST):
         return Wording("says what has to be", True, stance)
     if one.has(_FOR_EVERY):
         return None if _CODE.search(one.raw) else Wording("says how all should be", True, stance)

@@ -199,6 +199,9 @@ _SHARED_WEIGHT = 1.3
 _COMMON_WEIGHT = 0.35
 _COMMON_SHARE = 0.1
 _FEW = 4
+_SAME_TERMS = 2
+_REMARK_WORDS = 12
+_NAMES_CODE = re.compile(r"[`{}<>=]|\w_\w|[a-z][A-Z]|\(\)|\d")
 _MOST_COMMON = 30  # sessions; keeps comparing cheap for large projects
 
 
@@ -271,6 +274,7 @@ class _Likeness:
         if intent is not None:
             return self._intents.get(intent, [])
         rare = [self._holders[term] for term in one.terms if term not in self._common]
+        rare = rare or [self._holders[term] for term in one.terms]
         return sorted({at for holders in rare for at in holders})
 
     def of(self, one: _Said, other: _Said) -> float:
@@ -280,6 +284,8 @@ class _Likeness:
             return 1.0 if mine == theirs else 0.0
         both = one.terms & other.terms
         if any(term.startswith("/") for term in both):  # the same tool by name
+            return 1.0
+        if len(both) >= _SAME_TERMS and both in (one.terms, other.terms):
             return 1.0
         shared = self._weight(both)
         if shared < _SHARED_WEIGHT:
@@ -377,7 +383,13 @@ def _names_work(said: _Said) -> bool:
         one.stance == "against"
         or one.why.startswith(ASKS_TO_BE_TOLD)
         or any(term in PROCESS or term.startswith("/") for term in terms)
+        or (not MATERIAL.isdisjoint(terms) and _is_remark(one))
     )
+
+
+def _is_remark(one: RuleStatement) -> bool:
+    """Short and without names of code: what names some, or says much, is about one task."""
+    return len(one.text.split()) <= _REMARK_WORDS and not _NAMES_CODE.search(one.text)
 
 
 def _sessions(said: Sequence[_Said]) -> int:
