@@ -156,11 +156,18 @@ class CommandRun(msgspec.Struct, frozen=True):
     at: int | None = None
     seq: int = 0
     verifies: bool = False
-    """True for tests, builds, linters and type checkers."""
+    """True for tests, builds, linters and type checkers, and for what `delivers`."""
     denied: bool = False
     """Refused by the user or a rule, so it never ran."""
     count: int = 1
     """How often it ran like this in a row."""
+    delivers: bool = False
+    """A commit, push or release, or a request whether it arrived: no check of the project."""
+
+    @property
+    def is_check(self) -> bool:
+        """A test, build, linter or type checker."""
+        return self.verifies and not self.delivers
 
 
 class ErrorSeen(msgspec.Struct, frozen=True):

@@ -51,10 +51,10 @@ def view_digest(digest: Digest, project: SessionProject) -> DigestView:
             denied.append(index)
             loci.append("")
             continue
-        loci.append(command_locus(run.command) if index <= reach or run.verifies else "")
+        loci.append(command_locus(run.command) if index <= reach or run.is_check else "")
         if run.is_error:
             failed.append(index)
-        elif run.verifies:
+        elif run.is_check:
             passed.append(index)
     return DigestView(
         digest,

@@ -125,7 +125,7 @@ def failing_commands(view: DigestView) -> Iterator[RawSignal]:
     passed = {view.loci[index] for index in view.passed}
     for index in view.failed:
         run, locus = view.digest.commands[index], view.loci[index]
-        if not (run.verifies and locus in passed) and not is_ordinary_command(locus):
+        if not (run.is_check and locus in passed) and not is_ordinary_command(locus):
             yield _of_run("failing_command", locus, run)
 
 

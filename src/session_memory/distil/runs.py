@@ -17,9 +17,10 @@ from session_memory.core.digest import (
     fit_files,
 )
 from session_memory.core.schema import CommandRun, ErrorSeen, SessionEvent
-from session_memory.core.text.masks import error_line, excerpt, mask
+from session_memory.core.text.masks import error_line, excerpt, mask, window
 from session_memory.distil.check_output import check_passed
 from session_memory.distil.checks import Check, check_of
+from session_memory.distil.deliveries import delivers, was_refused
 
 LOOP_TIMES = 3
 LOOP_WINDOW = 12
@@ -103,6 +104,8 @@ class RunLog:
                 self._touch(event.files, 1 if call.edits else 0)
             passed = None if denied else self._checked(call, event, text)
             failed = passed is False or (failed and passed is not True)
+            if call.run is not None and call.run.value.delivers and not denied:
+                failed = failed or was_refused(call.command or "", window(text))
             if failed and call.edits and call.command is None:
                 self._undo_edit(call)
             self._settle(call, event, failed=failed, denied=denied)
@@ -141,12 +144,14 @@ class RunLog:
         call.check = check_of(command)
         if call.check is not None and "test" in call.check.kinds:
             self.tests_run += 1
+        delivered = call.check is None and delivers(command)
         run = Run(
             CommandRun(
                 call.command,
                 at=event.at,
                 seq=event.seq,
-                verifies=call.check is not None,
+                verifies=call.check is not None or delivered,
+                delivers=delivered,
             )
         )
         call.run = run

@@ -190,7 +190,7 @@ def _last_runs(session: EarlierSession) -> Mapping[str, tuple[CheckKind, str, in
     """The last result of every check of a session: kind, command as typed, event, passed."""
     runs: dict[str, tuple[CheckKind, str, int, bool]] = {}
     for run in session.digest.commands:
-        if not run.verifies or run.denied:
+        if not run.is_check or run.denied:
             continue
         directory = directory_of(run.command, session.roots)
         for part in typed_command(run.command).split(" && "):

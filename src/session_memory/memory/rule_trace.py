@@ -236,7 +236,7 @@ def _knowledge(
     for command in ran:
         run = command.run
         name = _AND.sub(" && ", _ECHO.sub("", _name_of(run.command)))
-        passes = run.verifies and not run.is_error and not run.denied
+        passes = run.is_check and not run.is_error and not run.denied
         if passes and 0 < len(name) <= _COMMAND_CHARS and not _ONE_OFF.search(name):
             passed.setdefault(name, []).append(command)
     lines: list[Line] = []

@@ -72,7 +72,7 @@ class SessionTask(msgspec.Struct, frozen=True):
     def weight(self) -> int:
         """How much happened; a long session leaves out its lightest tasks."""
         failed = sum(ran.run.is_error for ran in self.ran)
-        checked = sum(ran.run.verifies for ran in self.ran)
+        checked = sum(ran.run.is_check for ran in self.ran)
         return 3 * len(self.edits) + 2 * failed + 2 * checked + len(self.observations)
 
 
@@ -186,7 +186,7 @@ def outcome_of(task: SessionTask, source: TraceSource, *, alone: bool) -> TaskOu
     user said next and by its own last checks; without either it is uncertain.
     """
     digest = source.digest
-    checks = [ran for ran in task.ran if ran.run.verifies and not ran.run.denied]
+    checks = [ran for ran in task.ran if ran.run.is_check and not ran.run.denied]
     last_check = checks[-1].event if checks else 0
     if alone:
         grounds = "; ".join(digest.grounds[:2]) or "nothing verified it"
