@@ -135,7 +135,7 @@ def _last_runs(session: KnownSession) -> dict[tuple[str, ...], tuple[Check, int,
     """The last result of each check in a session."""
     runs: dict[tuple[str, ...], tuple[Check, int, bool]] = {}
     for run in session.digest.commands:
-        if not run.verifies or run.denied:
+        if not run.is_check or run.denied:
             continue
         directory = directory_of(run.command, session.roots)
         parts = typed_command(run.command).split(" && ")

@@ -184,7 +184,7 @@ def _failures(task: SessionTask, source: TraceSource, written: _WrittenLines) ->
         for cure in task.cures
         if _can_be_named(cure) and written.is_new(f"{typed_command(cure.failed)} {cure.error}")
     ]
-    last_runs = {_name_of(ran.run.command): ran for ran in task.ran if ran.run.verifies}
+    last_runs = {_name_of(ran.run.command): ran for ran in task.ran if ran.run.is_check}
     for name, ran in last_runs.items():
         if ran.run.is_error and not ran.run.denied and ran.error is not None:
             error = gist(_RULER.sub(" ", ran.error.sample), 160).rstrip(".")

@@ -134,7 +134,7 @@ def _branch(git: GitState | None, branch: str | None, day: str) -> str:
 
 
 def _last_check(digest: Digest) -> str:
-    checks = [run for run in digest.commands if run.verifies and not run.denied]
+    checks = [run for run in digest.commands if run.is_check and not run.denied]
     passed = [run for run in checks if not run.is_error]
     if not passed or checks[-1].is_error:
         return ""  # what failed last is among the blockers, if it still does
