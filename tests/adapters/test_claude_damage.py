@@ -147,7 +147,7 @@ def test_nesting_at_the_edge_of_what_can_be_decoded_does_not_crash() -> None:
 
 
 def test_too_long_lines_are_passed_on_as_counted() -> None:
-    assert parse(source("/x"), Block([], 0, 0, too_long=2), {}).too_long == 2
+    assert parse(source("/x"), Block([], 0, 0, long_lines=[0, 9]), {}).too_long == 2
 
 
 # --- properties ---

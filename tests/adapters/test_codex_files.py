@@ -9,10 +9,11 @@ import pytest
 from backports import zstd
 from tests.adapters.codex_reading import facts, fold, only, parse_file, parse_log, said, source
 
-from session_memory.adapters.codex import files as codex_files
+from session_memory.adapters import common
 from session_memory.adapters.codex.files import thread_of
 from session_memory.adapters.codex.log_builder import CodexLog, message, uuid7
 from session_memory.adapters.codex.reader import ADAPTER, discover, read
+from session_memory.adapters.common import read_lines
 from session_memory.adapters.registry import homes
 from session_memory.errors import AdapterError
 
@@ -137,15 +138,14 @@ def test_a_packed_file_reads_as_the_plain_one(tmp_path: Path) -> None:
 def test_a_packed_file_is_read_in_bounded_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(codex_files, "BLOCK_BYTES", 64)
     content = b"a\n" + b"b" * 1000 + b"\nccc\n" + b"d" * 500
     packed = tmp_path / "rollout-x.jsonl.zst"
     packed.write_bytes(zstd.compress(content))
-    blocks = list(read(source(packed), 0, 100))
+    blocks = list(read_lines(str(packed), block_bytes=64, line_cap=100))
     assert [line for block in blocks for line in block.lines] == [(0, b"a"), (1003, b"ccc")]
-    assert sum(block.too_long for block in blocks) == 1
+    assert [at for block in blocks for at in block.long_lines] == [2]
     assert blocks[-1].end == 1007
-    monkeypatch.setattr(codex_files, "UNPACKED_CAP", 1000)
+    monkeypatch.setattr(common, "UNPACKED_CAP", 1000)
     with pytest.raises(AdapterError, match="more than 1000 bytes"):
         list(read(source(packed), 0, 100))
 

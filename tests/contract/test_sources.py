@@ -91,7 +91,7 @@ def test_a_source_that_was_set_aside_keeps_its_events(store: Store) -> None:
         new = writer.set_aside(source_id)
         writer.settle({one})
     assert new != source_id
-    assert (store.sessions_of(source_id), store.sessions_of(new)) == ({one}, set())
+    assert (store.sole_sessions(source_id), store.sole_sessions(new)) == ({one}, set())
     assert sorted(store.stamps("claude")) == [ONE.path, f"{ONE.path} (cut, 1)"]
     assert texts(store, one) == ["first", "second"]
 

@@ -11,9 +11,17 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
+from session_memory.adapters.packed import (
+    SUFFIXES,
+    UNPACKED_CAP,
+    is_packed,
+    open_log,
+    unpacked_name,
+)
 from session_memory.core.facts import FACT_RULES, Fact
 from session_memory.core.project.repository import resolve_repo
 from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
+from session_memory.errors import AdapterError
 from session_memory.plain_files import open_plain
 
 __all__ = [
@@ -134,9 +142,15 @@ class Block(msgspec.Struct):
     """Offset after the last complete newline: where the next read begins."""
     tail: tuple[int, bytes] | None = None
     """A last line that has no newline yet; only in the last block of a read."""
-    too_long: int = 0
+    long_lines: list[int] = []
+    """Where lines begin that were passed over because they are longer than the cap."""
     beside: dict[str, bytes] = {}
     """Side files of a source that is more than one file, by name; the adapter's reader fills it."""
+
+    @property
+    def too_long(self) -> int:
+        """How many lines were passed over."""
+        return len(self.long_lines)
 
 
 class LogDeletion(msgspec.Struct, frozen=True):
@@ -176,28 +190,30 @@ class Adapter(msgspec.Struct, frozen=True):
 def read_lines(
     path: str, offset: int = 0, *, block_bytes: int = BLOCK_BYTES, line_cap: int = LINE_CAP
 ) -> Iterator[Block]:
-    """Read a file from `offset` in blocks of whole lines.
+    """Read a file, packed or not, from `offset` in blocks of whole lines.
 
     A line longer than `line_cap` is passed over and counted, so that memory stays bounded; a last
     line without newline comes as `tail` and is not part of `end`, because its writer may not be
     done with it.
     """
-    with open_plain(path) as file:
-        file.seek(offset)
-        start = offset
+    with open_log(path, offset) as file:
+        start = here = offset
         carry = b""
         skipping = False  # inside a line that is over the cap
-        too_long = 0
+        long_lines: list[int] = []
         while True:
             data = file.read(block_bytes)
             if not data:
                 break
+            here += len(data)
+            if here > UNPACKED_CAP and is_packed(path):
+                raise AdapterError(f"it unpacks to more than {UNPACKED_CAP} bytes")
             if skipping:
                 newline = data.find(b"\n")
                 if newline < 0:
                     continue
-                start = file.tell() - len(data) + newline + 1
-                too_long += 1
+                long_lines.append(start)
+                start = here - len(data) + newline + 1
                 skipping, carry, data = False, b"", data[newline + 1 :]
             carry = carry + data if carry else data
             cut = carry.rfind(b"\n")
@@ -208,24 +224,24 @@ def read_lines(
             whole, carry = carry[: cut + 1], carry[cut + 1 :]
             lines, long_here = _split(whole, start, line_cap)
             end = start + len(whole)
-            yield Block(lines, start, end, too_long=too_long + long_here)
-            start, too_long = end, 0
+            yield Block(lines, start, end, long_lines=long_lines + long_here)
+            start, long_lines = end, []
         if skipping:  # an endless last line: not complete, so not consumed and not kept in memory
-            yield Block([], start, start, tail=(start, b""), too_long=too_long)
+            yield Block([], start, start, tail=(start, b""), long_lines=long_lines)
         elif carry:
-            yield Block([], start, start, tail=(start, carry), too_long=too_long)
-        elif too_long:
-            yield Block([], start, start, too_long=too_long)
+            yield Block([], start, start, tail=(start, carry), long_lines=long_lines)
+        elif long_lines:
+            yield Block([], start, start, long_lines=long_lines)
 
 
-def _split(whole: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, bytes]], int]:
-    """Each line with its position, blank ones left out, and how many were too long."""
+def _split(whole: bytes, start: int, line_cap: int) -> tuple[list[tuple[int, bytes]], list[int]]:
+    """Each line with its position, blank ones left out, and where those over the cap begin."""
     lines: list[tuple[int, bytes]] = []
-    too_long = 0
+    too_long: list[int] = []
     begin = 0
     while (end := whole.find(b"\n", begin)) >= 0:  # `split` looks at each byte, `find` at many
         if end - begin > line_cap:
-            too_long += 1
+            too_long.append(start + begin)
         elif end > begin and not (line := whole[begin:end]).isspace():
             lines.append((start + begin, line))
         begin = end + 1
@@ -394,7 +410,7 @@ def classify_tool(name: str | None) -> ToolClass:
     return _TOOL_CLASSES.get(plain, "other")
 
 
-LOG_SUFFIXES = (".jsonl", ".json", ".jsonl.zst")
+LOG_SUFFIXES = (".jsonl", ".json", *(f".jsonl{packed}" for packed in SUFFIXES))
 
 
 def source_at(path: str) -> SourceFile | None:
@@ -414,26 +430,39 @@ def source_at(path: str) -> SourceFile | None:
 def walk_files(
     root: str, suffix: str, *, skip_dirs: Set[str] = frozenset(), skip_files: Set[str] = frozenset()
 ) -> Iterator[SourceFile]:
-    """Every file below `root` whose name ends in `suffix`, not through linked directories.
+    """Every file below `root` whose name ends in `suffix`.
+
+    A log that was packed counts as well, unless the plain one is there too. Linked folders directly
+    in `root` are followed, each folder once; links further below are not.
 
     What cannot be read is given too, with no size: a pipe, a link that leads nowhere, a folder that
     may not be listed. Reading it fails at once, and so the sweep names it in its report.
     """
+    walked: set[tuple[int, int]] = set()
+    links: list[str] = []
     stack = [root]
-    while stack:
+    while stack or links:
+        if not stack:  # all that is no link was walked, so a link to it leads to nothing new
+            link = links.pop()
+            if _is_elsewhere(link, root, walked):
+                stack.append(link)
+            continue
         directory = stack.pop()
         try:
+            here = os.stat(directory)
             entries = list(os.scandir(directory))
         except OSError as error:
             if not has_vanished(error, directory):
                 yield unreadable(directory)
             continue
+        walked.add((here.st_dev, here.st_ino))
+        names = {entry.name for entry in entries}
         for entry in entries:
             name = entry.name
             if entry.is_dir(follow_symlinks=False):
                 if name not in skip_dirs:
                     stack.append(entry.path)
-            elif name.endswith(suffix) and name not in skip_files:
+            elif _is_log(name, suffix, names) and unpacked_name(name) not in skip_files:
                 try:
                     info = entry.stat()
                 except OSError as error:
@@ -445,6 +474,31 @@ def walk_files(
                     yield SourceFile(entry.path, info.st_size, *times, info.st_dev, info.st_ino)
                 elif not stat.S_ISDIR(info.st_mode):
                     yield unreadable(entry.path)
+                elif directory == root:
+                    links.append(entry.path)
+            elif directory == root and entry.is_symlink() and name not in skip_dirs:
+                links.append(entry.path)
+        if directory == root:
+            links.sort(reverse=True)
+
+
+def _is_log(name: str, suffix: str, names: Set[str]) -> bool:
+    if name.endswith(suffix):
+        return True
+    plain = unpacked_name(name)
+    return suffix == ".jsonl" and plain.endswith(suffix) and plain not in names
+
+
+def _is_elsewhere(link: str, root: str, walked: Set[tuple[int, int]]) -> bool:
+    """Whether a link leads to a folder that was not walked and does not contain where we are."""
+    try:
+        info = os.stat(link)
+    except OSError:
+        return False
+    if not stat.S_ISDIR(info.st_mode) or (info.st_dev, info.st_ino) in walked:
+        return False
+    target, here = os.path.realpath(link), os.path.realpath(root)
+    return os.path.commonpath([target, here]) != target
 
 
 def unreadable(path: str) -> SourceFile:

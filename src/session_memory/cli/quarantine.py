@@ -14,7 +14,9 @@ from session_memory.clock import iso
 @json_option
 @pass_app
 def command(app: App) -> None:
-    """List damaged lines of logs by file and byte offset; what could be recovered is stored.
+    """List lines of logs that could not be read, damaged or too long, by file and byte offset.
+
+    What could be recovered of a damaged line is stored.
 
     \b
     Example:

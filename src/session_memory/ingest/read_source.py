@@ -7,17 +7,19 @@ from collections.abc import Iterator
 import msgspec
 
 from session_memory.adapters.common import (
+    DAMAGE_KEPT,
     Adapter,
     Block,
     Normalized,
     SessionPart,
     SourceFile,
 )
+from session_memory.adapters.packed import is_packed
 from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
 from session_memory.core.facts import Fact
 from session_memory.core.index_text import BEFORE
 from session_memory.core.pauses import Pauses, is_paused
-from session_memory.errors import StoreDamaged
+from session_memory.errors import AdapterError, StoreDamaged
 from session_memory.file_names import name_to_text
 from session_memory.ingest.context import Log
 from session_memory.ingest.discover import stamp_of
@@ -44,6 +46,10 @@ class UnreadError(Exception):
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+class NoRecordError(AdapterError):
+    """A file that is named like a log and holds not one record."""
 
 
 class SourceReader(msgspec.Struct):
@@ -120,6 +126,11 @@ class SourceReader(msgspec.Struct):
             self.writer.leave_source(source_id, pass_.name, stamp_of(file))
         else:
             self._save_cursor(pass_, finished=True)
+        if not pass_.records and not pass_.reading.offset:
+            try:
+                refuse_no_log(adapter, file, pass_.unread)
+            except NoRecordError as error:
+                raise UnreadError(error) from None
 
     def _end_replaced(self, pass_: _Pass) -> None:
         """Decide what becomes of all that was read before from a file that was replaced.
@@ -127,9 +138,10 @@ class SourceReader(msgspec.Struct):
         A log that was cut or emptied says nothing new: memory keeps what it said. One that says
         something else supersedes it.
         """
-        lost = not pass_.sessions or (pass_.shrunk and pass_.adapter.incremental)
-        if lost and not pass_.has_news:
-            self.cut |= pass_.sessions | self.store.sessions_of(pass_.aside)
+        cut = not pass_.sessions or (pass_.shrunk and pass_.adapter.incremental)
+        lost = self.store.sole_sessions(pass_.aside) if cut and not pass_.has_news else None
+        if lost:
+            self.cut |= lost
             self.report.warnings.append(
                 f"{pass_.name} was cut or emptied; everything captured from it is kept"
             )
@@ -186,6 +198,8 @@ class SourceReader(msgspec.Struct):
                 return stream.read(length)
 
             plan = plan_read(cursor, stamp_of(file), adapter.parser_version, read)
+        if plan.shrunk and is_packed(file.path):  # packed anew, perhaps better
+            plan = ReadPlan(plan.kind)
         if plan.kind == "replaced" and not (adapter.incremental or plan.shrunk):
             return ReadPlan("rewritten")  # its agent writes such a file anew at every change
         if plan.kind != "tail":
@@ -199,8 +213,10 @@ class SourceReader(msgspec.Struct):
         pass_.state = normalized.state
         pass_.end = block.end
         add_counts(self.report, pass_.adapter.name, normalized)
-        if normalized.damaged:
-            self.writer.quarantine(pass_.reading.source_id, normalized.damaged)
+        pass_.records += normalized.records
+        pass_.unread += normalized.parse_errors + normalized.too_long
+        if damaged := [*normalized.damaged, *block.long_lines[:DAMAGE_KEPT]]:
+            self.writer.quarantine(pass_.reading.source_id, damaged)
         for part in normalized.sessions:
             self._take_part(pass_, part)
         size = block.end - block.start + (len(block.tail[1]) if block.tail else 0)
@@ -365,6 +381,9 @@ class _Pass(msgspec.Struct):
     shrunk: bool = False
     aside: int = 0
     """The source that holds what was read before from a replaced file."""
+    records: int = 0
+    unread: int = 0
+    """Lines that are no records."""
     has_news: bool = False
     """Whether it said anything that its sessions did not hold."""
     handles: dict[str, SessionHandle] = {}
@@ -381,6 +400,24 @@ class _Pass(msgspec.Struct):
     def name(self) -> str:
         """The file's path as the store knows it."""
         return name_to_text(self.file.path)
+
+
+def refuse_no_log(adapter: Adapter, file: SourceFile, unread: int) -> None:
+    """Raise NoRecordError for a file without a record, unless it is empty or just begun."""
+    with adapter.open(file) as stream:
+        head = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head and (unread or not head.startswith(b"{")):
+        raise NoRecordError(_why_no_record(adapter, head))
+
+
+def _why_no_record(adapter: Adapter, head: bytes) -> str:
+    if head.startswith(b"\x1f\x8b"):
+        return "no record in it: it is packed with gzip, but not named .jsonl.gz"
+    if head.startswith(b"\x28\xb5\x2f\xfd"):
+        return "no record in it: it is packed with zstd, but not named .jsonl.zst"
+    if head[:1] in (b"{", b"["):
+        return "no record in it: a record must be one line of JSON"
+    return f"no record in it: it is not a log of {adapter.title}"
 
 
 def add_counts(report: SweepReport, flavor: str, normalized: Normalized) -> None:
@@ -401,11 +438,16 @@ def count_only(adapter: Adapter, file: SourceFile, line_cap: int, report: SweepR
     """Parse a file and count, for a dry run."""
     state: dict[str, object] = {}
     names: set[str] = set()
+    records = unread = 0
     for block in adapter.read(file, 0, line_cap):
         normalized = adapter.parse(file, block, state)
         state = normalized.state
         add_counts(report, adapter.name, normalized)
+        records += normalized.records
+        unread += normalized.parse_errors + normalized.too_long
         names |= {part.external_id for part in normalized.sessions}
         report.events += sum(len(part.events) for part in normalized.sessions)
     report.sessions += len(names)
     report.bytes_read += file.size
+    if not records:
+        refuse_no_log(adapter, file, unread)

@@ -193,8 +193,11 @@ class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
         """Whether a session of this source has further sources."""
         ...
 
-    def sessions_of(self, source_id: int) -> set[int]:
-        """The sessions that were read from a source."""
+    def sole_sessions(self, source_id: int) -> set[int]:
+        """The sessions of a source of which it holds what no other source does.
+
+        One without raw text counts as such: what else of it came from where is not known.
+        """
         ...
 
     def is_forgotten(self, flavor: str, external_id: str) -> bool:

@@ -38,6 +38,7 @@ from session_memory.adapters.common import (
     walk_files,
 )
 from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.packed import unpacked_name
 from session_memory.core.schema import Usage
 from session_memory.plain_files import read_plain
 
@@ -194,7 +195,7 @@ class _FileNames(msgspec.Struct, frozen=True):
     @staticmethod
     def of(path: str) -> _FileNames:
         parts = path.replace("\\", "/").split("/")
-        stem = parts[-1].removesuffix(".jsonl")
+        stem = unpacked_name(parts[-1]).removesuffix(".jsonl")
         if not stem.startswith("agent-"):
             return _FileNames(stem, None)
         below = parts[::-1].index("subagents") if "subagents" in parts else len(parts)

@@ -78,7 +78,7 @@ def _document(path: str, cap: int) -> Block:
     with open_plain(path) as file:
         data = file.read(cap + 1)
     if len(data) > cap:
-        return Block([], 0, 0, too_long=1)
+        return Block([], 0, 0, long_lines=[0])
     return Block([(0, data)] if data.strip() else [], 0, len(data))
 
 

@@ -88,12 +88,12 @@ def _whole(path: str, line_cap: int) -> Block:
     if path.endswith(".json"):
         data = plain_bytes(path, line_cap, follow=True)
         if data is None:
-            return Block([], 0, 0, too_long=1)
+            return Block([], 0, 0, long_lines=[0])
         return Block([(0, data)] if data.strip() else [], 0, len(data))
     whole = Block([], 0, 0)
     for block in read_lines(path, line_cap=line_cap):
         whole.lines += block.lines
-        whole.too_long += block.too_long
+        whole.long_lines += block.long_lines
         whole.end, whole.tail = block.end, block.tail
     return whole
 

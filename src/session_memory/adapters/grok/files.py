@@ -117,7 +117,7 @@ def _whole(path: str, line_cap: int) -> Block:
     whole = Block([], 0, 0)
     for block in read_lines(path, line_cap=line_cap):
         whole.lines += block.lines
-        whole.too_long += block.too_long
+        whole.long_lines += block.long_lines
         whole.end, whole.tail = block.end, block.tail
     return whole
 

@@ -63,7 +63,7 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     block = Block([], 0, 0)
     for line in _lines(file, line_cap):
         if line is None or len(line) > line_cap:
-            block.too_long += 1
+            block.long_lines.append(block.end)
             continue
         block.lines.append((block.end, line))
         block.end += len(line) + 1

@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 
 from session_memory.adapters.common import Block, SourceFile, read_lines, walk_files
+from session_memory.adapters.packed import is_packed, unpacked_name
 
-_LOG = re.compile(r"\.jsonl(?:\.(?:reset|deleted)\.[\w.:-]+)?$")
+_LOG = re.compile(r"\.jsonl(?:\.(?:reset|deleted)\.[\w.:-]+|\.gz|\.zst)?$")
 """A log, or one that OpenClaw put aside."""
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
 _SKIP = (".trajectory.jsonl",)
@@ -24,7 +25,9 @@ def discover(root: str) -> Iterator[SourceFile]:
             name = os.path.basename(file.path)
             # A folder that cannot be listed comes without a size: the sweep reports it.
             closed = file.size < 0 and not os.path.islink(file.path)
-            if closed or (_LOG.search(name) and not name.endswith(_SKIP)):
+            plain = unpacked_name(file.path)
+            twice = is_packed(name) and os.path.exists(plain)
+            if closed or (_LOG.search(name) and not plain.endswith(_SKIP) and not twice):
                 yield file
 
 
@@ -33,7 +36,7 @@ def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
     whole = Block([], 0, 0)
     for block in read_lines(file.path, line_cap=line_cap):
         whole.lines += block.lines
-        whole.too_long += block.too_long
+        whole.long_lines += block.long_lines
         whole.end, whole.tail = block.end, block.tail
     yield whole
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from session_memory.adapters.common import Block, SourceFile, read_lines, walk_files
 from session_memory.adapters.gemini import files as gemini_files
 from session_memory.adapters.gemini.files import OUTPUT, SIDE_CAP, plain_bytes
+from session_memory.adapters.packed import unpacked_name
 
 META = "meta"
 """Key in `Block.beside` of what the client notes about a sub-agent beside its log."""
@@ -45,7 +46,7 @@ def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
     if file.path.endswith(".json"):
         yield from gemini_files.read(file, offset, line_cap)
         return
-    meta = plain_bytes(file.path.removesuffix(".jsonl") + ".meta.json")
+    meta = plain_bytes(unpacked_name(file.path).removesuffix(".jsonl") + ".meta.json")
     for block in read_lines(file.path, offset, line_cap=line_cap):
         block.beside = _outputs(file.path, block)
         if meta is not None:

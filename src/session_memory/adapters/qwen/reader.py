@@ -22,6 +22,7 @@ from session_memory.adapters.gemini import reader as gemini
 from session_memory.adapters.gemini.events import cut_out
 from session_memory.adapters.gemini.files import OUTPUT
 from session_memory.adapters.gemini.text import unwrapped
+from session_memory.adapters.packed import unpacked_name
 from session_memory.adapters.qwen import AGENT
 from session_memory.adapters.qwen.events import (
     Handler,
@@ -155,7 +156,7 @@ class _FileNames(msgspec.Struct, frozen=True):
     @staticmethod
     def of(path: str) -> _FileNames:
         parts = path.replace("\\", "/").split("/")
-        stem = parts[-1].removesuffix(".jsonl")
+        stem = unpacked_name(parts[-1]).removesuffix(".jsonl")
         if len(parts) > 2 and parts[-3] == "subagents":
             return _FileNames(parts[-2], stem.removeprefix("agent-"))
         return _FileNames(stem, None)

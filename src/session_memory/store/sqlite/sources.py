@@ -85,10 +85,17 @@ class SourceReads:
             is not None
         )
 
-    def sessions_of(self, source_id: int) -> set[int]:
+    def sole_sessions(self, source_id: int) -> set[int]:
         """See store.port.Store."""
-        sql = "SELECT session_id FROM session_source WHERE source_id = ?"
-        return {row[0] for row in rows(self._db, sql, (source_id,))}
+        found = rows(
+            self._db,
+            "SELECT s.id FROM session_source l JOIN session s ON s.id = l.session_id"
+            " WHERE l.source_id = ?1 AND (s.raw_events = 0 OR EXISTS (SELECT 1 FROM event e"
+            " WHERE e.id BETWEEN s.id << 24 AND (s.id + 1 << 24) - 1 AND e.source_id = ?1"
+            " AND NOT e.superseded))",
+            (source_id,),
+        )
+        return {row[0] for row in found}
 
     def span(self, flavor: str) -> tuple[int, int | None]:
         """See store.port.Store."""

@@ -1,0 +1,61 @@
+"""Logs that someone packed with gzip or zstd: `NAME.jsonl.gz`, `NAME.jsonl.zst`."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import importlib
+import os
+import sys
+import zlib
+from collections.abc import Generator
+from types import ModuleType
+from typing import BinaryIO, cast
+
+from session_memory.errors import AdapterError
+from session_memory.plain_files import open_plain
+
+SUFFIXES = (".gz", ".zst")
+UNPACKED_CAP = 4 * 1024**3
+"""A packed log that grows beyond this is no log."""
+_CHUNK = 4 * 1024 * 1024
+
+
+def is_packed(path: str) -> bool:
+    """Whether a file is packed, by its name."""
+    return path.endswith(SUFFIXES)
+
+
+def unpacked_name(path: str) -> str:
+    """The name of a log before it was packed."""
+    return path.removesuffix(".gz").removesuffix(".zst")
+
+
+@contextlib.contextmanager
+def open_log(path: str, offset: int) -> Generator[BinaryIO]:
+    """A log at `offset`, which counts its unpacked bytes; only to be read forwards."""
+    with open_plain(path) as file:
+        if not is_packed(path):
+            file.seek(offset)
+            yield file
+            return
+        zstd = _zstd() if path.endswith(".zst") else None
+        opened = zstd.open(file, "rb") if zstd else gzip.GzipFile(fileobj=file, mode="rb")
+        broken = (EOFError, gzip.BadGzipFile, zlib.error, *((zstd.ZstdError,) if zstd else ()))
+        try:
+            with opened as stream:
+                _skip(cast("BinaryIO", stream), offset)
+                yield cast("BinaryIO", stream)
+        except broken as error:
+            raise AdapterError(f"{os.path.basename(path)} cannot be unpacked: {error}") from error
+
+
+def _skip(stream: BinaryIO, offset: int) -> None:
+    while offset and (data := stream.read(min(_CHUNK, offset))):
+        offset -= len(data)
+
+
+def _zstd() -> ModuleType:
+    """Imported when a packed log is read: most never are."""
+    name = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    return importlib.import_module(name)
