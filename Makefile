@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.made-from-locks
 RUN_STAMP := $(VENV)/.made-to-run
 JOBS ?= auto
+# Modules that are not compiled anew by every process: tests and figures start hundreds.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: run test torture check bench bench-redact bench-recall bench-quality bench-peers docs lock clean model-clients mcp-inspector e2e-clients
 

@@ -33,6 +33,11 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 MEMORY_DISK = Path("/dev/shm")
 MEMORY_NEEDED = 1 << 30
 
+# Without compiled modules every child process compiles all of ours again, which takes longer than
+# most tests, and pytest rewrites every test file at each run.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 def _is_usable(disk: Path) -> bool:
     """Whether the tests' directories fit here, and programs that they write may be run."""

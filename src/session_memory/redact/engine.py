@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import msgspec
@@ -11,7 +12,13 @@ import msgspec
 from session_memory.core.hashing import blake2b
 from session_memory.redact.json_fields import is_secret_name, named_value, pair_value
 from session_memory.redact.keywords import Keywords, has_prefilter, prefilter_of
-from session_memory.redact.linear_regex import Match, Pattern, compile_pattern, compile_set
+from session_memory.redact.linear_regex import (
+    Match,
+    Pattern,
+    PatternSet,
+    compile_pattern,
+    compile_set,
+)
 from session_memory.redact.pieces import KEPT, TEXT, Edit, Piece, apply, spread
 from session_memory.redact.placeholder import marks, placeholder
 from session_memory.redact.rule_table import RULES, Rule
@@ -53,6 +60,28 @@ class UnsettledError(Exception):
     """Replacing keeps uncovering more secrets: the text is designed to do so."""
 
 
+class _Compiled(NamedTuple):
+    patterns: dict[int, Pattern]
+    """Of the rules that were needed so far."""
+    always: frozenset[int]
+    """Rules without keywords."""
+    keywords: Keywords
+    prefiltered: tuple[int, ...]
+    prefilters: PatternSet
+
+
+@lru_cache(maxsize=2)  # 11 ms, and a worker makes several redactors
+def _compile(rules: tuple[Rule, ...]) -> _Compiled:
+    prefiltered = tuple(n for n, rule in enumerate(rules) if has_prefilter(rule))
+    return _Compiled(
+        {},
+        frozenset(n for n, rule in enumerate(rules) if not rule.keywords),
+        Keywords(rules),
+        prefiltered,
+        compile_set(prefilter_of(rules[n]) for n in prefiltered),
+    )
+
+
 class Redactor:
     """The compiled rules and the store's key; counts replacements by rule."""
 
@@ -66,11 +95,10 @@ class Redactor:
         # The user's own rules come first, so that hits are named after them.
         self._rules = (*extra, *rules)
         self._has_extra = bool(extra)
-        self._patterns: dict[int, Pattern] = {}
-        self._always = {n for n, rule in enumerate(self._rules) if not rule.keywords}
-        self._keywords = Keywords(self._rules)
-        self._prefiltered = [n for n, rule in enumerate(self._rules) if has_prefilter(rule)]
-        self._prefilters = compile_set(prefilter_of(self._rules[n]) for n in self._prefiltered)
+        compiled = _compile(self._rules)
+        self._patterns, self._always = compiled.patterns, compiled.always
+        self._keywords = compiled.keywords
+        self._prefiltered, self._prefilters = compiled.prefiltered, compiled.prefilters
 
     def redact(self, data: bytes) -> bytes:
         """`data` with every secret replaced; the same object when there is none."""
