@@ -130,3 +130,14 @@ def test_a_vault_is_never_given(tmp_path: Path) -> None:
     paths = journal_paths(tmp_path / "data", "/r", str(tmp_path / "vault"))
     daily.append_entry(paths, daily.Entry("s", "a0", "of another project"), NOON)
     assert sections_for(tmp_path / "data", "/r", NOON) == ()
+
+
+def test_notes_of_our_own_are_not_given(tmp_path: Path) -> None:
+    paths = journal_paths(tmp_path, "/work/shop")
+    nothing = daily.Entry("s2", "a2", daily.NOTHING, daily.MAINTENANCE)
+    daily.append_entry(paths, daily.Entry("s0", "a0", "we chose tabs"), NOON - DAY)
+    daily.append_entry(paths, daily.Entry("s1", "a1", daily.NOTHING, daily.MAINTENANCE), NOON - DAY)
+    daily.append_entry(paths, nothing, NOON)
+    (log,) = sections_for(tmp_path, "/work/shop", NOON)
+    assert "we chose tabs" in log.text  # of yesterday, as today's log says nothing
+    assert daily.NOTHING not in log.text and daily.MAINTENANCE not in log.text

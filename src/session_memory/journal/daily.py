@@ -16,14 +16,14 @@ from urllib.parse import quote, unquote
 
 import msgspec
 
-from session_memory.core.text.own_text import BEGIN, END
+from session_memory.core.text.own_text import BEGIN, END, NOTHING_SAVED
 from session_memory.core.text.safe_text import stripped
 from session_memory.journal.files import locked_append, read_text
 from session_memory.journal.paths import JournalPaths
 
 SESSION = "Session"
 MAINTENANCE = "Memory Flush"
-NOTHING = "FLUSH_OK - Nothing worth saving from this session"
+NOTHING = NOTHING_SAVED
 
 _ENTRY = re.compile(
     r"^### [^\n]*\n\n"
@@ -149,8 +149,12 @@ def without_last_maintenance(text: str) -> str | None:
     return text[: last.start()]
 
 
+def without_maintenance(text: str) -> str:
+    """The log without "nothing worth saving" entries, which say nothing of the project."""
+    return _ENTRY.sub(lambda match: "" if match["content"] == NOTHING else match[0], text)
+
+
 def has_substance(text: str) -> bool:
     """Whether a log has anything besides its header and "nothing worth saving" entries."""
-    left = _ENTRY.sub(lambda match: "" if match["content"] == NOTHING else match[0], text)
-    lines = [line for line in left.splitlines() if line.strip()]
+    lines = [line for line in without_maintenance(text).splitlines() if line.strip()]
     return any(not line.startswith(("# Daily Log", "## Sessions", "## Memory")) for line in lines)

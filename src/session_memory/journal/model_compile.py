@@ -13,6 +13,7 @@ from session_memory.core.text.own_text import BEGIN, END
 from session_memory.core.text.safe_text import fence, one_line, stripped
 from session_memory.errors import ModelFailed
 from session_memory.journal.articles import KINDS, Article, Kind, render, slug
+from session_memory.journal.daily import without_maintenance
 from session_memory.journal.knowledge import index
 from session_memory.journal.links import drop_dead_links, normal_target
 from session_memory.journal.merge import Point, Proposal, find_concept
@@ -81,7 +82,8 @@ def log_excerpt(day: str, text: str, *, incremental: bool) -> LogExcerpt:
         labels[f"E{len(labels) + 1}"] = match["key"]
         return f"[entry E{len(labels)}]\n"
 
-    return LogExcerpt(day, _ENTRY_MARKS.sub(label, text), labels, incremental)
+    shown = _ENTRY_MARKS.sub(label, without_maintenance(text))
+    return LogExcerpt(day, shown, labels, incremental)
 
 
 def request(log: LogExcerpt, articles: Mapping[str, Article], build_log: str) -> Request:

@@ -17,7 +17,7 @@ from session_memory.core.loop.injection import Section
 from session_memory.core.text.own_text import BEGIN, END
 from session_memory.core.text.safe_text import fence, one_line
 from session_memory.core.work_state import derive_state
-from session_memory.journal.daily import local_date
+from session_memory.journal.daily import has_substance, local_date, without_maintenance
 from session_memory.journal.files import read_text
 from session_memory.journal.paths import JournalPaths, journal_paths
 from session_memory.store.port import ObservationQuery, SessionReader
@@ -55,8 +55,8 @@ def open_items(store: SessionReader, project: str) -> tuple[str, ...]:
 def _latest_log(journal: JournalPaths, now: int) -> str:
     """The end of today's log, or else of yesterday's; older ones say little about what is next."""
     for date in (local_date(now), _days_before(now, 1)):
-        text = read_text(journal.day(date))
-        if text is not None:
+        text = without_maintenance(read_text(journal.day(date)) or "")
+        if has_substance(text):
             lines = [line for line in text.splitlines() if not line.startswith((BEGIN, END))]
             tail = _last_that_fit("\n".join(lines).rstrip().splitlines()[-LOG_LINES:], LOG_CHARS)
             return _fenced(f"## Journal of {date} (its end)", tail)

@@ -108,7 +108,7 @@ def _spoken_line(event: SessionEvent) -> Line:
 
 def _tool_line(event: SessionEvent, custom: set[str]) -> Line:
     """A call or its output; `custom` collects the ids of custom calls, for their outputs."""
-    text, call = event.text or "", event.call_id
+    text, call = without_own_text(event.text or ""), event.call_id
     if event.kind == "tool_result":
         output: ItemKind = "custom_tool_call_output" if call in custom else "function_call_output"
         body: Body = {"type": output, "call_id": call, "output": text, "event": event.id}

@@ -8,6 +8,8 @@ BEGIN = "<!-- session-memory:begin"
 END = "<!-- session-memory:end -->"
 PACK_BEGIN = "<session-memory-pack"
 PACK_END = "</session-memory-pack>"
+NOTHING_SAVED = "FLUSH_OK - Nothing worth saving from this session"
+"""What a daily log says of a session that left nothing."""
 CALL_FOLDER = "session-memory-call-"
 """The working directory of a model call of ours that needs none begins so."""
 
@@ -16,7 +18,7 @@ _FENCES = ((BEGIN, END), (PACK_BEGIN, PACK_END))
 
 
 def without_own_text(text: str) -> str:
-    """The text without managed blocks and packs; one that never ends runs to the end."""
+    """The text without managed blocks, packs and notes; a block that never ends runs to the end."""
     for begin, end in _FENCES:
         start = text.find(begin)
         if start < 0:
@@ -30,7 +32,7 @@ def without_own_text(text: str) -> str:
             start = text.find(begin, here)
         kept.append(text[here:])
         text = "".join(kept)
-    return text
+    return text.replace(NOTHING_SAVED, "")
 
 
 def is_own_call(cwd: str) -> bool:
