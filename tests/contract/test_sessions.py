@@ -10,6 +10,7 @@ from session_memory.core.facts import Fact
 from session_memory.core.project.identity import Resolution
 from session_memory.errors import Ambiguous, NotFound, UsageError
 from session_memory.store.port import SessionQuery, Store
+from session_memory.store.values import OldDigests
 from session_memory.testing.store_drafts import (
     START,
     Said,
@@ -199,6 +200,7 @@ def test_sessions_can_be_narrowed_by_what_became_of_them(store: Store) -> None:
     evict(store, bad)
     assert store.outcomes() == {good: "success", bad: "fail"}
     assert store.digest_versions() == {good: 1, bad: 1}
+    assert store.old_digests() == OldDigests(waiting=0, kept=1)
     assert store.digest_stamps() == {}  # neither has a project
     assert listed(store, outcome="fail") == ["bad"]
     assert listed(store, state="analyzed") == ["good"]

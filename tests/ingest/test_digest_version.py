@@ -139,12 +139,12 @@ def test_digest_status_and_doctor_say_which_digests_are_of_an_older_version(
     grown.prompt("and now the lexer")
     desktop.space.write(grown, stored)
     desktop.json("sweep")
-    assert desktop.json("status")["store"]["old_digests"] == {"waiting": 0, "kept": 0}
+    assert desktop.json("status")["old_digests"] == {"waiting": 0, "kept": 0}
     assert "old digests" not in desktop.text("status") + desktop.text("doctor", "--quick", code=3)
     assert "version" not in desktop.text("digest", evicted.session_id)
 
     distil_better(monkeypatch)
-    assert desktop.json("status")["store"]["old_digests"] == {"waiting": 1, "kept": 2}
+    assert desktop.json("status")["old_digests"] == {"waiting": 1, "kept": 2}
     for words, code in ((("status",), EXIT_OK), (("doctor", "--quick"), 3)):
         line = next(one for one in desktop.text(*words, code=code).splitlines() if "old dig" in one)
         assert line.endswith(
@@ -154,7 +154,7 @@ def test_digest_status_and_doctor_say_which_digests_are_of_an_older_version(
     told = f"version    {DIGEST_VERSION} (now {NEXT}): "
     assert f"{told}a sweep distils it again" in desktop.text("digest", stored.session_id)
     desktop.json("sweep")
-    assert desktop.json("status")["store"]["old_digests"] == {"waiting": 0, "kept": 2}
+    assert desktop.json("status")["old_digests"] == {"waiting": 0, "kept": 2}
     for log in (evicted, grown):
         shown = desktop.text("digest", log.session_id)
         assert f"{told}its raw text was evicted, so it stays" in shown

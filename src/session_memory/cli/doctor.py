@@ -23,7 +23,12 @@ from session_memory.paths import no_directory
 from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.directory import check_directory, file_system
 from session_memory.store.marks import read_marks
-from session_memory.store.port import CaptureStore, DistilStore, MaintenanceStore
+from session_memory.store.port import (
+    CaptureStore,
+    DistilStore,
+    MaintenanceStore,
+    SessionReader,
+)
 from session_memory.store.swap import ASIDE
 from session_memory.store.unfinished import is_marked
 
@@ -148,9 +153,9 @@ def _pending(store: DistilStore) -> Check:
     return Check("digests", "warn", f"{detail}; their logs are gone", fix)
 
 
-def _old_digests(store: MaintenanceStore) -> Iterator[Check]:
+def _old_digests(store: SessionReader) -> Iterator[Check]:
     """Digests that an older version of the program made; nothing is wrong with them."""
-    if detail := old_digests_text(store.info().old_digests):
+    if detail := old_digests_text(store.old_digests()):
         yield Check("old digests", "pass", detail)
 
 

@@ -25,7 +25,7 @@ from session_memory.install.plan import WiringState
 from session_memory.paths import no_directory
 from session_memory.settings import Retention
 from session_memory.store.damage import known_damage
-from session_memory.store.values import Evicted, StoreInfo
+from session_memory.store.values import Evicted, OldDigests, StoreInfo
 from session_memory.worker.spool_files import SpoolFiles
 
 _LIMITS = {"age": "age", "soft": "the soft cap", "hard": "the hard cap"}
@@ -58,6 +58,7 @@ class Status(msgspec.Struct, frozen=True):
     last_error: str | None
     missing_parts: tuple[MissingPart, ...]
     """Parts of logs that were not there when they were read."""
+    old_digests: OldDigests
     damage: str | None
     """What is wrong with the database; None while nothing is known to be."""
     errors: tuple[str, ...]
@@ -88,7 +89,7 @@ def _read_status(app: App) -> Status:
     with reading(app) as store:
         info, usage, jobs = store.info(), store.raw_usage(), store.jobs.all()
         spend = status_line(app.config.model, store.spend, now)
-        missing = missing_parts(store)
+        missing, old_digests = missing_parts(store), store.old_digests()
     errors = (*_place_errors(app.paths.state), *_job_errors(jobs), *_sweep_errors(last))
     states = Counter(state_of(job, now) for job in jobs)
     return Status(
@@ -107,6 +108,7 @@ def _read_status(app: App) -> Status:
         last_error=errors[0] if errors else None,
         errors=errors,
         missing_parts=tuple(missing),
+        old_digests=old_digests,
         damage=damage.message if (damage := known_damage(str(app.paths.data))) else None,
     )
 
@@ -157,7 +159,7 @@ def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
     yield "distilled", f"{human_bytes(usage.distilled_bytes)} of {cap}"
     if info.evicted:
         yield "evicted", _evicted_text(info.evicted)
-    if old := old_digests_text(info.old_digests):
+    if old := old_digests_text(status.old_digests):
         yield "old digests", old
     if info.lost_sessions:
         lost = f"raw text of {info.lost_sessions} sessions, before it was distilled"

@@ -32,6 +32,7 @@ from session_memory.store.values import (
     Holder,
     MarksApplied,
     ObservationQuery,
+    OldDigests,
     Repaired,
     SessionHandle,
     SessionQuery,
@@ -126,6 +127,10 @@ class SessionReader(Protocol):
 
     def digest_versions(self) -> dict[int, int]:
         """The DIGEST_VERSION that made each session's digest; of a merged one, the older."""
+        ...
+
+    def old_digests(self) -> OldDigests:
+        """How many digests an older version of the program made."""
         ...
 
     def digest_stamps(self) -> dict[str, str]:

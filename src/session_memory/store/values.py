@@ -214,7 +214,6 @@ class StoreInfo(msgspec.Struct, frozen=True):
     evicted: tuple[Evicted, ...]
     lost_sessions: int
     """Sessions with raw text that went before it was distilled and was not read again yet."""
-    old_digests: OldDigests
 
 
 class OldDigests(msgspec.Struct, frozen=True):

@@ -185,14 +185,15 @@ def _close_digested(db: Database, session_id: int) -> None:
 
 
 def old_digests(db: Database) -> OldDigests:
-    """How many digests an older version made; those with evicted text cannot be made again."""
-    evicted = "SELECT session_id FROM evicted_digest"
+    """How many digests an older version made; those that rest on evicted text stay as they are."""
+    evicted = "(s.raw_events = 0 OR s.id IN (SELECT session_id FROM evicted_digest))"
     waiting = (
-        "SELECT count(*) FROM session WHERE raw_events > 0 AND observer < ?"
-        f" AND state = 'analyzed' AND id NOT IN ({evicted})"
+        "SELECT count(*) FROM session s WHERE raw_events > 0 AND observer < ?"
+        f" AND state = 'analyzed' AND NOT {evicted}"
     )
-    kept = (
-        "SELECT count(*) FROM evicted_digest WHERE coalesce(json_extract(body, '$.version'), 1) < ?"
+    kept = (  # their text alone says which version made them: a merged one is as old as its parts
+        f"SELECT count(*) FROM session s JOIN digest d ON d.session_id = s.id WHERE {evicted}"
+        " AND coalesce(json_extract(d.body, '$.version'), 1) < ?"
     )
     return OldDigests(value(db, waiting, (DIGEST_VERSION,)), value(db, kept, (DIGEST_VERSION,)))
 

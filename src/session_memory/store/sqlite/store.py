@@ -40,6 +40,7 @@ from session_memory.store.marks import keys_for_new_store
 from session_memory.store.port import (
     Finding,
     ObservationQuery,
+    OldDigests,
     Repaired,
     SessionQuery,
     StoreInfo,
@@ -307,7 +308,6 @@ class SqliteStore(ForgetWithMarks, SourceReads):
             superseded_events=value(db, superseded),
             evicted=retention.evicted(db),
             lost_sessions=lost_events.sessions(db),
-            old_digests=retention.old_digests(db),
         )
 
     def _database_bytes(self) -> int:
@@ -375,6 +375,10 @@ class SqliteStore(ForgetWithMarks, SourceReads):
         """See store.port.Store."""
         sql = "SELECT session_id, coalesce(json_extract(body, '$.version'), 1) FROM digest"
         return dict(rows(self._db, sql))
+
+    def old_digests(self) -> OldDigests:
+        """See store.port.Store."""
+        return retention.old_digests(self._db)
 
     def digest_stamps(self) -> dict[str, str]:
         """See store.port.Store."""
