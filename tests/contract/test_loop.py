@@ -6,6 +6,7 @@ import pytest
 
 from session_memory.core.loop.effects import Effect
 from session_memory.core.loop.patterns import Candidate, Signal
+from session_memory.core.schema import ErrorSeen
 from session_memory.errors import NotFound
 from session_memory.store.port import Store
 from session_memory.testing.store_drafts import (
@@ -71,6 +72,16 @@ def test_evidence_is_what_was_mined(store: Store) -> None:
     assert (found.session, found.external_id, found.signals) == (one, "one", (SIGNAL,))
     assert list(store.patterns.evidence(since=START + 3)) == []
     assert list(store.patterns.evidence(repo="another")) == []
+
+
+def test_failures_are_those_of_sessions_that_had_any(store: Store) -> None:
+    one, two = capture(store, ONE, Said("two", "/logs/two.jsonl", (event(2),), lived(3, 4)))
+    seen = ErrorSeen("no module <name>", 1, "No module named 'yaml'")
+    analyze(store, one, distilled(errors=(seen,)))
+    analyze(store, two)
+    (found,) = store.patterns.failures()
+    assert (found.counts_as, found.external_id) == (one, "one")
+    assert [error.sample for error in found.errors] == [seen.sample]
 
 
 def test_a_decision_outlives_detection_and_an_undecided_pattern_does_not(store: Store) -> None:
