@@ -77,6 +77,15 @@ def test_one_cause_is_told_once_with_how_often_its_cure_worked() -> None:
 
 
 @pytest.mark.rows("DET-10")
+def test_a_check_that_a_project_has_moved_on_from_is_not_told() -> None:
+    old, new = check("npm test"), check("bun test")
+    months = 90 * 24 * HOUR
+    sessions = [mined(at, old) for at in range(1, 5)]
+    sessions += [mined(at, new, at=START + months) for at in (5, 6)]
+    assert [one.locus for one in found(*sessions) if not one.left_out] == ["bun test"]
+
+
+@pytest.mark.rows("DET-10")
 def test_an_error_that_says_what_to_do_is_told_once() -> None:
     rule = "The shell is zsh: quote it."
     error = signal("recurring_error", "unquoted", rule=rule)
@@ -94,7 +103,7 @@ def test_of_checks_of_one_kind_the_one_most_sessions_pass_is_told() -> None:
     assert told == {
         "npm test": "",
         "npm run lint": "",
-        "npm run test:unit": "another check of its kind is run more often",
+        "npm run test:unit": "another check of its kind is run more often, or since",
     }
 
 

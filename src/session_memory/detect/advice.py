@@ -7,6 +7,7 @@ often it recurs, and of several candidates for one cause only one is told.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import log2
 
 from msgspec.structs import replace
 
@@ -15,10 +16,11 @@ from session_memory.core.loop.patterns import Candidate, SignalType
 from session_memory.distil.checks import check_of
 
 LEAST_SESSIONS = 2
+_MONTH_MS = 30 * 86_400_000
 ONE_SESSION = "seen in one session only"
 _WITH_CURE = "told with its cure"
 _WITH_PROBLEM = "told with its problem"
-_OTHER_CHECK = "another check of its kind is run more often"
+_OTHER_CHECK = "another check of its kind is run more often, or since"
 _NO_RULE: dict[SignalType, str] = {
     "stated_rule": "said once, taken back, or no rule by itself",
     "notice": "ordinary",
@@ -87,12 +89,14 @@ def _sure(one: Candidate, met: Mapping[str, int]) -> str:
 
 
 def _best_checks(candidates: Sequence[Candidate]) -> dict[tuple[str, ...], str]:
-    """For every project, directory and kind of check, the one that most sessions pass."""
-    best: dict[tuple[str, ...], tuple[int, str]] = {}
+    """For every project, directory and kind of check, the one that most sessions pass of late."""
+    best: dict[tuple[str, ...], tuple[float, str]] = {}
     for one in candidates:
         if one.type == "verified_recipe" and one.rule:
             for key, sessions in _uses(one).items():
-                best[key] = min(best.get(key, (0, "")), (-sessions, one.id))
+                # Half as much for every month, whenever that is asked: projects change their tools.
+                weight = log2(sessions) + (one.last_seen or 0) / _MONTH_MS
+                best[key] = max(best.get(key, (-1.0, "")), (weight, one.id))
     return {key: name for key, (_, name) in best.items()}
 
 
