@@ -77,6 +77,25 @@ def test_one_cause_is_told_once_with_how_often_its_cure_worked() -> None:
 
 
 @pytest.mark.rows("DET-10")
+def test_a_check_is_told_with_its_directory_only() -> None:
+    told = reasons(*twice(check("go test ./... in src"), check("go test ./...")))
+    assert told == {
+        "go test ./... in src": "",
+        "go test ./...": "another check of its kind is told",
+    }
+
+
+@pytest.mark.rows("DET-11")
+def test_a_cure_is_measured_by_the_sessions_of_its_own_project() -> None:
+    error = signal("recurring_error", "found errors")
+    cure = signal("cure", "fix it", about="found errors", tried=1, rule="Fix it with `fix`.")
+    here = [mined(1, error, cure), mined(2, error, cure), mined(3, error)]
+    elsewhere = [mined(at, error, repo="tool") for at in (4, 5)]
+    (rule,) = [one for one in found(*here, *elsewhere) if not one.left_out]
+    assert rule.sure == "worked in 2 of 3 sessions that met it"
+
+
+@pytest.mark.rows("DET-10")
 def test_a_check_that_a_project_has_moved_on_from_is_not_told() -> None:
     old, new = check("npm test"), check("bun test")
     months = 90 * 24 * HOUR
@@ -103,7 +122,7 @@ def test_of_checks_of_one_kind_the_one_most_sessions_pass_is_told() -> None:
     assert told == {
         "npm test": "",
         "npm run lint": "",
-        "npm run test:unit": "another check of its kind is run more often, or since",
+        "npm run test:unit": "another check of its kind is told",
     }
 
 

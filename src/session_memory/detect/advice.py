@@ -20,7 +20,7 @@ _MONTH_MS = 30 * 86_400_000
 ONE_SESSION = "seen in one session only"
 _WITH_CURE = "told with its cure"
 _WITH_PROBLEM = "told with its problem"
-_OTHER_CHECK = "another check of its kind is run more often, or since"
+_OTHER_CHECK = "another check of its kind is told"
 _NO_RULE: dict[SignalType, str] = {
     "stated_rule": "said once, taken back, or no rule by itself",
     "notice": "ordinary",
@@ -47,12 +47,12 @@ def advise(candidates: Iterable[Candidate]) -> list[Candidate]:
     found = list(candidates)
     ruled = {one.locus for one in found if one.kind == "problem" and one.rule}
     cured = {locus for one in found if one.type == "cure" and one.rule for locus in one.problems}
-    met = {one.locus: one.sessions for one in found if one.kind == "problem"}
+    met = {one.locus: one for one in found if one.kind == "problem"}
     best = _best_checks(found)
     return [_advised(one, _reason(one, ruled, cured, best), met) for one in found]
 
 
-def _advised(one: Candidate, reason: str, met: Mapping[str, int]) -> Candidate:
+def _advised(one: Candidate, reason: str, met: Mapping[str, Candidate]) -> Candidate:
     return replace(one, left_out=reason, sure="" if reason else _sure(one, met))
 
 
@@ -73,39 +73,56 @@ def _reason(
     return ""
 
 
-def _sure(one: Candidate, met: Mapping[str, int]) -> str:
+def _sure(one: Candidate, met: Mapping[str, Candidate]) -> str:
     sessions = f"{one.sessions} sessions"
     match one.type:
         case "stated_rule":
             last = (iso(one.last_seen) or "")[:10]
             return f"the user said so in {sessions}, last on {last}"
         case "cure":
-            had_it = max((met.get(problem, 0) for problem in one.problems), default=0)
-            return f"worked in {one.sessions} of {max(one.sessions, had_it)} sessions that met it"
+            problems = [met[name] for name in one.problems if name in met]
+            most = max((_sessions_there(each, one) for each in problems), default=0)
+            return f"worked in {one.sessions} of {max(one.sessions, most)} sessions that met it"
         case "verified_recipe":
             return f"passed in {sessions} that went well"
         case _:
             return f"met in {sessions}"
 
 
+def _sessions_there(problem: Candidate, cure: Candidate) -> int:
+    """Sessions with the problem in the projects of its cure: elsewhere it may be another one."""
+    return sum(problem.repos.get(repo, 0) for repo in cure.repos)
+
+
 def _best_checks(candidates: Sequence[Candidate]) -> dict[tuple[str, ...], str]:
     """For every project, directory and kind of check, the one that most sessions pass of late."""
+    checks = [one for one in candidates if one.type == "verified_recipe" and one.rule]
+    # Without a directory it is the same check, run by a shell that was there already.
+    placed = {(repo, _parts(one)[0]) for one in checks if _parts(one)[1] for repo in one.repos}
     best: dict[tuple[str, ...], tuple[float, str]] = {}
-    for one in candidates:
-        if one.type == "verified_recipe" and one.rule:
-            for key, sessions in _uses(one).items():
-                # Half as much for every month, whenever that is asked: projects change their tools.
-                weight = log2(sessions) + (one.last_seen or 0) / _MONTH_MS
-                best[key] = max(best.get(key, (-1.0, "")), (weight, one.id))
+    for one in checks:
+        command, place = _parts(one)
+        for key, sessions in _uses(one).items():
+            if not place and (key[0], command) in placed:
+                continue
+            # Half as much for every month, whenever that is asked: projects change their tools.
+            weight = log2(sessions) + (one.last_seen or 0) / _MONTH_MS
+            best[key] = max(best.get(key, (-1.0, "")), (weight, one.id))
     return {key: name for key, (_, name) in best.items()}
 
 
 def _uses(check: Candidate) -> dict[tuple[str, ...], int]:
     """(project, directory, kind) to the sessions that passed it there."""
-    command, _, place = check.locus.partition(" in ")
+    command, place = _parts(check)
     known = check_of(command)
     kind = known.kinds[0] if known else ""
     return {(repo, place, kind): sessions for repo, sessions in check.repos.items()}
+
+
+def _parts(check: Candidate) -> tuple[str, str]:
+    """The command of a check and its directory, '' where it has none."""
+    command, _, place = check.locus.partition(" in ")
+    return command, place
 
 
 def order(one: Candidate) -> tuple[bool, bool, int, float, str]:

@@ -176,7 +176,7 @@ def notices(view: DigestView) -> Iterator[RawSignal]:
             rule = f"Change `{subject}` through pull requests only: its host refuses pushes."
         elif notice.kind == "port in use":
             rule = (
-                f"Give the dev server a free port and stop it at the end: {subject} is often taken."
+                f"Start servers on a free port and stop them at the end: {subject} is often taken."
             )
         else:
             continue
