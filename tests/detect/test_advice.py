@@ -15,6 +15,8 @@ from session_memory.core.loop.patterns import Candidate, Mined
 from session_memory.core.schema import RuleStatement
 from session_memory.detect.cluster import cluster
 from session_memory.detect.rank import rank
+from session_memory.detect.stated import rule_text
+from session_memory.distil.rule_terms import terms_of
 from session_memory.testing.workspace import Workspace
 
 HOUR = 3_600_000
@@ -156,6 +158,13 @@ def test_a_wish_said_once_in_each_of_two_projects_is_no_habit_yet() -> None:
     assert once.left_out == "said once, taken back, or no rule by itself"
     (again,) = found(here, there, said(3, "too complicated", name, repo="game"))
     assert (again.rule, again.left_out) == ("Keep it short and simple.", "")
+
+
+@pytest.mark.rows("DET-12")
+def test_an_order_mostly_about_something_else_is_no_rule() -> None:
+    order = RuleStatement("use opus to plan option two", 1, None, "asks for it", False, "for")
+    assert rule_text(order, frozenset(terms_of("opus"))) == ""
+    assert rule_text(order, frozenset(terms_of("opus plan"))) == f'The user wants: "{order.text}"'
 
 
 @pytest.mark.rows("DET-12")

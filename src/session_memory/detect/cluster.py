@@ -165,7 +165,7 @@ class SignalCounter:
             signals = {signal.pattern: signal for _, signal in group.said}
             named = signals[_known_first(signals, statuses)]
             tally.take_name(named.pattern, named.locus)
-            if group.repeated and named.said and (rule := rule_text(named.said)):
+            if group.repeated and named.said and (rule := rule_text(named.said, group.shared)):
                 tally.rules = {rule: 1}
             yield tally
 

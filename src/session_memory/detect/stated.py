@@ -9,6 +9,7 @@ import msgspec
 
 from session_memory.core.schema import RuleStatement
 from session_memory.detect.tally import SingleSignal
+from session_memory.distil.rule_terms import GENERIC, terms_of
 from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import standing_rules
 
@@ -37,6 +38,8 @@ class Stated(msgspec.Struct, frozen=True):
     said: tuple[SingleSignal, ...]
     """The one that says it best first."""
     repeated: bool = False
+    shared: frozenset[str] = frozenset()
+    """What at least two of them are about."""
 
 
 def group_stated(said: Iterable[SingleSignal]) -> list[Stated]:
@@ -66,7 +69,8 @@ def _groups(pool: Sequence[SingleSignal]) -> list[Stated]:
         found = [rest.pop(key) for key in keys if key in rest]
         found.sort(key=lambda single: single[1].locus != rule.text)
         if found:
-            groups.append(Stated(tuple(found), rule.sure == "repeated" and _is_habit(found)))
+            repeated = rule.sure == "repeated" and _is_habit(found)
+            groups.append(Stated(tuple(found), repeated, _shared_terms(found)))
     others: dict[str, list[SingleSignal]] = {}
     for single in rest.values():
         if single[1].count:
@@ -81,11 +85,21 @@ def _is_habit(said: Sequence[SingleSignal]) -> bool:
     return in_one_project >= _REPEATED or len(sessions) > _REPEATED
 
 
-def rule_text(said: RuleStatement) -> str:
-    """What to write down: the user's own words, unless the wish has a name; '' if they say less."""
+def _shared_terms(said: Sequence[SingleSignal]) -> frozenset[str]:
+    counts = Counter(term for _, signal in said for term in set(terms_of(signal.locus)))
+    return frozenset(term for term, count in counts.items() if count > 1)
+
+
+def rule_text(said: RuleStatement, shared: frozenset[str]) -> str:
+    """What to write down: the user's own words, unless the wish has a name; '' if they say less.
+
+    A statement that is mostly about something else than the others is an order for one task.
+    """
     if said.intent is not None:
         return _RULES.get(said.intent, f"{said.intent[:1].upper()}{said.intent[1:]}.")
     words = " ".join(said.text.split())
+    if len(set(terms_of(words)) - shared - GENERIC) > len(shared):
+        return ""
     if said.why.startswith(_REFUSES) and "?" not in words:
         return f'The user said: "{words}"'
     return f'The user wants: "{words}"' if reads_as_rule(words) else ""
