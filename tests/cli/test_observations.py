@@ -137,3 +137,21 @@ def test_an_item_that_a_later_session_ended_is_shown_only_with_all(space: Worksp
     items = rows(space, "--all", "--type", "pending_item")
     assert [row["status"] for row in items] == ["superseded"]
     assert items[0]["left_out"] == "done, dropped or overtaken since"
+
+
+@pytest.mark.rows("OBS-13")
+def test_steps_that_name_nothing_and_answered_requests_are_left_out(tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "space")
+    log = ClaudeLog(1)
+    asked = "Make the parser accept empty files"
+    log.prompt(asked)
+    log.edit("/work/shop/src/parse.py", "a", "b")
+    log.say("The parser accepts empty files.\n\nDone: the parser\nDone: `read_line` skips blanks")
+    log.prompt("ok")
+    space.write(log)
+    space.sweep()
+    shown = [row["text"] for row in rows(space)]
+    left_out = {row["text"]: row["left_out"] for row in rows(space, "--all") if row["left_out"]}
+    assert "`read_line` skips blanks" in shown and asked not in shown
+    assert left_out[asked] == "its summary tells it"
+    assert left_out["the parser"] == "names nothing that could be looked up"

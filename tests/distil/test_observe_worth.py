@@ -89,10 +89,10 @@ def test_an_answered_question_is_told_by_the_summary_alone() -> None:
     assert said(user(question), agent(answer)) == [("session_summary", f"{question} → {answer}")]
 
 
-def test_a_request_is_told_by_its_summary_until_it_is_the_last() -> None:
+def test_a_request_is_told_by_its_summary_or_stays_open_as_the_last() -> None:
     asked = "Restore the deployment previews of the booth app"
-    first = in_order(user(asked), edit(), agent(ANSWER), user(NEXT), edit(), agent(ANSWER))
-    status = {one.text: one.status for one in observe(SESSION, first)}
+    events = in_order(user(asked), edit(), agent(ANSWER), user(NEXT))
+    status = {one.text: one.status for one in observe(SESSION, events)}
     assert (status[asked], status[NEXT]) == ("done", "active")
 
 
@@ -225,6 +225,27 @@ def test_opinions_drafts_and_states_of_the_moment_are_not_shown(asked: str, answ
 def test_tries_of_colours_and_sizes_are_not_shown() -> None:
     turn = (user("the heading is too small"), edit("src/style.css"), agent("Now it has 21px."))
     assert said(*turn, user("ok")) == []
+
+
+@pytest.mark.rows("OBS-13")
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I changed the second beat in `launch.js` to: “Run commands to inspect the records.”",
+        "The badge in `title.js` has a bigger font now, with more padding and a brighter border.",
+        "I've successfully created a fully functional reader with `parse.py` and its tests.",
+        "Spawned the review agent in the worktree `review-e2e`; it has its task in `task.md`.",
+    ],
+)
+def test_wordings_looks_and_boasts_are_not_summed_up(answer: str) -> None:
+    assert texts("session_summary", user(ASKED), edit(), agent(answer), user("ok")) == []
+
+
+@pytest.mark.rows("OBS-13")
+def test_a_claim_that_its_summary_tells_is_done() -> None:
+    events = in_order(user(ASKED), edit(), agent("Done. `read_line` accepts empty files now."))
+    (claim,) = [one for one in observe(SESSION, events) if one.type == "completion_claim"]
+    assert claim.status == "done"
 
 
 @pytest.mark.rows("OBS-13")

@@ -165,6 +165,12 @@ def test_the_first_prompt_describes_a_task() -> None:
     assert len(standing_rules({1: session(lasting, worked=False)})) == 1
 
 
+def test_demands_of_two_first_prompts_are_matters_of_two_tasks() -> None:
+    first = session("add a reader. use only the standard library", worked=False)
+    second = session("add a writer. use only the standard library", at=DAY, worked=False)
+    assert standing_rules({1: first, 2: second}) == []
+
+
 def test_a_long_list_of_demands_describes_a_task() -> None:
     demands = "please do this:\n- never use classes\n- always log calls\n- don't add comments"
     assert rules(demands) == []

@@ -94,6 +94,7 @@ def _row(each: Noted, session: Session) -> dict[str, object]:
         "source": observation.source,
         "at": iso(observation.at),
         "hash": observation.hash,
+        "intent": None if rule is None else rule.intent,
         "sure": each.sure,
         "times": 1 if rule is None else rule.times,
         "sessions": 1 if rule is None else rule.sessions,
@@ -108,5 +109,6 @@ def _line(each: Noted) -> str:
     if each.left_out:
         text += f"  [left out: {each.left_out}]"
     elif each.rule is not None:
+        text = f"{each.rule.intent}: {text}" if each.rule.intent else text
         text += f"  ({each.sure})"
     return f"{when:<16}  {observation.session:>5}  {observation.type:<16}  {text}"

@@ -262,12 +262,14 @@ class Observer:
             self._keep(ref, found)
         if turn.last is not None:
             self._supersede(said)
-            status = "low_value" if turn.says_little(last=last) else None
+            little = turn.says_little(last=last)
+            status = "low_value" if little else None
             summary = self._made("session_summary", turn.summary(), turn.last, status)
             self._keep(turn.last, summary)
             claim = turn.claim()
             if claim and not any(_tells(found, claim) for _, found in said):
-                status = "low_value" if claims_little(claim) else None
+                told: ObservationStatus = "snapshot" if little else "done"
+                status = "low_value" if claims_little(claim) else told
                 self._keep(turn.last, self._made("completion_claim", claim, turn.last, status))
 
     def _supersede(self, said: list[tuple[Ref, Observation]]) -> None:

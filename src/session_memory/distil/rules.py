@@ -372,7 +372,8 @@ def _rule(standing: Sequence[_Said]) -> StandingRule | None:
 
 def _is_about_work(said: Sequence[_Said]) -> bool:
     """Whether it is about how to work: one task may go on over sessions, with its own wishes."""
-    return all(map(_names_work, said))
+    corrects = any(not each.statement.opens or each.statement.intent for each in said)
+    return corrects and all(map(_names_work, said))
 
 
 def _names_work(said: _Said) -> bool:

@@ -140,8 +140,17 @@ def asks_for_work(text: str) -> bool:
     return False
 
 
-_CODE = re.compile(r"`[^`\n]+`|\w_\w|[a-z][A-Z]|\w/\w|\w\.\w{2,4}\b|#\d|https?://|--\w")
-_QUOTED = re.compile(r"[“\"][^“”\"\n]{15,}[”\"]|^\s*>.*$", re.M)
+_CODE = re.compile(r"`[^`\n]+`|\w-\w+-\w|\w_\w|[a-z][A-Z]|\w/\w|\w\.\w{2,4}\b|#\d|https?://|--\w")
+_QUOTED = re.compile(r"[“\"][^“”\"\n]{15,}[”\"]|^\s*>.*$|`[^`\n]{15,}[.!?…]`", re.M)
+_WORDING = re.compile(
+    r"\b(?:now (?:reads?|says?)|reads like|(?:final|new|your) (?:wording|copy|prose)|tagline)\b",
+    re.I,
+)
+_POINTS = re.compile(
+    r"\b(?:this|that|these|those) (?:issue|pr|page|file|one|thing|screen|button|error|message|test"
+    r"|bug|skill|trail|part)s?\b",
+    re.I,
+)
 _DRAFT_SHARE = 0.3
 _ASKS = re.compile(
     r"\b(?:should(?:n'?t)?|needs? to|must|i(?: would|'d)? (?:want|like|prefer)|we want|let'?s|lets"
@@ -165,7 +174,10 @@ _OPERATIONS = words(
     " pick continue explain summarize check take work review"
 )
 _NAMES_BY_COUNT = 5
-_HEDGES = re.compile(r"\b(?:idk+|i hate|i feel like|lol|maybe we|kinda|too crazy)\b", re.I)
+_HEDGES = re.compile(
+    r"\b(?:idk+|i hate|i feel like|lol|maybe we|kinda|not really|or something|you know)\b",
+    re.I,
+)
 _DENSE = 0.36  # share of words that name something
 _FEW = 12
 _BETWEEN = re.compile(r"(?:\s|\.\.)+")
@@ -183,6 +195,8 @@ def names_something(text: str) -> bool:
 
 def is_draft(text: str) -> bool:
     """Whether it is about the wording of a text: much of it is a quotation."""
+    if _WORDING.search(text):
+        return True
     quoted = sum(len(match[0]) for match in _QUOTED.finditer(text))
     return quoted > _DRAFT_SHARE * len(text)
 
@@ -203,7 +217,7 @@ def directs(text: str) -> bool:
     said = len(_BETWEEN.split(text))
     if said > _FEW and not is_unspaced(text) and len(own_words(text)) < _DENSE * said:
         return False  # thinking aloud
-    if _HEDGES.search(text):
+    if _HEDGES.search(text) or (_POINTS.search(text) and not names_code(text)):
         return False
     return asks_for_work(text) or _ASKS.search(text) is not None
 

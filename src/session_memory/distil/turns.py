@@ -48,7 +48,7 @@ _SHIPPED = re.compile(
     r"|commit(?: `?\w{6,40}`?)?)(?:'s| is| are| (?:has|have) been)? (?:now )?)?"
     r"(?:successfully |squash[- ])?(?:committed|pushed|merged|amended|rebased|tagged|deployed"
     r"|pulled|posted|saved|resolved (?:the )?merge conflicts?|created successfully|succeeded"
-    r"|pr(?: created)?: https?|(?:the )?working (?:tree|directory) (?:is )?clean)\b",
+    r"|(?:draft )?pr(?: created)?:? https?|(?:the )?working (?:tree|directory) (?:is )?clean)\b",
     re.I,
 )
 _SHIPS = re.compile(
@@ -58,15 +58,23 @@ _SHIPS = re.compile(
 _OFFERS = re.compile(
     r"\b(?:here are (?:\w+ )?(?:options|ideas|versions|variants)|would you like|want me to"
     r"|do you want|which (?:one|option)|let me know|i['’]?d (?:make|use|say|go|change|rewrite|keep)"
-    r"|my recommendation|i(?:['’]d| would) recommend|best fit:|this should fix|should i\b"
+    r"|\brecommend(?:ed|ation|ing)?\b|i think so|best fit:|this should fix|should i\b"
     r"|reply with|what would you like)",
     re.I,
 )
 _BOASTS = re.compile(
-    r"\b(?:fully|comprehensive|complete set|successfully (?:created|implemented|completed))\b"
-    r"|\bi also\b|^[^“]*”|^[^\"]*\"[^\"]*$",
+    r"\b(?:fully functional|comprehensive(?:ly)?|complete set"
+    r"|successfully (?:created|implemented|completed))\b"
+    r"|^\W*(?:spawned|launched|started|opened|restarted)\b",
     re.I,
 )
+_STYLE = re.compile(
+    r"\d(?:px|rem|em)\b|\b(?:fonts?|padding|margins?|colou?rs?|borders?|aligned|centered|animation"
+    r"|bigger|smaller|gradient|opacity|hover|spacing)\b",
+    re.I,
+)
+_COSMETIC = 2
+_CUT_QUOTE = re.compile(r"\bI also\b|^[^“]*”|^[^\"]*\"[^\"]*$")
 _LOOKS = re.compile(r"\.(?:css|scss|less|html?|svg|png|gif)$|^/tmp/|[\\/]\.(?:claude|codex)[\\/]")
 _DRAFT_CHARS = 800
 _DENIES = (" not ", "n't ", " no ", " without ", " once ", " already ", " if ", " when ", " after ")
@@ -150,10 +158,12 @@ class Turn:
         A turn that was broken off is told if it was the `last`: else what came next tells more.
         """
         if self._broken_off():
-            return not (last and self.edits and self.asked) or self._only_looks_changed()
+            return not (last and self.edits and directs(self.asked)) or self._only_looks_changed()
         answer = self._answer.strip()
         told = gist(untagged(answer), _GIST_CHARS)
-        if is_draft(answer[:_DRAFT_CHARS]) or _OFFERS.search(told) or told.endswith((":", "?")):
+        if is_draft(told) or is_draft(answer[:_DRAFT_CHARS]) or told.endswith((":", "?")):
+            return True
+        if _OFFERS.search(told) or _BOASTS.search(told) or len(_STYLE.findall(told)) >= _COSMETIC:
             return True
         if self.edits:
             tells = own_words(f"{self.asked or self.hint} {told}")
@@ -171,10 +181,8 @@ class Turn:
         """What a request counts: done where its summary gives it, together with its result."""
         if is_draft(request) or not directs(request):
             return "low_value"
-        if last:
-            return "active"
         if self.says_little(last=last):
-            return "done"  # nothing came of it, or nothing that is worth a summary
+            return "active" if last else "done"  # what came next tells what came of it
         is_told = request == self.asked and len(request) <= _ASKED_CHARS
         return "done" if is_told else "active"
 
@@ -223,7 +231,9 @@ def claims_little(claim: str) -> bool:
     """True for "Done!", which does not say what, and for what git history shows anyway."""
     if len(own_words(claim)) < _CLAIM_TELLS or _SHIPPED.match(claim) is not None:
         return True
-    return is_draft(claim) or not names_code(claim) or _BOASTS.search(claim) is not None
+    if is_draft(claim) or not names_code(claim) or _BOASTS.search(claim):
+        return True
+    return _CUT_QUOTE.search(claim) is not None
 
 
 def _companion(after: Iterator[str]) -> str:

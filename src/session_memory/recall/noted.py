@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from session_memory.clock import iso
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.core.work_state import still_open
+from session_memory.distil.plan_items import names_little
 from session_memory.distil.rules import StandingRule, judge_statements
 from session_memory.store.port import ObservationQuery, RecallStore, SessionQuery
 
@@ -51,8 +52,11 @@ class Noted(msgspec.Struct, frozen=True):
     def left_out(self) -> str | None:
         """Why it is not shown by default; None for what is."""
         status = self.observation.status
-        if status == "done" and self.observation.type == "user_request":
+        kind = self.observation.type
+        if status == "done" and kind in ("user_request", "completion_claim"):
             return "its summary tells it"
+        if kind == "completed_item" and names_little(self.observation.text):
+            return "names nothing that could be looked up"
         if status == "superseded":
             item = self.observation.type in _ITEMS
             return "done, dropped or overtaken since" if item else "said again in other words"
