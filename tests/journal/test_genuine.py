@@ -67,7 +67,7 @@ def test_weeks_of_genuine_sessions_compile_into_a_clean_base(
         journals = list(all_journals(space.store_directory))
         assert sum(len(daily.days(journal)) for journal in journals) >= 14
         made = sum(_compile(context, journal) for journal in journals)
-    assert made >= 8
+    assert made >= 3  # few, and only what is looked up again
 
 
 def _compile(context: JournalContext, journal: JournalPaths) -> int:

@@ -1,8 +1,9 @@
 """Compiles without a model: proposes articles about what recurs and what was decided.
 
-A topic that several sessions name becomes a concept. So does what a session decided or learned,
-titled by the session's subject. Few articles are proposed, and only substantial ones: the rest
-stays in the daily log.
+A source file that several sessions name becomes a concept, and so does a command, symbol or error
+that their decisions and lessons name. What a session decided becomes one too, titled by the
+session's subject, or by the decision itself where the subject does not say what it is about. Few
+articles are proposed, and only substantial ones: the rest stays in the daily log.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from session_memory.core.text.masks import excerpt
+from session_memory.distil.lasting import names_its_subject
 from session_memory.journal.articles import slug
 from session_memory.journal.merge import Point, Proposal
-from session_memory.journal.statements import Statement, Topic, is_error, subject_of, topics_of
+from session_memory.journal.statements import Statement, Topic, is_trap, subject_of, topics_of
 
 MAX_CONCEPTS = 7
 MAX_TOPICS = 4
@@ -23,8 +25,8 @@ LEAST_SESSIONS = 2
 LEAST_WORDS = 25
 LEAST_SUBJECT_WORDS = 15
 TITLE_CHARS = 72
-CORRECTED = "Corrected by the user:"
-"""How an entry marks corrections, which mostly hold only for the moment."""
+_EARLIER_FORMS = ("Corrected by the user:", "Seen ")
+"""Lessons of earlier versions that hold only for the moment."""
 _SECTIONS = ("exchange", "decision", "lesson")
 
 
@@ -48,19 +50,27 @@ def _recurring_topics(
         topic
         for statement in new
         if statement.section in _SECTIONS
-        for topic in topics_of(statement.text)
+        for topic in _topics_in(statement)
     }
     naming: dict[Topic, list[Statement]] = {}
     for statement in statements:
-        for topic in topics_of(statement.text):
+        for topic in _topics_in(statement):
             if topic in new_topics and slug(topic.name):
                 naming.setdefault(topic, []).append(statement)
     pairs = [pair for pair in naming.items() if _has_substance(pair[1])]
     return sorted(pairs, key=lambda pair: (-len(_sessions(pair[1])), -len(pair[1]), pair[0].name))
 
 
+def _topics_in(statement: Statement) -> list[Topic]:
+    """Of what was merely said, only the files count."""
+    learned = statement.section in ("decision", "lesson")
+    return [topic for topic in topics_of(statement.text) if learned or topic.kind == "file"]
+
+
 def _has_substance(statements: Sequence[Statement]) -> bool:
     words = {statement.text.casefold(): statement.words for statement in statements}
+    if len(_sessions(statements)) >= LEAST_SESSIONS and any(map(is_trap, statements)):
+        return True  # the same trap again says enough
     return (
         len(_sessions(statements)) >= LEAST_SESSIONS
         and len(words) >= LEAST_SESSIONS
@@ -70,7 +80,9 @@ def _has_substance(statements: Sequence[Statement]) -> bool:
 
 def _topic_proposal(topic: Topic, statements: Sequence[Statement]) -> Proposal:
     title = excerpt(topic.name, TITLE_CHARS)
-    return Proposal(title, _points(statements[-MAX_POINTS:]), tags=(topic.kind,), exact=True)
+    first_said = {statement.text: statement for statement in reversed(statements)}
+    points = _points(list(reversed(first_said.values()))[-MAX_POINTS:])
+    return Proposal(title, points, tags=(topic.kind,), exact=True)
 
 
 def _subject_proposals(new: Sequence[Statement]) -> list[Proposal]:
@@ -80,32 +92,30 @@ def _subject_proposals(new: Sequence[Statement]) -> list[Proposal]:
         by_entry.setdefault(statement.entry, []).append(statement)
     weighted: list[tuple[int, Proposal]] = []
     for statements in by_entry.values():
-        # An error alone is a lesson only if it recurs in another session.
-        learned = _without_repeats(
+        learned = [
             statement
             for statement in statements
-            if statement.section in ("decision", "lesson") and not is_error(statement.text)
-        )
-        weight = sum(statement.words for statement in learned)
-        title = subject_of(statements) or (learned[0].text if learned else "")
-        title = excerpt(title, TITLE_CHARS)
-        lasting = [s for s in learned if not s.text.startswith(CORRECTED)]
-        if lasting and weight >= LEAST_SUBJECT_WORDS and slug(title):
+            if statement.section in ("decision", "lesson")
+            and not statement.text.startswith(_EARLIER_FORMS)
+        ]
+        decided = [s for s in learned if s.section == "decision" or not _is_by_rule(s)]
+        weight = sum(statement.words for statement in decided)
+        title = _title(subject_of(statements), decided)
+        if decided and weight >= LEAST_SUBJECT_WORDS and slug(title):
             tags = tuple(dict.fromkeys(statement.section for statement in learned))
             weighted.append((weight, Proposal(title, _points(learned), tags=tags, worded=True)))
     return [proposal for _, proposal in sorted(weighted, key=lambda pair: -pair[0])]
 
 
-def _without_repeats(statements: Iterable[Statement]) -> list[Statement]:
-    """The statements without corrections that repeat another statement."""
-    rows = list(statements)
-    plain = [s.text.casefold() for s in rows if not s.text.startswith(CORRECTED)]
-    return [
-        statement
-        for statement in rows
-        if not statement.text.startswith(CORRECTED)
-        or statement.text.removeprefix(CORRECTED).strip().casefold() not in plain
-    ]
+def _is_by_rule(lesson: Statement) -> bool:
+    """A trap or a wish of one session: it becomes a topic with the second session."""
+    return is_trap(lesson) or lesson.text.startswith(("What `", "The user wants: "))
+
+
+def _title(subject: str, decided: Sequence[Statement]) -> str:
+    """The session's subject, if it names one; else what was decided first."""
+    named = names_its_subject(subject, least=2)
+    return excerpt(subject if named or not decided else decided[0].text, TITLE_CHARS)
 
 
 def _connection_proposals(recurring: Sequence[tuple[Topic, list[Statement]]]) -> list[Proposal]:

@@ -6,16 +6,28 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from session_memory.core.schema import Digest, Observation, ObservationType, Session, SessionEvent
+from session_memory.core.schema import (
+    Cure,
+    Digest,
+    Observation,
+    ObservationType,
+    RuleStatement,
+    Session,
+    SessionEvent,
+)
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import one_line
+from session_memory.core.typed_commands import typed_command
 from session_memory.core.work_state import notes
+from session_memory.distil.lasting import is_about_usage, is_meant_to_last, mends, teaches
 from session_memory.distil.observe import observe
+from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.journal.excerpt import Turn
 from session_memory.journal.model_entry import OK
 
 MAX_ITEMS = 8
 LINE_CHARS = 300
+_ERROR_CHARS = 120
 
 
 class SessionFacts(msgspec.Struct, frozen=True):
@@ -65,7 +77,7 @@ def entry_text(facts: SessionFacts, since: int | None = None) -> str:
             *_texts(observations, "decision"),
             *(digest.decisions if digest else ()),
         ],
-        "Lessons Learned": [*_texts(observations, "constraint"), *_lessons(digest)],
+        "Lessons Learned": _lessons(digest),
         "Action Items": [
             *_texts(observations, "pending_item", "blocker"),
             *(digest.open_items if digest else ()),
@@ -85,13 +97,28 @@ def _texts(observations: Iterable[Observation], *types: ObservationType) -> list
 
 
 def _lessons(digest: Digest | None) -> list[str]:
+    """What another session would look up: calls that fail here with what works, lasting wishes."""
     if digest is None:
         return []
-    corrections = (f"Corrected by the user: {correction}" for correction in digest.corrections)
-    repeated = (
-        f"Seen {error.count} times: {error.sample}" for error in digest.errors if error.count > 1
-    )
-    return [*corrections, *repeated]
+    cures = (_lesson(cure) for cure in digest.cures if teaches(cure) and not is_about_usage(cure))
+    wishes = (f'The user wants: "{rule.text}"' for rule in digest.rules if _lasts(rule))
+    return [*cures, *wishes]
+
+
+def _lesson(cure: Cure) -> str:
+    failed, works = _code(cure.failed), _code(cure.steps[-1])
+    if mends(cure):
+        return f"What {failed} finds, {works} mends"
+    return f"{failed} fails ({one_line(cure.sample)[:_ERROR_CHARS]}); {works} works"
+
+
+def _code(command: str) -> str:
+    return f"`{one_line(typed_command(command)).replace('`', chr(39))}`"
+
+
+def _lasts(rule: RuleStatement) -> bool:
+    told = rule.stance in ("against", "for") and reads_as_rule(rule.text)
+    return told and is_meant_to_last(rule.text)
 
 
 def _subject(observations: Sequence[Observation], digest: Digest | None) -> str:

@@ -45,6 +45,10 @@ _SYMBOL = re.compile(r"[A-Za-z_][\w.:]*(?:\(\))?")
 _ERROR = re.compile(r"^Seen \d+ times: (?P<sample>.+)$")
 _ADDRESS = re.compile(r"\bhttps?://\S+")
 _PREFACE = re.compile(r"^(?:please )?implement the following plan:?\s*(?:#+\s*)?(?:plan:)?", re.I)
+_TRAP = re.compile(r"^`(?P<failed>[^`]+)` fails \(")
+_MENDS = re.compile(r"^What `[^`]+` finds, ")
+_PRODUCT = re.compile(r"[A-Z]\w*\.js")  # such as Next.js, which is no file
+_TEXT_FILE = re.compile(r"\.(?:mdx?|json|jsonl|ya?ml|toml|lock|ini|cfg|xml|html|css|scss)$")
 _EVERYWHERE = re.compile(
     r"(?:README|CHANGELOG|AGENTS|CLAUDE)\.md|package(?:-lock)?\.json"
     r"|(?:git|gh|cd|ls|cat|npm|pnpm|yarn) [\w-]+(?: \.| -\w+)*",
@@ -97,15 +101,24 @@ def subject_of(statements: Iterable[Statement]) -> str:
     return one_line(words.replace("#", " ").strip(" :-"))
 
 
-def is_error(text: str) -> bool:
-    """Whether a statement only repeats an error message."""
-    return _ERROR.match(text) is not None
+def is_trap(statement: Statement) -> bool:
+    """Whether a statement says that a call fails here."""
+    return _TRAP.match(statement.text) is not None
 
 
 @lru_cache(maxsize=1 << 16)
 def topics_of(text: str) -> tuple[Topic, ...]:
     """What a statement names; cached, since every compile looks at all statements again."""
-    topics = [Topic("file", short_path(match[0])) for match in _FILE.finditer(text)]
+    trap = _TRAP.match(text)
+    if trap is not None:  # what works instead is no topic of its own
+        return (Topic("command", f"{one_line(trap['failed'])} fails"),)
+    if _MENDS.match(text):
+        return ()
+    topics = [
+        Topic("file", short_path(match[0]))
+        for match in _FILE.finditer(text)
+        if not _PRODUCT.fullmatch(match[0]) and not _TEXT_FILE.search(match[0])
+    ]
     for match in _CODE.finditer(text):
         code = one_line(match[1])
         if _FILE.fullmatch(code):

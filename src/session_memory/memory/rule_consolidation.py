@@ -8,6 +8,7 @@ import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.text.safe_text import one_line
+from session_memory.distil.lasting import names_its_subject
 from session_memory.memory.findings import LEAST_SESSIONS, Findings, find_all
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS, SUMMARY
@@ -16,7 +17,7 @@ from session_memory.memory.project_checks import Check
 from session_memory.memory.stale import Lookup, mark_gone
 from session_memory.memory.statements import Statement
 from session_memory.memory.trace_parser import ParsedTrace
-from session_memory.memory.wording import cite, names_its_subject
+from session_memory.memory.wording import cite
 
 SHORT_CHARS = 8
 NAMED_TRACES = 2

@@ -16,6 +16,7 @@ from session_memory.core.digest import first_request, proven_outcome
 from session_memory.core.schema import Cure, Observation
 from session_memory.core.text.similarity import PhraseIndex, phrase
 from session_memory.core.typed_commands import directory_of, short_path, typed_command
+from session_memory.distil.lasting import is_editor_call, is_meant_to_last, names_its_subject
 from session_memory.memory.tasks import (
     Ran,
     SessionTask,
@@ -25,14 +26,12 @@ from session_memory.memory.tasks import (
     split_tasks,
 )
 from session_memory.memory.trace_text import NO_PREFERENCES, TASK_HEADINGS
-from session_memory.memory.wishes import is_meant_to_last
 from session_memory.memory.wording import (
     answer_of,
     cite,
     code,
     gist,
     headline,
-    names_its_subject,
     says_something,
 )
 
@@ -53,7 +52,6 @@ _AND = re.compile(r"\s*&&\s*")
 _ECHO = re.compile(r" && (?:echo|ls|pwd)\b[^&]*")
 _OUTSIDE = re.compile(r"[/~]|[A-Za-z]:|\.\./")
 
-_EDITOR_CALL = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
 _RULER = re.compile(r"([━─═=_.*#~-])\1{3,}")
 
 
@@ -203,7 +201,7 @@ def _failures(task: SessionTask, source: TraceSource, written: _WrittenLines) ->
 
 def _can_be_named(cure: Cure) -> bool:
     """Not a call of an editor, which every agent repeats by itself, nor a whole script."""
-    is_command = bool(steps(cure.failed)) and not _EDITOR_CALL.match(cure.failed)
+    is_command = bool(steps(cure.failed)) and not is_editor_call(cure.failed)
     short = len(typed_command(cure.failed)) <= _COMMAND_CHARS and "\n" not in cure.failed.strip()
     return is_command and short and bool(cure.sample and cure.steps)
 

@@ -13,32 +13,22 @@ from collections.abc import Sequence
 
 import msgspec
 
-from session_memory.core.commands import words
 from session_memory.core.schema import Cure
 from session_memory.core.typed_commands import directory_of, typed_command
+from session_memory.distil.lasting import (
+    COMMAND_CHARS,
+    is_about_usage,
+    is_editor_call,
+    mends,
+    passes_by_itself,
+)
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.statements import Statement
 from session_memory.memory.wording import code
 
 MAX_TRAPS = 8
-_COMMAND_CHARS = 100
 _ERROR_CHARS = 100
-_FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
-_EDITORS = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
-_PASSES = re.compile(
-    r"fetch first|non-fast-forward|rejected|conflict|timed? ?out|already (?:exists|in use|claimed)"
-    r"|unmerged|interrupted|address already|rate limit",
-    re.I,
-)
 _NO_MATCHES = re.compile(r"no matches found")
-_OF_THE_PLACE = re.compile(
-    r"command not found|: not found\b|is not recognized|no module named"
-    r"|could not read package\.json|does not contain main module|cannot find package"
-    r"|could not determine executable|not a git repository|no such file or directory",
-    re.I,
-)
-"""An error that tells what the machine or the project has, not how a tool is used."""
-_OTHERS_TOOLS = words("gh git curl wget npx jq rg grep find sed awk ls docker kubectl aws gcloud")
 
 
 class _Met(msgspec.Struct, frozen=True):
@@ -62,7 +52,7 @@ class _Met(msgspec.Struct, frozen=True):
     @property
     def mends(self) -> bool:
         """The cure mends what a check found."""
-        return any(map(_FIXES.search, self.cure.steps[-1].split()))
+        return mends(self.cure)
 
 
 class Traps(msgspec.Struct, frozen=True):
@@ -77,7 +67,7 @@ def find_traps(sessions: Sequence[KnownSession]) -> Traps:
     groups: dict[str, list[_Met]] = {}
     for session in sessions:
         for cure in session.digest.cures:
-            if cure.sample and cure.steps and not _EDITORS.match(cure.failed):
+            if cure.sample and cure.steps and not is_editor_call(cure.failed):
                 met = _Met(session, cure)
                 groups.setdefault(_key(met), []).append(met)
     told: list[Statement] = []
@@ -108,11 +98,11 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
     best = _best(group)
     if newest.cure.kind == "edit":
         return "an edit mended it"
-    if _PASSES.search(newest.cure.sample):
+    if passes_by_itself(newest.cure.sample):
         return "it passes by itself"
     if _NO_MATCHES.search(newest.cure.sample):
         return ""
-    if max(len(best.failed), len(best.works)) > _COMMAND_CHARS or "\n" in best.cure.failed.strip():
+    if max(len(best.failed), len(best.works)) > COMMAND_CHARS or "\n" in best.cure.failed.strip():
         return "the command is too long to be typed again"
     if best.failed == best.works and not best.directory:
         return "the same command worked later"
@@ -120,8 +110,7 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
         worked = _worked_since(best.failed, newest.session, sessions)
         if worked is not None:
             return f"{code(best.failed)} worked in {worked.thread[:8]}, {worked.day}"
-    others_tool = best.failed.partition(" ")[0] in _OTHERS_TOOLS
-    if _sessions(group) < 2 and others_tool and not _OF_THE_PLACE.search(newest.cure.sample):
+    if _sessions(group) < 2 and is_about_usage(best.cure):
         return "only one session met it, and it is about the use of a common tool"
     return ""
 

@@ -6,13 +6,13 @@ say that it is meant to last.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.forget import FORGOTTEN
+from session_memory.distil.lasting import is_meant_to_last
 from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import StandingRule, standing_rules
 from session_memory.memory.known_session import KnownSession
@@ -20,11 +20,6 @@ from session_memory.memory.statements import Statement
 
 MAX_WISHES = 12
 _QUOTE_CHARS = 200
-_LASTS = re.compile(
-    r"\b(?:always|never|ever|remember|from now on|going forward|in (?:the )?future|any ?more"
-    r"|no longer|every ?time|whenever|at all times)\b",
-    re.I,
-)
 
 
 class Wishes(msgspec.Struct, frozen=True):
@@ -47,11 +42,6 @@ def find_wishes(sessions: Sequence[KnownSession]) -> Wishes:
             reason = "others were voiced more often"
         (left_out if reason else told).append(_statement(rule, by_id, reason))
     return Wishes(tuple(told), tuple(left_out))
-
-
-def is_meant_to_last(text: str) -> bool:
-    """Whether a wish says itself that it is for good."""
-    return _LASTS.search(text) is not None
 
 
 def _why_not(rule: StandingRule) -> str:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from session_memory.core.commands import words
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.similarity import untagged
 from session_memory.distil.sentences import plain, sentences_of
-from session_memory.distil.substance import is_unspaced, own_words
 
 _PLEASANTRY = re.compile(
     r"(?:done|thanks?(?: you)?|everything (?:is |now )?work\w*.*"
@@ -104,27 +102,3 @@ def answer_of(summary: str) -> str:
 def says_something(text: str) -> bool:
     """Whether a text is long enough to be worth a line."""
     return len(text) >= _LEAST_CHARS and any(letter.isalpha() for letter in text)
-
-
-_POINTS_AT = re.compile(r"\b(?:this|that|these|those|current|our|any)(?:\s+\w+)?", re.I)
-_OF_ANY_PROJECT = words(
-    "address again anyway app branch branches cause closed comment comments delete directly docs"
-    " draft edit enabled idea investigate left local locally match mode outstanding page place"
-    " point project question questions reply repo repository request root separate skill spawn"
-    " stale state stopped take tell text tree used worker worktree"
-)
-"""Words of requests in any project, beside those that `own_words` knows."""
-_LEAST_NAMED = 3
-_CLIENTS = re.compile(r"^(?:operation (?:stopped|blocked)|/\w+\s*$|work without a stated)", re.I)
-
-
-def names_its_subject(title: str) -> bool:
-    """Whether a title says by itself what a session was about, for a reader who was not there."""
-    if _CLIENTS.match(title):
-        return False
-    if is_unspaced(title):
-        return True
-    own = own_words(_POINTS_AT.sub(" ", title.replace("..", " ")))
-    telling = [word for word in own if word.lower() not in _OF_ANY_PROJECT]
-    named = sum(2 if re.search(r"\w[._/#-]\w|[a-z][A-Z]|\d", word) else 1 for word in telling)
-    return named >= _LEAST_NAMED

@@ -1,0 +1,92 @@
+"""What of a session is worth knowing later: lasting wishes, cures that teach, titles that tell."""
+
+from __future__ import annotations
+
+import re
+
+from session_memory.core.commands import words
+from session_memory.core.schema import Cure
+from session_memory.core.typed_commands import typed_command
+from session_memory.distil.substance import is_unspaced, own_words
+
+COMMAND_CHARS = 100
+"""A longer command is not typed again."""
+
+_LASTS = re.compile(
+    r"\b(?:always|never|remember|from now on|going forward|in (?:the )?future|every ?time"
+    r"|whenever|at all times)\b",
+    re.I,
+)
+_EDITOR_CALL = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
+_PASSES = re.compile(
+    r"fetch first|non-fast-forward|rejected|conflict|timed? ?out|already (?:exists|in use|claimed)"
+    r"|unmerged|interrupted|address already|rate limit",
+    re.I,
+)
+_OF_THE_PLACE = re.compile(
+    r"command not found|: not found\b|is not recognized|no module named"
+    r"|could not read package\.json|does not contain main module|cannot find package"
+    r"|could not determine executable|not a git repository|no such file or directory",
+    re.I,
+)
+_FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
+_COMMON_TOOLS = words("gh git curl wget npx jq rg grep find sed awk ls docker kubectl aws gcloud")
+
+
+def is_meant_to_last(text: str) -> bool:
+    """Whether a wish says itself that it is for good."""
+    return _LASTS.search(text) is not None
+
+
+def is_editor_call(call: str) -> bool:
+    """Whether a failed call is one of an editing tool, which every agent repeats by itself."""
+    return _EDITOR_CALL.match(call) is not None
+
+
+def passes_by_itself(error: str) -> bool:
+    """Whether an error is a state that passes, such as a rejected push."""
+    return _PASSES.search(error) is not None
+
+
+def is_about_usage(cure: Cure) -> bool:
+    """Whether a failure shows only how a common tool is used, not what this place needs."""
+    program = typed_command(cure.failed).partition(" ")[0]
+    return program in _COMMON_TOOLS and _OF_THE_PLACE.search(cure.sample) is None
+
+
+def mends(cure: Cure) -> bool:
+    """Whether the cure is a command that mends what a check found, such as `lint --fix`."""
+    return any(map(_FIXES.search, cure.steps[-1].split()))
+
+
+def teaches(cure: Cure) -> bool:
+    """Whether a cure is worth knowing in another session."""
+    if cure.kind == "edit" or not cure.sample or not cure.steps or is_editor_call(cure.failed):
+        return False
+    failed, works = typed_command(cure.failed), typed_command(cure.steps[-1])
+    short = max(len(failed), len(works)) <= COMMAND_CHARS and "\n" not in cure.failed.strip()
+    return short and failed != works and not passes_by_itself(cure.sample)
+
+
+_POINTS_AT = re.compile(r"\b(?:this|that|these|those|current|our|any)(?:\s+\w+)?", re.I)
+_OF_ANY_PROJECT = words(
+    "address again anyway app branch branches cause closed comment comments delete directly docs"
+    " draft edit enabled idea investigate left local locally match mode outstanding page place"
+    " point project question questions reply repo repository request root separate skill spawn"
+    " stale state stopped take tell text tree used worker worktree"
+)
+"""Words of requests in any project, beside those that `own_words` knows."""
+_LEAST_NAMED = 3
+_CLIENTS = re.compile(r"^(?:operation (?:stopped|blocked)|/\w+\s*$|work without a stated)", re.I)
+
+
+def names_its_subject(title: str, least: int = _LEAST_NAMED) -> bool:
+    """Whether a title says by itself what a session was about, for a reader who was not there."""
+    if _CLIENTS.match(title):
+        return False
+    if is_unspaced(title):
+        return True
+    own = own_words(_POINTS_AT.sub(" ", title.replace("..", " ")))
+    telling = [word for word in own if word.lower() not in _OF_ANY_PROJECT]
+    named = sum(2 if re.search(r"\w[._/#-]\w|[a-z][A-Z]|\d", word) else 1 for word in telling)
+    return named >= least
