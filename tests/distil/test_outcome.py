@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from session_memory.core.schema import Basis
 from session_memory.distil.outcome import Evidence, Mark, Verdict, judge
+from session_memory.distil.prompts import read_prompt, stops_work
 from session_memory.distil.work import CheckResult, Work
 
 EDITED = Work(first_edit=2, last_edit=10, last_code_edit=10, last_call=14)
@@ -164,3 +165,42 @@ def test_only_what_a_check_or_the_user_says_is_called_so(evidence: Evidence) -> 
         assert evidence.approval is not None or evidence.rejection is not None
     if found.outcome == "success" and found.basis == "inferred":
         assert found.confidence == "low"
+
+
+@pytest.mark.rows("DIG-07")
+@pytest.mark.parametrize(
+    ("words", "stops"),
+    [
+        ("are you testing it in a browser? you can stop. unnecessary", True),
+        ("never mind", True),
+        ("ok stop it please", True),
+        ("stop the server on port 80", False),
+        ("is it done?", False),
+        ("stop, and add a test for the reader instead", False),
+    ],
+)
+def test_a_prompt_that_only_ends_the_work_interrupts_it(words: str, stops: bool) -> None:
+    assert stops_work(words) is stops
+    found = verdict(check(11, True), stopped=stops)
+    assert (found.outcome, found.ended) == (
+        ("partial", "interrupted") if stops else ("success", "finished")
+    )
+
+
+@pytest.mark.rows("DIG-07")
+def test_a_complaint_in_whose_answer_the_log_ends_makes_it_partial() -> None:
+    complaint = Mark(12, "you didnt put the files with it")
+    assert read_prompt(complaint.quote).corrects
+    cut = msgspec.structs.replace(EDITED, cut_off=True)
+    assert label(check(11, True), work=cut, complaint=complaint)[0] == "partial"
+    assert label(check(11, True), complaint=complaint)[0] == "success"
+    assert label(check(11, True), work=cut)[0] == "success"
+
+
+@pytest.mark.rows("DIG-07")
+def test_what_was_not_answered_or_not_finished_is_partial() -> None:
+    assert label(check(11, True), unanswered=True)[0] == "partial"
+    found = verdict(last_words="I could not run the tests here.")
+    assert found.outcome == "partial"
+    assert 'the agent says: "I could not run"' in found.grounds
+    assert verdict(check(11, True), last_words="I could not run it.").outcome == "success"

@@ -384,6 +384,14 @@ def test_a_check_that_failed_last_did_not_pass(memory: Memory) -> None:
 
 
 @pytest.mark.rows("RSM-01")
+def test_an_empty_pack_says_why(memory: Memory) -> None:
+    only = memory.session("a")
+    assert "Nothing to tell: no session here proves a check" in pack(memory).text
+    memory.subagent(only)
+    assert "Nothing to tell: no session of a person" in pack(memory).text
+
+
+@pytest.mark.rows("RSM-01")
 def test_a_line_with_a_forgotten_word_is_left_out(memory: Memory) -> None:
     memory.session("a", **(ROOF | {"last_words": f"ask {FORGOTTEN} about the second row"}))
     found = pack(memory, budget="full").text

@@ -29,7 +29,13 @@ from session_memory.distil.main_request import MainRequest
 from session_memory.distil.notices import find_notices
 from session_memory.distil.outcome import Evidence, Mark, judge
 from session_memory.distil.plans import PlanLog, decisions_in, todos_in
-from session_memory.distil.prompts import is_internal_prompt, is_request, objective_of, read_prompt
+from session_memory.distil.prompts import (
+    is_internal_prompt,
+    is_request,
+    objective_of,
+    read_prompt,
+    stops_work,
+)
 from session_memory.distil.rules import RuleLog
 from session_memory.distil.runs import RunLog
 from session_memory.distil.substance import typed
@@ -79,6 +85,8 @@ class _Builder:
         self.last_prompt = self.last_answer = -1
         self.objectives: dict[int, tuple[int, str]] = {}
         self.main_request = MainRequest()
+        self.stopped = self.asks = False
+        self.complaint: Mark | None = None
         self.approval: Mark | None = None
         self.rejection: Mark | None = None
         self.corrections: list[tuple[int, str]] = []
@@ -182,10 +190,13 @@ class _Builder:
             self.internal += 1
             return
         self.turns += 1
-        if pos > self.last_prompt:
+        latest = pos > self.last_prompt
+        if latest:
             self.last_prompt = pos
+            self.stopped, self.complaint = stops_work(text), None
             self.user_words = excerpt(without_own_text(text), _CORRECTION_CHARS)
         asks = is_request(text)
+        self.asks = asks if latest else self.asks
         self.requests += asks
         self._objective(_OWN if asks else _WEAK, text, pos)
         if asks:
@@ -199,6 +210,8 @@ class _Builder:
         elif reading.approval and (self.approval is None or pos > self.approval.pos):
             self.approval = Mark(pos, excerpt(text, _CORRECTION_CHARS), reading.approval)
         if reading.corrects:
+            if latest:
+                self.complaint = Mark(pos, excerpt(text, _CORRECTION_CHARS))
             self.corrections.append((pos, excerpt(text, _CORRECTION_CHARS)))
             if len(self.corrections) > MAX_CORRECTIONS * 4:
                 self._cut_corrections()
@@ -241,6 +254,9 @@ class _Builder:
             rejection=self.rejection,
             last_prompt=self.last_prompt,
             last_answer=self.last_answer,
+            stopped=self.stopped,
+            complaint=self.complaint,
+            unanswered=self.asks and self.last_prompt >= self.active,
             interrupted=self.interrupted > self.active,
             api_error=self.api_error if self.failed > self.active else None,
             open_items=open_items,

@@ -27,6 +27,15 @@ _CLAIMS = re.compile(
 )
 
 
+_ADMITS = re.compile(
+    r"\bI (?:could(?:n't| not)|was(?:n't| not) able to|did(?:n't| not)) (?:yet )?(?:finish|complete"
+    r"|verify|test|run|fix|reproduce|get)\b"
+    r"|\b(?:is|are) (?:not (?:yet )?(?:done|finished|complete|implemented|fixed|verified|pushed)"
+    r"|still (?:failing|broken|open|pending|red))\b",
+    re.I,
+)
+
+
 class Mark(msgspec.Struct, frozen=True):
     """A verdict of the user: where in the session, and in which words."""
 
@@ -43,6 +52,12 @@ class Evidence(msgspec.Struct, frozen=True):
     rejection: Mark | None = None
     last_prompt: int = -1
     last_answer: int = -1
+    stopped: bool = False
+    """The user's last words end what was under way."""
+    complaint: Mark | None = None
+    """The user's last words correct what was done."""
+    unanswered: bool = False
+    """The last thing in the log is a request."""
     interrupted: bool = False
     """The last thing that happened was the user stopping the agent."""
     api_error: str | None = None
@@ -71,7 +86,7 @@ def _task(evidence: Evidence) -> Task:
 
 
 def _ended(evidence: Evidence) -> Ended:
-    if evidence.interrupted:
+    if evidence.interrupted or evidence.stopped:
         return "interrupted"
     return "cut off" if evidence.work.cut_off or evidence.api_error is not None else "finished"
 
@@ -80,8 +95,13 @@ def _verdict(evidence: Evidence, task: Task) -> Verdict:
     spoken = _by_user(evidence)
     if spoken is not None:
         return spoken
-    if evidence.interrupted or evidence.api_error is not None:
+    if evidence.interrupted or evidence.stopped or evidence.api_error is not None:
         return _broken_off(evidence)
+    if evidence.unanswered and task == "work":
+        return Verdict("partial", "low", ("the last request was not answered",))
+    if evidence.work.cut_off and evidence.complaint is not None:
+        quote = _quote(evidence.complaint.quote)
+        return Verdict("partial", "low", (f'the log ends before an answer to: "{quote}"',))
     if task != "work" and not evidence.work.checks:
         return _answered(evidence)
     return _by_checks(evidence) or _by_deeds(evidence)
@@ -159,7 +179,7 @@ def _broken_off(evidence: Evidence) -> Verdict:
     """Cut short: partial where something was done, and otherwise nobody can say."""
     ground = (
         "interrupted by the user at the end"
-        if evidence.interrupted
+        if evidence.interrupted or evidence.stopped
         else f"ended in an API error: {_quote(evidence.api_error or '')}"
     )
     work = evidence.work
@@ -208,6 +228,10 @@ def _by_deeds(evidence: Evidence) -> Verdict:
     if evidence.done_items and evidence.open_items:
         total = evidence.open_items + evidence.done_items
         grounds.append(f"plan left open: {evidence.done_items} of {total} items done")
+        return Verdict("partial", "low", tuple(grounds))
+    admits = _ADMITS.search(evidence.last_words)
+    if admits is not None:
+        grounds.append(f'the agent says: "{_quote(admits[0])}"')
         return Verdict("partial", "low", tuple(grounds))
     if work.last_shipped >= 0:
         grounds.append("committed, pushed or published")

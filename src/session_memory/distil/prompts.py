@@ -107,10 +107,27 @@ _CORRECTS = re.compile(
     r"|(?:that's|thats|that is|this is|it's) (?:not|wrong)\b"
     r"|(?:is|are|was|it's|got|the) wrong\b(?! with)"
     r"|you (?:forgot|missed|should(?:n't| not| have)|were supposed|misunderstood|ignored|keep"
-    r"|broke)\b|why (?:did|are|aren't|didn't|would|have) ?you\b|not what i\b"
+    r"|broke|(?:did(?:n't|nt| not)|have(?:n't|nt| not)) (?!mention|say|have to)\w+)\b"
+    r"|why (?:did|are|aren't|didn't|would|have) ?you\b|not what i\b"
     r"|(?:don't|do not|dont) (?:use|do|add|change|touch|remove|create|write|need|want|commit"
     r"|push)\b|stattdessen\b|plutôt\b)|^wrong\b"
 )
+
+_STOPS = re.compile(
+    r"(?:(?:no|ok|okay|wait|please|just|you can|you should|let's|lets) )*(?:stop(?: it| that| here"
+    r"| there| now| please)*|never ?mind|forget (?:it|that|about it)|cancel(?: (?:it|this|that))?"
+    r"|leave it(?: (?:there|as is|alone|for now))?|(?:that's|thats|it's|this is)? ?(?:unnecessary"
+    r"|not (?:necessary|needed)))"
+)
+
+
+def stops_work(text: str) -> bool:
+    """Whether a prompt does nothing but end what is under way; a question before it may say why."""
+    head = text[:_HEAD_CHARS].replace("’", "'").lower().strip()
+    clauses = [match[1].strip() for match in _CLAUSE.finditer(head) if "?" not in match[2]]
+    said = [clause for clause in clauses if clause]
+    return bool(said) and all(_STOPS.fullmatch(clause) for clause in said)
+
 
 _WEAK = re.compile(
     r"(?:please )?(?:continue|go on|go ahead|proceed|keep going|carry on|resume|yes|yep|yeah|y"

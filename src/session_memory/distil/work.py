@@ -28,6 +28,7 @@ _CHANGING_VERBS = words(
     " revert rm set start stop switch tag uninstall update upgrade worktree"
 )
 _CHANGING = _CHANGING_PROGRAMS | _CHANGING_VERBS
+_SHELL_WORDS = words("do then else")  # a program may follow them
 _WORD = re.compile(r"[\w-]+")
 
 
@@ -111,7 +112,8 @@ def _acts(attempt: Attempt) -> bool:
 def _changes_something(step: Step) -> bool:
     if "--help" in step.words:
         return False
-    if step.program in _CHANGING_PROGRAMS:
+    inside = step.program in _SHELL_WORDS and bool(step.words)
+    if (step.words[0] if inside else step.program) in _CHANGING_PROGRAMS:
         return True
     if step.program == "xargs":
         return not _CHANGING_PROGRAMS.isdisjoint(step.words)

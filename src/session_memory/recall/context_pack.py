@@ -74,7 +74,10 @@ def build_pack(material: Material, breadth: Breadth, request: PackRequest, now: 
     budget = choose_budget(material.state, request)
     sections = Sections(material, selection, budget.limits).all()
     fresh = freshness(material, now)
-    rendered = render(_frame(material, breadth, fresh), sections, budget.max_chars)
+    frame = _frame(material, breadth, fresh)
+    if not sections:
+        frame = msgspec.structs.replace(frame, narrowing=_why_empty(scope))
+    rendered = render(frame, sections, budget.max_chars)
     stats = build_stats(material, breadth, selection, rendered, budget=budget, fresh=fresh)
     session_id = scope.session.id if scope.session else None
     return ContextPack(
@@ -102,6 +105,12 @@ def _state(material: Material, selection: Selection, text: str, stats: PackStats
     return largest_that_fits(
         lambda limits: state_answer(material.state, limits, counts), ANSWER_BYTES - taken
     )
+
+
+def _why_empty(scope: Scope) -> str:
+    if not scope.captured:
+        return "Nothing to tell: no session of a person; sub-agents count to who started them."
+    return "Nothing to tell: no session here proves a check, a rule or open work."
 
 
 def _frame(material: Material, breadth: Breadth, fresh: Freshness) -> Frame:
