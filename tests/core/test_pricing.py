@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import random
 from datetime import UTC, date, datetime
 
 import msgspec
 import pytest
 
 from session_memory.core.pricing import (
-    CostSum,
     PriceTable,
     canonical,
-    cost_of,
     load_table,
     parse_table,
     price,
 )
-from session_memory.core.schema import Cost, Usage
+from session_memory.core.schema import Usage
 
 MILLION = 1_000_000
 
@@ -266,52 +263,6 @@ def test_every_spelling_of_a_model_is_that_model(spelling: str) -> None:
 def test_a_newer_member_of_a_family_is_not_taken_for_an_older_one() -> None:
     guesses = ["claude-opus-4-99", "claude-opus-97", "gpt-5.97", "grok-4.97", "claude-fable-5-97"]
     assert [price(usage(name, input=1), load_table()) for name in guesses] == [None] * 5
-
-
-def test_a_sum_counts_tokens_and_dollars_and_names_what_it_could_not_price() -> None:
-    summed = cost_of(
-        [
-            Usage(key="a", model="plain", input=100_000, output=10_000, reasoning=5),
-            Usage(key="b", model="plain", cache_read=1, cache_write_5m=2, cache_write_1h=3),
-            Usage(key="c", model="bare", input=7, usd=2.0),
-            Usage(key="d", model="odd", input=5, output=6, cache_read=7, reasoning=6),
-            Usage(key="e", model="odd", cache_write_5m=1, cache_write_1h=1),
-            Usage(key="f", model="even", input=1),
-        ],
-        TABLE,
-    )
-    dollars = 1.0 + 0.5 + (1 + 24 + 60) / MILLION + 2.0
-    assert summed.cost == Cost(
-        input=100_013,
-        output=10_006,
-        cache_read=8,
-        cache_write_5m=3,
-        cache_write_1h=4,
-        reasoning=11,
-        usd=pytest.approx(dollars),
-        price_table="2026-11-15",
-    )
-    assert summed.unpriced_tokens == 21
-    assert summed.unpriced_models == ("even", "odd")
-
-
-def test_a_sum_without_any_price_has_no_dollars() -> None:
-    summed = cost_of([usage("odd", input=5)], TABLE)
-    assert (summed.cost.usd, summed.cost.price_table, summed.unpriced_tokens) == (None, None, 5)
-    assert cost_of([], TABLE) == CostSum(Cost())
-
-
-def test_a_sum_names_the_table_only_where_it_was_used() -> None:
-    stated = cost_of([Usage(key="k", model="plain", usd=1.5), usage("<synthetic>")], TABLE)
-    assert stated == CostSum(Cost(usd=1.5))
-    assert cost_of([usage("plain", input=1)], TABLE).cost.price_table == TABLE.version
-
-
-def test_a_sum_is_the_same_to_the_last_bit_in_any_order() -> None:
-    chance = random.Random(7)
-    spent = [usage("plain", input=chance.randrange(9_999), output=n) for n in range(500)]
-    sums = {cost_of(chance.sample(spent, len(spent)), TABLE).cost.usd for _ in range(20)}
-    assert len(sums) == 1
 
 
 def test_a_file_that_is_no_price_table_is_refused() -> None:

@@ -42,7 +42,7 @@ def test_of_two_stops_in_a_minute_one_is_imported_now_and_the_other_at_the_end()
     served = serve(plan, NOW)
     plan = plan_imports([second], served, NOW + MINUTE_MS)
     assert plan.due == () and [r.record_ids for r in plan.waiting] == [(second.id,)]
-    assert plan.next_at == NOW + TURN_WINDOW_MS
+    assert plan.waiting[0].due_at == NOW + TURN_WINDOW_MS
     plan = plan_imports([second], served, NOW + TURN_WINDOW_MS)
     assert [request.record_ids for request in plan.due] == [(second.id,)]
 
@@ -56,7 +56,7 @@ def test_a_turn_told_by_hook_and_by_notify_is_one_import() -> None:
     assert request.record_ids == (hook.id, notify.id)
     assert request.files == ("/r/rollout-1.jsonl",)
     late = plan_imports([notify], serve(plan_imports([hook], {}, NOW), NOW), NOW + 200)
-    assert late.due == () and late.next_at == NOW + REPEAT_WINDOW_MS
+    assert late.due == () and late.waiting[0].due_at == NOW + REPEAT_WINDOW_MS
     assert late.waiting[0].record_ids == (notify.id,)
 
 
@@ -102,7 +102,7 @@ def test_what_ends_nothing_is_noted_and_imports_nothing(
 ) -> None:
     note = record(event, flavor="gemini", **more)
     plan = plan_imports([note], {}, NOW)
-    assert (plan.due, plan.waiting, plan.notes, plan.next_at) == ((), (), (note,), None)
+    assert (plan.due, plan.waiting, plan.notes) == ((), (), (note,))
 
 
 def test_a_compaction_asked_for_is_urgent() -> None:

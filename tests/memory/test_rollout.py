@@ -15,7 +15,6 @@ from session_memory.core.schema import EventKind, SessionEvent
 from session_memory.memory.rollout import (
     EVERYTHING,
     KINDS,
-    MESSAGES_ONLY,
     Body,
     Filter,
     ItemKind,
@@ -77,7 +76,8 @@ def test_there_are_eleven_kinds_to_choose_from() -> None:
             *("compaction", "other"),
         )
     )
-    assert len(select_items([item("message"), item("function_call")], MESSAGES_ONLY)) == 1
+    messages = Filter(kinds=frozenset(("message",)))
+    assert len(select_items([item("message"), item("function_call")], messages)) == 1
 
 
 @pytest.mark.rows("EXT-16")

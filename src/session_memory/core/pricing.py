@@ -7,23 +7,20 @@ committed capacity and the surcharge of regional endpoints are left out.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable
 from datetime import date
 from functools import cache, lru_cache
 from pathlib import Path
 
 import msgspec
 
-from session_memory.core.schema import Cost, Usage
+from session_memory.core.schema import Usage
 
 SYNTHETIC_MODEL = "<synthetic>"
 """Claude Code's name for an answer it wrote itself, without any model."""
 PER_MILLION = 1_000_000
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000
-TOKEN_FIELDS = ("input", "output", "cache_read", "cache_write_5m", "cache_write_1h", "reasoning")
 
 BRACKETS = re.compile(r"\[[^\]]*\]$")
 BEDROCK_VENDOR = re.compile(r"^(?:[a-z-]+\.)?anthropic\.")
@@ -97,14 +94,6 @@ class PriceTable(msgspec.Struct, frozen=True):
     """Midnight of the version: the moment assumed for a response that has no time."""
 
 
-class CostSum(msgspec.Struct, frozen=True):
-    """A cost, and the part of its tokens that no price was found for."""
-
-    cost: Cost
-    unpriced_tokens: int = 0
-    unpriced_models: tuple[str, ...] = ()
-
-
 @cache
 def load_table() -> PriceTable:
     """The table of this release, read once."""
@@ -150,34 +139,6 @@ def price(usage: Usage, table: PriceTable) -> float | None:
         return None
     at = table.dated_ms if usage.at is None else usage.at
     return times * _dollars(usage, _rate(model.prices, at, _input_of(usage)))
-
-
-def cost_of(usages: Iterable[Usage], table: PriceTable) -> CostSum:
-    """Sum responses, each of which must be there once (copies are merged before).
-
-    `usd` covers the responses that have a price and is None when none has; what it leaves out is
-    in `unpriced_tokens`. `price_table` is set when at least one price came from the table.
-    """
-    counts = dict.fromkeys(TOKEN_FIELDS, 0)
-    dollars: list[float] = []
-    unpriced: dict[str, int] = {}
-    from_table = False
-    for usage in usages:
-        for field in TOKEN_FIELDS:
-            counts[field] += getattr(usage, field)
-        usd = price(usage, table)
-        if usd is None:
-            unpriced[usage.model] = unpriced.get(usage.model, 0) + _input_of(usage) + usage.output
-            continue
-        dollars.append(usd)
-        from_table = from_table or (usage.usd is None and usage.model != SYNTHETIC_MODEL)
-    cost = Cost(
-        **counts,
-        # fsum rounds once, so the sum is the same in whatever order responses come.
-        usd=math.fsum(dollars) if dollars else None,
-        price_table=table.version if from_table else None,
-    )
-    return CostSum(cost, sum(unpriced.values()), tuple(sorted(unpriced)))
 
 
 def _times(usage: Usage, model: Model) -> float | None:

@@ -176,11 +176,6 @@ class SpoolPlan(msgspec.Struct, frozen=True):
     notes: tuple[SpoolRecord, ...]
     """Records that ask for no import (starts, prompts, tools): to be noted and unlinked."""
 
-    @property
-    def next_at(self) -> int | None:
-        """When the first waiting request becomes due."""
-        return min((request.due_at for request in self.waiting), default=None)
-
 
 def plan_imports(records: Iterable[SpoolRecord], served: Mapping[str, int], now: int) -> SpoolPlan:
     """Group records by session and decide which to import now.

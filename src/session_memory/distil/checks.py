@@ -126,15 +126,6 @@ _SCRIPT_NAME = re.compile(
     r"(?:[_.-]|$)",
     re.I,
 )
-# Interpreters that only read a file when given this flag.
-_SYNTAX_FLAGS = {
-    "node": "--check",
-    "bash": "-n",
-    "sh": "-n",
-    "zsh": "-n",
-    "ruby": "-c",
-    "php": "-l",
-}
 _LINTER = re.compile(r"lint(?:er)?(?:@[\w.-]+)?$")  # most linters are called so
 _BREAKS = bytes(byte if bytes((byte,)).isalnum() or byte == ord("+") else 32 for byte in range(256))
 

@@ -98,7 +98,7 @@ def put(root: str, real: str, before: bytes | None, after: bytes) -> None:
         fresh = f".{os.path.basename(real)}{_LEFT_OVER}{os.getpid()}"
         mode = _mode(folder, real)
         try:
-            descriptor = os.open(_name(folder, real, fresh), _MAKE, mode, dir_fd=_at(folder))
+            descriptor = os.open(_name(real, fresh), _MAKE, mode, dir_fd=_at(folder))
             try:
                 _write_all(descriptor, after)
                 if _AT:
@@ -107,11 +107,11 @@ def put(root: str, real: str, before: bytes | None, after: bytes) -> None:
             finally:
                 os.close(descriptor)
             _check(folder, real, before)
-            names = _name(folder, real, fresh), _name(folder, real)
+            names = _name(real, fresh), _name(real)
             os.replace(*names, src_dir_fd=_at(folder), dst_dir_fd=_at(folder))
         except BaseException:
             with contextlib.suppress(OSError):
-                os.unlink(_name(folder, real, fresh), dir_fd=_at(folder))
+                os.unlink(_name(real, fresh), dir_fd=_at(folder))
             raise
         _sync(folder)
 
@@ -121,7 +121,7 @@ def remove(root: str, real: str, before: bytes | None, folders: tuple[str, ...])
     base = os.path.realpath(root)
     with _folder(base, os.path.dirname(os.path.relpath(real, base)), make=False) as folder:
         _check(folder, real, before)
-        os.unlink(_name(folder, real), dir_fd=_at(folder))
+        os.unlink(_name(real), dir_fd=_at(folder))
         _sync(folder)
     remove_folders(root, folders)
 
@@ -141,7 +141,7 @@ def sweep_left_overs(root: str, real: str) -> None:
     with contextlib.suppress(OSError), _folder(base, inside, make=False) as folder:
         for name in os.listdir(folder if _AT else os.path.dirname(real)):
             if name.startswith(begin) and name[len(begin) :].isdecimal():
-                os.unlink(_name(folder, real, name), dir_fd=_at(folder))
+                os.unlink(_name(real, name), dir_fd=_at(folder))
 
 
 @contextlib.contextmanager
@@ -179,13 +179,13 @@ def _at(folder: int) -> int | None:
     return folder if _AT else None
 
 
-def _name(folder: int, real: str, name: str | None = None) -> str:
+def _name(real: str, name: str | None = None) -> str:
     wanted = name or os.path.basename(real)
     return wanted if _AT else os.path.join(os.path.dirname(real), wanted)
 
 
 def _read(folder: int, real: str) -> bytes:
-    descriptor = os.open(_name(folder, real), _READ, dir_fd=_at(folder))
+    descriptor = os.open(_name(real), _READ, dir_fd=_at(folder))
     try:
         info = os.fstat(descriptor)
         if not stat.S_ISREG(info.st_mode):
@@ -213,7 +213,7 @@ def _check(folder: int, real: str, before: bytes | None) -> None:
 def _mode(folder: int, real: str) -> int:
     """The mode of the file; of a new one, what its directory allows others to do."""
     try:
-        info = os.stat(_name(folder, real), dir_fd=_at(folder), follow_symlinks=False)
+        info = os.stat(_name(real), dir_fd=_at(folder), follow_symlinks=False)
         return stat.S_IMODE(info.st_mode)
     except FileNotFoundError:
         place = os.fstat(folder) if _AT else os.stat(os.path.dirname(real))

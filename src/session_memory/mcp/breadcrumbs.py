@@ -7,7 +7,6 @@ from typing import Any, cast
 from session_memory.core.text.safe_text import one_line
 
 Json = dict[str, Any]
-MAX_LINES = 6
 _WORD_CHARS = 120
 _HINT_CHARS = 300
 

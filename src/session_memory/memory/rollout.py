@@ -61,7 +61,6 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 EVERYTHING = Filter()
-MESSAGES_ONLY = Filter(kinds=frozenset(("message",)))
 
 
 def lines_of(events: Iterable[SessionEvent]) -> Iterator[Line]:

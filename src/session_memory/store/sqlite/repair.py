@@ -24,8 +24,6 @@ from session_memory.store.sqlite.rewrite import index_again
 from session_memory.store.sqlite.settle import settle_usage
 from session_memory.store.values import Repaired
 
-LAYERS = ("orphans", "segments", "counts", "usage", "index")
-
 
 def repair(db: Database, segments: SegmentStore, layer: str, *, dry_run: bool) -> list[Repaired]:
     """What a layer needs, and, unless it is a dry run, doing it."""
