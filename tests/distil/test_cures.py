@@ -113,6 +113,17 @@ FAILED_TEST = "FAILED tests/test_a.py::test_a\n1 failed, 3 passed"
         ),
         ("git rebase --continue", "error: cannot run vi", "GIT_EDITOR=true git rebase --continue"),
         (
+            "gh issue view 12 --json number,title,owner",
+            'Unknown JSON field: "owner"',
+            "gh issue view 12 --json number,title",
+        ),
+        ("rg -n '--trace|x' src", "rg: unrecognized flag --trace", "rg -n -- '--trace|x' src"),
+        (
+            "git add . && git rebase --continue",
+            "error: There was a problem with the editor 'editor'.",
+            "GIT_EDITOR=true git rebase --continue",
+        ),
+        (
             "vercel domains add a.app shop",
             '"reason": "missing_arguments"',
             "vercel domains add a.app",
@@ -208,6 +219,10 @@ def test_a_file_that_had_to_be_read_first() -> None:
         Log().run("bun cli.ts get", "stale", 1).run("bun cli.ts get | sed -n 1,9p", "done"),
         Log().run(f"jq '{'.a | ' * 60} .b'", "jq: error", 5).run(f"jq '{'.a | ' * 60} .c'", "1"),
         Log().run(SCRIPT + "wait(1)\nEOF", "Timed out", 1).run(SCRIPT + "wait(2)\nEOF", "done"),
+        Log()
+        .run("tool add 1", "bad origin", 1)
+        .run("git remote set-url origin x", "")
+        .run("tool add a 1", ""),
         Log().run("go vet", "a.go:1:1: x", 1).run("git stash pop", "").run("go vet", ""),
     ],
     ids=[
@@ -228,6 +243,7 @@ def test_a_file_that_had_to_be_read_first() -> None:
         "a difference beyond what is kept",
         "a long script with other contents",
         "a shell command that touches files",
+        "a remote that was changed between",
     ],
 )
 def test_what_only_came_later_is_no_cure(log: Log) -> None:

@@ -146,6 +146,7 @@ _LOOKING_VERBS = {
     "docker": words("ps inspect logs images"),
     "kubectl": words("get describe logs"),
 }
+_GIT_CHANGES = words("set-url add remove rm rename prune -d -D -m -M --delete --move --unset")
 _SENDS = words("--method -X -f -F --field --raw-field --input")
 
 
@@ -162,6 +163,8 @@ def _only_looks(step: Step) -> bool:
         return _SENDS.isdisjoint(step.words)
     verbs = _LOOKING_VERBS.get(step.program, frozenset())
     plain = [word for word in step.words if not word.startswith("-")]
+    if step.program == "git" and not _GIT_CHANGES.isdisjoint((*plain[1:2], *step.words[1:2])):
+        return False
     return not verbs.isdisjoint(plain[:2])
 
 

@@ -12,7 +12,7 @@ from session_memory.core.loop.patterns import Quote, pattern_id
 from session_memory.core.schema import Cure as CureOfSession
 from session_memory.core.schema import CureKind
 from session_memory.core.text.masks import error_lines, excerpt
-from session_memory.core.typed_commands import without_pagers
+from session_memory.core.typed_commands import short_path, without_pagers
 from session_memory.detect.cures import EDIT
 from session_memory.detect.loci import command_locus, error_locus, path_locus
 from session_memory.detect.remedies import remedy_of
@@ -205,7 +205,7 @@ def _what_was_done(failures: Failures, cure: CureOfSession) -> str:
 def _shown(failures: Failures, cure: CureOfSession) -> str:
     """The commands as they were typed, or the files that were edited."""
     if cure.kind == "edit":
-        files = [path_locus(step.partition(" ")[2], failures.roots) for step in cure.steps]
+        files = [short_path(step.partition(" ")[2], failures.roots) for step in cure.steps]
         return excerpt("edit " + ", ".join(dict.fromkeys(files)), _COMMAND_CHARS)
     return excerpt("; ".join(map(without_pagers, cure.steps)), _COMMAND_CHARS)
 

@@ -29,7 +29,8 @@ _SAYS_NOTHING = words(
 )
 # Which command failed, or which assertion: the reason stands on another line.
 _NO_REASON = re.compile(
-    r"exited with (?:code|status)|exit (?:code|status) \d|expect\(.*\)\.|\.\.\.(?:Failed|Passed)$"
+    r"failed to push some refs|exited with (?:code|status)"
+    r"|exit (?:code|status) \d|expect\(.*\)\.|\.\.\.(?:Failed|Passed)$"
 )
 
 

@@ -39,7 +39,8 @@ _WRONG_CALL = re.compile(
     r"|^usage: |usage error|invalid (?:choice|arguments)|expects? (?:one|a single|exactly|at most)"
     r"|needed a single revision|none of the others can be|bad substitution|syntax error"
     r"|cd: .*no such file|does not contain main module|did not match any files"
-    r"|not a (?:git repository|valid)|could not read package.json",
+    r"|not a (?:git repository|valid)|could not read package.json"
+    r"|problem with the editor|terminal is dumb|(?:not|requires) an? (?:tty|terminal)",
     re.I | re.M,
 )
 _INSTALLERS = words(
@@ -316,19 +317,21 @@ def _same_complaint(failed: Attempt, other: Attempt) -> bool:
 
 
 def _telling_steps(command: str) -> list[Step]:
-    return [
+    """What a command is about: where all of it only looks, that."""
+    named = [step for step in steps(command) if step.program not in _GOES_SOMEWHERE]
+    telling = [
         step
-        for step in steps(command)
-        if step.program not in _GOES_SOMEWHERE
-        and not reads_only(step.program)
+        for step in named
+        if not reads_only(step.program)
         and not (step.program == "git" and _GIT_LOOKS & set(_plain(step)[:1]))
     ]
+    return telling or named
 
 
 def _is_same_step(failed: Step, other: Step, *, missing: bool) -> bool:
     if _HELP & set(other.words):
         return False
-    mine, theirs = _plain(failed), _plain(other)
+    mine, theirs = _listed(failed), _listed(other)
     if _family(failed.program) != _family(other.program):
         return missing and _does_the_same(failed, other)
     if set(mine) == set(theirs):
@@ -373,6 +376,11 @@ def _follows(failed: Attempt, shown: str, advice: str) -> bool:
         return True
     own = shown.partition(advice)[2].split()[:1]
     return not own or own[0].startswith("-") or own[0] in _text(failed).split()
+
+
+def _listed(step: Step) -> list[str]:
+    """The plain words, `--json a,b` as two: of a list, one part may have been wrong."""
+    return [part for word in _plain(step) for part in word.split(",") if part]
 
 
 def _plain(step: Step) -> list[str]:
