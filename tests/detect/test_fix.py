@@ -174,3 +174,13 @@ def test_an_error_that_nothing_cured_is_said_to_be_so(tmp_path: Path) -> None:
     assert "never cured here; met 1 time in 1 session" in ask(space, "fatal: refused by the shop")
     assert answer(space, "fatal: refused by the shop")["cures"] == []
     assert "no session had this error" in ask(space, "fatal: refused by the host", code=1)
+
+
+def test_a_missing_tool_is_known_by_its_name_in_any_shell(tmp_path: Path) -> None:
+    written = log(1)
+    written.run("python -m pytest", "(eval):1: command not found: python", exit_code=127)
+    written.run("python3 -m pytest", "3 passed")
+    space = swept(tmp_path, written)
+    found = answer(space, "bash: line 1: python: command not found")
+    assert (found["match"], found["cures"][0]["command"]) == ("shape", "python3 -m pytest")
+    ask(space, "bash: line 1: ruby: command not found", code=1)

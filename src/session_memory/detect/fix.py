@@ -29,8 +29,6 @@ MAX_CURES = 3
 _LINES = 8
 _COMMAND_CHARS = 400
 _MAX_QUOTES = 20
-# A name in the error says what is missing: what was installed for another name is no answer.
-_NAMES_WHAT_IS_MISSING = ("missing_tool", "wrong_directory")
 _REFUSED = re.compile(
     r"user doesn't want to proceed|tool use was rejected|request interrupted", re.I
 )
@@ -105,26 +103,17 @@ def fix(patterns: Patterns, text: str) -> Fix | None:
         return None
     some_word = re.compile("|".join({word for line in asked for word in telling_words(line.exact)}))
     sessions = [(each, _known_lines(each, some_word)) for each in patterns.failures()]
-    exact = _met(sessions, asked, is_exact)
-    if any(met.cures for met in exact):
-        return _answer(exact, "exact")
-    alike = _met(sessions, [line for line in asked if _may_be_alike(line)], is_same_shape)
-    alike = [_without_edits(met) for met in alike]
-    if any(met.cures for met in alike):
-        return _answer(alike, "shape")
-    return _answer(exact, "exact") if exact else None
-
-
-def _may_be_alike(asked: ErrorText) -> bool:
-    return error_locus(asked.exact, asked.shape)[0] not in _NAMES_WHAT_IS_MISSING
+    met = _met(sessions, asked, is_exact)
+    if met:
+        return _answer(met, "exact")
+    alike = [_without_edits(met) for met in _met(sessions, asked, is_same_shape)]
+    return _answer(alike, "shape") if any(met.cures for met in alike) else None
 
 
 def _without_edits(met: _Met) -> _Met:
     """An edit answers the error it was made for; for another one it says nothing."""
-    return _Met(
-        met.failures,
-        [line for line in met.lines if line.cure is None or line.cure.kind == "command"],
-    )
+    kept = [line for line in met.lines if line.cure is None or line.cure.kind != "edit"]
+    return _Met(met.failures, kept)
 
 
 def _met(

@@ -8,6 +8,7 @@ import msgspec
 
 from session_memory.core.commands import words
 from session_memory.core.text.masks import mask, mask_numbers
+from session_memory.detect.loci import error_locus
 
 _CUT = re.compile(r"\s*(?:…|\.\.\.)$")
 _LEAST_PART = 20
@@ -46,7 +47,7 @@ class ErrorText(msgspec.Struct, frozen=True, gc=False):
     exact: str
     """'' where it says nothing."""
     shape: str
-    """'' where nothing is left of it once names, paths and numbers are masked."""
+    """Names, paths and numbers masked, but for what is missing; '' where that says nothing."""
     is_cut: bool
 
 
@@ -57,6 +58,11 @@ def error_text(line: str) -> ErrorText:
     if is_cut:  # the last word may be half of one
         whole = whole.rpartition(" ")[0] or whole
     exact, shape = mask_numbers(whole), mask(whole)
+    kind, locus = error_locus(whole, shape)
+    if kind == "missing_tool":  # by its name, whatever the shell that missed it
+        shape = locus
+    elif kind == "wrong_directory":  # where to go differs by project
+        shape = ""
     return ErrorText(
         exact if telling_words(exact) else "", shape if telling_words(shape) else "", is_cut
     )
