@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_memory.core.schema import RuleStatement, SessionEvent
+from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import (
     MAX_RULES,
     StandingRule,
@@ -156,6 +157,19 @@ def test_what_is_repeated_about_code_by_name_is_one_task_over_two_sessions() -> 
 )
 def test_a_decision_about_one_name_or_with_a_but_is_no_rule(said: str) -> None:
     assert rules(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "tells"),
+    [
+        ("lets keep the docs short", True),
+        ("i dont want screenshots in the docs", True),
+        ("I'd rather have small commits", True),
+        ("you didnt include the changed files", False),
+    ],
+)
+def test_a_wording_that_says_what_to_do_can_be_told_alone(said: str, tells: bool) -> None:
+    assert reads_as_rule(said) is tells
 
 
 def test_the_first_prompt_describes_a_task() -> None:

@@ -317,6 +317,7 @@ _SPARES = re.compile(
 
 _DIRECTIVE = re.compile(
     r"(?:always|never|don't|no|avoid|stop|make sure|let me know|you (?:should|must)|from now on"
+    r"|let'?s|(?:i|we) (?:don't|never) want|i(?:'d| would)? (?:prefer|rather)"
     rf"|we (?:should|need to|always|never|use)|{_ACT}|discuss|link me|give me|prefer)\b"
 )
 _NEGATES = words("never don't no not without stop shouldn't mustn't")
