@@ -173,7 +173,7 @@ def notices(view: DigestView) -> Iterator[RawSignal]:
     for notice in view.digest.notices:
         subject = notice.subject
         if notice.kind == "pull requests only":
-            rule = f"Change `{subject}` through pull requests only: its host refuses pushes."
+            rule = f"Change `{subject}` through pull requests only: its host asks for them."
         elif notice.kind == "port in use":
             rule = (
                 f"Start servers on a free port and stop them at the end: {subject} is often taken."

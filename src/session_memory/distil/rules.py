@@ -316,6 +316,8 @@ def _groups(said: Sequence[_Said], alike: _Likeness) -> list[list[_Said]]:
             likeness = alike.of(each, said[other])
             if likeness > most:
                 best, most = other, likeness
+            if most >= 1.0:  # nothing is more alike
+                break
         if best is None or most < _ALIKE:
             group_of[at] = len(groups)
             groups.append([each])
@@ -327,10 +329,12 @@ def _groups(said: Sequence[_Said], alike: _Likeness) -> list[list[_Said]]:
 
 def _not_withdrawn(group: list[_Said], said: Sequence[_Said], alike: _Likeness) -> list[_Said]:
     """What was said after the user last said the opposite, or allowed it."""
+    # All that voice one intent are alike: what ends the first of them ends the others.
+    asked = group[:1] if group[0].statement.intent is not None else group
     withdrawn = max(
         (
             said[at].order
-            for each in group
+            for each in asked
             for at in alike.candidates(each)
             if _withdraws(said[at], each) and alike.of(said[at], each) >= _ALIKE
         ),
