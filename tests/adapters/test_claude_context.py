@@ -91,7 +91,7 @@ def test_an_unknown_record_is_kept_in_short_and_counted_by_version() -> None:
     kept = events(found)[1]
     assert (kept.kind, kept.label, len(kept.text)) == ("other", "hologram", 2048)
     assert found.unknown == {("9.9.9", "hologram"): 1}
-    assert found.state == {"version": "9.9.9"}
+    assert found.state == {"version": "9.9.9", "session": log.session_id}
 
 
 @pytest.mark.parametrize(

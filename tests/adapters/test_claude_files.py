@@ -108,8 +108,8 @@ def test_subagent_records_in_a_main_file_go_to_their_own_session() -> None:
 def test_a_record_without_session_id_belongs_to_the_session_the_path_names(
     path: str, session: str
 ) -> None:
-    (part,) = parse_rows({"type": "summary", "summary": "t", "leafUuid": "u"}, path=path).sessions
-    assert (part.external_id, facts(part)) == (session, {"title.summary": "t"})
+    (part,) = parse_rows({"type": "custom-title", "customTitle": "t"}, path=path).sessions
+    assert (part.external_id, facts(part)) == (session, {"title.custom": "t"})
 
 
 @pytest.mark.parametrize(

@@ -132,13 +132,19 @@ def _by_flags(record: Record, piece: Piece, by_agent: bool) -> Piece:
         label = "transcript_only"
     elif source not in ("", "human"):
         label = source.replace("-", "_")
-    elif by_agent:
+    elif by_agent or _in_team(record):
         return Piece("injected", "agent", "subagent_prompt", piece.text)
     elif record.get("planContent"):
         return piece._replace(label="plan")
     else:
         return piece
     return Piece("injected", "harness", label, piece.text)
+
+
+def _in_team(record: Record) -> bool:
+    """Whether a member of a team of agents is spoken to: its lead does that, not the human."""
+    member = as_text(record.get("agentName"))
+    return bool(record.get("teamName")) and member not in ("", "team-lead")
 
 
 def _add_piece(piece: Piece, out: Emitter) -> None:

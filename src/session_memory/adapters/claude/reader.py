@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterator
 
 import msgspec
@@ -105,7 +106,7 @@ def log_deletion(home: str) -> LogDeletion:
 
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block. Each line stands alone, so any split of a file gives the same facts."""
-    reading = _Reading(source.path, as_text(state.get("version")))
+    reading = _Reading(source.path, as_text(state.get("version")), as_text(state.get("session")))
     for offset, record in line_records(block, reading.bundle, _is_record):
         reading.take(offset, record)
     for offset, record in tail_record(block, reading.bundle, has_type):
@@ -116,9 +117,11 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
 class _Reading:
     """The parts of the sessions found so far in one block of one file."""
 
-    def __init__(self, path: str, version: str) -> None:
+    def __init__(self, path: str, version: str, session: str) -> None:
         self._names = _FileNames.of(path)
         self._version = version
+        self._session = session
+        """The session that the records before spoke of: those without an id are of it too."""
         self._parts: dict[str, PartBuilder] = {}
         self.bundle = Normalized()
         self._out = Emitter(self.bundle.ignored)
@@ -131,8 +134,16 @@ class _Reading:
             return
         self.bundle.records += 1
         self._version = as_text(record.get("version")) or self._version
+        if session := as_text(record.get("sessionId")):
+            self._session = session
+        elif self._session:
+            record = {**record, "sessionId": self._session}
         if kind in _IGNORED:
             self.bundle.ignored[kind] += 1
+            return
+        if kind == "summary" and not self._session and "sessionId" not in record:
+            # It names the last message of another session, whose log is another file.
+            self.bundle.ignored["summary of another session"] += 1
             return
         if kind in _FACTS:
             name, field = _FACTS[kind]
@@ -150,7 +161,8 @@ class _Reading:
         """Everything read, as one bundle."""
         self.bundle.too_long = too_long
         self.bundle.sessions = [part.build() for part in self._parts.values()]
-        self.bundle.state = {"version": self._version} if self._version else {}
+        state = {"version": self._version, "session": self._session}
+        self.bundle.state = {name: value for name, value in state.items() if value}
         return self.bundle
 
     def _part(self, record: Record) -> PartBuilder:
@@ -186,6 +198,10 @@ class _Reading:
         part.events += out.events
 
 
+_DATED = re.compile(r"\d{4}-\d\d-\d\d-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$")
+"""The name of a log that some other tool copied: a day, then the session."""
+
+
 class _FileNames(msgspec.Struct, frozen=True):
     """What a log's own name says, for records that do not say it themselves."""
 
@@ -196,6 +212,8 @@ class _FileNames(msgspec.Struct, frozen=True):
     def of(path: str) -> _FileNames:
         parts = path.replace("\\", "/").split("/")
         stem = unpacked_name(parts[-1]).removesuffix(".jsonl")
+        if dated := _DATED.match(stem):
+            return _FileNames(dated.group(1), None)
         if not stem.startswith("agent-"):
             return _FileNames(stem, None)
         below = parts[::-1].index("subagents") if "subagents" in parts else len(parts)

@@ -9,6 +9,7 @@ from session_memory.adapters.codex.text import (
     command_line,
     content_text,
     injected_label,
+    is_media,
     patched_files,
     read_output,
     shortened,
@@ -38,6 +39,10 @@ def response_item(payload: Record, out: Emitter) -> None:
         out.ignored[f"response_item/{kind}"] += 1
     else:
         out.opaque(f"response_item/{kind}", kind or "response_item", payload)
+
+
+MEDIA = "media"
+"""Kind of a part that is a picture or a sound."""
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -81,7 +86,9 @@ def _user_message(payload: Record, out: Emitter) -> None:
     pieces: list[Piece] = []
     typed: list[str] = []
     for text, kind, wrote in _parts(payload):
-        if wrote in ("", "user"):
+        if kind == MEDIA:
+            found = [Piece("other", "user", "image", text)]
+        elif wrote in ("", "user"):
             found = list(split_user_text(text, typed=wrote == "user"))
         else:
             label = injected_label(text, kind)
@@ -118,6 +125,7 @@ def _parts(payload: Record) -> list[tuple[str, str, str]]:
         if not (text := content_text(part)):
             continue
         kind = as_text(kinds[index]) if index < len(kinds) else ""
+        kind = MEDIA if is_media(part) else kind
         meta = as_object(metas[index]) if index < len(metas) else {}
         found.append((text, kind, as_text(as_object(meta.get("provenance")).get("type"))))
     return found

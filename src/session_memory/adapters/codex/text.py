@@ -43,8 +43,15 @@ _HEADS = (
     ("Another language model started to solve this problem", "compact_summary"),
     ("# User instructions\n", "user_instructions"),
 )
-_IDE = "# Context from my IDE setup"
+_CONTEXTS = {
+    "# Context from my IDE setup": "ide_context",
+    "# Files mentioned by the user:": "mentioned_files",
+    "# In app browser:": "browser_context",
+}
+"""Headings under which the apps put what they add to a prompt."""
 _REQUEST = "## My request for Codex:"
+_IMAGE = re.compile(r"</image>|<image name=[^<>]*>")
+"""What stands around a picture, in parts of its own."""
 _BULK = frozenset({"apps", "collaboration_mode", "permissions", "personality", "plugins", "skills"})
 """The same words in every session; their beginning is enough to know them by."""
 
@@ -55,13 +62,17 @@ def split_user_text(text: str, *, typed: bool = False) -> Iterator[Piece]:
     `typed`: the log itself says a human wrote it, so a tag in it was pasted.
     """
     rest = text.strip()
+    if _IMAGE.fullmatch(rest):
+        yield Piece("injected", "harness", "image", rest)
+        return
     while rest and not typed and (found := _injection(rest)):
         label, end = found
         origin: Origin = "subagent" if label == "subagent_notification" else "harness"
         yield Piece("injected", origin, label, shortened(label, rest[:end]))
         rest = rest[end:].lstrip()
-    if rest.startswith(_IDE) and (cut := rest.rfind(_REQUEST)) > 0:
-        yield Piece("injected", "harness", "ide_context", rest[:cut].rstrip())
+    context = next((label for head, label in _CONTEXTS.items() if rest.startswith(head)), None)
+    if context and (cut := rest.find(_REQUEST)) > 0:
+        yield Piece("injected", "harness", context, rest[:cut].rstrip())
         rest = rest[cut + len(_REQUEST) :].strip()
     if rest:
         yield Piece("user_prompt", "user", None, rest)
@@ -98,6 +109,13 @@ def injected_label(text: str, kind: str) -> str:
 def shortened(label: str, text: str) -> str:
     """The text, or its beginning where it is the client's own manual."""
     return excerpt(text) if label in _BULK else text
+
+
+def is_media(part: Json) -> bool:
+    """Whether a part of a message is a picture or a sound."""
+    fields = as_object(part)
+    kind = as_text(fields.get("type"))
+    return "text" not in fields and ("image" in kind or "audio" in kind)
 
 
 def content_text(part: Json) -> str:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from session_memory.adapters.common import as_list, as_object, as_text
+from session_memory.adapters.common import as_count, as_list, as_object, as_text, parse_time
 from session_memory.adapters.copilot.files import CHECKPOINTS
 from session_memory.adapters.copilot.legacy import add_document
 from session_memory.adapters.copilot.state import Emitter, Record, mark
 from session_memory.adapters.copilot.tools import add_call, add_result
-from session_memory.adapters.copilot.usage import compaction_usage, record_usage, shutdown_usages
+from session_memory.adapters.copilot.usage import (
+    compaction_usage,
+    record_usage,
+    running_usage,
+    shutdown_usages,
+)
 from session_memory.adapters.excerpt import EXCERPT, compact_json
 
 Handler = Callable[[Record, Emitter], None]
@@ -55,6 +60,7 @@ def _start(data: Record, out: Emitter) -> None:
     if version := as_text(data.get("copilotVersion")):
         out.state.version = version
         out.part.note("client_version", version, out.pos)
+    out.state.began = parse_time(data.get("startTime"))
     origin = as_text(data.get("sessionId"))
     if origin and origin != out.state.session:  # a history copied from another session
         out.part.note("forked_from", origin, out.pos)
@@ -131,10 +137,24 @@ def _answer(data: Record, out: Emitter) -> None:
         out.add("assistant_text", out.speaker, text)
     for request in as_list(data.get("toolRequests")):
         add_call(as_object(request), out.speaker, out)
+    _count_output(data, out)
     if not out.events and not thought:
         out.ignored["empty_text"] += 1
     elif out.events and state.spent and state.spent_call == as_text(data.get("apiCallId")):
         out.events[0].usage_key = state.spent
+
+
+def _count_output(data: Record, out: Emitter) -> None:
+    state, stated = out.state, as_count(data.get("outputTokens"))
+    model = as_text(data.get("model")) or state.model
+    if state.recorded or state.began is None or not (stated and model):
+        return
+    state.written[model] = state.written.get(model, 0) + stated
+    key = f"{state.origin or state.session}:{state.began}"
+    usage = running_usage(state.written, model, key, out.at)
+    out.main.spend(usage)
+    if out.events and out.part is out.main:
+        out.events[0].usage_key = usage.key
 
 
 def _reasoning(data: Record, out: Emitter) -> None:

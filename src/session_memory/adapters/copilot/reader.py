@@ -28,7 +28,7 @@ from session_memory.adapters.gather import PartBuilder
 
 __all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
 
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 
 
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
@@ -74,6 +74,8 @@ class _Reading:
         if kind.startswith("subagent."):  # news for the one who started it
             agent = ""
         self._out.begin(self._parts.of(agent, offset), offset, at)
+        if kind == "assistant.message":
+            self._out.main = self._parts.of("", offset)
         handler = HANDLERS.get(kind)
         if handler is None:
             self._out.opaque(kind, record)

@@ -32,6 +32,10 @@ class ReaderState(msgspec.Struct):
     """Calls that were refused, until their result comes."""
     recorded: bool = False
     """The log states what each response cost, so totals say the same a second time."""
+    began: int | None = None
+    """When the session was started, by its start record."""
+    written: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    """Output tokens that messages stated, by model."""
     spent: str = ""
     """Key of the last response whose cost was stated."""
     spent_call: str = ""
@@ -85,12 +89,14 @@ class Emitter:
     """Where the events of the record in hand go, with what they all share."""
 
     __slots__ = (
-        *("at", "beside", "by_agent", "events", "ignored", "state", "part", "pos", "unknown"),
+        *("at", "beside", "by_agent", "events", "ignored", "main", "part", "pos"),
+        *("state", "unknown"),
     )
 
     def __init__(self, state: ReaderState, part: PartBuilder, ignored: Counter[str]) -> None:
         self.state = state
-        self.part = part
+        self.part = self.main = part
+        """The session that the record in hand is of, and the one that the file is of."""
         self.ignored = ignored
         self.unknown: list[str] = []
         self.events: list[RawEvent] = []

@@ -32,6 +32,14 @@ def shutdown_usages(data: Record, session: str, at: int | None) -> list[Usage]:
     return found
 
 
+def running_usage(written: dict[str, int], model: str, key: str, at: int | None) -> Usage:
+    """What messages stated of a model so far; the totals at the end, if there are any, replace it.
+
+    A session that was not shut down states nothing but the tokens its messages have.
+    """
+    return Usage(key=f"{key}:{model}", model=model, at=at, output=written[model])
+
+
 def compaction_usage(data: Record, fallback: str, at: int | None, model: str) -> Usage | None:
     """What condensing the context cost: no record of its own tells it."""
     used = as_object(data.get("compactionTokensUsed"))

@@ -97,8 +97,8 @@ def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> N
             get("client_version"),
             get("source_kind", "interactive"),
             get("opened_at"),
-            get("started_at"),
-            get("ended_at"),
+            get("started_at", get("opened_at")),  # a fork may have nothing of its own yet
+            get("ended_at", get("opened_at")),
             title,
             get("label"),
             _encode(extra).decode(),
