@@ -205,6 +205,9 @@ def test_a_wish_is_told_if_it_was_repeated_or_says_that_it_lasts() -> None:
     assert "discuss first" not in "".join(lines(session(1, rules=(discuss,))))
     both = lines(session(1, rules=(discuss,)), session(2, rules=(discuss,)))
     assert both[0].startswith("- discuss first") and "said in 2 sessions" in both[0]
+    moment = rule("commit and push this change only", intent="only the changes asked for")
+    (named,) = lines(session(1, rules=(moment,)), session(2, rules=(moment,)))
+    assert named.startswith("- only the changes asked for; said in 2 sessions")
 
 
 @pytest.mark.rows("MEM-05")

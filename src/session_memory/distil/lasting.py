@@ -29,6 +29,7 @@ _OF_THE_PLACE = re.compile(
     r"|could not determine executable|not a git repository|no such file or directory",
     re.I,
 )
+_FILE = re.compile(r"^[^-@][^@]*/[^.]|\w\.\w{1,5}$")
 _FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
 _COMMON_TOOLS = words("gh git curl wget npx jq rg grep find sed awk ls docker kubectl aws gcloud")
 
@@ -59,12 +60,19 @@ def mends(cure: Cure) -> bool:
     return any(map(_FIXES.search, cure.steps[-1].split()))
 
 
+def names_a_file(command: str) -> bool:
+    """Whether a command is about single files or directories."""
+    return any(_FILE.search(word) for word in command.split()[1:])
+
+
 def teaches(cure: Cure) -> bool:
     """Whether a cure is worth knowing in another session."""
     if cure.kind == "edit" or not cure.sample or not cure.steps or is_editor_call(cure.failed):
         return False
     failed, works = typed_command(cure.failed), typed_command(cure.steps[-1])
     short = max(len(failed), len(works)) <= COMMAND_CHARS and "\n" not in cure.failed.strip()
+    if mends(cure) and names_a_file(failed):
+        return False
     return short and failed != works and not passes_by_itself(cure.sample)
 
 

@@ -109,7 +109,10 @@ def _lesson(cure: Cure) -> str:
     failed, works = _code(cure.failed), _code(cure.steps[-1])
     if mends(cure):
         return f"What {failed} finds, {works} mends"
-    return f"{failed} fails ({one_line(cure.sample)[:_ERROR_CHARS]}); {works} works"
+    error = one_line(cure.sample)[:_ERROR_CHARS]
+    if cure.kind == "install":
+        return f"{failed} fails ({error}) until {works} was run"
+    return f"{failed} fails ({error}); {works} works"
 
 
 def _code(command: str) -> str:

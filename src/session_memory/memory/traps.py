@@ -20,6 +20,7 @@ from session_memory.distil.lasting import (
     is_about_usage,
     is_editor_call,
     mends,
+    names_a_file,
     passes_by_itself,
 )
 from session_memory.memory.known_session import KnownSession
@@ -110,6 +111,8 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
         worked = _worked_since(best.failed, newest.session, sessions)
         if worked is not None:
             return f"{code(best.failed)} worked in {worked.thread[:8]}, {worked.day}"
+    if _sessions(group) < 2 and best.mends and names_a_file(best.failed):
+        return "it is about single files"
     if _sessions(group) < 2 and is_about_usage(best.cure):
         return "only one session met it, and it is about the use of a common tool"
     return ""

@@ -6,6 +6,7 @@ say that it is meant to last.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -20,6 +21,7 @@ from session_memory.memory.statements import Statement
 
 MAX_WISHES = 12
 _QUOTE_CHARS = 200
+_POINTS_AT = re.compile(r"\b(?:this|that|these|those)\b", re.I)
 
 
 class Wishes(msgspec.Struct, frozen=True):
@@ -54,7 +56,9 @@ def _why_not(rule: StandingRule) -> str:
 
 def _statement(rule: StandingRule, by_id: dict[int, KnownSession], note: str) -> Statement:
     quote = " ".join(rule.text.split())[:_QUOTE_CHARS]
-    quoted = f'"{quote}"' if not rule.intent or reads_as_rule(rule.text) else ""
+    # A quote that points at its moment only misleads; the name of the wish says enough.
+    telling = reads_as_rule(rule.text) and not _POINTS_AT.search(rule.text)
+    quoted = f'"{quote}"' if not rule.intent or telling else ""
     wish = ": ".join(part for part in (rule.intent, quoted) if part)
     often = "1 session" if rule.sessions == 1 else f"{rule.sessions} sessions, last"
     newest_first = rule.evidence[::-1]
