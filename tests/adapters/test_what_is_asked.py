@@ -31,8 +31,7 @@ def objective(space: Workspace, session: str) -> str | None:
 
 HARNESS = (
     "Operation stopped by hook: Warning: another session is active!",
-    "<agent-notification>\n<agent-id>a1</agent-id>\n<status>completed</status>\n"
-    "</agent-notification>",
+    "<agent-notification>\n<agent-id>a1</agent-id>\n</agent-notification>",
 )
 ASKED = "rename the pump module to walrus and mend its tests"
 
