@@ -214,6 +214,8 @@ def test_a_step_that_every_task_has_is_forgotten_once_done(item: str) -> None:
         ("give me options for the title", "> Rebuild your ship with the memory of agents"),
         ("make the intro shorter", "I'd make it one card, as in `intro.js`, and drop the rest."),
         ("where did we leave off", "The last commit is `a1b2c3d`, and the tree is clean again."),
+        ("investigate all open issues", "I checked the 35 open issues of `shop` one by one."),
+        ("create a draft pr with the plan", "The plan is in `plan.md`, for your review there."),
         ("is it done?", "The run of `make check` is green, and nothing else is left to do here."),
     ],
 )
@@ -234,6 +236,7 @@ def test_tries_of_colours_and_sizes_are_not_shown() -> None:
         "I changed the second beat in `launch.js` to: “Run commands to inspect the records.”",
         "The badge in `title.js` has a bigger font now, with more padding and a brighter border.",
         "I've successfully created a fully functional reader with `parse.py` and its tests.",
+        "Created the worktree `review-e2e` for the next steps of the parser and its reader.",
         "Spawned the review agent in the worktree `review-e2e`; it has its task in `task.md`.",
     ],
 )

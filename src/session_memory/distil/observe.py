@@ -268,8 +268,8 @@ class Observer:
             self._keep(turn.last, summary)
             claim = turn.claim()
             if claim and not any(_tells(found, claim) for _, found in said):
-                told: ObservationStatus = "snapshot" if little else "done"
-                status = "low_value" if claims_little(claim) else told
+                # Where the summary is kept, it tells what the claim says.
+                status = "low_value" if little or claims_little(claim) else "done"
                 self._keep(turn.last, self._made("completion_claim", claim, turn.last, status))
 
     def _supersede(self, said: list[tuple[Ref, Observation]]) -> None:

@@ -173,6 +173,11 @@ _OPERATIONS = words(
     " pull commit merge checkout switch rebase stash fetch clean remember save list print try"
     " pick continue explain summarize check take work review"
 )
+_TO_HAND_ON = re.compile(
+    r"(?:\w+ ){0,3}(?:create|open|make) (?:an? |the )?(?:draft )?"
+    r"(?:pr|pull request|branch|worktree|issue)\b",
+    re.I,
+)
 _NAMES_BY_COUNT = 5
 _HEDGES = re.compile(
     r"\b(?:idk+|i hate|i feel like|lol|maybe we|kinda|not really|or something|you know)\b",
@@ -224,6 +229,8 @@ def directs(text: str) -> bool:
 
 def is_operation(text: str) -> bool:
     """Whether it asks only for something of the moment: "kill the server", "push it"."""
+    if _TO_HAND_ON.match(text):
+        return True
     for match in _TOKEN.finditer(text[:_LEADING].replace("’", "'")):
         word = match[0].lower()
         if word not in _SMALL:

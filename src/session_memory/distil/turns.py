@@ -65,8 +65,13 @@ _OFFERS = re.compile(
 _BOASTS = re.compile(
     r"\b(?:fully functional|comprehensive(?:ly)?|complete set"
     r"|successfully (?:created|implemented|completed))\b"
-    r"|^\W*(?:spawned|launched|started|opened|restarted)\b",
+    r"|^\W*(?:spawned|launched|started|opened|restarted)\b"
+    r"|^(?:done\W+)?created (?:the|an?) (?:draft )?(?:worktree|branch|pr|pull request|issue)\b",
     re.I,
+)
+# What the agent did to find out, without what it found.
+_NARRATES = re.compile(
+    r"(?:as of [\d-]+, )?i(?:'ve| have)? (?:checked|looked|reviewed|read|went|confirmed)\b", re.I
 )
 _STYLE = re.compile(
     r"\d(?:px|rem|em)\b|\b(?:fonts?|padding|margins?|colou?rs?|borders?|aligned|centered|animation"
@@ -171,6 +176,8 @@ class Turn:
         if _is_short(answer) or not self.asked:
             return True
         if len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None:
+            return True
+        if _NARRATES.match(told):
             return True
         if self.shipped:
             return not names_something(told)
