@@ -84,7 +84,7 @@ def test_a_sweep_adds_sessions_versions_activity_and_what_nobody_understood(
     assert unread == "opencode 1.18.33: part/hologram: 1 records of unknown type"
 
 
-def test_what_was_captured_of_an_agent_that_has_gone_is_still_told(
+def test_what_was_captured_of_an_agent_that_has_gone_is_still_listed(
     capsys: pytest.CaptureFixture[str], opencode: Path
 ) -> None:
     main(["-q", "sweep"])

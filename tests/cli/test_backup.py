@@ -200,7 +200,7 @@ def test_a_directory_of_that_name_that_is_not_ours_stays(space: Workspace, targe
     assert names(left) == {"thesis.txt"}
 
 
-def test_a_read_only_place_is_told(space: Workspace, tmp_path: Path) -> None:
+def test_a_read_only_place_is_reported(space: Workspace, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", encoding="utf-8")  # the same for every user, also root
     said = refusal(back_up(space, tmp_path / "file" / "copy"), 1)
     assert "cannot write the backup" in said

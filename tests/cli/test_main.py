@@ -48,7 +48,7 @@ def error_of(stderr: str) -> Mapping[str, object]:
     return answer["error"]
 
 
-def test_version_is_told(run: Run) -> None:
+def test_version_is_reported(run: Run) -> None:
     done = run("--version")
     assert (done.returncode, done.stdout) == (0, f"session-memory {version('session-memory')}\n")
     assert run("-q", "--version").stdout == done.stdout

@@ -105,7 +105,7 @@ def test_sizes_are_in_binary_units(size: int | None, text: str) -> None:
         (None, "-"),
     ],
 )
-def test_times_are_iso_with_the_distance_beside(at: int | None, text: str) -> None:
+def test_times_are_iso_followed_by_how_long_ago(at: int | None, text: str) -> None:
     assert human_time(at, 1_000_000) == text
 
 

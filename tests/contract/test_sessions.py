@@ -118,7 +118,7 @@ def test_a_session_is_found_by_a_prefix_that_fits_one(store: Store) -> None:
     assert f"{one} claude abc-1; {two} claude abd-2" in refused.value.message
 
 
-def test_a_session_is_told_from_its_sub_agents(store: Store) -> None:
+def test_a_session_is_distinguished_from_its_sub_agents(store: Store) -> None:
     add(store, *(f"abc1:agent-{i}" for i in range(8)), parent="abc1")
     add(store, "abc1")
     assert store.find_session("abc").external_id == "abc1"

@@ -63,7 +63,7 @@ def test_damaged_lines_and_missing_parts_are_remembered(store: Store) -> None:
     assert store.session(one).external_id == "one"
 
 
-def test_text_that_went_before_it_was_distilled_is_told_of(store: Store) -> None:
+def test_text_lost_before_it_was_distilled_is_reported(store: Store) -> None:
     (one,) = capture(store, ONE)
     evict(store, one, data_loss=True)
     assert store.lost_events(one) == 2

@@ -94,7 +94,7 @@ def test_a_response_is_dated_by_its_fullest_figures(store: Store, order: int) ->
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_a_response_told_by_a_main_session_does_not_count_for_its_sub_agent(
+def test_a_response_in_a_main_session_does_not_count_for_its_sub_agent(
     store: Store, order: int
 ) -> None:
     main = said("main", 9, response("r"))
@@ -114,7 +114,9 @@ def test_whose_response_it_is_is_decided_again_when_a_parent_is_named_later(stor
     assert total(store) == 10
 
 
-def test_whose_response_it_is_is_decided_again_when_the_opening_is_told_later(store: Store) -> None:
+def test_the_owner_of_a_response_is_decided_again_when_its_opening_arrives_later(
+    store: Store,
+) -> None:
     capture(store, said("late", 50, response("r")))
     capture(store, Said("early", "/logs/early", (event(1),), (), (response("r"),)))
     assert store.find_session("late").cost.output == 10

@@ -194,5 +194,7 @@ def test_what_installs_or_looks_verifies_nothing(command: str) -> None:
         ("git push", False),
     ],
 )
-def test_commands_that_only_look_are_told_from_those_that_act(command: str, looks: bool) -> None:
+def test_commands_that_only_read_are_distinguished_from_those_that_act(
+    command: str, looks: bool
+) -> None:
     assert reads_only(command) is looks

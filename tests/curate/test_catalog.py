@@ -210,7 +210,9 @@ def test_bytes_that_are_no_text_and_proposals_that_are_none_are_refused(tmp_path
         read_catalog(tmp_path)
 
 
-def test_a_lost_file_is_told_from_the_index_and_a_lost_index_is_made_again(tmp_path: Path) -> None:
+def test_a_lost_file_is_noticed_from_the_index_and_a_lost_index_is_made_again(
+    tmp_path: Path,
+) -> None:
     catalog = decided(tmp_path)
     assert missing(tmp_path, catalog) == ()
     (tmp_path / "catalog" / "p1.toml").unlink()

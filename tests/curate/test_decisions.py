@@ -98,7 +98,7 @@ def test_every_pattern_has_a_stage_and_a_next_command(context: CurateContext) ->
     ]
 
 
-def test_what_is_wrong_with_the_files_is_told_to_the_caller(context: CurateContext) -> None:
+def test_what_is_wrong_with_the_files_is_reported_to_the_caller(context: CurateContext) -> None:
     approve(context, "p1")
     (context.paths.data / "catalog" / "p1.toml").unlink()
     told: list[str] = []

@@ -122,7 +122,7 @@ def test_what_was_taken_out_is_not_missing(desk: Desk, tmp_path: Path) -> None:
     assert left["state"] == "taken out" and "Do run make" in left["replaced"][0]
 
 
-def test_usage_is_told_clearly(desk: Desk, tmp_path: Path) -> None:
+def test_wrong_usage_is_explained(desk: Desk, tmp_path: Path) -> None:
     desk.write(ClaudeLog(1, cwd=str(repository(tmp_path))))
     desk.run("sweep")
     desk.run("distribute", "undo", code=2)

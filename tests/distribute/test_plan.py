@@ -192,7 +192,7 @@ def test_a_file_that_takes_in_the_other_gets_no_second_giving(tmp_path: Path) ->
     assert [change.place.path for change in plan.changes] == ["AGENTS.md"]
 
 
-def test_a_repository_that_is_gone_is_told_and_forgotten_on_request(tmp_path: Path) -> None:
+def test_a_repository_that_is_gone_is_reported_and_forgotten_on_request(tmp_path: Path) -> None:
     shop = repository(tmp_path, "shop")
     hand = Hand(tmp_path / "data", shop)
     hand.give(lesson("p1"))

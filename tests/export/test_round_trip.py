@@ -191,7 +191,7 @@ def test_an_older_export_takes_nothing_away_from_a_session_that_went_on(
     assert there.dump() == before
 
 
-def test_what_hooks_told_and_what_was_evicted_moves_along(
+def test_what_hooks_recorded_and_what_was_evicted_is_exported_too(
     here: Workspace, there: Workspace
 ) -> None:
     write_samples(here.claude)

@@ -38,7 +38,7 @@ def test_all_is_well_after_init_with_the_whole_way_tried(wired: Machine) -> None
     assert json.loads(wired.run("sessions", "--json").out)["sessions"] == []  # nothing made up
 
 
-def test_a_machine_that_is_not_set_up_is_told_how(machine: Machine) -> None:
+def test_doctor_says_how_to_set_up_a_new_machine(machine: Machine) -> None:
     machine.have("claude")
     code, found = checks(machine)
     assert code == 3
@@ -91,7 +91,7 @@ def test_a_configuration_that_cannot_be_read_is_a_failure(wired: Machine) -> Non
     assert (claude["hooks"], claude["mcp"]) == ("refused", "wired")
 
 
-def test_hooks_that_codex_skips_are_told(machine: Machine) -> None:
+def test_hooks_that_codex_skips_are_reported(machine: Machine) -> None:
     machine.have("codex")
     machine.init()
     found = checks(machine)[1]
@@ -120,7 +120,7 @@ def test_hooks_that_codex_skips_are_told(machine: Machine) -> None:
         ("codex", ".codex/config.toml", "[features]\nhooks = false\n", ("off", "wired")),
     ],
 )
-def test_what_the_user_switched_off_is_told_and_left_off(
+def test_what_the_user_switched_off_is_reported_and_left_off(
     machine: Machine, agent: str, name: str, text: str, states: tuple[str, str]
 ) -> None:
     path = machine.write(name, text)
@@ -146,7 +146,7 @@ def test_a_server_the_user_switched_off_stays_off(machine: Machine) -> None:
     assert "mcp off" in checks(machine)[1]["opencode"]["detail"]
 
 
-def test_complaints_of_hooks_and_a_crowded_spool_are_told(wired: Machine) -> None:
+def test_complaints_of_hooks_and_a_crowded_spool_are_reported(wired: Machine) -> None:
     state = wired.memory / "state"
     (state / "hook-errors.log").write_text("2026-11-16T00:00:00Z stop the spool is full\n")
     (state / "spool").mkdir(exist_ok=True)
@@ -165,7 +165,7 @@ def test_files_that_others_may_read_are_made_private(wired: Machine) -> None:
     assert checks(wired)[1]["modes"]["result"] == "pass"
 
 
-def test_a_damaged_ledger_is_told_with_its_cure(wired: Machine) -> None:
+def test_a_damaged_ledger_is_reported_with_its_cure(wired: Machine) -> None:
     (wired.memory / "data" / "install.json").write_text("{")
     code, found = checks(wired)
     assert (code, found["wiring"]["result"]) == (1, "fail")

@@ -114,7 +114,7 @@ def test_an_agent_that_is_installed_and_was_never_run_is_wired(machine: Machine)
     assert machine.files() == {}
 
 
-def test_mode_and_order_stay_and_a_backup_lies_beside(machine: Machine) -> None:
+def test_mode_and_order_stay_and_a_backup_is_made(machine: Machine) -> None:
     path = machine.write(".claude/settings.json", CLAUDE_SETTINGS, 0o640)
     machine.init()
     assert path.stat().st_mode & 0o777 == 0o640
@@ -270,7 +270,7 @@ def test_a_folder_is_no_file(machine: Machine) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_told_and_the_rest_is_done(machine: Machine) -> None:
+def test_a_folder_that_cannot_be_written_is_reported_and_the_rest_is_done(machine: Machine) -> None:
     machine.have("claude", "gemini")
     (machine.home / ".gemini").chmod(0o500)
     done = machine.init()

@@ -178,7 +178,7 @@ def test_systemd_is_used_where_it_answers(machine: Machine) -> None:
     assert "--user disable --now session-memory.timer" in calls(machine.programs, "systemctl")
 
 
-def test_a_tool_that_fails_is_told(machine: Machine) -> None:
+def test_a_tool_that_fails_is_reported(machine: Machine) -> None:
     failing = CRON.replace("-) exec cat", '-) echo "not allowed" >&2; exit 1; exec cat')
     program(machine.programs, "crontab", failing)
     done = machine.run("schedule", "install")

@@ -192,7 +192,7 @@ def test_only_named_agents_are_unwired(machine: Machine) -> None:
     assert machine.launcher.exists()  # the other still runs it
 
 
-def test_a_file_that_was_broken_meanwhile_is_told_and_kept_in_mind(machine: Machine) -> None:
+def test_a_file_that_was_broken_meanwhile_is_reported_and_kept_in_mind(machine: Machine) -> None:
     machine.have("claude", "gemini")
     machine.init()
     path = machine.home / ".gemini/settings.json"
@@ -252,7 +252,7 @@ def test_a_home_is_never_purged(machine: Machine, monkeypatch: pytest.MonkeyPatc
     assert machine.home.exists()
 
 
-def test_lessons_in_repositories_are_told_and_hold_a_purge_up(machine: Machine) -> None:
+def test_lessons_in_repositories_are_reported_and_hold_a_purge_up(machine: Machine) -> None:
     machine.have("claude")
     machine.init()
     (machine.memory / "data" / "distribution.json").write_text('{"entries": [], "version": 1}')

@@ -59,7 +59,7 @@ def test_who_reads_while_texts_are_moved_reads_on(space: Workspace) -> None:
     assert texts == [event.text for event in space.events(claude(30).session_id)]
 
 
-def test_who_reads_while_texts_are_evicted_is_told_so_and_not_of_damage(space: Workspace) -> None:
+def test_reading_while_texts_are_evicted_reports_eviction_and_not_damage(space: Workspace) -> None:
     def evict(store: SqliteStore, session: int) -> None:
         store.evict([Eviction(session, claude(30).session_id, 1, "age")], space.now)
 

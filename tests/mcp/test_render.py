@@ -201,7 +201,7 @@ def test_a_refusal_stands_in_both_places_in_every_mode() -> None:
         assert "\x1b" not in text_of(told)
 
 
-def test_an_unchanged_pack_is_told_of_in_few_bytes(known: Known) -> None:
+def test_an_unchanged_pack_takes_few_bytes(known: Known) -> None:
     for client in ("claude-code", "gemini-cli-mcp-client"):
         server = LocalServer(client=client, clock=lambda: known.memory.now)
         name = server.call("mem_context_pack", project_key="shop")["structuredContent"]["pack_hash"]

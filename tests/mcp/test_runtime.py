@@ -214,7 +214,7 @@ def test_an_unexpected_failure_of_a_tool_is_a_result_and_no_secret(
     server.close()
 
 
-def test_a_store_in_use_or_damaged_is_told_of_as_such(
+def test_a_store_in_use_or_damaged_is_reported_as_such(
     known: Known, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     errors = {apsw.BusyError: "another process holds the store", apsw.CorruptError: "damaged"}

@@ -216,7 +216,7 @@ def test_a_request_that_is_too_long_is_refused_and_passed_over() -> None:
         assert heard["id"] == 2
 
 
-def test_a_wrong_configuration_is_told_with_every_call_and_ends_nothing(tmp_path: Path) -> None:
+def test_a_wrong_configuration_is_reported_with_every_call_and_ends_nothing(tmp_path: Path) -> None:
     (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "config.toml").write_text("[retention]\nraw_max_age_days = 'soon'\n")
     with Talk() as talk:

@@ -283,7 +283,7 @@ def ends(pid: int) -> bool:
         ({"type": "other"}, CallFailed, "claude failed"),
     ],
 )
-def test_what_claude_fails_at_is_told(
+def test_what_claude_fails_at_is_reported(
     stage: Stage, result: dict[str, Any], error: type[Exception], words: str
 ) -> None:
     body = f"print({json.dumps({**RESULT, **result})!r})"
@@ -305,7 +305,7 @@ def test_what_claude_fails_at_is_told(
         ([{"type": "error", "message": "401 Unauthorized"}], ModelUnavailable, "sign in"),
     ],
 )
-def test_what_codex_fails_at_is_told(
+def test_what_codex_fails_at_is_reported(
     stage: Stage, events: list[Any], error: type[Exception], words: str
 ) -> None:
     with pytest.raises(error, match=words):

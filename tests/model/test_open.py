@@ -154,7 +154,7 @@ def test_the_agent_sdk_is_given_no_tools_two_turns_and_our_marks(sdk: Any, store
         ("slow", CallFailed, "no answer within"),
     ],
 )
-def test_what_the_agent_sdk_fails_at_is_told(
+def test_what_the_agent_sdk_fails_at_is_reported(
     sdk: Any, store: Store, behaviour: str, error: type[Exception], words: str
 ) -> None:
     sdk.behaviour = behaviour

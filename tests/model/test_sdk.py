@@ -83,7 +83,7 @@ def test_a_server_that_sends_whole_messages_only_is_understood(part: Part) -> No
         ("garbage", "garbage"),
     ],
 )
-def test_what_a_server_does_wrong_is_told_by_its_kind(
+def test_what_a_server_does_wrong_is_reported_by_its_kind(
     opened: Opened, part: Part, kind: str
 ) -> None:
     with ModelServer([Play(part)]) as server:

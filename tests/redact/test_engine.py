@@ -138,7 +138,7 @@ def test_text_without_secrets_comes_back_as_the_same_object() -> None:
         assert REDACTOR.redact_text(text) is text
 
 
-def test_no_rest_of_a_secret_stays_beside_its_placeholder() -> None:
+def test_no_part_of_a_secret_stays_next_to_its_placeholder() -> None:
     assert shown("token=my-" + fake("sk-", 24) + "-tail next") == "token=[REDACTED_SECRET] next"
 
 

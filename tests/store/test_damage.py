@@ -96,7 +96,7 @@ IN_THE_WAY: dict[str, Damage] = {
 
 @pytest.mark.rows("STO-12")
 @pytest.mark.parametrize("kind", IN_THE_WAY)
-def test_what_is_no_file_is_told_and_nothing_is_made_in_its_place(
+def test_what_is_no_file_is_reported_and_nothing_is_made_in_its_place(
     space: Workspace, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     before, database = space.dump(), space.store_directory / "store.db"
@@ -118,7 +118,7 @@ def test_what_is_no_file_is_told_and_nothing_is_made_in_its_place(
 
 
 @pytest.mark.rows("STO-12")
-def test_a_directory_in_the_place_of_the_log_is_told(
+def test_a_directory_in_the_place_of_the_log_is_reported(
     space: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = space.store_directory / "store.db-wal"
@@ -131,7 +131,7 @@ def test_a_directory_in_the_place_of_the_log_is_told(
 
 
 @pytest.mark.rows("STO-12")
-def test_a_database_that_cannot_be_opened_is_told(
+def test_a_database_that_cannot_be_opened_is_reported(
     space: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -151,7 +151,7 @@ DENIED = (PermissionError(13, "Permission denied", "a place"), apsw.ReadOnlyErro
 
 
 @pytest.mark.parametrize("error", DENIED, ids=["by the system", "by SQLite"])
-def test_a_place_that_may_not_be_used_is_told(
+def test_a_place_that_may_not_be_used_is_reported(
     space: Workspace,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,

@@ -60,7 +60,7 @@ def test_where_the_system_does_not_tell_the_place_is_taken(tmp_path: Path) -> No
     check_directory(str(tmp_path / "not there yet"))
 
 
-def test_a_backup_takes_along_what_lies_beside_the_database(tmp_path: Path) -> None:
+def test_a_backup_includes_the_files_next_to_the_database(tmp_path: Path) -> None:
     store = open_store(str(tmp_path / "s"), 1, create_missing=True)
     (tmp_path / "s" / "pauses.json").write_text("[]", encoding="utf-8")
     (tmp_path / "s" / "catalog").mkdir()

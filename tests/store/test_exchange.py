@@ -8,7 +8,7 @@ from session_memory.store.exchange import imported_key, is_imported
 KEY = b"k" * 32
 
 
-def test_made_up_numbers_are_told_from_those_of_logs() -> None:
+def test_imported_numbers_are_distinguished_from_those_of_logs() -> None:
     made = {imported_key(KEY, f"response {number}") for number in range(3000)}
     assert len(made) == 3000
     assert all(is_imported(KEY, number) for number in made)

@@ -102,7 +102,7 @@ def test_every_check_on_rows_is_proven_here() -> None:
     assert set(check._REFERENCES) <= set(BREAKS)  # pyright: ignore[reportPrivateUsage]
 
 
-def test_a_missing_file_and_a_file_too_many_are_told_apart(
+def test_a_missing_file_and_a_file_too_many_are_distinguished(
     store: SqliteStore, directory: Path
 ) -> None:
     capture(store, Said("one", "/l", (event(0, "text"),)))

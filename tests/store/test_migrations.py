@@ -135,7 +135,7 @@ def test_a_program_that_was_running_during_an_upgrade_stops_writing(
     assert list(store.dump()) == before
 
 
-def test_a_migration_missing_from_the_installation_is_told(
+def test_a_migration_missing_from_the_installation_is_reported(
     store: SqliteStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.close()

@@ -244,7 +244,9 @@ def test_segments_alone_tell_the_sessions_again(space: Workspace, capsys: Output
     assert space.findings() == []
 
 
-def test_a_lost_row_of_a_session_is_told_by_its_segments(space: Workspace, capsys: Output) -> None:
+def test_lost_rows_of_a_session_come_back_from_its_segments(
+    space: Workspace, capsys: Output
+) -> None:
     before = space.dump()
     overwrite_root(database(space), "session", "source", "event", "fact", "usage")
     for log in space.files():

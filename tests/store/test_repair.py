@@ -53,7 +53,9 @@ def test_a_whole_store_needs_nothing(space: Workspace, layer: str) -> None:
         ("index", ["INSERT INTO turn_text (rowid, body) VALUES (5, 'stray')"]),
     ],
 )
-def test_rows_are_mended_and_told_before(space: Workspace, layer: str, damage: list[str]) -> None:
+def test_rows_are_repaired_and_a_dry_run_lists_them(
+    space: Workspace, layer: str, damage: list[str]
+) -> None:
     before = space.dump()
     spoil(space, *damage)
     broken = space.findings()

@@ -48,21 +48,25 @@ def command(
     now = app.clock()
     query = DetectQuery(min_frequency, to_ms(since, now), repo)
     with open_store(str(app.paths.data), now) as store:
-        found = detect(store.patterns, query, now)
-    shown = found if everything or min_frequency else [one for one in found if not one.left_out]
+        candidates = detect(store.patterns, query, now)
+    shown = (
+        candidates
+        if everything or min_frequency
+        else [candidate for candidate in candidates if not candidate.left_out]
+    )
     if app.json:
-        click.echo(f"[{','.join(to_json(_row(one)) for one in shown)}]")
+        click.echo(f"[{','.join(to_json(_row(candidate)) for candidate in shown)}]")
         return
     click.echo(report(shown))
-    if len(shown) < len(found):
-        click.echo(f"\n{left_out(found)}; --all shows them")
+    if len(shown) < len(candidates):
+        click.echo(f"\n{left_out(candidates)}; --all shows them")
     if min_frequency is None:
         app.note("what only one session shows is not counted; --min-frequency 1 shows it")
 
 
-def _row(one: Candidate) -> dict[str, object]:
-    plain: dict[str, object] = msgspec.to_builtins(one, str_keys=True)
+def _row(candidate: Candidate) -> dict[str, object]:
+    plain: dict[str, object] = msgspec.to_builtins(candidate, str_keys=True)
     usd, minutes = plain.pop("usd"), plain.pop("minutes")
     plain["cost_impact"] = {"usd": usd, "minutes": minutes}
-    plain["first_seen"], plain["last_seen"] = iso(one.first_seen), iso(one.last_seen)
+    plain["first_seen"], plain["last_seen"] = iso(candidate.first_seen), iso(candidate.last_seen)
     return plain

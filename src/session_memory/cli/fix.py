@@ -31,24 +31,24 @@ def command(app: App, error: tuple[str, ...]) -> None:
       session-memory fix -- "--- FAIL: TestLogin"
     """
     with open_store(str(app.paths.data), app.clock()) as store:
-        found = fix(store.patterns, " ".join(error))
-    if found is None:
+        answer = fix(store.patterns, " ".join(error))
+    if answer is None:
         raise NotFound("no session had this error")
     if app.json:
-        emit_json(msgspec.to_builtins(found))
+        emit_json(msgspec.to_builtins(answer))
         return
-    for line in _lines(found):
+    for line in _lines(answer):
         click.echo(line)
 
 
-def _lines(found: Fix) -> list[str]:
-    same = "this very error" if found.match == "exact" else "an error of the same shape"
-    seen = f"{_times(found.frequency, 'time')} in {_times(found.sessions, 'session')}"
-    last = f", last on {date[:10]}" if (date := iso(found.last_at)) else ""
-    lines = [f"{same}: {one_line(found.problem)}"]
-    lines += map(_sentence, found.cures)
-    without = "other edits each time; " if found.was_edited else "never cured here; "
-    return [*lines, f"{'' if found.cures else without}met {seen}{last}"]
+def _lines(answer: Fix) -> list[str]:
+    same = "this very error" if answer.match == "exact" else "an error of the same shape"
+    seen = f"{_times(answer.frequency, 'time')} in {_times(answer.sessions, 'session')}"
+    last = f", last on {date[:10]}" if (date := iso(answer.last_at)) else ""
+    lines = [f"{same}: {one_line(answer.problem)}"]
+    lines += map(_sentence, answer.cures)
+    without = "other edits each time; " if answer.was_edited else "never cured here; "
+    return [*lines, f"{'' if answer.cures else without}met {seen}{last}"]
 
 
 def _sentence(cure: Cure) -> str:

@@ -61,22 +61,22 @@ def command(
             limit=None if sample else limit,
             excluded=excluded,
         )
-        found = noted(store, query)
+        observations = noted(store, query)
         if sample:
-            found = _sample(found, sample, seed)
-        numbers = {each.observation.session for each in found}
+            observations = _sample(observations, sample, seed)
+        numbers = {each.observation.session for each in observations}
         sessions = {number: store.session(number) for number in numbers}
     if app.json:
-        rows = [_row(each, sessions[each.observation.session]) for each in found]
+        rows = [_row(each, sessions[each.observation.session]) for each in observations]
         emit_json({"observations": rows})
         return
-    for each in found:
+    for each in observations:
         click.echo(_line(each))
 
 
-def _sample(found: list[Noted], count: int, seed: int) -> list[Noted]:
+def _sample(observations: list[Noted], count: int, seed: int) -> list[Noted]:
     """The same sample for the same content, whatever order and ids the store has."""
-    ordered = sorted(found, key=lambda each: each.observation.hash)
+    ordered = sorted(observations, key=lambda each: each.observation.hash)
     sample = random.Random(seed).sample(ordered, min(count, len(ordered)))
     return sorted(sample, key=lambda each: (each.observation.at or 0, each.observation.hash))
 

@@ -91,7 +91,7 @@ def notes(observations: Iterable[Observation]) -> list[Observation]:
 def still_open(observations: Iterable[Observation]) -> frozenset[str]:
     """The hashes of the items and blockers that are open, of everything a project said."""
     state = derive_state(observations, limits=UNLIMITED)
-    return frozenset(one.hash for one in (*state.pending, *state.blockers))
+    return frozenset(item.hash for item in (*state.pending, *state.blockers))
 
 
 def derive_state(

@@ -191,9 +191,11 @@ def detected_proposals(context: CurateContext, *, everything: bool = False) -> l
     """
     with context.open_store() as store:
         patterns = store.patterns
-        found = rank(cluster(patterns.evidence, patterns.statuses()), context.clock())
+        candidates = rank(cluster(patterns.evidence, patterns.statuses()), context.clock())
         wanted = [
-            one for one in found if everything or not one.left_out or one.status != "candidate"
+            candidate
+            for candidate in candidates
+            if everything or not candidate.left_out or candidate.status != "candidate"
         ]
         return proposals_of(wanted, patterns.evidence())
 

@@ -58,7 +58,9 @@ def without_sessions(catalog: Catalog, gone: ForgottenSessions, now: int = 0) ->
         if left.current.status in LIVE and left.current.text == FORGOTTEN:
             revision += 1
             patterns[name] = _retired(left, revision, now)
-    proposals = {name: _shown_by_others(one, gone) for name, one in catalog.proposals.items()}
+    proposals = {
+        name: _shown_by_others(proposal, gone) for name, proposal in catalog.proposals.items()
+    }
     return replace(
         catalog,
         patterns=patterns,

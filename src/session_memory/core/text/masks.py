@@ -123,17 +123,17 @@ def error_lines(text: str, limit: int) -> list[str]:
     """Lines of an output that say what went wrong, the most telling first."""
     seen = window(text)
     lines = _candidate_lines(seen)
-    found: list[str] = []
+    picked: list[str] = []
     if "Traceback (most recent" in seen:
-        found += [line for line in reversed(lines) if _RAISED.match(line)][:1]
+        picked += [line for line in reversed(lines) if _RAISED.match(line)][:1]
     telling = [line for line in lines if _has_one(line, _TELLING) and not _NO_ERROR.search(line)]
-    found += [line for line in telling if not _WARNING.match(line)]
-    found += [line for line in telling if _WARNING.match(line)]
-    found += [line for line in lines if _has_one(line, _PERHAPS_TELLING) or _FINDING.match(line)]
+    picked += [line for line in telling if not _WARNING.match(line)]
+    picked += [line for line in telling if _WARNING.match(line)]
+    picked += [line for line in lines if _has_one(line, _PERHAPS_TELLING) or _FINDING.match(line)]
     # A long output without a telling line is what the program found, not what went wrong.
-    if not found and len(lines) <= _SHORT_LINES:
-        found = lines[:1]
-    return list(dict.fromkeys(found))[:limit]
+    if not picked and len(lines) <= _SHORT_LINES:
+        picked = lines[:1]
+    return list(dict.fromkeys(picked))[:limit]
 
 
 def _has_one(line: str, words: tuple[str, ...]) -> bool:

@@ -79,7 +79,7 @@ def confirm(
 
 
 def _refresh(db: Database, event_id: int, draft: EventDraft) -> None:
-    told = (
+    values = (
         draft.origin,
         draft.tool,
         draft.tool_class,
@@ -90,10 +90,10 @@ def _refresh(db: Database, event_id: int, draft: EventDraft) -> None:
         draft.usage_key,
     )
     columns = "origin, tool, tool_class, is_error, exit_code, files, label, usage_key"
-    if db.execute(f"SELECT {columns} FROM event WHERE id = ?", (event_id,)).fetchone() != told:
+    if db.execute(f"SELECT {columns} FROM event WHERE id = ?", (event_id,)).fetchone() != values:
         db.execute(
             f"UPDATE event SET ({columns}) = (?, ?, ?, ?, ?, ?, ?, ?) WHERE id = ?",
-            (*told, event_id),
+            (*values, event_id),
         )
 
 

@@ -136,7 +136,7 @@ class ForgetWithMarks:
         """See store.port.Store."""
         from session_memory.store.sqlite import rewrite
 
-        return {one.session_id for one in rewrite.changed_documents(self._db, words)}
+        return {document.session_id for document in rewrite.changed_documents(self._db, words)}
 
     def replace_words(self, words: Callable[[bytes], bytes]) -> set[int]:
         """See store.port.Store."""

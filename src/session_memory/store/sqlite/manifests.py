@@ -157,8 +157,8 @@ def whole(db: Database, session_id: int) -> Parts:
 
 def pack_session(db: Database, session_id: int, text: bytes) -> Packed:
     """One segment for all of a session; its rows already say where in `text` each event is."""
-    told = manifest(db, session_id, whole(db, session_id))
-    return pack(session_id, text, encode(told, text))
+    whole_manifest = manifest(db, session_id, whole(db, session_id))
+    return pack(session_id, text, encode(whole_manifest, text))
 
 
 def repack(db: Database, segments: SegmentStore, session_id: int) -> int:

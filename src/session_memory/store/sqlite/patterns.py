@@ -130,12 +130,14 @@ class SqlitePatterns:
             f" LEFT JOIN project p ON p.id = s.project_id WHERE {_WORTH}"
             " ORDER BY s.ended_at DESC, s.id DESC"
         ):
-            found = _failures(row[0])
-            if found.errors or found.cures:
+            failures = _failures(row[0])
+            if failures.errors or failures.cures:
                 flavor, external_id, at = row[2:5]
                 roots: tuple[str, ...] = tuple(filter(None, row[5:]))
                 owner = _owner(parents, row[1])
-                yield Failures(owner, flavor, external_id, at, roots, found.errors, found.cures)
+                yield Failures(
+                    owner, flavor, external_id, at, roots, failures.errors, failures.cures
+                )
 
     def _parents(self) -> dict[int, int]:
         return dict(

@@ -35,18 +35,18 @@ class PresentStore(msgspec.Struct, frozen=True):
 def inspect_present(directory: str, now_ms: int) -> PresentStore:
     """What is there now, as far as it can be read."""
     known, unreadable = Marks(), None
-    told = False
+    has_marks = False
     try:
         file = marks.read_marks(directory)
         if file is not None:
-            known, told = file.marks, True
+            known, has_marks = file.marks, True
     except SessionMemoryError as error:
         unreadable = error.message
     exists = os.path.exists(os.path.join(directory, DATABASE))
     info = None
     try:
         with open_store(directory, now_ms, read_only=True) as store:
-            known, told = marks.merge(known, store.marks()), True
+            known, has_marks = marks.merge(known, store.marks()), True
             info = store.info()
             damage = store.quick_check()
             unreadable = None if damage == "ok" else damage
@@ -59,7 +59,7 @@ def inspect_present(directory: str, now_ms: int) -> PresentStore:
         last_event_at=info.last_event_at if info else None,
         unreadable=unreadable,
         marks=known,
-        marks_lost=not told
+        marks_lost=not has_marks
         and (marks.are_lost(directory) or os.path.exists(marks.path_in(directory))),
     )
 

@@ -181,15 +181,16 @@ def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int
     """Apply a replacement to digests and facts; returns the sessions it changed."""
     changed: set[int] = set()
     with transaction(db):
-        for one in changed_documents(db, words):
-            is_json = one.table != "observation"
-            column = one.column if is_json else "text"
-            stored = one.new.decode() if is_json else msgspec.json.decode(one.new)
+        for document in changed_documents(db, words):
+            is_json = document.table != "observation"
+            column = document.column if is_json else "text"
+            stored = document.new.decode() if is_json else msgspec.json.decode(document.new)
             db.execute(
-                f"UPDATE {one.table} SET {column} = ? WHERE {one.column} = ? AND {one.session} = ?",
-                (stored, one.old, one.session_id),
+                f"UPDATE {document.table} SET {column} = ?"
+                f" WHERE {document.column} = ? AND {document.session} = ?",
+                (stored, document.old, document.session_id),
             )
-            changed.add(one.session_id)
+            changed.add(document.session_id)
         settle_sessions(db, changed)
         for session_id in changed:  # segments tell facts as well
             repack(db, segments, session_id)

@@ -117,13 +117,13 @@ class SqliteScopes:
 
     def rules(self, sessions: list[int]) -> dict[int, tuple[RuleStatement, ...]]:
         """What users said in these sessions that may be a rule."""
-        found = rows(
+        selected = rows(
             self._db,
             f"SELECT session_id, body -> '$.rules' FROM digest WHERE {_THESE}"
             " AND json_array_length(body, '$.rules')",
             (_list(sessions),),
         )
-        return {session: _RULES.decode(said) for session, said in found}
+        return {session: _RULES.decode(said) for session, said in selected}
 
     def observation(self, name: str) -> Observation | None:
         """One observation by its hash, whatever its status."""

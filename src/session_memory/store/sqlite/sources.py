@@ -87,7 +87,7 @@ class SourceReads:
 
     def sole_sessions(self, source_id: int) -> set[int]:
         """See store.port.Store."""
-        found = rows(
+        selected = rows(
             self._db,
             "SELECT s.id FROM session_source l JOIN session s ON s.id = l.session_id"
             " WHERE l.source_id = ?1 AND (s.raw_events = 0 OR EXISTS (SELECT 1 FROM event e"
@@ -95,7 +95,7 @@ class SourceReads:
             " AND NOT e.superseded))",
             (source_id,),
         )
-        return {row[0] for row in found}
+        return {row[0] for row in selected}
 
     def span(self, flavor: str) -> tuple[int, int | None]:
         """See store.port.Store."""
