@@ -128,6 +128,8 @@ def test_a_check_stands_in_the_directory_that_most_sessions_name() -> None:
     assert [line.partition("; passed")[0] for line in told] == [
         "- `go test ./...` in `src` verifies tests"
     ]
+    (line,) = lines(session(1, "cd src && ls", "go test ./..."))  # the shell stays there
+    assert line.startswith("- `go test ./...` in `src` verifies tests")
     bare = [session(number, "npm test") for number in (2, 3, 4)]
     told = lines(session(1, "cd packages/a && npm test"), *bare)
     assert [line.partition("; passed")[0] for line in told] == ["- `npm test` verifies tests"]
@@ -190,8 +192,8 @@ def test_a_call_that_works_again_is_no_trap_any_more() -> None:
     assert "worked in session-, 1970-01-04" in next(iter(left_out(first, second, later).values()))
 
 
-def rule(text: str, firm: bool = False, intent: str | None = None) -> RuleStatement:
-    return RuleStatement(text, 1, DAY, "says so", firm, "against", intent)
+def rule(text: str, firm: bool = False, intent: str | None = None, day: int = 1) -> RuleStatement:
+    return RuleStatement(text, 1, day * DAY, "says so", firm, "against", intent)
 
 
 @pytest.mark.rows("MEM-04")
@@ -203,10 +205,14 @@ def test_a_wish_is_told_if_it_was_repeated_or_says_that_it_lasts() -> None:
     assert "; said in 1 session " in told[0]
     discuss = rule("discuss it with me first", intent="discuss first")
     assert "discuss first" not in "".join(lines(session(1, rules=(discuss,))))
-    both = lines(session(1, rules=(discuss,)), session(2, rules=(discuss,)))
+    same_day = session(1, rules=(discuss,)), session(2, rules=(discuss,))
+    assert lines(*same_day) == [] and "on one day" in next(iter(left_out(*same_day).values()))
+    later = rule("discuss it with me first", intent="discuss first", day=2)
+    both = lines(session(1, rules=(discuss,)), session(2, rules=(later,)))
     assert both[0].startswith("- discuss first") and "said in 2 sessions" in both[0]
     moment = rule("commit and push this change only", intent="only the changes asked for")
-    (named,) = lines(session(1, rules=(moment,)), session(2, rules=(moment,)))
+    again = rule(moment.text, intent=moment.intent, day=2)
+    (named,) = lines(session(1, rules=(moment,)), session(2, rules=(again,)))
     assert named.startswith("- only the changes asked for; said in 2 sessions")
 
 

@@ -27,6 +27,8 @@ _REPLACED_AFTER = 3
 """Sessions that pass another check of the kind and no longer run this one."""
 _GIVEN_UP_AFTER = 2
 """Sessions in a row in which a check fails to the end."""
+_SHELL_STAYS = frozenset(("claude",))
+"""Agents whose shell stays in the directory that a call changed to."""
 _NAMED: dict[CheckKind, str] = {"test": "tests", "build": "build", "lint": "lint", "types": "types"}
 _RUNNERS = words("npm pnpm yarn bun make gmake just task rake gradle mvn turbo nx mise pixi poe")
 _PART = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
@@ -134,10 +136,13 @@ def _collect(sessions: Iterable[KnownSession]) -> list[Check]:
 def _last_runs(session: KnownSession) -> dict[tuple[str, ...], tuple[Check, int, bool]]:
     """The last result of each check in a session."""
     runs: dict[tuple[str, ...], tuple[Check, int, bool]] = {}
+    directory = ""
     for run in session.digest.commands:
+        moves = run.command.lstrip().startswith("cd ")
+        if moves or session.digest.flavor not in _SHELL_STAYS:
+            directory = directory_of(run.command, session.roots)
         if not run.is_check or run.denied:
             continue
-        directory = directory_of(run.command, session.roots)
         parts = typed_command(run.command).split(" && ")
         for part in parts:
             command = typed_command(part)

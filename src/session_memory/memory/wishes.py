@@ -1,7 +1,7 @@
 """What the user wants in a project, by the rules in its digests: quoted, with how often.
 
-A wish that was voiced in one session is mostly about its task. It is told only if its own words
-say that it is meant to last.
+A wish that was voiced in one session, or on one day, is mostly about its task. It is told only if
+its own words say that it is meant to last.
 """
 
 from __future__ import annotations
@@ -47,6 +47,9 @@ def find_wishes(sessions: Sequence[KnownSession]) -> Wishes:
 
 
 def _why_not(rule: StandingRule) -> str:
+    days = {(iso(said.at) or "")[:10] for said in rule.evidence}
+    if rule.sure == "repeated" and len(days) == 1 and not is_meant_to_last(rule.text):
+        return "said on one day only, so that it may be about one task"
     if rule.sure == "repeated":
         return "" if rule.intent or reads_as_rule(rule.text) else "its words do not say what to do"
     if not is_meant_to_last(rule.text):
