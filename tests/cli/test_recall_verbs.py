@@ -172,7 +172,7 @@ def test_open_work_says_what_each_line_rests_on_and_all_what_is_left_out(space: 
     space.write(later)
     space.sweep()
     shown = run(space, "open-work", "--project", "shop")
-    assert "- Branch `door`: PR #7 is open, not merged  (read from the log, 20" in shown
+    assert "- Branch `door`: PR #7 not merged  (read from the log, 20" in shown
     assert "buy tiles" not in shown
     everything = run(space, "open-work", "--project", "shop", "--all")
     assert "- pending_item: buy tiles  [done, dropped or overtaken since]" in everything
@@ -185,7 +185,7 @@ def test_a_notice_of_the_client_is_no_request(space: Workspace) -> None:
     log = ClaudeLog(4, cwd=str(space.root / "shop"), start=START + 7_200_000)
     log.prompt("Please oil the hinges of the garden gate.")
     log.queue('{"task_id":"b1","description":"Push to remote","task_type":"local_bash"}')
+    log.run("make oil", "oiled")
     space.write(log)
     space.sweep()
     assert "task_id" not in run(space, "pack", "--project", "shop", "--json")
-    assert "garden gate" in run(space, "pack", "--project", "shop")

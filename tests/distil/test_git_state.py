@@ -28,8 +28,8 @@ CREATE = ("gh pr create --fill", CREATED)
 
 @pytest.mark.rows("OPN-01")
 def test_a_branch_is_open_until_it_is_merged() -> None:
-    assert left(COMMIT, PUSH) == "Branch `feat/reader` is pushed, without a PR and not merged"
-    assert left(COMMIT, PUSH, CREATE) == "Branch `feat/reader`: PR #41 is open, not merged"
+    assert left(COMMIT, PUSH) == "Branch `feat/reader`: pushed, no PR, not merged"
+    assert left(COMMIT, PUSH, CREATE) == "Branch `feat/reader`: PR #41 not merged"
     assert left(COMMIT, PUSH, CREATE, ("gh pr merge 41 --squash", "")) == ""
     seen = ("gh pr view 41 --json state", '{"state":"MERGED"}')
     assert left(COMMIT, PUSH, CREATE, seen) == ""
@@ -42,7 +42,7 @@ def test_the_main_branch_and_what_another_pr_says_leave_nothing_open() -> None:
     assert left(on_main, ("git push", "   aaaaaaa..bbbbbbb  main -> main")) == ""
     assert left(COMMIT) == ""  # who commits and does not push may want it so
     other = ("gh pr view 7 --json state", '{"state":"MERGED"}')
-    assert left(COMMIT, PUSH, CREATE, other) == "Branch `feat/reader`: PR #41 is open, not merged"
+    assert left(COMMIT, PUSH, CREATE, other) == "Branch `feat/reader`: PR #41 not merged"
     away = ("git checkout main", "Switched to branch 'main'")
     assert left(COMMIT, PUSH, CREATE, away) == ""
 
@@ -51,5 +51,5 @@ def test_the_main_branch_and_what_another_pr_says_leave_nothing_open() -> None:
 def test_a_rebase_that_stopped_is_open_until_it_goes_on() -> None:
     on_branch = ("git status", "On branch feat/reader\n")
     stops = ("git rebase main", "CONFLICT (content): Merge conflict in a.py\n")
-    assert left(on_branch, stops) == "Merge conflicts on branch `feat/reader` were not resolved"
+    assert left(on_branch, stops) == "Branch `feat/reader`: conflicts not resolved"
     assert left(on_branch, stops, ("git rebase --abort", "")) == ""

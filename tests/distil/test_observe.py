@@ -286,7 +286,7 @@ def test_a_failing_check_that_was_shipped_or_worked_on_since_blocks_nothing() ->
 def test_a_log_that_ends_inside_a_commit_leaves_that_open() -> None:
     on_branch = (shell("git status", "a"), result("a", "On branch feat/reader\n"))
     assert texts("pending_item", *on_branch, shell("git commit -m x", "b")) == [
-        "On branch `feat/reader` the log ends in `git commit -m x`: see whether it was done"
+        "Branch `feat/reader`: result not known of `git commit -m x`"
     ]
     assert not texts("pending_item", *on_branch, shell("ls", "b"))
 

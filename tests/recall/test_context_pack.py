@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from tests.recall.store_builder import HOUR, ROOT, START, Memory, Word, observed, plain
 
 from session_memory.core.forget import FORGOTTEN
-from session_memory.core.schema import CommandRun, Cure, GitState, ObservationType, Project
+from session_memory.core.schema import (
+    CommandRun,
+    Cure,
+    GitState,
+    ObservationType,
+    Project,
+    RuleStatement,
+)
 from session_memory.core.text.own_text import without_own_text
 from session_memory.core.work_state import OperationalState, derive_state
 from session_memory.recall.breadth import Breadth
@@ -286,7 +293,7 @@ Last captured turn: 2026-03-02T09:00:00.013Z.
 Objective:
 - Ship the new roof (2026-03-02)
 - Asked: Mend the roof before winter (2026-03-02)
-Verify:
+Checks:
 - Verify with `make test` (it passed in 1 session)
 Decisions:
 - Use slate
@@ -381,6 +388,25 @@ def test_a_check_that_failed_last_did_not_pass(memory: Memory) -> None:
     failed = CommandRun("make test", 1, True, at=START, seq=9, verifies=True)
     memory.session("a", **(ROOF | {"commands": (*ROOF["commands"], failed)}))  # type: ignore[misc]
     assert "Passed last" not in pack(memory).text
+
+
+@pytest.mark.rows("RSM-01")
+def test_a_question_is_no_objective_and_a_rule_needs_a_second_session(memory: Memory) -> None:
+    def stated(seq: int) -> dict[str, object]:
+        wish = RuleStatement(
+            "never push to main", seq, START, "forbids", firm=False, stance="against"
+        )
+        return {"rules": (wish,), "task": "question"}
+
+    words: tuple[Word, ...] = (
+        ("user_request", "What does the roof weigh with tiles of slate?"),
+        ("constraint", "never push to main"),
+    )
+    memory.session("a", *words, **stated(1))
+    found = pack(memory).text
+    assert "What does the roof" not in found and "never push" not in found
+    memory.session("b", *words, at=HOUR, **stated(2))
+    assert '"never push to main" (2 sessions, last 2026-03-02)' in pack(memory).text
 
 
 @pytest.mark.rows("RSM-01")

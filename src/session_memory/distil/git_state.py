@@ -100,11 +100,11 @@ def left_on_branch(state: GitState | None) -> str:
     if state is None or not state.branch:
         return ""
     if state.stopped:
-        return f"Merge conflicts on branch `{state.branch}` were not resolved"
+        return f"Branch `{state.branch}`: conflicts not resolved"
     if state.branch in MAIN_BRANCHES or state.merged or not state.commit:
         return ""
     if state.pull_request:
-        return f"Branch `{state.branch}`: PR #{state.pull_request} is open, not merged"
+        return f"Branch `{state.branch}`: PR #{state.pull_request} not merged"
     if state.pushed and state.new:  # a branch that was there before may be meant to stay
-        return f"Branch `{state.branch}` is pushed, without a PR and not merged"
+        return f"Branch `{state.branch}`: pushed, no PR, not merged"
     return ""

@@ -40,8 +40,8 @@ def left_open(attempts: Sequence[Attempt], cwd: str) -> list[OpenEnd]:
         found.append(OpenEnd("pending_item", branch, state.committed_seq))
     last = attempts[-1] if attempts else None
     if last is not None and last.command and last.result_pos is None and ships(last):
-        where = f"On branch `{state.branch}` the" if state and state.branch else "The"
-        text = f"{where} log ends in `{excerpt(last.command, _CUT_CHARS)}`: see whether it was done"
+        where = f"Branch `{state.branch}`: result" if state and state.branch else "Result"
+        text = f"{where} not known of `{excerpt(last.command, _CUT_CHARS)}`"
         found.append(OpenEnd("pending_item", text, last.seq))
     return found
 

@@ -33,6 +33,10 @@ class PackFacts(msgspec.Struct, frozen=True):
 
     verify: tuple[str, ...] = ()
     traps: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    """What the user wants, said in several sessions."""
+    judged: frozenset[int] = frozenset()
+    """Sessions whose rules are judged with those of the others: `rules` has what stands."""
     resume: tuple[str, ...] = ()
     """Where the last session that did some work stopped."""
     asked: str = ""
@@ -63,6 +67,8 @@ def facts_of(sessions: Sequence[EarlierSession]) -> PackFacts:
     return PackFacts(
         verify=_lines(told, "verify"),
         traps=(*_lines(told, "trap"), *_lines(told, "fact")),
+        rules=_lines(told, "rule"),
+        judged=frozenset(session.id for session in sessions if session.digest.rules),
         resume=_kept(_resume(last)) if last is not None else (),
         asked=_asked(session for session in sessions if session.id not in finished),
         finished=finished,
@@ -92,9 +98,10 @@ def _finished(sessions: Sequence[EarlierSession]) -> frozenset[int]:
 
 
 def _is_finished(digest: Digest) -> bool:
-    """A question that was answered is finished too."""
-    done = digest.outcome == "success" and digest.ended == "finished"
-    return done and (digest.task != "work" or _did_work(digest))
+    """Nobody goes on with a question, or with a prompt that a program sent."""
+    if digest.task != "work":
+        return True
+    return _did_work(digest) and digest.outcome == "success" and digest.ended == "finished"
 
 
 def _lines(told: Iterable[BriefingLine], kind: str) -> tuple[str, ...]:

@@ -61,11 +61,11 @@ class Sections:
         state, limits, facts = self._state, self._limits, self._facts
         sections: tuple[Section, ...] = (
             self._objective(),
-            self._facts_of("verify", "Verify", facts.verify, 1),
+            self._facts_of("verify", "Checks", facts.verify, 1),
             self._listed(
                 "decisions", "Decisions", self._selected(state.decisions), limits.decisions
             ),
-            self._listed("constraints", "Constraints", _firmest(state), limits.constraints),
+            self._constraints(),
             self._facts_of("traps", "Traps", facts.traps, limits.traps),
             self._listed("dod_gaps", "DoD gaps", state.dod_open, limits.dod),
             self._listed("pending", "Pending", state.pending, limits.pending),
@@ -131,6 +131,20 @@ class Sections:
         after = f" ({day})" if day else ""
         return before + self._line(observation, ITEM_CHARS - len(before) - len(after)) + after
 
+    def _constraints(self) -> Section:
+        """Of a project the rules that the user repeated; of one session all that it states."""
+        limit, facts = self._limits.constraints, self._facts
+        if not self._whole:
+            return self._listed("constraints", "Constraints", self._state.constraints, limit)
+        stated = [one for one in self._state.constraints if one.session not in facts.judged]
+        listed = self._listed("constraints", "Constraints", stated, limit)
+        repeated = tuple(safe_line(line, FACT_CHARS) for line in facts.rules)
+        return msgspec.structs.replace(
+            listed,
+            items=(*repeated, *listed.items)[:limit],
+            total=len(repeated) + listed.total,
+        )
+
     def _history(self) -> tuple[Section, ...]:
         """What was done: of one session. Of a project it is in its commits."""
         if self._whole:
@@ -168,11 +182,6 @@ class Sections:
         count = self._counts.get(key_of(observation), 1)
         times = f" (x{count})" if count > 1 else ""
         return safe_line(observation.text, limit - len(times)) + times
-
-
-def _firmest(state: OperationalState) -> list[Observation]:
-    """Rules that the user repeated first."""
-    return sorted(state.constraints, key=lambda rule: rule.status != "promoted")
 
 
 def _conflicts(state: OperationalState) -> list[str]:
