@@ -283,6 +283,13 @@ def test_a_failing_check_that_was_shipped_or_worked_on_since_blocks_nothing() ->
 
 
 @pytest.mark.rows("OPN-02")
+def test_a_blocker_quotes_no_half_line() -> None:
+    output = "x" * 1400 + " error: half of this line is gone\n" + "error: E42 is whole\n" + "." * 60
+    (text,) = texts("blocker", shell("pytest", "a"), result("a", "." * 3000 + output, 1))
+    assert text == "`pytest` fails: error: E42 is whole"
+
+
+@pytest.mark.rows("OPN-02")
 def test_a_log_that_ends_inside_a_commit_leaves_that_open() -> None:
     on_branch = (shell("git status", "a"), result("a", "On branch feat/reader\n"))
     assert texts("pending_item", *on_branch, shell("git commit -m x", "b")) == [

@@ -391,6 +391,23 @@ def test_a_check_that_failed_last_did_not_pass(memory: Memory) -> None:
 
 
 @pytest.mark.rows("RSM-01")
+def test_a_file_outside_the_project_is_not_in_work(memory: Memory) -> None:
+    files = {"C:\\Temp\\reply.md": 3, "/tmp/notes": 1, "roof\\beam.py": 1}
+    memory.session("a", **(ROOF | {"files": files}))
+    assert "Edited: roof/beam.py\n" in pack(memory, budget="full").text
+
+
+@pytest.mark.rows("RSM-01")
+def test_a_claim_is_not_denied_by_a_branch_that_waits(memory: Memory) -> None:
+    one = memory.session("a")
+    waits = observed(one, "pending_item", "Branch `roof`: PR #7 not merged")
+    claim = observed(one, "completion_claim", "All done", START + 1)
+    memory.keep(one, [msgspec.structs.replace(waits, origin="tool"), claim])
+    assert "PR #7 not merged" in pack(memory).text
+    assert "Completion was claimed" not in pack(memory).text
+
+
+@pytest.mark.rows("RSM-01")
 def test_a_question_is_no_objective_and_a_rule_needs_a_second_session(memory: Memory) -> None:
     def stated(seq: int) -> dict[str, object]:
         wish = RuleStatement(

@@ -59,6 +59,11 @@ class Attempt(msgspec.Struct):
         return self.errors[0] if self.errors else ""
 
     @property
+    def is_cut(self) -> bool:
+        """Its output begins somewhere inside a line."""
+        return len(self.output) >= _OUTPUT_CHARS
+
+    @property
     def worked(self) -> bool:
         """It ran to its end and did not fail."""
         return self.result_pos is not None and not self.failed and not self.denied

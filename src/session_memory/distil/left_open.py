@@ -55,7 +55,8 @@ def _failing_check(work: Work) -> CheckResult | None:
 
 def _blocker(attempts: Sequence[Attempt], check: CheckResult) -> OpenEnd:
     attempt = next(attempt for attempt in reversed(attempts) if attempt.pos == check.pos)
-    line = excerpt(error_line(attempt.output), _LINE_CHARS)
+    whole = attempt.output.partition("\n")[2] if attempt.is_cut else attempt.output
+    line = excerpt(error_line(whole), _LINE_CHARS)
     text = f"`{_shown(check.command)}` fails"
     return OpenEnd("blocker", f"{text}: {line}" if line else text, attempt.seq)
 

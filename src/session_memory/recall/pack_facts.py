@@ -5,7 +5,7 @@ Every line is read from what commands printed, not from what anybody claimed, an
 
 from __future__ import annotations
 
-import os
+import re
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -25,7 +25,9 @@ from session_memory.store.port import RecallStore
 
 _COMMAND_CHARS = 100
 _WORDS_CHARS = 140
+_OBJECTIVE_CHARS = 220
 _MAX_FILES = 4
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:/")
 
 
 class PackFacts(msgspec.Struct, frozen=True):
@@ -35,8 +37,8 @@ class PackFacts(msgspec.Struct, frozen=True):
     traps: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     """What the user wants, said in several sessions."""
-    judged: frozenset[int] = frozenset()
-    """Sessions whose rules are judged with those of the others: `rules` has what stands."""
+    unjudged: frozenset[int] = frozenset()
+    """Sessions whose digest has no rules that could be judged with those of the others."""
     resume: tuple[str, ...] = ()
     """Where the last session that did some work stopped."""
     asked: str = ""
@@ -68,7 +70,7 @@ def facts_of(sessions: Sequence[EarlierSession]) -> PackFacts:
         verify=_lines(told, "verify"),
         traps=(*_lines(told, "trap"), *_lines(told, "fact")),
         rules=_lines(told, "rule"),
-        judged=frozenset(session.id for session in sessions if session.digest.rules),
+        unjudged=frozenset(session.id for session in sessions if not session.digest.rules),
         resume=_kept(_resume(last)) if last is not None else (),
         asked=_asked(session for session in sessions if session.id not in finished),
         finished=finished,
@@ -83,7 +85,7 @@ def _asked(unfinished: Iterable[EarlierSession]) -> str:
     for session in unfinished:
         objective = session.digest.objective or ""
         if objective and FORGOTTEN not in objective and is_request(objective):
-            return f"{excerpt(objective, _WORDS_CHARS)} ({(iso(session.at) or '')[:10]})"
+            return f"{excerpt(objective, _OBJECTIVE_CHARS)} ({(iso(session.at) or '')[:10]})"
     return ""
 
 
@@ -164,11 +166,13 @@ def _files(digest: Digest, roots: Sequence[str]) -> str:
 
 def _relative(path: str, roots: Sequence[str]) -> str:
     """The path inside the project; "" for a file elsewhere."""
-    if not os.path.isabs(path):
+    path = path.replace("\\", "/")
+    if not _ABSOLUTE.match(path):
         return path
     for root in roots:
-        if path.startswith(root.rstrip("/") + "/"):
-            return path[len(root.rstrip("/")) + 1 :]
+        inside = root.replace("\\", "/").rstrip("/") + "/"
+        if path.startswith(inside):
+            return path[len(inside) :]
     return ""
 
 
