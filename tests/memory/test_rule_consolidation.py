@@ -231,6 +231,8 @@ def test_the_last_session_is_named_only_if_its_title_says_something() -> None:
         "draft PR please": False,
         "Operation stopped by hook: not tracked": False,
         "investigate this issue again": False,
+        "please read the research and the resources directories": False,
+        "/orchestrator update the parser module docs": False,
         "Unify the two ways settings are parsed": True,
     }
     for title, listed in titles.items():

@@ -85,12 +85,17 @@ _OF_ANY_PROJECT = words(
 )
 """Words of requests in any project, beside those that `own_words` knows."""
 _LEAST_NAMED = 3
-_CLIENTS = re.compile(r"^(?:operation (?:stopped|blocked)|/\w+\s*$|work without a stated)", re.I)
+_NO_SUBJECT = re.compile(
+    r"^(?:operation (?:stopped|blocked)|/\S|work without a stated"
+    r"|(?:(?:please|first|ok|can you) )*(?:read|look (?:at|into|through)|learn|study|open)\b)",
+    re.I,
+)
+"""Words of a client, a command, or a request to look at something before the work."""
 
 
 def names_its_subject(title: str, least: int = _LEAST_NAMED) -> bool:
     """Whether a title says by itself what a session was about, for a reader who was not there."""
-    if _CLIENTS.match(title):
+    if _NO_SUBJECT.match(title):
         return False
     if is_unspaced(title):
         return True
