@@ -123,6 +123,14 @@ def test_a_part_of_a_check_is_left_out_and_the_projects_own_come_first() -> None
 
 
 @pytest.mark.rows("MEM-01")
+def test_a_fetched_tool_that_one_session_ran_is_left_out_beside_the_projects_own_tasks() -> None:
+    assert [line.split("`")[1] for line in lines(session(1, "npx knip", "npm test"))] == [
+        "npm test"
+    ]
+    assert [line.split("`")[1] for line in lines(session(1, "npx knip"))] == ["npx knip"]
+
+
+@pytest.mark.rows("MEM-01")
 def test_a_check_stands_in_the_directory_that_most_sessions_name() -> None:
     told = lines(session(1, "cd src && go test ./..."), session(2, "go test ./..."))
     assert [line.partition("; passed")[0] for line in told] == [

@@ -31,6 +31,7 @@ _SHELL_STAYS = frozenset(("claude",))
 """Agents whose shell stays in the directory that a call changed to."""
 _NAMED: dict[CheckKind, str] = {"test": "tests", "build": "build", "lint": "lint", "types": "types"}
 _RUNNERS = words("npm pnpm yarn bun make gmake just task rake gradle mvn turbo nx mise pixi poe")
+_FETCHED = words("npx bunx pnpx uvx")  # they run tools that need not be the project's
 _PART = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
 _NARROWS = re.compile(r"^--?(?:filter|F|max-|run|k|t|grep|only|workspace|w)\b|^--[\w-]+=")
 _EVERYTHING = frozenset((".", "./..."))
@@ -206,6 +207,9 @@ def _why_not(check: Check, seen: Sequence[Check], told: Sequence[Check]) -> str:
             return f"{other.shown} took its place: {len(since)} sessions since passed only that"
     if not check.is_general and (same_kind or check.sessions < _PER_KIND):
         return "it checks a part" + (f" of what {same_kind[0].shown} does" if same_kind else "")
+    fetched = check.command.split()[0] in _FETCHED and check.sessions < _PER_KIND
+    if fetched and any(steps(other.command)[0].program in _RUNNERS for other in told):
+        return "one session only, beside the project's own tasks"
     if same_kind and check.sessions < _PER_KIND:
         return f"one session only, and {same_kind[0].shown} verifies {check.verifies} too"
     if len(same_kind) >= _PER_KIND or len(told) >= MAX_CHECKS:
