@@ -133,10 +133,15 @@ def test_a_line_that_names_nothing_is_no_error_to_answer(tmp_path: Path, line: s
 def test_what_the_user_refused_or_stopped_is_no_error(tmp_path: Path) -> None:
     written = log(1)
     written.deny("Bash", {"command": "rm -rf build"})
+    written.run("ls", "Sibling tool call errored", exit_code=1)
     written.run("make", "[Request interrupted by user for tool use]", exit_code=1)
     space = swept(tmp_path, written)
     refused = "The user doesn't want to proceed with this tool use. The tool use was rejected."
-    for line in (refused, "[Request interrupted by user for tool use]"):
+    for line in (
+        refused,
+        "[Request interrupted by user for tool use]",
+        "Sibling tool call errored",
+    ):
         assert "no session had this error" in ask(space, line, code=1)
 
 
@@ -171,7 +176,9 @@ def test_an_error_that_nothing_cured_is_said_to_be_so(tmp_path: Path) -> None:
     written = log(1)
     written.run("shop deploy", "fatal: refused by the shop", exit_code=1)
     space = swept(tmp_path, written)
-    assert "never cured here; met 1 time in 1 session" in ask(space, "fatal: refused by the shop")
+    assert "never cured here, as far as the logs show; met 1 time in 1 session" in ask(
+        space, "fatal: refused by the shop"
+    )
     assert answer(space, "fatal: refused by the shop")["cures"] == []
     assert "no session had this error" in ask(space, "fatal: refused by the host", code=1)
 
@@ -184,3 +191,11 @@ def test_a_missing_tool_is_known_by_its_name_in_any_shell(tmp_path: Path) -> Non
     found = answer(space, "bash: line 1: python: command not found")
     assert (found["match"], found["cures"][0]["command"]) == ("shape", "python3 -m pytest")
     ask(space, "bash: line 1: ruby: command not found", code=1)
+
+
+def test_of_many_edits_the_file_that_the_error_names_is_told(tmp_path: Path) -> None:
+    error = "src/cart.ts(3,1): error TS2322: no number\nsrc/user.ts(9,2): error TS2304: no name"
+    files = ("src/cart.ts", "src/user.ts", *(f"src/other{number}.ts" for number in range(9)))
+    space = swept(tmp_path, edited(1, error, *files))
+    (cure,) = answer(space, "src/cart.ts(3,1): error TS2322: no number")["cures"]
+    assert cure["command"] == "edit src/cart.ts"

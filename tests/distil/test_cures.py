@@ -111,6 +111,7 @@ FAILED_TEST = "FAILED tests/test_a.py::test_a\n1 failed, 3 passed"
             "pattern ./...: directory prefix . does not contain main module",
             "cd src && go test ./...",
         ),
+        ("git -C shop add a b", "error: unexpected argument '-C' found", "rtk git add a b"),
         ("git rebase --continue", "error: cannot run vi", "GIT_EDITOR=true git rebase --continue"),
         (
             "gh issue view 12 --json number,title,owner",
@@ -248,6 +249,12 @@ def test_a_file_that_had_to_be_read_first() -> None:
 )
 def test_what_only_came_later_is_no_cure(log: Log) -> None:
     assert log.cures == ()
+
+
+def test_a_filtered_run_between_hides_no_later_proof() -> None:
+    log = Log().run("npm run check", "a.ts(1,2): error TS1: x", 2).edit("a.ts")
+    log.run("npm run check | grep error", "").run("npm run check | tail -3", "0 errors")
+    assert [cure.kind for cure in log.cures] == ["edit"]
 
 
 def test_an_install_into_another_folder_is_an_install() -> None:

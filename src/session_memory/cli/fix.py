@@ -13,6 +13,8 @@ from session_memory.detect.report import agents
 from session_memory.errors import NotFound
 from session_memory.store import open_store
 
+_NEVER_CURED = "never cured here, as far as the logs show"
+
 
 @click.command(name="fix", context_settings={"ignore_unknown_options": True})
 @click.argument("error", metavar="ERROR", nargs=-1, required=True)
@@ -47,8 +49,8 @@ def _lines(answer: Fix) -> list[str]:
     last = f", last on {date[:10]}" if (date := iso(answer.last_at)) else ""
     lines = [f"{same}: {one_line(answer.problem)}"]
     lines += map(_sentence, answer.cures)
-    without = "other edits each time; " if answer.was_edited else "never cured here; "
-    return [*lines, f"{'' if answer.cures else without}met {seen}{last}"]
+    without = "other edits each time" if answer.was_edited else _NEVER_CURED
+    return [*lines, f"{'' if answer.cures else without + '; '}met {seen}{last}"]
 
 
 def _sentence(cure: Cure) -> str:

@@ -23,6 +23,7 @@ from session_memory.detect.same_error import (
     is_same_shape,
     telling_words,
 )
+from session_memory.distil.cures import file_name
 from session_memory.store.loop import Failures, Patterns
 
 MAX_CURES = 3
@@ -30,7 +31,9 @@ _LINES = 8
 _COMMAND_CHARS = 400
 _MAX_QUOTES = 20
 _REFUSED = re.compile(
-    r"user doesn't want to proceed|tool use was rejected|request interrupted", re.I
+    r"user doesn't want to proceed|tool use was rejected|request interrupted"
+    r"|sibling tool call errored",
+    re.I,
 )
 
 
@@ -153,10 +156,11 @@ def _answer(met: Sequence[_Met], match: Literal["exact", "shape"]) -> Fix:
     for one in met:
         for cure in one.cures:
             same.setdefault(_what_was_done(one.failures, cure), []).append((one.failures, cure))
-    cures = [_joined(seen, sessions) for seen in _agreeing(same).values()]
+    problem = met[0].lines[0].shown
+    cures = [_joined(seen, sessions, problem) for seen in _agreeing(same).values()]
     cures.sort(key=lambda cure: (-cure.worked, cure.kind == "edit", -(cure.last_at or 0)))
     return Fix(
-        met[0].lines[0].shown,
+        problem,
         match,
         tuple(cures[:MAX_CURES]),
         sum(one.times for one in met),
@@ -191,27 +195,30 @@ def _what_was_done(failures: Failures, cure: CureOfSession) -> str:
     return remedy.locus if remedy else command_locus(cure.steps[-1]) or cure.steps[-1]
 
 
-def _shown(failures: Failures, cure: CureOfSession) -> str:
-    """The commands as they were typed, or the files that were edited."""
+def _shown(failures: Failures, cure: CureOfSession, problem: str) -> str:
+    """The commands as they were typed, or the edited files, those that the error names first."""
     if cure.kind == "edit":
         files = [short_path(step.partition(" ")[2], failures.roots) for step in cure.steps]
-        return excerpt("edit " + ", ".join(dict.fromkeys(files)), _COMMAND_CHARS)
+        named = [file for file in files if file_name(file) in problem]
+        return excerpt("edit " + ", ".join(dict.fromkeys(named or files)), _COMMAND_CHARS)
     return excerpt("; ".join(map(without_pagers, cure.steps)), _COMMAND_CHARS)
 
 
-def _joined(seen: Sequence[tuple[Failures, CureOfSession]], sessions: int) -> Cure:
+def _joined(seen: Sequence[tuple[Failures, CureOfSession]], sessions: int, problem: str) -> Cure:
     """The same cure in several sessions, as it was typed in the newest."""
     newest, cure = seen[0]
     quotes = [
-        Quote(failures.external_id, failures.flavor, seq, _shown(failures, one), failures.at)
+        Quote(
+            failures.external_id, failures.flavor, seq, _shown(failures, one, problem), failures.at
+        )
         for failures, one in seen
         for seq in one.step_seqs
     ]
-    problem = error_locus(cure.sample, cure.error)[1] or cure.error or command_locus(cure.failed)
+    about = error_locus(cure.sample, cure.error)[1] or cure.error or command_locus(cure.failed)
     locus = _what_was_done(newest, cure)
     return Cure(
-        pattern_id("cure", locus, problem),
-        _shown(newest, cure),
+        pattern_id("cure", locus, about),
+        _shown(newest, cure, problem),
         len({failures.counts_as for failures, _ in seen}),
         sessions,
         tuple(sorted({failures.flavor for failures, _ in seen})),

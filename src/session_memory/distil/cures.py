@@ -20,7 +20,7 @@ _REACH = 14
 """Commands that change something, after a failure, among which its cure is looked for."""
 _COMMAND_CHARS = 300
 _SAMPLE_CHARS = 200
-_STEPS = 4  # of one cure
+_STEPS = 8  # of one cure
 
 _STOPPED = frozenset((130, 137, 143))  # interrupted or killed: nothing failed
 _NOT_RUN = re.compile(r"sibling tool call errored|user doesn't want to proceed|interrupted", re.I)
@@ -62,6 +62,8 @@ _SETS_TEXT = re.compile(r"\w+=(?:\$'|\$\(cat|['\"])")
 _ADVICE = re.compile(r"(?:[Rr]un|[Tt]ry|[Uu]se|with)[: ]+[`'\"]([a-z][\w./@ -]{3,80})[`'\"]")
 _FILTERS = words("grep egrep rg")
 _HELP = words("--help -h help")
+_TAKES_DIRECTORY = words("git make npm pnpm yarn")
+_DIRECTORY_FLAGS = words("-C --prefix --cwd --dir")
 _GOES_SOMEWHERE = words("cd set export source")
 _GIT_LOOKS = words("status diff log branch show stash")
 _VERSIONED = re.compile(r"(python|pip|node|pytest)[\d.]*$")
@@ -92,12 +94,19 @@ def _cure_of(attempts: Sequence[Attempt], at: int) -> Cure | None:
         error_seq=failed.result_seq,
         failed=_shown(failed),
         kind=kind,
-        steps=tuple(dict.fromkeys(map(_shown, cure_steps)))[-_STEPS:],
+        steps=tuple(dict.fromkeys(map(_shown, _telling_edits(failed, cure_steps))))[-_STEPS:],
         step_seqs=tuple(step.seq for step in cure_steps),
         proof=_shown(proof),
         proof_seq=proof.seq,
         lines=tuple(excerpt(line, _SAMPLE_CHARS) for line in failed.errors[1:]),
     )
+
+
+def _telling_edits(failed: Attempt, cure_steps: list[Attempt]) -> list[Attempt]:
+    """Of many edits those of files that the failure names, where it names any of them."""
+    said = "\n".join(failed.errors)
+    named = [step for step in cure_steps if any(file_name(path) in said for path in step.files)]
+    return named or cure_steps
 
 
 def _is_hidden(failed: Attempt, found: Found) -> bool:
@@ -138,8 +147,10 @@ def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
         if attempt.worked and edits and _is_broader_check(failed, attempt):
             return "edit", edits, attempt
         if attempt.worked and _is_same_command(failed, attempt):
-            proven = not looks and _proves(failed, attempt)
-            return _between(failed, attempt, edits, commands) if proven else None
+            if not looks and _proves(failed, attempt):
+                return _between(failed, attempt, edits, commands)
+            if looks or not _filters_more(failed, attempt):
+                return None
         if attempt.worked and not reads_only(attempt.command):
             commands.append(attempt)
             if len(commands) > _REACH:
@@ -193,8 +204,13 @@ def _proves(failed: Attempt, again: Attempt) -> bool:
     """Whether the later run shows the cure: not the same error again, and nothing filtered out."""
     if failed.error and failed.error in again.output:
         return False
+    return not _filters_more(failed, again)
+
+
+def _filters_more(failed: Attempt, again: Attempt) -> bool:
+    """Whether lines were filtered out that the failed run showed."""
     filters = {step.program for step in steps(_text(again))} & _FILTERS
-    return not filters - {step.program for step in steps(_text(failed))}
+    return bool(filters - {step.program for step in steps(_text(failed))})
 
 
 def _is_fix_of(failed: Attempt, other: Attempt) -> bool:
@@ -384,7 +400,11 @@ def _listed(step: Step) -> list[str]:
 
 
 def _plain(step: Step) -> list[str]:
-    return [_unquoted(word) for word in step.words if not word.startswith("-")]
+    """The words that are no options, and not the directory that `git -C` and the like name."""
+    kept = [word for word in step.words if not word.startswith("-")]
+    if step.program in _TAKES_DIRECTORY and step.words[:1] and step.words[0] in _DIRECTORY_FLAGS:
+        kept = kept[1:]
+    return [_unquoted(word) for word in kept]
 
 
 def _unquoted(word: str) -> str:
@@ -406,6 +426,11 @@ def _programs(attempt: Attempt) -> set[str]:
 
 def _without_pagers(attempt: Attempt) -> list[str]:
     return _PAGER.sub("", _text(attempt)).split()
+
+
+def file_name(path: str) -> str:
+    """The last part of a path, of any system."""
+    return path.replace("\\", "/").rpartition("/")[2]
 
 
 def _text(attempt: Attempt) -> str:
