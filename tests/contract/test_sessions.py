@@ -286,3 +286,37 @@ def test_the_oldest_analyzed_session_with_raw_text_is_known(store: Store) -> Non
     assert store.oldest_analyzed() == START + 10
     evict(store, one)
     assert store.oldest_analyzed() == START + 30
+
+
+def test_merged_projects_are_one_and_come_apart_again(store: Store) -> None:
+    one, two = add(store, "one", "two")
+    with store.writing() as writer:
+        writer.assign_project(one, "/src/app", found("app", "/src/app"), "work")
+        writer.assign_project(two, "/src/copy", found("copy", "/src/copy"), "play")
+    app, copy = store.projects()
+    with store.writing() as writer:
+        assert writer.merge_project(copy.id, app.id) == 1
+    (joined,) = store.projects()
+    assert (joined.key, joined.merged, "/src/copy" in joined.aliases) == ("app", ("copy",), True)
+    assert listed(store, project="app") == ["two", "one"]
+    assert [project.key for project in store.found_projects()] == ["app", "copy"]
+    assert store.projects_only_in({two}) == {copy.id}
+    assert store.projects_only_in({one}) == set(), "the other one is in it too"
+    with store.writing() as writer:
+        assert writer.split_project(copy.id) == 1
+    assert store.projects() == [app, copy]
+    assert listed(store, project="copy") == ["two"]
+
+
+def test_a_project_can_be_renamed_and_back(store: Store) -> None:
+    (one,) = add(store, "one")
+    with store.writing() as writer:
+        writer.assign_project(one, "/src/app", found("app", "/src/app"), "work")
+    (app,) = store.projects()
+    with store.writing() as writer:
+        writer.rename_project(app.id, "shop")
+    (shop,) = store.projects()
+    assert (shop.key, shop.found_key, shop.root) == ("shop", "app", "/src/app")
+    with store.writing() as writer:
+        writer.rename_project(app.id, "app")
+    assert store.projects() == [app]

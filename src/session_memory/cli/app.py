@@ -58,6 +58,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
             "session_memory.cli.completion_check", "Check whether the work is done."
         ),
         "changes": Verb("session_memory.cli.changes", "Show what is new since the last pack."),
+        "project": Verb("session_memory.cli.project", "List, merge and rename projects."),
         "lanes": Verb("session_memory.cli.lanes", "List the parts of a project worked on."),
         "fix": Verb("session_memory.cli.fix", "Show what fixed an error like this before."),
         "usage": Verb("session_memory.cli.usage", "Show tokens and cost by day, project or model."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 from collections.abc import Iterator
@@ -85,6 +86,7 @@ def _checks(app: App) -> Iterator[Check]:
             yield _pending(store)
             yield from _old_digests(store)
             yield from _incomplete(store)
+            yield from _clones(store)
     except StoreMissing as error:
         yield Check("store", "warn", error.message, "session-memory sweep")
         return
@@ -164,6 +166,19 @@ def _incomplete(store: CaptureStore) -> Iterator[Check]:
     for part in missing_parts(store):
         fix = "if you moved or deleted that file, put it back and run session-memory sweep"
         yield Check("log parts", "warn", part.told, fix)
+
+
+def _clones(store: SessionReader) -> Iterator[Check]:
+    """Projects with one remote: they may be clones of one repository, which only the user knows."""
+    by_remote: dict[str, list[str]] = {}
+    for project in store.projects():
+        if project.remote:
+            by_remote.setdefault(project.remote, []).append(project.key)
+    for remote, (first, *others) in by_remote.items():
+        for other in others:
+            detail = f"{other} and {first} have the same remote, {remote}: are they one project?"
+            fix = f"session-memory project merge {shlex.quote(other)} {shlex.quote(first)}"
+            yield Check("projects", "pass", f"{detail} {fix}", fix)
 
 
 def _marks(directory: str) -> Check:

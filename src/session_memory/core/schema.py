@@ -77,6 +77,10 @@ class Project(msgspec.Struct, frozen=True):
     source: str = "fallback"
     confidence: Confidence = "low"
     aliases: tuple[str, ...] = ()
+    found_key: str | None = None
+    """The key it had before the user renamed it."""
+    merged: tuple[str, ...] = ()
+    """Keys of projects that the user made part of this one."""
 
 
 class Session(msgspec.Struct, frozen=True):

@@ -131,9 +131,9 @@ def forgotten_with(store: Store, sessions: set[int]) -> ForgottenSessions:
     everything = store.sessions(SessionQuery(include_empty=True))
     leaving = [session for session in everything if session.id in sessions]
     touched = {session.project_id for session in leaving}
-    needed = {session.project_id for session in everything if session.id not in sessions}
-    projects = store.projects()
-    gone = [p for p in projects if p.id in touched and p.id not in needed]
+    projects = store.found_projects()
+    empty = store.projects_only_in(sessions)
+    gone = [project for project in projects if project.id in empty]
     others = [project for project in projects if project not in gone]
     pack_files = (
         sync.path

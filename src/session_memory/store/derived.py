@@ -26,6 +26,7 @@ DERIVED: dict[str, Derived] = {
         "places of work: keys, roots, remotes", "those no other session is in", True
     ),
     "project_alias": Derived("directories and the project of each", "by its project", True),
+    "project_merge": Derived("projects that the user made one", "by its project", False),
     "source": Derived("log files, their paths and cursors", "through session_source", True),
     "session": Derived("one row for each session: names, titles, directories", "by id", True),
     "session_source": Derived("which files hold which session", "by session id", False),

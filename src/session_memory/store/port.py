@@ -78,7 +78,11 @@ class SessionReader(Protocol):
     """What recall, export and every listing ask."""
 
     def projects(self) -> list[Project]:
-        """All projects, by key."""
+        """All projects, by key; one that was merged is part of another."""
+        ...
+
+    def found_projects(self) -> list[Project]:
+        """All projects as they were found, by key, whether or not they were merged."""
         ...
 
     def sessions(self, query: SessionQuery) -> list[Session]:
@@ -302,6 +306,10 @@ class RetentionStore(Protocol):
 
 class ForgetStore(SessionReader, KeyedStore, Protocol):
     """Forgetting sessions, events and words."""
+
+    def projects_only_in(self, sessions: set[int]) -> set[int]:
+        """Projects, as they were found, of which these sessions are all there is."""
+        ...
 
     def with_subagents(self, sessions: set[int]) -> set[int]:
         """These sessions and all their sub-agents."""

@@ -108,6 +108,18 @@ class Writer(Protocol):
         """Put a session into its directory's project; one resolved before keeps that project."""
         ...
 
+    def merge_project(self, project_id: int, target_id: int) -> int:
+        """Make one project part of another; returns how many sessions moved."""
+        ...
+
+    def split_project(self, project_id: int) -> int:
+        """Undo a merge; returns how many sessions moved."""
+        ...
+
+    def rename_project(self, project_id: int, key: str) -> None:
+        """Give a project another key, which must be free."""
+        ...
+
     def whereabouts(self, session_id: int) -> tuple[str | None, str]:
         """Working directory of a settled session, and paths its first prompt mentions."""
         ...

@@ -7,6 +7,10 @@ from pathlib import Path
 from session_memory.store.sqlite.connection import connect
 
 _AFTER_11 = (
+    "ALTER TABLE project DROP COLUMN found_key",
+    "DROP INDEX session_found_project",
+    "ALTER TABLE session DROP COLUMN found_project_id",
+    "DROP TABLE project_merge",
     "ALTER TABLE usage DROP COLUMN mode",
     "DROP INDEX fact_missing_part",
     "DROP INDEX evicted_event_lost",

@@ -6,6 +6,7 @@ from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.core.work_state import derive_state, judge_closure
 from session_memory.store.scopes import Closure, ContextSync
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
+from session_memory.store.sqlite.projects import FAMILY
 
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 
@@ -28,9 +29,9 @@ class SqliteClosures:
         """
         selected = rows(
             self._db,
-            "SELECT c.at, c.kind, c.done, c.reason, c.session_id FROM closure_check c"
+            f"{FAMILY} SELECT c.at, c.kind, c.done, c.reason, c.session_id FROM closure_check c"
             " LEFT JOIN session s ON s.id = c.session_id"
-            " WHERE coalesce(c.project_id, s.project_id) = ?1"
+            " WHERE coalesce(c.project_id, s.project_id) IN family"
             " AND (?2 IS NULL OR c.session_id = ?2) ORDER BY c.at, c.id",
             (project_id, session_id),
         )
@@ -56,8 +57,8 @@ class SqliteSyncs:
         """Every one, oldest first."""
         selected = rows(
             self._db,
-            "SELECT at, path, pack_hash, skipped, reason FROM context_sync"
-            " WHERE project_id = ? ORDER BY at, id",
+            f"{FAMILY} SELECT at, path, pack_hash, skipped, reason FROM context_sync"
+            " WHERE project_id IN family ORDER BY at, id",
             (project_id,),
         )
         return [ContextSync(row[0], row[1], row[2], bool(row[3]), row[4]) for row in selected]

@@ -128,11 +128,12 @@ def _delete_notes(db: Database, flavor: str, external_id: str) -> None:
 def _delete_session(db: Database, key: bytes, session_id: int) -> set[int]:
     """Delete a session; returns those that named it as their parent."""
     row = db.execute(
-        "SELECT flavor, external_id, project_id FROM session WHERE id = ?", (session_id,)
+        "SELECT flavor, external_id, project_id, found_project_id FROM session WHERE id = ?",
+        (session_id,),
     ).fetchone()
     if row is None:
         return set()
-    flavor, external_id, project_id = row
+    flavor, external_id, project_id, found_project_id = row
     ids = event_range(session_id)
     db.execute(
         "INSERT OR IGNORE INTO forgotten_session VALUES (?)",
@@ -166,7 +167,8 @@ def _delete_session(db: Database, key: bytes, session_id: int) -> set[int]:
     settle_usage(db, keys)
     for (source_id,) in sources:
         _forget_source(db, key, source_id)
-    _forget_project(db, project_id)
+    for each in (found_project_id, project_id):
+        _forget_project(db, each)
     return {row[0] for row in forks} - {session_id}
 
 
@@ -174,9 +176,9 @@ def _forget_project(db: Database, project_id: int | None) -> None:
     """A project that no session is in goes, also as a place where patterns were seen."""
     gone = rows(
         db,
-        "DELETE FROM project WHERE id = ? AND NOT EXISTS"
-        " (SELECT 1 FROM session WHERE project_id = ?) RETURNING key",
-        (project_id, project_id),
+        "DELETE FROM project WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM session"
+        " WHERE project_id = ?1 OR found_project_id = ?1) RETURNING key",
+        (project_id,),
     )
     db.executemany(  # the next detection counts them anew
         "UPDATE pattern SET repos = '{}' WHERE EXISTS"

@@ -40,7 +40,11 @@ SPECS: dict[str, Spec] = {
     "project": Spec(natural=("key",)),
     "project_alias": Spec({"project_id": "project"}),
     "source": Spec(natural=("path",)),
-    "session": Spec({"project_id": "project"}, natural=("flavor", "external_id")),
+    "project_merge": Spec({"project_id": "project", "target_id": "project"}),
+    "session": Spec(
+        {"project_id": "project", "found_project_id": "project"},
+        natural=("flavor", "external_id"),
+    ),
     "session_source": Spec({"session_id": "session", "source_id": "source"}),
     "fact": Spec({"session_id": "session", "source_id": "source"}, newest=True),
     "segment": Spec({"session_id": "session"}, natural=("name",)),

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from session_memory.core.hashing import blake2b
-from session_memory.core.schema import Cost, Digest, Project, Session, SessionEvent
+from session_memory.core.schema import Cost, Digest, Session, SessionEvent
 from session_memory.core.session_reference import Known, Lookup, find
 from session_memory.errors import NotFound, StoreDamaged
 from session_memory.store.port import SessionQuery
@@ -263,21 +263,6 @@ def text(db: Database, event_id: int, reader: SegmentReader) -> str:
     if row is None:
         raise NotFound("the text of this event was evicted")
     return "" if row[1] is None else body_text(reader, row[0], row[1:])
-
-
-def projects(db: Database) -> list[Project]:
-    """All projects, by key."""
-    aliases: dict[int, list[str]] = {}
-    for path, project_id in rows(db, "SELECT path, project_id FROM project_alias ORDER BY path"):
-        aliases.setdefault(project_id, []).append(path)
-    return [
-        Project(*row, aliases=tuple(aliases.get(row[0], ())))
-        for row in rows(
-            db,
-            "SELECT id, key, root, remote, worktree_of, domain, source, confidence"
-            " FROM project ORDER BY key",
-        )
-    ]
 
 
 def digest_stamps(db: Database) -> dict[str, str]:

@@ -19,7 +19,7 @@ from session_memory.core.ownership import (
 )
 from session_memory.core.project.identity import Holder, Resolution, unique_key
 from session_memory.core.project.path_shape import same_place
-from session_memory.store.sqlite import event_copies, lost_events
+from session_memory.store.sqlite import event_copies, lost_events, projects
 from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.exchange import drop_twin_events, drop_twin_responses
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
@@ -323,20 +323,16 @@ def assign_project(
         mentioned = [w for w in resolution.warnings if w.startswith("mentioned")]
         alias = (*alias[:4], _encode([*_decode(alias[4]), *mentioned]).decode())
     project_id, repo, source, confidence, warnings = alias
-    root, project_domain = db.execute(
-        "SELECT root, domain FROM project WHERE id = ?", (project_id,)
-    ).fetchone()
     metadata = {
         "project_resolution_source": source,
         "project_resolution_confidence": confidence,
         "project_resolution_warnings": _decode(warnings),
-        "project_root_path": root,
     }
     db.execute(
-        "UPDATE session SET project_id = ?, repo = ?, domain = ?,"
-        " metadata = json_patch(metadata, ?) WHERE id = ?",
-        (project_id, repo, project_domain, _encode(metadata).decode(), session_id),
+        "UPDATE session SET repo = ?, metadata = json_patch(metadata, ?) WHERE id = ?",
+        (repo, _encode(metadata).decode(), session_id),
     )
+    projects.put(db, session_id, project_id, projects.final(db, project_id))
 
 
 def _project(db: Database, resolution: Resolution, domain: str) -> int:

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
+import msgspec
 
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import (
@@ -49,7 +50,14 @@ from session_memory.store.port import (
     UsageRow,
 )
 from session_memory.store.segments import DirectorySegments, SegmentReader
-from session_memory.store.sqlite import lost_events, observations, queries, retention, usage
+from session_memory.store.sqlite import (
+    lost_events,
+    observations,
+    projects,
+    queries,
+    retention,
+    usage,
+)
 from session_memory.store.sqlite.connection import (
     DAMAGE_ERRORS,
     DISK_ERRORS,
@@ -320,7 +328,15 @@ class SqliteStore(ForgetWithMarks, SourceReads):
 
     def projects(self) -> list[Project]:
         """See store.port.Store."""
-        return queries.projects(self._db)
+        return projects.merged(self._db)
+
+    def found_projects(self) -> list[Project]:
+        """See store.port.Store."""
+        return projects.found(self._db)
+
+    def projects_only_in(self, sessions: set[int]) -> set[int]:
+        """See store.port.Store."""
+        return projects.only_in(self._db, msgspec.json.encode(sorted(sessions)).decode())
 
     def sessions(self, query: SessionQuery) -> list[Session]:
         """See store.port.Store."""

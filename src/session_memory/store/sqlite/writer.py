@@ -22,7 +22,14 @@ from session_memory.core.schema import Digest, Observation, Usage
 from session_memory.errors import StoreError
 from session_memory.store.port import EventDraft, Holder, SessionHandle, UsageDraft
 from session_memory.store.segments import Packed, SegmentReader, pack
-from session_memory.store.sqlite import event_copies, manifests, sources, statements, usage
+from session_memory.store.sqlite import (
+    event_copies,
+    manifests,
+    projects,
+    sources,
+    statements,
+    usage,
+)
 from session_memory.store.sqlite import observations as observing
 from session_memory.store.sqlite import settle as settling
 from session_memory.store.sqlite.connection import Database, check_version, rows, savepoint, value
@@ -367,6 +374,18 @@ class SqliteWriter:
         return sessions | changed
 
     # projects and digests
+
+    def merge_project(self, project_id: int, target_id: int) -> int:
+        """See store.port.Writer."""
+        return projects.merge(self._db, project_id, target_id, self._now)
+
+    def split_project(self, project_id: int) -> int:
+        """See store.port.Writer."""
+        return projects.split(self._db, project_id)
+
+    def rename_project(self, project_id: int, key: str) -> None:
+        """See store.port.Writer."""
+        projects.rename(self._db, project_id, key)
 
     def whereabouts(self, session_id: int) -> tuple[str | None, str]:
         """See store.port.Writer."""

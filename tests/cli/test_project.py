@@ -1,0 +1,152 @@
+"""Two clones, or a renamed folder, are one project when the user says so."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.testing.workspace import Workspace
+
+REMOTE = "git@example.org:team/walrus.git"
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    return Workspace(tmp_path)
+
+
+def clone(space: Workspace, name: str) -> Path:
+    root = space.root / "work" / name
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (root / ".git" / "config").write_text(f'[remote "origin"]\n\turl = {REMOTE}\n')
+    return root
+
+
+def talk(root: Path, seed: int) -> ClaudeLog:
+    log = ClaudeLog(seed, cwd=str(root))
+    log.prompt(f"question {seed} about the pump")
+    log.say(f"answer {seed}")
+    return log
+
+
+def run(space: Workspace, *words: str, code: int = 0) -> Any:
+    done = space.run("--config", str(space.write_config()), *words, "--json")
+    assert done.returncode == code, (done.stdout, done.stderr)
+    return json.loads(done.stdout) if code == 0 else json.loads(done.stderr)["error"]
+
+
+def listed(space: Workspace) -> dict[str, int]:
+    found = run(space, "project", "list")["projects"]
+    return {one["project"]["key"]: one["sessions"] for one in found}
+
+
+def two_clones(space: Workspace) -> tuple[Path, Path]:
+    first, second = clone(space, "walrus"), clone(space, "walrus-copy")
+    space.write(talk(first, 1), talk(second, 2))
+    space.sweep()
+    return first, second
+
+
+@pytest.mark.rows("IDN-16")
+def test_clones_are_one_project_until_that_is_undone(space: Workspace) -> None:
+    _, second = two_clones(space)
+    before = space.dump()
+    assert listed(space) == {"walrus": 1, "walrus-copy": 1}
+    assert run(space, "project", "merge", "walrus-copy", "walrus")["sessions"] == 1
+    assert listed(space) == {"walrus": 2}
+    # Sessions that come later are found to be in the same project, also by their directory.
+    space.write(talk(second, 3))
+    space.sweep()
+    assert listed(space) == {"walrus": 3}
+    found = run(space, "sessions", "--project", "walrus")["sessions"]
+    assert len(found) == 3
+    assert space.findings() == []
+    assert run(space, "project", "merge", "--undo", "walrus-copy")["sessions"] == 2
+    assert listed(space) == {"walrus": 1, "walrus-copy": 2}
+    assert [one for one in space.dump() if one in before] == before
+
+
+@pytest.mark.rows("IDN-16")
+def test_projects_merged_one_into_the_other_come_apart_one_by_one(space: Workspace) -> None:
+    two_clones(space)
+    space.write(talk(clone(space, "walrus-3"), 3))
+    space.sweep()
+    run(space, "project", "merge", "walrus-3", "walrus-copy")
+    run(space, "project", "merge", "walrus-copy", "walrus")
+    assert listed(space) == {"walrus": 3}
+    refused = run(space, "project", "merge", "walrus", "walrus-3", code=2)
+    assert "part of itself" in refused["message"]
+    run(space, "project", "merge", "--undo", "walrus-copy")
+    assert listed(space) == {"walrus": 1, "walrus-copy": 2}
+    run(space, "project", "merge", "--undo", "walrus-3")
+    assert listed(space) == {"walrus": 1, "walrus-3": 1, "walrus-copy": 1}
+
+
+@pytest.mark.rows("IDN-17")
+def test_a_renamed_project_keeps_its_sessions_and_finds_later_ones(space: Workspace) -> None:
+    first, _ = two_clones(space)
+    run(space, "project", "rename", "walrus", "sea-lion")
+    space.write(talk(first, 3))
+    space.sweep()
+    assert listed(space) == {"sea-lion": 2, "walrus-copy": 1}
+    run(space, "project", "rename", "--undo", "sea-lion")
+    assert listed(space) == {"walrus": 2, "walrus-copy": 1}
+
+
+@pytest.mark.rows("IDN-17")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("rename", "walrus", "walrus-copy"), "already"),
+        (("rename", "walrus", "a/b"), "cannot be a name"),
+        (("rename", "--undo", "walrus"), "was not renamed"),
+        (("merge", "walrus"), "--undo"),
+        (("merge", "walrus", "walrus"), "itself"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    space: Workspace, words: tuple[str, ...], said: str
+) -> None:
+    two_clones(space)
+    assert said in run(space, "project", *words, code=2)["message"]
+    assert listed(space) == {"walrus": 1, "walrus-copy": 1}
+
+
+@pytest.mark.rows("IDN-16")
+def test_forgetting_reaches_a_project_that_was_merged(space: Workspace) -> None:
+    _, second = two_clones(space)
+    run(space, "project", "merge", "walrus-copy", "walrus")
+    (copy,) = [s for s in space.sessions().values() if s.cwd == str(second)]
+    space.forget(sessions=(str(copy.id),))
+    assert listed(space) == {"walrus": 1}
+    held = (space.store_directory / "store.db").read_bytes()
+    assert b"walrus-copy" not in held
+    assert space.findings() == []
+
+
+@pytest.mark.rows("IDN-16")
+def test_forgetting_a_whole_project_takes_its_parts_along(space: Workspace) -> None:
+    two_clones(space)
+    run(space, "project", "merge", "walrus-copy", "walrus")
+    done = space.run(
+        *("--config", str(space.write_config()), "forget", "--project", "walrus", "--yes")
+    )
+    assert done.returncode == 0, done.stderr
+    assert listed(space) == {}
+    assert b"walrus" not in (space.store_directory / "store.db").read_bytes()
+
+
+@pytest.mark.rows("IDN-16")
+def test_doctor_suggests_to_merge_what_has_one_remote(space: Workspace) -> None:
+    two_clones(space)
+    command = "session-memory project merge walrus-copy walrus"
+    done = space.run("--config", str(space.write_config()), "doctor", "--quick")
+    assert command in done.stdout
+    run(space, *command.split()[1:])
+    done = space.run("--config", str(space.write_config()), "doctor", "--quick")
+    assert command not in done.stdout
