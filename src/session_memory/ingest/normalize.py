@@ -17,7 +17,7 @@ from session_memory.core.schema import Usage
 from session_memory.file_names import name_to_text
 from session_memory.plain_files import read_plain
 from session_memory.redact.engine import Redactor
-from session_memory.redact.private import drop_private
+from session_memory.redact.private_tags import drop_private
 from session_memory.store.port import Elsewhere, EventDraft, UsageDraft
 
 OVERFLOW_CAP = 16 * 1024 * 1024

@@ -10,14 +10,14 @@ Where a new rule goes:
     a field of a JSON object by its name                    json_fields; names: secret_names
     rules of the user, gitleaks files                       user_rules
 
-`original_rules` never changes. Every rule brings samples that must and must not match; the tests
+`frozen_rules` never changes. Every rule brings samples that must and must not match; the tests
 take them from the rule. `value_checks` holds the checks that tell a secret from a placeholder,
 `rule` what a rule can say, `rule_table` the order of all rules.
 """
 
 from session_memory.redact.engine import Hit, Redactor
 from session_memory.redact.placeholder import render
-from session_memory.redact.private import drop_private
+from session_memory.redact.private_tags import drop_private
 from session_memory.redact.rule_table import RULES, Rule
 from session_memory.redact.user_rules import load_user_rules, make_redactor
 

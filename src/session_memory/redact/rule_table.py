@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from session_memory.redact.cloud_rules import CLOUD
 from session_memory.redact.context_rules import ADDRESSES, CALLS, COMMANDS, HEADERS
+from session_memory.redact.frozen_rules import FROZEN
 from session_memory.redact.key_rules import KEYS
 from session_memory.redact.named_value_rules import NAMED
-from session_memory.redact.original_rules import ORIGINAL
 from session_memory.redact.rule import Rule
 from session_memory.redact.service_rules import MODELS, SERVICES
 
@@ -17,7 +17,7 @@ RULES: tuple[Rule, ...] = (
     *MODELS,
     *SERVICES,
     *CLOUD,
-    *ORIGINAL,
+    *FROZEN,
     *HEADERS,
     *ADDRESSES,
     *NAMED,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_memory.redact.private import PRIVATE, drop_private
+from session_memory.redact.private_tags import PRIVATE, drop_private
 
 
 @pytest.mark.parametrize(

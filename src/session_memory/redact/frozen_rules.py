@@ -1,4 +1,4 @@
-"""The four original rules; their results must never change (EXT-30 to 33)."""
+"""Four rules whose results must never change (EXT-30 to 33)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from session_memory.redact.rule import Rule, fake
 # One character in UTF-8: a first byte and its continuation bytes, so that lengths count characters.
 _CHAR = rb"(?:[^\s'\"\x80-\xbf][\x80-\xbf]*)"
 
-ORIGINAL = (
+FROZEN = (
     Rule(
         id="sk-key",
         pattern=rb"sk-[A-Za-z0-9]{20,}",
