@@ -72,10 +72,10 @@ def test_show_path_and_why(shell: Shell) -> None:
 
 def test_why_names_the_session_and_quotes_the_event(shell: Shell) -> None:
     shell.run("extract", "--now")
-    found = shell.json("why", "parser of module 3 now reads")["evidence"]
-    (line,) = [one for one in found if one["line"].startswith("The agent reported")]
+    found = shell.json("why", "src/parse3_0.py changed here")["evidence"]
+    (line,) = [one for one in found if one["line"].startswith("`src/parse3_0.py`")]
     (quote,) = line["quotes"]
-    assert quote["text"] == "The parser of module 3 now reads empty lines too."
+    assert quote["kind"] == "tool_call" and "parse3_0.py" in quote["text"]
     assert line["session"] in shell.bench.space.sessions()
     by_event = shell.json("why", f"[e:{quote['event']}]")["evidence"]
     assert line in by_event
