@@ -117,6 +117,7 @@ def test_any_telling_line_of_the_failure_finds_its_cure(tmp_path: Path) -> None:
     "line",
     [
         "Found 3 errors.",
+        "npm error command sh -c tsc --noEmit",
         'error: script "lint" exited with code 1',
         "Tests: 1 failed, 4 passed, 5 total",
         "error: expect(received).toBe(expected)",

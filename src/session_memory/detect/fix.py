@@ -152,11 +152,14 @@ def _known_lines(failures: Failures, some_word: re.Pattern[str]) -> list[_Line]:
 def _answer(met: Sequence[_Met], match: Literal["exact", "shape"]) -> Fix:
     dates = [one.failures.at for one in met if one.failures.at is not None]
     sessions = len({one.failures.counts_as for one in met})
+    problem = met[0].lines[0].shown
     same: dict[str, list[tuple[Failures, CureOfSession]]] = {}
     for one in met:
         for cure in one.cures:
-            same.setdefault(_what_was_done(one.failures, cure), []).append((one.failures, cure))
-    problem = met[0].lines[0].shown
+            done = _what_was_done(one.failures, cure)
+            if cure.kind == "edit":
+                done = _shown(one.failures, cure, problem)
+            same.setdefault(done, []).append((one.failures, cure))
     cures = [_joined(seen, sessions, problem) for seen in _agreeing(same).values()]
     cures.sort(key=lambda cure: (-cure.worked, cure.kind == "edit", -(cure.last_at or 0)))
     return Fix(

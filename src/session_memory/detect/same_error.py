@@ -31,6 +31,7 @@ _SAYS_NOTHING = words(
 # Which command failed, or which assertion: the reason stands on another line.
 _NO_REASON = re.compile(
     r"failed to push some refs|exited with (?:code|status)"
+    r"|^npm (?:error|ERR!) (?:path|command|workspace|location|errno|Lifecycle|A complete log)\b"
     r"|exit (?:code|status) \d|expect\(.*\)\.|\.\.\.(?:Failed|Passed)$"
 )
 
