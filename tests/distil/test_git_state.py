@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from tests.distil.observing import result, shell
 
-from session_memory.distil.attempts import Attempt
+from session_memory.distil.attempts import Attempt, AttemptLog
 from session_memory.distil.git_state import git_state, left_on_branch
 
 COMMITTED = "[feat/reader 1a2b3c4] Read empty files\n 1 file changed, 2 insertions(+)"
@@ -53,3 +55,15 @@ def test_a_rebase_that_stopped_is_open_until_it_goes_on() -> None:
     stops = ("git rebase main", "CONFLICT (content): Merge conflict in a.py\n")
     assert left(on_branch, stops) == "Branch `feat/reader`: conflicts not resolved"
     assert left(on_branch, stops, ("git rebase --abort", "")) == ""
+
+
+@pytest.mark.rows("RSM-01")
+def test_an_older_commit_is_not_taken_for_the_last_one() -> None:
+    log = AttemptLog()
+    hook = "[feat/reader 9f8e7d6] Mend the reader\n" + "hook output\n" * 400
+    for number, text in enumerate((COMMITTED, hook, "ok")):
+        call = shell("git commit -m x", f"c{number}")
+        log.call(msgspec.structs.replace(call, seq=number), number * 2)
+        log.result(result(f"c{number}", text), number * 2 + 1)
+    states = [git_state(log.attempts[:count]) for count in (1, 2, 3)]
+    assert [state.commit for state in states if state] == ["1a2b3c4", "9f8e7d6", None]

@@ -15,6 +15,7 @@ from session_memory.distil.checks import check_of
 MAX_ATTEMPTS = 3000
 """Calls of a session that are kept for finding cures; later ones replace the oldest."""
 _OUTPUT_CHARS = 1500
+_HEAD_CHARS = 300
 _ERROR_LINES = 8
 _MAX_OPEN = 2000  # calls whose result never came
 # Codex answers at once for a command that takes long, and gives the rest when it is polled.
@@ -50,6 +51,8 @@ class Attempt(msgspec.Struct):
     denied: bool = False
     output: str = ""
     """The end of its output, without what the client puts before it."""
+    head: str = ""
+    """The beginning of its output, where `output` has only the end."""
     errors: tuple[str, ...] = ()
     """Lines of a failure that say what went wrong, the most telling first."""
 
@@ -98,7 +101,10 @@ class AttemptLog:
         if attempt is None:
             return
         text = event.text or ""
-        attempt.output = (attempt.output + _PREFACE.sub("", text, count=1))[-_OUTPUT_CHARS:]
+        whole = attempt.output + _PREFACE.sub("", text, count=1)
+        attempt.output = whole[-_OUTPUT_CHARS:]
+        if len(whole) > _OUTPUT_CHARS:
+            attempt.head = attempt.head or whole[:_HEAD_CHARS]
         running = _STILL_RUNNING.search(text, 0, 400) if event.exit_code is None else None
         if running is not None:
             self._running[running[1]] = attempt

@@ -50,11 +50,14 @@ def git_state(attempts: Sequence[Attempt]) -> GitState | None:
 
 
 def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
-    output = attempt.output
+    output = f"{attempt.head}\n{attempt.output}" if attempt.head else attempt.output
     for found in _SWITCHED.finditer(output):
         state = _on_branch(state, found[1] or found[2])
     if "git status" in command and (short := _SHORT_STATUS.search(output)):
         state = _on_branch(state, short[1])
+    if "git commit" in command and not attempt.failed:
+        # What was known of an older commit does not hold for this one.
+        state = msgspec.structs.replace(state, commit=None, subject="", pushed=False)
     if "commit" in command or "rebase" in command or "cherry-pick" in command:
         for found in _COMMITTED.finditer(output):
             state = msgspec.structs.replace(
@@ -101,7 +104,7 @@ def left_on_branch(state: GitState | None) -> str:
         return ""
     if state.stopped:
         return f"Branch `{state.branch}`: conflicts not resolved"
-    if state.branch in MAIN_BRANCHES or state.merged or not state.commit:
+    if state.branch in MAIN_BRANCHES or state.merged:
         return ""
     if state.pull_request:
         return f"Branch `{state.branch}`: PR #{state.pull_request} not merged"
