@@ -10,14 +10,14 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
 from session_memory.adapters.registry import BUILT_IN, built_in
-from session_memory.cli.app import GROUPS, VERBS, cli
+from session_memory.cli.app import cli
 from session_memory.cli.config import packaged
+from session_memory.cli.verbs import PLUMBING, TASKS
 from session_memory.config import variable
 from session_memory.install.hook_table import with_table
 from session_memory.mcp.tools import PROFILES, TOOLS, input_schema, tools_of
@@ -35,8 +35,6 @@ def commands(command: click.Command, context: click.Context) -> Iterator[tuple[s
     yield context.command_path, command.get_help(context)
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
-            if command is cli and find_spec(VERBS[name].module) is None:
-                continue  # named in the overview; its module is not part of this tree
             inner = command.get_command(context, name)
             if inner is not None:
                 yield from commands(inner, child(inner, name, context))
@@ -48,17 +46,39 @@ def child(command: click.Command, name: str, parent: click.Context | None) -> cl
     return click.Context(command, info_name=name, parent=parent, **settings)
 
 
+MOVED = {
+    "detect, explain, distribute, measure": "the same below `rules`",
+    "review list, show, approve, reject, edit ...": "the same below `rules`",
+    "distribute status, distribute undo": "`rules files`, `rules withdraw`",
+    "measure trial": "`rules trial`",
+    "loop": "`rules stages`",
+    "why-injected": "`rules injected`",
+    "pack, brief, open-work, changes, lanes, completion-check": "the same below `project`",
+    "observations, memory, journal": "the same below `project`",
+    "fsck, repair, backup, restore, export, import, retention": "the same below `store`",
+    "secrets, redact, quarantine, audit, spend, dump": "the same below `store`",
+    "agents, schedule": "`config agents`, `config schedule`",
+    "digest": "`show --digest`",
+}
+"""Where verbs of earlier versions are; every other verb is where it was."""
+
+
 def cli_page() -> str:
     """A list of the verbs by task, then one section per command with the help a user would see."""
     parts = [NOTE, "# Commands"]
-    for heading, verbs in GROUPS.items():
+    tasks = {**TASKS, "Run by agents, hooks and shells": PLUMBING}
+    for heading, verbs in tasks.items():
         parts.append(f"\n**{heading}**\n")
         parts += [f"- [`{n}`](#session-memory-{n}): {verb.help}" for n, verb in verbs.items()]
-    headings = {f"session-memory {next(iter(verbs))}": name for name, verbs in GROUPS.items()}
+    headings = {f"session-memory {next(iter(verbs))}": name for name, verbs in tasks.items()}
     for path, text in commands(cli, child(cli, "session-memory", None)):
         if path in headings:
             parts.append(f"\n# {headings[path]}")
         parts.append(f"\n## {path}\n\n```text\n{text}\n```")
+    parts += ["\n# Earlier names\n", "| earlier | now |", "|---|---|"]
+    parts += [
+        f"| {', '.join(f'`{n}`' for n in old.split(', '))} | {now} |" for old, now in MOVED.items()
+    ]
     return "\n".join(parts) + "\n"
 
 

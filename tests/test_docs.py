@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from session_memory import __version__, errors
-from session_memory.cli.app import VERBS, cli
+from session_memory.cli.app import cli
+from session_memory.cli.verbs import VERBS
 from session_memory.config import variable
 from session_memory.settings import KINDS
 from session_memory.testing.samples import write_samples

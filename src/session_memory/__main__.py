@@ -51,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def main_as(verb: str, given: Sequence[str]) -> int:
     """Run one verb by its module (`python -m session_memory.ingest`).
 
-    `--config` and `--set` belong to the group, everything else to the verb.
+    `verb` is what stands behind `session-memory`. `--config` and `--set` belong to the group,
+    everything else to the verb.
     """
     group: list[str] = []
     own: list[str] = []
@@ -63,7 +64,7 @@ def main_as(verb: str, given: Sequence[str]) -> int:
             group.append(argument)
         else:
             own.append(argument)
-    return main([*group, verb, *own])
+    return main([*group, *verb.split(), *own])
 
 
 def _run(args: list[str]) -> int:

@@ -85,13 +85,15 @@ class StoreDamaged(StoreError):
     """Stored content fails a check (hash, integrity, dangling reference)."""
 
     code = "store_damaged"
-    default_hint = "`session-memory fsck` lists everything, `session-memory repair` mends it"
+    default_hint = (
+        "`session-memory store fsck` lists everything, `session-memory store repair` mends it"
+    )
 
 
 class DatabaseDamaged(StoreDamaged):
     """The database file itself is damaged, empty or missing; nothing may be written into it."""
 
-    default_hint = "run `session-memory repair`: it shows what can be saved and how"
+    default_hint = "run `session-memory store repair`: it shows what can be saved and how"
 
 
 DISK_HINT = "check permissions and free space there, then run the command again"
@@ -161,7 +163,9 @@ class BudgetSpent(ModelUnavailable):
 
     code = "budget_spent"
     transient = False
-    default_hint = "see `session-memory spend`; raise the cap in [model], or wait for the next day"
+    default_hint = (
+        "see `session-memory store spend`; raise the cap in [model], or wait for the next day"
+    )
 
 
 class AdapterError(SessionMemoryError):

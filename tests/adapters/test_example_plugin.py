@@ -123,12 +123,12 @@ def test_an_installed_package_adds_a_flavour_to_every_verb(
     installation: Installation, home: Path, value: str
 ) -> None:
     log(home / ".notes", LINES)
-    assert "notes" not in installation.run("agents", "--json")
+    assert "notes" not in installation.run("config", "agents", "--json")
     install(installation.packages, value)
     swept = installation.run("sweep", "--json")
     assert "notes 1.2: dream" in swept
     assert json.loads(swept)["schema_version"] == 1
-    (agent,) = installation.json("agents")["agents"]
+    (agent,) = installation.json("config", "agents")["agents"]
     assert (agent["flavor"], agent["files"], agent["sessions"]) == ("notes", 1, 1)
     assert (agent["client_versions"], agent["unread"]) == (["1.2"], {"1.2: dream": 1})
     assert installation.json("--set", "sources.notes.enabled=false", "agents")["agents"] == []
@@ -166,14 +166,14 @@ def test_an_agent_from_outside_is_captured_wired_taught_and_unwired(
     assert told.startswith("Today is ") and "Verify with `npm test`" in told
 
     # Taught: what recurs is approved, and goes into the file this agent reads.
-    installation.run("detect")
-    installation.run("review", "propose", "--all")
-    patterns = installation.json("review", "list")["patterns"]
+    installation.run("rules", "detect")
+    installation.run("rules", "propose", "--all")
+    patterns = installation.json("rules", "list")["patterns"]
     push = next(row["id"] for row in patterns if row["locus"].startswith("git push"))
-    installation.run("review", "approve", push)
+    installation.run("rules", "approve", push)
     installation.run("--set", "distribute.targets=NOTES.md", "distribute")
     assert push in (shop / "NOTES.md").read_text()
-    installation.run("distribute", "undo", "--all")
+    installation.run("rules", "withdraw", "--all")
     assert not (shop / "NOTES.md").exists()
 
     # Unwired: its settings are as they were, to the byte.

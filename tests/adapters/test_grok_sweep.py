@@ -269,11 +269,11 @@ def test_a_part_that_is_removed_is_told_by_every_command_until_it_is_back(
     assert f"missing    grok: {name}, in 1 logs" in command(space, "sweep")
     assert "missing    " not in command(space, "sweep")  # nothing was read this time
     assert words in command(space, "status")
-    assert words in command(space, "agents")
+    assert words in command(space, "config", "agents")
     assert words in command(space, "doctor", "--quick")
     told = {"flavor": "grok", "part": name, "sessions": 1, "example": log.session_id}
     assert as_json(space, "status")["missing_parts"] == [told]
-    agents = as_json(space, "agents")["agents"]
+    agents = as_json(space, "config", "agents")["agents"]
     assert {a["flavor"]: a["missing_parts"] for a in agents}["grok"] == [told]
 
     part.write_bytes(kept)

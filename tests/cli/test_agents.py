@@ -1,4 +1,4 @@
-"""`session-memory agents`: what is on the machine, captured or not."""
+"""`session-memory config agents`: what is on the machine, captured or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
 
 def told(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, Any]]:
     """What `agents --json` answers, by flavour."""
-    assert main(["agents", "--json"]) == 0
+    assert main(["config", "agents", "--json"]) == 0
     return {agent["flavor"]: agent for agent in json.loads(capsys.readouterr().out)["agents"]}
 
 
@@ -36,12 +36,12 @@ def opencode(home: Path) -> Path:
 def test_an_empty_machine_has_no_agents_and_says_where_it_looked(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
-    assert main(["agents", "--json"]) == 0
+    assert main(["config", "agents", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["agents"] == []
     assert set(answer["not_found"]) == set(registry.adapters())
     assert answer["not_found"]["opencode"] == [str(home / ".local/share/opencode")]
-    assert main(["agents"]) == 0
+    assert main(["config", "agents"]) == 0
     out, err = capsys.readouterr()
     assert (out, err.startswith("not found: claude")) == ("", True)
 
@@ -76,7 +76,7 @@ def test_a_sweep_adds_sessions_versions_activity_and_what_nobody_understood(
     assert (agent["sessions"], agent["client_versions"]) == (2, ["1.19.0", "1.18.33"])
     assert agent["unread"] == {"1.18.33: part/hologram": 1}
     assert agent["last_activity"] == other.now
-    assert main(["agents"]) == 0
+    assert main(["config", "agents"]) == 0
     heading, row, unread = capsys.readouterr().out.splitlines()
     assert heading.split()[:3] == ["agent", "path", "files"]
     assert row.split()[0] == "opencode"
@@ -99,7 +99,7 @@ def test_what_was_captured_of_an_agent_that_has_gone_is_still_listed(
 def test_an_agent_that_is_switched_off_is_not_looked_for(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["--set", "sources.opencode.enabled=false", "agents", "--json"]) == 0
+    assert main(["--set", "sources.opencode.enabled=false", "config", "agents", "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["agents"] == []
     assert "opencode" not in answer["not_found"]

@@ -1,4 +1,4 @@
-"""`session-memory backup` as a user runs it: a checked copy, complete or absent."""
+"""`session-memory store backup` as a user runs it: a checked copy, complete or absent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def target(space: Workspace) -> Path:
 
 
 def back_up(space: Workspace, target: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return space.run("--config", str(space.write_config()), "backup", str(target), *options)
+    return space.run(
+        "--config", str(space.write_config()), "store", "backup", str(target), *options
+    )
 
 
 def refusal(done: subprocess.CompletedProcess[str], code: int) -> str:
@@ -101,7 +103,7 @@ def test_a_store_with_a_damaged_segment_is_not_copied(
         segment.write_bytes(segment.read_bytes()[:-1])
     said = refusal(back_up(space, target), 1)
     assert f"segment {segment.name}" in said and "no backup was made" in said
-    assert "session-memory repair" in said
+    assert "session-memory store repair" in said
     assert os.listdir(target.parent) == []
 
 

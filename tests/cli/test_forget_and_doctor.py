@@ -145,8 +145,8 @@ def test_forget_what_is_not_there_is_refused(space: Workspace) -> None:
 
 
 def test_secrets_scan_tells_by_exit_code(space: Workspace) -> None:
-    assert run(swept(space), "secrets", "scan").returncode == 0
-    done = run(space, "secrets", "rescan", "--json")
+    assert run(swept(space), "store", "secrets", "scan").returncode == 0
+    done = run(space, "store", "secrets", "rescan", "--json")
     assert json.loads(done.stdout)["events"] == 0
 
 
@@ -157,14 +157,14 @@ def test_secrets_are_found_where_only_a_digest_is_left(space: Workspace) -> None
     space.set_retention(raw_soft_cap_bytes=1)
     swept(space)
     assert {one.state for one in space.sessions().values()} == {"raw_evicted"}
-    scanned = run(space, "--set", RULE, "secrets", "scan")
+    scanned = run(space, "--set", RULE, "store", "secrets", "scan")
     assert scanned.returncode == 3
     assert "0 events in 0 sessions would be redacted" in scanned.stdout
     assert "digests, facts or observations of 1 sessions would be redacted" in scanned.stdout
-    done = run(space, "--set", RULE, "secrets", "rescan")
+    done = run(space, "--set", RULE, "store", "secrets", "rescan")
     assert done.returncode == 0
     assert "digests, facts or observations of 1 sessions redacted" in done.stdout
-    clean = run(space, "--set", RULE, "secrets", "scan")
+    clean = run(space, "--set", RULE, "store", "secrets", "scan")
     assert clean.returncode == 0
     assert clean.stdout.endswith(
         "looked at: events, digests, facts and observations, patterns, memories, journals,"
@@ -183,7 +183,7 @@ def page_with(space: Workspace, text: str) -> Path:
 def test_what_only_a_page_for_new_sessions_holds_is_found(space: Workspace) -> None:
     page = page_with(swept(space), 'Ask "Ada Ébène" first')
     rule = RULE.replace("zebrawood", "Ada Ébène")
-    scanned = run(space, "--set", rule, "secrets", "scan", "--json")
+    scanned = run(space, "--set", rule, "store", "secrets", "scan", "--json")
     assert (scanned.returncode, json.loads(scanned.stdout)["features"]) == (3, ["injection"])
     assert run(space, "forget", "--text", '"Ada Ébène"', "--yes").returncode == 0
     assert not page.exists()
@@ -208,7 +208,7 @@ def test_a_file_in_the_place_of_the_state_directory_is_named(
     assert doctor.returncode == 1
     assert f"fail  state        {named}" in doctor.stdout and "fix: move it away" in doctor.stdout
     assert run(space, "worker", "status").returncode == 0
-    for words in (["worker", "run"], ["sweep"], ["memory", "extract", "--now"]):
+    for words in (["worker", "run"], ["sweep"], ["project", "memory", "extract", "--now"]):
         refused = run(space, *words)
         assert refused.returncode == 8 and named in refused.stderr, words
     forgotten = run(space, "forget", "--text", "zebrawood", "--yes")
@@ -235,5 +235,5 @@ def test_doctor_names_the_cure(space: Workspace) -> None:
 
 
 def test_repair_tells_that_nothing_is_to_do(space: Workspace) -> None:
-    done = run(swept(space), "repair")
+    done = run(swept(space), "store", "repair")
     assert (done.returncode, done.stdout.strip()) == (0, "nothing to repair")

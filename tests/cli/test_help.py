@@ -45,7 +45,7 @@ def words_of(example: str) -> list[str]:
 
 def test_every_sub_command_is_walked() -> None:
     assert len(COMMANDS) > 60
-    assert "session-memory measure trial start" in COMMANDS
+    assert "session-memory rules trial start" in COMMANDS
 
 
 @pytest.mark.parametrize("path", COMMANDS)

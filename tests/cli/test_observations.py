@@ -29,7 +29,7 @@ def space(tmp_path: Path) -> Workspace:
 
 
 def told(space: Workspace, *arguments: str) -> str:
-    done = space.run("--config", str(space.write_config()), "observations", *arguments)
+    done = space.run("--config", str(space.write_config()), "project", "observations", *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

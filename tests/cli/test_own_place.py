@@ -22,44 +22,43 @@ posix = pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
 GIVEN: dict[str, list[str]] = {
     "init": ["--dry-run"],
     "uninstall": ["--dry-run"],
-    "schedule install": ["--dry-run"],
+    "config schedule install": ["--dry-run"],
     "show": ["1"],
-    "digest": ["1"],
     "search": ["parser"],
-    "review approve": ["{pattern}"],
-    "review draft": ["{pattern}"],
-    "review edit": ["{pattern}", "--text", "run make check"],
-    "review propose": ["{outside}/proposal.json"],
-    "review reject": ["{pattern}", "--reason", "no"],
-    "review retire": ["{pattern}", "--reason", "no"],
-    "review show": ["{pattern}"],
-    "measure trial start": ["{pattern}"],
-    "measure trial stop": ["{pattern}"],
-    "explain": ["{pattern}"],
+    "rules approve": ["{pattern}"],
+    "rules draft": ["{pattern}"],
+    "rules edit": ["{pattern}", "--text", "run make check"],
+    "rules propose": ["{outside}/proposal.json"],
+    "rules reject": ["{pattern}", "--reason", "no"],
+    "rules retire": ["{pattern}", "--reason", "no"],
+    "rules show": ["{pattern}"],
+    "rules trial start": ["{pattern}"],
+    "rules trial stop": ["{pattern}"],
+    "rules explain": ["{pattern}"],
     "fix": ["make: *** [all] Error 1"],
-    "journal flush": ["--all"],
-    "journal query": ["what was built?"],
-    "journal show": ["2026-03-02"],
-    "memory extract": ["--now"],
-    "memory consolidate": ["--all"],
-    "memory forget": ["1", "--dry-run"],
-    "memory why": ["1"],
-    "retention apply": ["--yes"],
+    "project journal flush": ["--all"],
+    "project journal query": ["what was built?"],
+    "project journal show": ["2026-03-02"],
+    "project memory extract": ["--now"],
+    "project memory consolidate": ["--all"],
+    "project memory forget": ["1", "--dry-run"],
+    "project memory why": ["1"],
+    "store retention apply": ["--yes"],
     "forget": ["--session", "1", "--dry-run"],
-    "redact test": ["{outside}/proposal.json"],
-    "detect": ["--json"],
+    "store redact test": ["{outside}/proposal.json"],
+    "rules detect": ["--json"],
     "doctor": ["--quick"],
-    "distribute": ["--dry-run"],
-    "distribute undo": ["--all", "--dry-run"],
-    "repair": ["--apply"],
-    "why-injected": ["1"],
+    "rules distribute": ["--dry-run"],
+    "rules withdraw": ["--all", "--dry-run"],
+    "store repair": ["--apply"],
+    "rules injected": ["1"],
     "tail": ["--once"],
     "jobs drop": ["1"],
     "jobs retry": ["1"],
-    "export": ["{outside}/export.jsonl"],
-    "import": ["{outside}/export.jsonl"],
-    "backup": ["{outside}/backup"],
-    "restore": ["{outside}/backup", "--yes"],
+    "store export": ["{outside}/export.jsonl"],
+    "store import": ["{outside}/export.jsonl"],
+    "store backup": ["{outside}/backup"],
+    "store restore": ["{outside}/backup", "--yes"],
     "shell-completion": ["bash"],
 }
 """What a verb needs; every other is run as it is. Those that change agents' settings only show."""
@@ -80,7 +79,13 @@ def verbs(group: click.Group, name: str = "") -> Iterator[str]:
 
 
 USAGE_ERROR = 2
-ORDER = {"sweep": -3, "detect": -2, "export": -1, "backup": -1, "restore": 1}
+ORDER = {
+    "sweep": -3,
+    "rules detect": -2,
+    "store export": -1,
+    "store backup": -1,
+    "store restore": 1,
+}
 VERBS = sorted(verbs(cli), key=lambda verb: ORDER.get(verb, 0))
 
 
@@ -128,7 +133,7 @@ class Scene:
             return subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
         code = main([*verb.split(), *words])
         out = self._capsys.readouterr().out
-        if verb == "detect":
+        if verb == "rules detect":
             self.pattern = json.loads(out)[0]["id"]
         return code
 

@@ -47,12 +47,12 @@ def run(space: Workspace, *arguments: str, code: int = 0) -> str:
 
 
 ANSWERS: dict[str, Any] = {
-    "pack": lambda recall: context_pack(recall, PackRequest("shop")),
-    "brief": lambda recall: project_brief(recall, ScopeRequest("shop")),
-    "open-work": lambda recall: open_work(recall, ScopeRequest("shop")),
-    "completion-check": lambda recall: completion_check(recall, ScopeRequest("shop")),
-    "changes": lambda recall: recent_changes(recall, ScopeRequest("shop")),
-    "lanes": lambda recall: scope_resolve(recall, ScopeResolveRequest("shop")),
+    "project pack": lambda recall: context_pack(recall, PackRequest("shop")),
+    "project brief": lambda recall: project_brief(recall, ScopeRequest("shop")),
+    "project open-work": lambda recall: open_work(recall, ScopeRequest("shop")),
+    "project completion-check": lambda recall: completion_check(recall, ScopeRequest("shop")),
+    "project changes": lambda recall: recent_changes(recall, ScopeRequest("shop")),
+    "project lanes": lambda recall: scope_resolve(recall, ScopeResolveRequest("shop")),
 }
 
 
@@ -60,46 +60,57 @@ ANSWERS: dict[str, Any] = {
 def test_json_is_the_answer_of_the_tool(space: Workspace, verb: str) -> None:
     with space.store() as store:
         answer = ANSWERS[verb](RecallContext(store, lambda: space.now, read_only=True))
-    printed = json.loads(run(space, verb, "--project", "shop", "--json"))
+    printed = json.loads(run(space, *verb.split(), "--project", "shop", "--json"))
     assert printed.pop("schema_version") == 1
     assert printed == json.loads(msgspec.json.encode(answer))
 
 
-@pytest.mark.parametrize("verb", ["pack", "brief", "open-work", "completion-check", "changes"])
+@pytest.mark.parametrize(
+    "verb",
+    [
+        "project pack",
+        "project brief",
+        "project open-work",
+        "project completion-check",
+        "project changes",
+    ],
+)
 def test_people_see_the_open_work(space: Workspace, verb: str) -> None:
-    assert "buy tiles" in run(space, verb, "--project", "shop")
+    assert "buy tiles" in run(space, *verb.split(), "--project", "shop")
 
 
 def test_the_working_directory_names_the_project(
     space: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(space.root / "shop")
-    assert "buy paint" in run(space, "open-work")
+    assert "buy paint" in run(space, "project", "open-work")
     monkeypatch.chdir(space.home)
     error = CliRunner().invoke(
         cli,
-        ["--config", str(space.write_config()), "open-work"],
+        ["--config", str(space.write_config()), "project", "open-work"],
         obj=App(space.environ(), clock=lambda: space.now),
     )
     assert "Project not found for this directory" in str(error.exception)
 
 
 def test_lanes_are_a_table(space: Workspace) -> None:
-    assert "shop" in run(space, "lanes", "--project", "shop")
+    assert "shop" in run(space, "project", "lanes", "--project", "shop")
 
 
 def test_one_session_by_its_number_or_its_name(space: Workspace) -> None:
     with space.store() as store:
         one = next(iter(store.scopes.lines(store.projects()[0].id)))
-    by_number = run(space, "pack", "--session", str(one.id), "--json")
-    by_name = run(space, "pack", "--session", one.external_id, "--json")
+    by_number = run(space, "project", "pack", "--session", str(one.id), "--json")
+    by_name = run(space, "project", "pack", "--session", one.external_id, "--json")
     assert json.loads(by_number)["pack_hash"] == json.loads(by_name)["pack_hash"]
     assert json.loads(by_number)["session_id"] == one.id
 
 
 def test_a_known_pack_is_not_printed_again(space: Workspace) -> None:
-    known = json.loads(run(space, "pack", "--project", "shop", "--json"))["pack_hash"]
-    assert run(space, "pack", "--project", "shop", "--known", known).startswith("The pack you have")
+    known = json.loads(run(space, "project", "pack", "--project", "shop", "--json"))["pack_hash"]
+    assert run(space, "project", "pack", "--project", "shop", "--known", known).startswith(
+        "The pack you have"
+    )
 
 
 def test_a_dry_check_is_not_recorded_and_a_plain_one_is(space: Workspace) -> None:
@@ -108,18 +119,20 @@ def test_a_dry_check_is_not_recorded_and_a_plain_one_is(space: Workspace) -> Non
             return len(store.closures.all(store.projects()[0].id))
 
     before = checks()
-    run(space, "completion-check", "--project", "shop", "--dry-run")
+    run(space, "project", "completion-check", "--project", "shop", "--dry-run")
     assert checks() == before
-    run(space, "completion-check", "--project", "shop")
+    run(space, "project", "completion-check", "--project", "shop")
     assert checks() == before + 1
 
 
 def test_a_sync_says_what_it_did(space: Workspace, tmp_path: Path) -> None:
     file = tmp_path / "AGENTS.md"
-    said = run(space, "pack", "--project", "shop", "--sync", str(file))
+    said = run(space, "project", "pack", "--project", "shop", "--sync", str(file))
     assert "context_pack_not_smaller_than_source" in said
     assert not file.exists()
-    told = json.loads(run(space, "pack", "--project", "shop", "--sync", str(file), "--json"))
+    told = json.loads(
+        run(space, "project", "pack", "--project", "shop", "--sync", str(file), "--json")
+    )
     assert told["skipped"] is True
 
 
@@ -133,11 +146,11 @@ def test_a_sync_says_what_it_did(space: Workspace, tmp_path: Path) -> None:
         ("search", "tiles", "--kind", "nothing"),
         ("search", "tiles", "--project", "shopp"),
         ("sessions", "--project", "shopp"),
-        ("observations", "--project", "shopp"),
-        ("observations", "--type", "nothing"),
+        ("project", "observations", "--project", "shopp"),
+        ("project", "observations", "--type", "nothing"),
         ("sessions", "--outcome", "nothing"),
         ("usage", "--by", "nothing"),
-        ("pack", "--project", "shop", "--budget", "huge"),
+        ("project", "pack", "--project", "shop", "--budget", "huge"),
     ],
     ids=" ".join,
 )
@@ -171,14 +184,16 @@ def test_open_work_says_what_each_line_rests_on_and_all_what_is_left_out(space: 
     later.say("The door is green and the PR is open.")
     space.write(later)
     space.sweep()
-    shown = run(space, "open-work", "--project", "shop")
+    shown = run(space, "project", "open-work", "--project", "shop")
     assert "- Branch `door`: PR #7 not merged  (read from the log, 20" in shown
     assert "buy tiles" not in shown
-    everything = run(space, "open-work", "--project", "shop", "--all")
+    everything = run(space, "project", "open-work", "--project", "shop", "--all")
     assert "- pending_item: buy tiles  [done, dropped or overtaken since]" in everything
-    left = json.loads(run(space, "pack", "--project", "shop", "--all", "--json"))["left_out"]
+    left = json.loads(run(space, "project", "pack", "--project", "shop", "--all", "--json"))[
+        "left_out"
+    ]
     assert {"buy tiles", "buy paint"} <= {line["text"] for line in left}
-    assert "left out:" in run(space, "pack", "--project", "shop", "--all")
+    assert "left out:" in run(space, "project", "pack", "--project", "shop", "--all")
 
 
 def test_a_notice_of_the_client_is_no_request(space: Workspace) -> None:
@@ -188,4 +203,4 @@ def test_a_notice_of_the_client_is_no_request(space: Workspace) -> None:
     log.run("make oil", "oiled")
     space.write(log)
     space.sweep()
-    assert "task_id" not in run(space, "pack", "--project", "shop", "--json")
+    assert "task_id" not in run(space, "project", "pack", "--project", "shop", "--json")

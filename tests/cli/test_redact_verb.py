@@ -23,7 +23,7 @@ def file(tmp_path: Path) -> str:
 
 
 def test_places_rules_and_lengths_are_shown(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["redact", "test", file]) == 0
+    assert main(["store", "redact", "test", file]) == 0
     told = capsys.readouterr()
     rows = [line.split() for line in told.out.splitlines()]
     assert rows == [
@@ -36,7 +36,7 @@ def test_places_rules_and_lengths_are_shown(file: str, capsys: pytest.CaptureFix
 
 
 def test_json_has_the_same_and_no_value(file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["redact", "test", file, "--json"]) == 0
+    assert main(["store", "redact", "test", file, "--json"]) == 0
     text = capsys.readouterr().out
     answer = json.loads(text)
     assert answer["rules"] == {"github": 1, "assignment": 1}
@@ -49,7 +49,7 @@ def test_stdin_is_read_for_a_dash(
 ) -> None:
     stdin = io.TextIOWrapper(io.BytesIO(b"\xff token=abcdefgh12"), encoding="utf-8")
     monkeypatch.setattr(sys, "stdin", stdin)
-    assert main(["redact", "test", "-", "--json"]) == 0
+    assert main(["store", "redact", "test", "-", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rules"] == {"assignment": 1}
 
 
@@ -63,7 +63,7 @@ def test_rules_of_the_user_are_tried_and_bad_ones_named(
     rules = '[{"id": "badge", "pattern": "badge ([0-9]+)"}]'
     monkeypatch.setenv("SESSION_MEMORY_REDACT_RULES", rules)
     monkeypatch.setenv("SESSION_MEMORY_REDACT_GITLEAKS", str(tmp_path / "leaks.toml"))
-    assert main(["redact", "test", str(tmp_path / "x"), "--json"]) == 0
+    assert main(["store", "redact", "test", str(tmp_path / "x"), "--json"]) == 0
     told = capsys.readouterr()
     assert json.loads(told.out)["rules"] == {"badge": 1}
     assert "rule bad is not used" in told.err
@@ -72,8 +72,8 @@ def test_rules_of_the_user_are_tried_and_bad_ones_named(
 def test_a_missing_file_and_a_bad_rule_table_are_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["redact", "test", str(tmp_path / "missing")]) == 1
+    assert main(["store", "redact", "test", str(tmp_path / "missing")]) == 1
     assert "cannot be read" in capsys.readouterr().err
     monkeypatch.setenv("SESSION_MEMORY_REDACT_RULES", '[{"id": "x"}]')
-    assert main(["redact", "test", "-"]) == 4
+    assert main(["store", "redact", "test", "-"]) == 4
     assert "redact.rules" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`session-memory restore` as a user runs it: from a damaged store back to an equal one."""
+"""`session-memory store restore` as a user runs it: from a damaged store back to an equal one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def space(tmp_path: Path) -> Workspace:
 @pytest.fixture
 def backup(space: Workspace) -> Path:
     target = space.root / "backup"
-    assert run(space, "backup", str(target)).returncode == 0
+    assert run(space, "store", "backup", str(target)).returncode == 0
     return target
 
 
@@ -53,7 +53,7 @@ def run(space: Workspace, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def restore(space: Workspace, backup: Path, *options: str) -> dict[str, Any]:
-    done = run(space, "restore", str(backup), "--yes", "--json", *options)
+    done = run(space, "store", "restore", str(backup), "--yes", "--json", *options)
     assert (done.returncode, done.stderr) == (0, "")
     return json.loads(done.stdout)
 
@@ -120,11 +120,11 @@ def test_the_present_store_is_kept_aside_and_comes_back(space: Workspace, backup
     (space.store_directory / "hooks").mkdir()
     (space.store_directory / "hooks" / "launcher").write_text("x", encoding="utf-8")
     (space.store_directory / "audit.jsonl").write_text("{}\n", encoding="utf-8")
-    done = run(space, "restore", str(backup), "--yes")
+    done = run(space, "store", "restore", str(backup), "--yes")
     assert done.returncode == 0, done.stderr
     assert later.session_id not in space.sessions()
     (aside,) = space.store_directory.glob("before-restore-*")
-    assert f"session-memory restore {aside}" in done.stdout
+    assert f"session-memory store restore {aside}" in done.stdout
     assert (space.store_directory / "hooks" / "launcher").exists()
     assert (space.store_directory / "audit.jsonl").read_text(encoding="utf-8") == "{}\n"
     restore(space, aside)
@@ -145,7 +145,7 @@ def test_a_damaged_present_store_is_kept_to_the_byte(space: Workspace, backup: P
 
 def test_a_dry_run_checks_and_changes_nothing(space: Workspace, backup: Path) -> None:
     before = content(space.store_directory)
-    done = run(space, "restore", str(backup), "--dry-run")
+    done = run(space, "store", "restore", str(backup), "--dry-run")
     assert done.returncode == 0
     assert "checked" in done.stdout and "nothing was changed" in done.stdout
     assert content(space.store_directory) == before
@@ -153,7 +153,7 @@ def test_a_dry_run_checks_and_changes_nothing(space: Workspace, backup: Path) ->
 
 def test_without_a_terminal_it_needs_yes(space: Workspace, backup: Path) -> None:
     before = space.dump()
-    assert "--yes" in refusal(run(space, "restore", str(backup)), 8)
+    assert "--yes" in refusal(run(space, "store", "restore", str(backup)), 8)
     assert space.dump() == before
 
 
@@ -165,21 +165,23 @@ def test_a_damaged_backup_is_refused_before_anything_changes(
     path = next(backup.rglob("*.seg")) if name == "segment" else backup / name
     path.write_bytes(path.read_bytes()[:-3])
     before = content(space.store_directory)
-    told = refusal(run(space, "restore", str(backup), "--yes"), 1)
+    told = refusal(run(space, "store", "restore", str(backup), "--yes"), 1)
     assert "damaged" in told and "use another backup" in told
-    assert "session-memory repair" not in told, "that mends the store, not a backup"
+    assert "session-memory store repair" not in told, "that mends the store, not a backup"
     assert content(space.store_directory) == before
 
 
 def test_what_is_no_backup_is_refused(space: Workspace, tmp_path: Path) -> None:
-    assert "no backup" in refusal(run(space, "restore", str(tmp_path / "nothing"), "--yes"), 1)
-    itself = run(space, "restore", str(space.store_directory), "--yes")
+    assert "no backup" in refusal(
+        run(space, "store", "restore", str(tmp_path / "nothing"), "--yes"), 1
+    )
+    itself = run(space, "store", "restore", str(space.store_directory), "--yes")
     assert "the store itself" in refusal(itself, 8)
 
 
 def test_the_older_backup_of_an_interrupted_one_is_named(space: Workspace, backup: Path) -> None:
     backup.rename(backup.with_name("backup.old-backup"))
-    assert "backup.old-backup" in refusal(run(space, "restore", str(backup), "--yes"), 1)
+    assert "backup.old-backup" in refusal(run(space, "store", "restore", str(backup), "--yes"), 1)
 
 
 def test_a_backup_of_a_newer_program_is_refused(space: Workspace, backup: Path) -> None:
@@ -187,18 +189,20 @@ def test_a_backup_of_a_newer_program_is_refused(space: Workspace, backup: Path) 
     newer = json.loads(path.read_bytes()) | {"format": backups.FORMAT + 1}
     whole = path.read_bytes()
     path.write_bytes(msgspec.json.encode(newer))
-    assert "newer session-memory" in refusal(run(space, "restore", str(backup), "--yes"), 8)
+    assert "newer session-memory" in refusal(
+        run(space, "store", "restore", str(backup), "--yes"), 8
+    )
     path.write_bytes(whole)
     path.unlink()
     database = apsw.Connection(str(backup / "store.db"))
     database.pragma("user_version", 999)
     database.close()
-    assert "schema 999" in refusal(run(space, "restore", str(backup), "--yes"), 5)
+    assert "schema 999" in refusal(run(space, "store", "restore", str(backup), "--yes"), 5)
 
 
 def test_a_store_that_is_being_swept_is_not_replaced(space: Workspace, backup: Path) -> None:
     with exclusive(str(space.store_directory / "sweep.lock"), "a sweep"):
-        refusal(run(space, "restore", str(backup), "--yes"), 6)
+        refusal(run(space, "store", "restore", str(backup), "--yes"), 6)
     assert list(space.store_directory.glob("before-restore-*")) == []
 
 
@@ -266,7 +270,7 @@ def test_forgotten_stays_gone_through_repair_and_an_older_backup(
     space.write(other)
     space.sweep()
     newer = space.root / "newer"
-    assert run(space, "backup", str(newer)).returncode == 0
+    assert run(space, "store", "backup", str(newer)).returncode == 0
     assert run(space, "forget", "--text", WORD, "--yes").returncode == 0
     assert run(space, "forget", "--session", other.session_id, "--yes").returncode == 0
     left = space.dump()
@@ -282,7 +286,9 @@ def test_forgotten_stays_gone_through_repair_and_an_older_backup(
         assert space.findings() == []
 
     lose_database(space)
-    assert run(space, "repair", "--apply").returncode == 3  # names what only the database knew
+    assert (
+        run(space, "store", "repair", "--apply").returncode == 3
+    )  # names what only the database knew
     assert space.dump() == left
     check_gone()
     assert run(space, "sweep").returncode == 0
@@ -305,10 +311,10 @@ def test_forget_names_every_copy_that_it_leaves_alone(
     aside = restore(space, backup)["aside"]
     overwrite(space)
     assert run(space, "sweep").returncode == 3
-    assert run(space, "repair", "--apply").returncode == 3
+    assert run(space, "store", "repair", "--apply").returncode == 3
     (damaged,) = space.store_directory.glob("store.db.damaged-*Z")
     exported = space.root / "exported.jsonl"
-    assert run(space, "export", str(exported)).returncode == 0
+    assert run(space, "store", "export", str(exported)).returncode == 0
     unclaimed = space.store_directory / "unclaimed"
     unclaimed.mkdir()
     (log,) = (path for path in space.files() if SECRET_TALK.session_id in path.name)
@@ -343,7 +349,7 @@ def test_files_made_of_a_forgotten_session_do_not_come_back(space: Workspace, ba
     (memory / TRACES / name).write_text(f"I moved to {WORD}\n", encoding="utf-8")
     made = f"# Memory\n{SECRET_TALK.session_id}: moved to {WORD}\n"
     (memory / "MEMORY.md").write_text(made, encoding="utf-8")
-    assert run(space, "backup", str(backup)).returncode == 0
+    assert run(space, "store", "backup", str(backup)).returncode == 0
     assert run(space, "forget", "--session", SECRET_TALK.session_id, "--yes").returncode == 0
     assert named_anywhere(space, WORD) == []
     restore(space, backup)
@@ -376,7 +382,7 @@ def test_marks_that_are_lost_are_asked_for(space: Workspace, backup: Path) -> No
     assert run(space, "forget", "--text", WORD, "--yes").returncode == 0
     overwrite(space)
     (space.store_directory / marks.NAME).unlink()
-    said = refusal(run(space, "restore", str(backup), "--yes"), 8)
+    said = refusal(run(space, "store", "restore", str(backup), "--yes"), 8)
     assert "--without-marks" in said
     restore(space, backup, "--without-marks")
     assert space.findings() == []
@@ -387,7 +393,7 @@ def test_pauses_of_both_stores_hold(space: Workspace) -> None:
     directory = str(space.store_directory)
     write_pauses(directory, (Pause(1),))
     backup = space.root / "paused"
-    assert run(space, "backup", str(backup)).returncode == 0
+    assert run(space, "store", "backup", str(backup)).returncode == 0
     write_pauses(directory, (Pause(1, 5), Pause(7, 8)))
     overwrite(space)
     restore(space, backup)
@@ -438,7 +444,7 @@ def test_a_disk_that_fails_leaves_the_old_or_the_new_store(
         shutil.rmtree(space.store_directory)
         shutil.copytree(space.root / "before", space.store_directory)
 
-    arguments = ["--config", str(space.write_config()), "restore", "--yes", str(backup)]
+    arguments = ["--config", str(space.write_config()), "store", "restore", "--yes", str(backup)]
     with failing_disk(kind, 0) as counter:
         assert main(arguments) == 0
     failed = 0

@@ -38,7 +38,7 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
         place.write(log)
         place.sweep()
     assert [place.session(name).id for name in (DIGITS, FIRST, SECOND)] == [1, 2, 3]
-    assert run(place, "memory", "extract", "--now").exit_code == 0
+    assert run(place, "project", "memory", "extract", "--now").exit_code == 0
     return place
 
 
@@ -56,60 +56,63 @@ def events_of(space: Workspace, told: dict[str, Any]) -> set[int]:
 Meant = Callable[[Workspace, dict[str, Any]], set[int]]
 VERBS: dict[str, tuple[tuple[str, ...], Meant]] = {
     "show": (("show", "REF"), lambda _, told: {told["session"]["id"]}),
-    "digest": (("digest", "REF"), lambda _, told: {told["session_id"]}),
-    "explain": (("explain", "REF"), lambda _, told: {told["session_id"]}),
-    "why-injected": (("why-injected", "REF"), lambda _, told: {told["session_id"]}),
-    "observations": (
-        ("observations", "--session", "REF"),
+    "show --digest": (("show", "--digest", "REF"), lambda _, told: {told["session_id"]}),
+    "rules explain": (("rules", "explain", "REF"), lambda _, told: {told["session_id"]}),
+    "rules injected": (("rules", "injected", "REF"), lambda _, told: {told["session_id"]}),
+    "project observations": (
+        ("project", "observations", "--session", "REF"),
         lambda _, told: {one["session_id"] for one in told["observations"]},
     ),
     "search": (
         ("search", "tiles", "--session", "REF"),
         lambda _, told: {one["session_id"] for one in (*told["items"], *told["events"])},
     ),
-    "pack": (
-        ("pack", "--session", "REF"),
+    "project pack": (
+        ("project", "pack", "--session", "REF"),
         lambda _, told: {one["session_id"] for one in told["stats"]["source_sessions"]},
     ),
-    "brief": (
-        ("brief", "--session", "REF"),
+    "project brief": (
+        ("project", "brief", "--session", "REF"),
         lambda _, told: {told["session_filter"]["session_id"]},
     ),
-    "open-work": (
-        ("open-work", "--session", "REF"),
+    "project open-work": (
+        ("project", "open-work", "--session", "REF"),
         lambda _, told: {told["session_filter"]["session_id"]},
     ),
-    "completion-check": (
-        ("completion-check", "--dry-run", "--session", "REF"),
+    "project completion-check": (
+        ("project", "completion-check", "--dry-run", "--session", "REF"),
         lambda _, told: {told["session_filter"]["session_id"]},
     ),
-    "changes": (
-        ("changes", "--session", "REF"),
+    "project changes": (
+        ("project", "changes", "--session", "REF"),
         lambda _, told: {told["session_filter"]["session_id"]},
     ),
     "forget": (
         ("forget", "--dry-run", "--session", "REF"),
         lambda _, told: {one["session_id"] for one in told["sessions"]},
     ),
-    "export": (("export", "--dry-run", "--session", "REF", "out.jsonl"), events_of),
-    "journal flush": (
-        ("journal", "flush", "--dry-run", "REF"),
+    "store export": (
+        ("store", "export", "--dry-run", "--session", "REF", "out.jsonl"),
+        events_of,
+    ),
+    "project journal flush": (
+        ("project", "journal", "flush", "--dry-run", "REF"),
         lambda _, told: {told["session_id"]},
     ),
-    "memory extract": (
-        ("memory", "extract", "--dry-run", "--session", "REF"),
+    "project memory extract": (
+        ("project", "memory", "extract", "--dry-run", "--session", "REF"),
         lambda _, told: {one["session_id"] for one in told["candidates"]},
     ),
-    "memory show": (
-        ("memory", "show", "REF"),
+    "project memory show": (
+        ("project", "memory", "show", "REF"),
         lambda _, told: {one["session_id"] for one in told["traces"]},
     ),
-    "memory forget": (
-        ("memory", "forget", "--dry-run", "REF"),
+    "project memory forget": (
+        ("project", "memory", "forget", "--dry-run", "REF"),
         lambda _, told: {told["session_id"]},
     ),
-    "memory why": (
-        ("memory", "why", "REF"),
+    "project memory why": (
+        ("project", "memory", "why", "REF"),
         lambda _, told: {one["session_id"] for one in told["evidence"]},
     ),
 }
@@ -186,7 +189,9 @@ def test_no_verb_that_takes_a_session_is_left_out() -> None:
         if any(one.metavar in ("SESSION", "LINE-OR-SESSION") for one in command.params)
         or any(one.name in ("session", "sessions") for one in command.params)
     }
-    assert taking | {"explain"} == set(VERBS)
+    assert taking | {"rules explain", "show --digest", "store forget"} == set(VERBS) | {
+        "store forget"
+    }
 
 
 def words(space: Workspace, *arguments: str) -> str:
@@ -202,15 +207,15 @@ def words(space: Workspace, *arguments: str) -> str:
     "arguments",
     [
         ("show", "3"),
-        ("digest", "3"),
-        ("explain", "3"),
+        ("show", "--digest", "3"),
+        ("rules", "explain", "3"),
         ("search", "tiles", "--session", "3"),
         ("usage", "--by", "session"),
         ("forget", "--session", "3", "--dry-run"),
-        ("memory", "extract", "--session", "3", "--dry-run"),
-        ("memory", "why", "3"),
-        ("memory", "forget", "3", "--dry-run"),
-        ("journal", "flush", "3"),
+        ("project", "memory", "extract", "--session", "3", "--dry-run"),
+        ("project", "memory", "why", "3"),
+        ("project", "memory", "forget", "3", "--dry-run"),
+        ("project", "journal", "flush", "3"),
         ("sessions",),
     ],
     ids=" ".join,
@@ -223,7 +228,9 @@ def test_text_names_a_session_by_number_and_id(
 
 
 @pytest.mark.rows("REF-02")
-@pytest.mark.parametrize("arguments", [("observations", "--session", "3"), ("tail", "--once")])
+@pytest.mark.parametrize(
+    "arguments", [("project", "observations", "--session", "3"), ("tail", "--once")]
+)
 def test_narrow_lines_name_a_session_by_its_number(
     space: Workspace, arguments: tuple[str, ...]
 ) -> None:

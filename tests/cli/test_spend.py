@@ -32,7 +32,7 @@ def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_spend_adds_up_and_says_what_is_left(tmp_path: Path) -> None:
-    done = run(tmp_path, "spend", "--by", "purpose", "--json")
+    done = run(tmp_path, "store", "spend", "--by", "purpose", "--json")
 
     said = json.loads(done.stdout)
     (row,) = said["rows"]
@@ -43,7 +43,7 @@ def test_spend_adds_up_and_says_what_is_left(tmp_path: Path) -> None:
 
 
 def test_spend_tells_people_the_same(tmp_path: Path) -> None:
-    done = run(tmp_path, "spend", "--days", "1")
+    done = run(tmp_path, "store", "spend", "--days", "1")
 
     assert "165 of 2000000 tokens, $0.75 of $5.00" in done.stdout
     assert "no model is turned on" in done.stdout

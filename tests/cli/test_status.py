@@ -124,34 +124,36 @@ def test_status_says_where_to_look_when_no_agent_is_found(
 ) -> None:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(space.root / "nowhere"))
     shown = lines(capsys, "status")["agents"]
-    assert shown == "none found: `session-memory agents` shows where we looked"
+    assert shown == "none found: `session-memory config agents` shows where we looked"
 
 
 def test_audit_lists_every_write_outside_the_store_with_its_reason(
     space: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["audit"]) == EXIT_OK
+    assert main(["store", "audit"]) == EXIT_OK
     assert capsys.readouterr().err == "nothing was written outside the store\n"
     first = audit.Written(1000, "distribute", "/repo/CLAUDE.md", "pattern fc-1", None, "a" * 64)
     audit.append(space.store_directory, first)
     target = space.root / "out.jsonl"
-    assert main(["-q", "export", str(target)]) == EXIT_OK
+    assert main(["-q", "store", "export", str(target)]) == EXIT_OK
     capsys.readouterr()
-    found = told(capsys, "audit")["written"]
+    found = told(capsys, "store", "audit")["written"]
     assert [one["path"] for one in found] == ["/repo/CLAUDE.md", str(target)]
     assert found[1]["after"] == audit.sha256(target.read_bytes())
-    assert [one["by"] for one in told(capsys, "audit", "--path", "CLAUDE")["written"]] == [
+    assert [one["by"] for one in told(capsys, "store", "audit", "--path", "CLAUDE")["written"]] == [
         "distribute"
     ]
-    assert [one["by"] for one in told(capsys, "audit", "--since", "1h")["written"]] == ["export"]
-    assert main(["audit"]) == EXIT_OK
+    assert [one["by"] for one in told(capsys, "store", "audit", "--since", "1h")["written"]] == [
+        "export"
+    ]
+    assert main(["store", "audit"]) == EXIT_OK
     assert "pattern fc-1" in capsys.readouterr().out
 
 
 def test_audit_lists_what_init_wrote(space: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["-q", "init", "--agent", "claude", "--yes"]) in (0, 3)
     capsys.readouterr()
-    paths = [one["path"] for one in told(capsys, "audit")["written"]]
+    paths = [one["path"] for one in told(capsys, "store", "audit")["written"]]
     assert str(space.claude / "settings.json") in paths
 
 
@@ -191,7 +193,7 @@ def test_a_shell_that_asks_gets_verbs_and_options(tmp_path: Path) -> None:
         return done.stdout
 
     assert "plain,status\n" in ask("session-memory sta", 1)
-    assert "plain,--since\n" in ask("session-memory export --si", 2)
+    assert "plain,--since\n" in ask("session-memory store export --si", 3)
 
 
 def test_a_store_can_be_opened_while_status_looks(space: Workspace) -> None:

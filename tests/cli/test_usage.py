@@ -72,8 +72,8 @@ def test_a_mode_survives_export_and_import(tmp_path: Path) -> None:
     space.sweep()
     config = str(space.write_config())
     bundle = str(tmp_path / "bundle")
-    assert space.run("--config", config, "export", bundle).returncode == 0
+    assert space.run("--config", config, "store", "export", bundle).returncode == 0
     other = space.with_store("other")
-    imported = other.run("--config", str(other.write_config()), "import", bundle)
+    imported = other.run("--config", str(other.write_config()), "store", "import", bundle)
     assert imported.returncode == 0, imported.stderr
     assert usage_by_model(other)["rows"] == usage_by_model(space)["rows"]

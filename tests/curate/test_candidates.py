@@ -99,39 +99,39 @@ def statuses(space: Workspace) -> dict[str, str]:
 
 @pytest.mark.rows("CUR-11")
 def test_what_is_detected_is_reviewed_and_the_store_knows_each_decision(space: Workspace) -> None:
-    run(space, "detect")
-    run(space, "review", "propose", "--all")
-    rows = json.loads(run(space, "review", "list", "--json"))["patterns"]
+    run(space, "rules", "detect")
+    run(space, "rules", "propose", "--all")
+    rows = json.loads(run(space, "rules", "list", "--json"))["patterns"]
     assert {row["id"] for row in rows} == set(statuses(space))
     assert all(row["snapshot"]["sessions"] == 3 for row in rows)
     first, second = rows[0]["id"], rows[1]["id"]
-    run(space, "review", "reject", first, "--reason", "no use")
-    run(space, "review", "approve", second)
-    run(space, "detect")  # and detection takes nothing back
-    run(space, "review", "propose", "--all")
+    run(space, "rules", "reject", first, "--reason", "no use")
+    run(space, "rules", "approve", second)
+    run(space, "rules", "detect")  # and detection takes nothing back
+    run(space, "rules", "propose", "--all")
     catalog, noted = read_catalog(space.store_directory), statuses(space)
     assert (noted[first], noted[second]) == ("rejected", "provisional")
     assert {name: catalog.status(name) for name in noted} == noted
-    run(space, "review", "undo")
+    run(space, "rules", "undo")
     assert statuses(space)[second] == "candidate"
 
 
 def test_what_detection_no_longer_finds_is_no_proposal_any_more(space: Workspace) -> None:
-    run(space, "detect")
-    run(space, "review", "propose", "--all")
+    run(space, "rules", "detect")
+    run(space, "rules", "propose", "--all")
     assert read_catalog(space.store_directory).proposals
     for seed in (1, 2, 3):
         run(space, "forget", "--session", ClaudeLog(seed).session_id, "--yes")
-    run(space, "detect")
-    run(space, "review", "propose", "--all")
+    run(space, "rules", "detect")
+    run(space, "rules", "propose", "--all")
     assert read_catalog(space.store_directory).proposals == {}
 
 
 def test_a_lost_file_does_not_bring_a_rejected_pattern_back(space: Workspace) -> None:
-    run(space, "detect")
-    run(space, "review", "propose", "--all")
+    run(space, "rules", "detect")
+    run(space, "rules", "propose", "--all")
     first, second, *_ = sorted(read_catalog(space.store_directory).proposals)
-    run(space, "review", "reject", first, "--reason", "no use")
+    run(space, "rules", "reject", first, "--reason", "no use")
     (space.store_directory / "catalog" / f"{first}.toml").unlink()
-    run(space, "review", "reject", second, "--reason", "no use")
+    run(space, "rules", "reject", second, "--reason", "no use")
     assert statuses(space)[first] == "rejected"

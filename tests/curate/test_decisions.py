@@ -93,8 +93,8 @@ def test_the_list_is_what_awaits_a_decision(context: CurateContext) -> None:
 def test_every_pattern_has_a_stage_and_a_next_command(context: CurateContext) -> None:
     approve(context, "p1")
     assert [(item.pattern_id, item.stage, item.next) for item in read_stages(context)] == [
-        ("p1", "approved", "session-memory distribute"),
-        ("p2", "candidate", "session-memory review approve p2"),
+        ("p1", "approved", "session-memory rules distribute"),
+        ("p2", "candidate", "session-memory rules approve p2"),
     ]
 
 

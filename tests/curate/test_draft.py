@@ -60,7 +60,7 @@ def propose(tmp_path: Path) -> None:
     evidence = [{"session": f"s{n}", "flavor": "claude", "quote": "no shop"} for n in range(6)]
     found = {"id": "fc-12ab", "kind": "problem", "type": "failing_command", "locus": "pytest"}
     file.write_text(json.dumps([{**found, "text": DRAFT.text, "evidence": evidence}]))
-    assert main(["review", "propose", str(file)]) == 0
+    assert main(["rules", "propose", str(file)]) == 0
 
 
 def test_without_a_model_the_verb_says_so(
@@ -69,7 +69,7 @@ def test_without_a_model_the_verb_says_so(
     assert main(["sweep"]) == 0
     propose(tmp_path)
     capsys.readouterr()
-    assert main(["review", "draft", "fc-12ab"]) == 9
+    assert main(["rules", "draft", "fc-12ab"]) == 9
     assert "no model is turned on" in capsys.readouterr().err
 
 
@@ -86,10 +86,10 @@ def test_the_verb_prints_the_wording_and_changes_nothing(
         monkeypatch.setenv("SESSION_MEMORY_MODEL_BASE_URL", f"{server.url}/v1")
         monkeypatch.setenv("OPENAI_API_KEY", "dummy")
         capsys.readouterr()
-        assert main(["review", "draft", "fc-1"]) == 0
+        assert main(["rules", "draft", "fc-1"]) == 0
         shown = capsys.readouterr()
         assert shown.out == "Run `make test`, not pytest: shop is not installed.\n"
-    assert main(["review", "show", "fc-12ab", "--json"]) == 0
+    assert main(["rules", "show", "fc-12ab", "--json"]) == 0
     assert DRAFT.text in capsys.readouterr().out.replace("\\u0060", "`")
-    assert main(["spend", "--by", "purpose", "--json"]) == 0
+    assert main(["store", "spend", "--by", "purpose", "--json"]) == 0
     assert "review.draft" in capsys.readouterr().out

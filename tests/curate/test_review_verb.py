@@ -45,7 +45,7 @@ class Desk:
 
     def run(self, *words: str, code: int = 0, before: Sequence[str] = ()) -> str:
         self.capsys.readouterr()
-        assert main([*before, "review", *words]) == code, self.capsys.readouterr().err
+        assert main([*before, "rules", *words]) == code, self.capsys.readouterr().err
         out, self.err = self.capsys.readouterr()
         return out
 
@@ -245,7 +245,7 @@ def test_what_is_no_list_of_proposals_is_refused(text: str, desk: Desk) -> None:
 
 def test_an_empty_list_names_the_command_that_fills_it(desk: Desk) -> None:
     desk.run("list")
-    assert "`session-memory review propose`" in desk.err
+    assert "`session-memory rules propose`" in desk.err
     desk.propose(proposal("p1"))
     desk.run("list", "--status", "approved")
     assert desk.err == "0 of 1 patterns shown\n"

@@ -41,9 +41,9 @@ def decided(desk: LoopDesk) -> dict[str, str]:
     """A store with one pattern approved and edited, and one rejected."""
     desk.sessions(desk.repository("shop"), 6, {"deploy": 6, "plan": 6}, after=False)
     names = desk.learn()
-    desk.run("review", "approve", names["deploy"])
-    desk.run("review", "edit", names["deploy"], "--text", "Log in first.")
-    desk.run("review", "reject", names["plan"], "--reason", "no use")
+    desk.run("rules", "approve", names["deploy"])
+    desk.run("rules", "edit", names["deploy"], "--text", "Log in first.")
+    desk.run("rules", "reject", names["plan"], "--reason", "no use")
     return names
 
 
@@ -57,19 +57,19 @@ def test_a_store_that_lost_its_patterns_is_rebuilt_from_files(desk: LoopDesk) ->
     before, files = stored(desk), catalog_files(desk)
     assert {row[5] for row in before} == {"approved", "rejected", "candidate"}
     assert stored(desk, "DELETE FROM pattern") == []
-    assert len(desk.json("review", "sync", "--dry-run")["changed"]) == 2
+    assert len(desk.json("rules", "sync", "--dry-run")["changed"]) == 2
     assert stored(desk) == []
-    assert "2 decisions taken over" in desk.run("review", "sync")
+    assert "2 decisions taken over" in desk.run("rules", "sync")
     assert stored(desk) == before
     assert catalog_files(desk) == files
-    assert desk.json("review", "sync")["changed"] == []
+    assert desk.json("rules", "sync")["changed"] == []
 
 
 @pytest.mark.rows("CUR-11")
 def test_decisions_outlive_their_evidence_and_versions_their_text(desk: LoopDesk) -> None:
     names = decided(desk)
     stored(desk, "DELETE FROM mined", "DELETE FROM pattern", "DELETE FROM digest")
-    desk.run("review", "sync")
+    desk.run("rules", "sync")
     assert {row[0]: row[5] for row in stored(desk)} == {
         names["deploy"]: "approved",
         names["plan"]: "rejected",
@@ -86,17 +86,17 @@ def test_a_file_changed_by_hand_or_by_git_is_taken_in(desk: LoopDesk) -> None:
     file = desk.data / "catalog" / f"{names['deploy']}.toml"
     older = file.read_text()
     file.write_text(older.replace('text = "Log in first."', 'text = "Log in, then deploy."', 1))
-    assert desk.json("review", "sync")["edited_by_hand"] == [names["deploy"]]
-    desk.run("review", "approve", names["deploy"])
-    assert desk.json("review", "show", names["deploy"])["versions"][-1]["text"] == (
+    assert desk.json("rules", "sync")["edited_by_hand"] == [names["deploy"]]
+    desk.run("rules", "approve", names["deploy"])
+    assert desk.json("rules", "show", names["deploy"])["versions"][-1]["text"] == (
         "Log in, then deploy."
     )
-    desk.run("review", "retire", names["deploy"])
+    desk.run("rules", "retire", names["deploy"])
     file.write_text(older)  # as `git checkout` of an older commit would
-    assert desk.json("review", "sync")["changed"] == [names["deploy"]]
+    assert desk.json("rules", "sync")["changed"] == [names["deploy"]]
     assert {row[0]: row[5] for row in stored(desk)}[names["deploy"]] == "approved"
     (desk.data / "catalog" / "index.toml").unlink()
-    desk.run("review", "sync")
+    desk.run("rules", "sync")
     assert names["deploy"] in (desk.data / "catalog" / "index.toml").read_text()
 
 
@@ -106,7 +106,7 @@ def test_a_file_cannot_approve_what_the_gate_holds_back(desk: LoopDesk) -> None:
     root = desk.repository("shop")
     desk.sessions(root, 6, {"deploy": 2}, after=False)
     name = desk.learn()["deploy"]
-    assert "provisional" in desk.run("review", "approve", name)
+    assert "provisional" in desk.run("rules", "approve", name)
     before = (root / "CLAUDE.md").read_bytes()
     file = desk.data / "catalog" / f"{name}.toml"
     ready = 'status = "approved"\ndistribution_ready = true'
@@ -115,17 +115,21 @@ def test_a_file_cannot_approve_what_the_gate_holds_back(desk: LoopDesk) -> None:
 
     why = "sessions 2 is below distribute_min_sessions = 3"
     for words in (["--dry-run"], []):
-        assert why in desk.json("review", "sync", *words)["held_back"][name]
-    assert why in desk.run("review", "sync")
+        assert why in desk.json("rules", "sync", *words)["held_back"][name]
+    assert why in desk.run("rules", "sync")
     assert {row[0]: row[5] for row in stored(desk)}[name] == "provisional"
     assert 'status = "approved"' not in (desk.data / "catalog" / "index.toml").read_text()
-    assert desk.json("review", "list", "--status", "approved")["patterns"] == []
-    shown = desk.json("review", "show", name)["pattern"]
+    assert desk.json("rules", "list", "--status", "approved")["patterns"] == []
+    shown = desk.json("rules", "show", name)["pattern"]
     assert (shown["status"], shown["distribution_ready"]) == ("provisional", False)
-    assert desk.json("explain", name)["status"] == "provisional"
-    (stage,) = [one for one in desk.json("loop", "--all")["patterns"] if one["pattern_id"] == name]
+    assert desk.json("rules", "explain", name)["status"] == "provisional"
+    (stage,) = [
+        one
+        for one in desk.json("rules", "stages", "--all")["patterns"]
+        if one["pattern_id"] == name
+    ]
     assert stage["stage"] == "provisional"
-    desk.run("measure", "trial", "start", name, code=8)
-    desk.run("distribute")
+    desk.run("rules", "trial", "start", name, code=8)
+    desk.run("rules", "distribute")
     assert why in desk.notes
     assert (root / "CLAUDE.md").read_bytes() == before

@@ -212,13 +212,13 @@ def told(space: Workspace, *arguments: str) -> str:
 def test_the_report_begins_with_what_users_said_and_counts_what_it_leaves_out(
     space: Workspace,
 ) -> None:
-    text = told(space, "detect")
+    text = told(space, "rules", "detect")
     rule = "Propose first and wait for the user's agreement before you edit anything."
     assert text.startswith(f"  1. {rule} [CROSS-FLAVOR]\n     sure: the user said so in 2 sessions")
     assert '"we should discuss before you edit it" claude' in text and "2026-03-02" in text
     assert "git push" not in text and "(its failures have no cure in common)" in text
     assert text.rstrip().endswith("--all shows them")
-    everything = told(space, "detect", "--all")
+    everything = told(space, "rules", "detect", "--all")
     assert "command keeps failing: git push <args>" in everything
     assert (
         "left out: its failures have no cure in common" in everything and "--all" not in everything
@@ -227,22 +227,22 @@ def test_the_report_begins_with_what_users_said_and_counts_what_it_leaves_out(
 
 @pytest.mark.rows("DET-02", "DET-10")
 def test_json_carries_rule_and_reason(space: Workspace) -> None:
-    shown = json.loads(told(space, "detect", "--json"))
+    shown = json.loads(told(space, "rules", "detect", "--json"))
     assert shown and all(row["rule"] and row["sure"] and not row["left_out"] for row in shown)
-    everything = json.loads(told(space, "detect", "--all", "--json"))
+    everything = json.loads(told(space, "rules", "detect", "--all", "--json"))
     assert [row for row in everything if not row["left_out"]] == shown
     assert all(row["rule"] or row["left_out"] for row in everything)
 
 
 @pytest.mark.rows("DET-12")
 def test_a_stated_rule_can_be_reviewed_and_is_gone_with_its_session(space: Workspace) -> None:
-    told(space, "detect")
-    told(space, "review", "propose")
-    rows = json.loads(told(space, "review", "list", "--json"))["patterns"]
+    told(space, "rules", "detect")
+    told(space, "rules", "propose")
+    rows = json.loads(told(space, "rules", "list", "--json"))["patterns"]
     assert {row["type"] for row in rows} == {"stated_rule", "verified_recipe"}  # what is reported
     (rule,) = [row for row in rows if row["type"] == "stated_rule"]
     assert rule["text"].startswith("Propose first and wait")
     told(space, "forget", "--session", ClaudeLog(1).session_id, "--yes")
     with space.store() as store:
         assert store.traces("we should discuss before you edit it") == []
-    assert "Propose first" not in told(space, "detect")
+    assert "Propose first" not in told(space, "rules", "detect")

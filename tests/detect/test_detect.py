@@ -77,14 +77,14 @@ def printed(space: Workspace, *arguments: str) -> str:
 
 @pytest.mark.rows("DET-01", "DET-02", "DET-05")
 def test_text_and_json_tell_the_same_candidates_across_agents_first(space: Workspace) -> None:
-    rows = json.loads(printed(space, "detect", "--json"))
+    rows = json.loads(printed(space, "rules", "detect", "--json"))
     assert isinstance(rows, list) and rows
     crossed = [row["cross_flavor"] for row in rows]
     assert crossed == sorted(crossed, reverse=True) and crossed[0]
     config = str(space.write_config())
     text = space.run_process("--config", config, "--json", module="session_memory.detect").stdout
     assert json.loads(text) == rows
-    report = printed(space, "detect")
+    report = printed(space, "rules", "detect")
     places = [report.index(row["id"]) for row in rows]
     assert places == sorted(places)
     assert report.count("[CROSS-FLAVOR]") == sum(crossed)
@@ -102,7 +102,7 @@ def test_it_works_when_the_raw_text_has_gone(space: Workspace) -> None:
 @pytest.mark.rows("DET-03", "DET-08", "DET-09")
 def test_a_floor_drops_only_what_occurred_less_often(space: Workspace) -> None:
     def listed(*options: str) -> list[dict[str, Any]]:
-        return json.loads(printed(space, "detect", "--json", *options))
+        return json.loads(printed(space, "rules", "detect", "--json", *options))
 
     whole = listed("--min-frequency", "1")
     assert {one["kind"] for one in whole} == {"problem", "success"}
@@ -124,7 +124,7 @@ def test_a_floor_drops_only_what_occurred_less_often(space: Workspace) -> None:
     assert {one["id"] for one in listed()} == {
         one["id"] for one in recurring if not one["left_out"]
     }
-    assert "git push <args>" in printed(space, "detect", "--min-frequency", "3")
+    assert "git push <args>" in printed(space, "rules", "detect", "--min-frequency", "3")
 
 
 @pytest.mark.rows("DET-04")

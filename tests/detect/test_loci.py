@@ -20,7 +20,7 @@ from session_memory.detect.loci import command_locus, error_locus, path_locus, w
         ("docker compose up -d", "docker compose up"),
         ("bash -lc 'make test'", "make test"),
         ("ls -la && cat README.md", ""),
-        ("session-memory detect", ""),
+        ("session-memory rules detect", ""),
         ("git -C /a/shop add x.py", "git add <args>"),
         ("git -c core.pager=cat log -3 && npm --prefix web run build", "git log && npm run build"),
         ("bun apps/cli/src/cli.ts prepare", "bun apps/cli/src/cli.ts <args>"),

@@ -60,12 +60,14 @@ def test_a_push_is_listed_with_the_checks_and_not_told_as_how_to_verify(tmp_path
     space.write(log)
     space.sweep()
     config = ("--config", str(space.write_config()))
-    digest = json.loads(space.run(*config, "digest", log.session_id, "--json").stdout)["digest"]
+    digest = json.loads(space.run(*config, "show", "--digest", log.session_id, "--json").stdout)[
+        "digest"
+    ]
     listed = [
         (run["command"].split()[0], run["is_error"], run["delivers"])
         for run in digest["commands"]
         if run["verifies"]
     ]
     assert listed == [("pytest", False, False), ("git", True, True), ("git", False, True)]
-    told = space.run(*config, "memory", "briefing", "--project", "/work/shop").stdout
+    told = space.run(*config, "project", "memory", "briefing", "--project", "/work/shop").stdout
     assert "pytest -q" in told and "git push" not in told

@@ -128,9 +128,9 @@ class Desk:
     def learn(self) -> list[str]:
         """Sweep, detect and take in; the ids proposed."""
         self.run("sweep")
-        self.run("detect")
-        self.run("review", "propose", "--all")
-        return [row["id"] for row in self.json("review", "list", "--all")["patterns"]]
+        self.run("rules", "detect")
+        self.run("rules", "propose", "--all")
+        return [row["id"] for row in self.json("rules", "list", "--all")["patterns"]]
 
     def corrected(self, root: Path, sessions: int = 3, start: int = 1) -> str:
         """Sessions in which a user corrects the agent alike; the pattern that shows, approved."""
@@ -144,8 +144,8 @@ class Desk:
             log.say("understood")
             self.write(log)
         self.learn()
-        rows = self.json("review", "list", "--all")["patterns"]
+        rows = self.json("rules", "list", "--all")["patterns"]
         (name,) = [row["id"] for row in rows if row["type"] == "user_correction"]
-        self.run("review", "edit", name, "--text", "Run make verify, not pytest.", "--reason", "x")
-        self.run("review", "approve", name)
+        self.run("rules", "edit", name, "--text", "Run make verify, not pytest.", "--reason", "x")
+        self.run("rules", "approve", name)
         return str(name)

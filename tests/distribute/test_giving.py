@@ -23,11 +23,11 @@ def test_a_trial_moves_a_pattern_from_the_files_to_the_page(desk: Desk, tmp_path
         (section,) = pattern_sections(store, desk.data, Config())(str(shop))
         assert (section.id, section.trial) == (f"pattern:{name}", None)
         assert without_own_text(section.text) == ""
-        desk.run("distribute")
+        desk.run("rules", "distribute")
         assert pattern_sections(store, desk.data, Config())(str(shop)) == ()  # the file does
         trials = desk.data / "trials.json"
         trials.write_bytes(encode_trials([Trial(name, 2, NOON)]))
-        desk.run("distribute")
+        desk.run("rules", "distribute")
         assert (shop / "CLAUDE.md").read_text() == "mine\n" and not (shop / "AGENTS.md").exists()
         on_trial = pattern_sections(store, desk.data, Config())(str(shop))
         assert [one.trial for one in on_trial] == [name]
@@ -39,8 +39,8 @@ def test_a_trial_moves_a_pattern_from_the_files_to_the_page(desk: Desk, tmp_path
 
 def test_a_backup_takes_ledger_and_audit_along(desk: Desk, tmp_path: Path) -> None:
     desk.corrected(repository(tmp_path, "shop"))
-    desk.run("distribute")
+    desk.run("rules", "distribute")
     names = ("distribution.json", "audit.jsonl")
     before = [(desk.data / name).read_bytes() for name in names]  # the backup is audited too
-    desk.run("backup", str(tmp_path / "copy"))
+    desk.run("store", "backup", str(tmp_path / "copy"))
     assert [(tmp_path / "copy" / name).read_bytes() for name in names] == before

@@ -181,13 +181,13 @@ def test_the_command_says_what_is_left_alone_and_what_to_type(desk: Desk, tmp_pa
     shop = repository(tmp_path, "shop", CLAUDE=old_block("- Ask Zed. [sm-zed]"), AGENTS="mine\n")
     before = (shop / "CLAUDE.md").read_text()
     desk.corrected(shop)
-    out = desk.run("distribute")
+    out = desk.run("rules", "distribute")
     assert f"{shop}/CLAUDE.md: the block in lines 3 to 6 is left alone" in out
     assert (shop / "CLAUDE.md").read_text().startswith(before)
     file = shop / "AGENTS.md"
     edited = file.read_text().replace("make verify", "make check")
     file.write_text(edited)
-    for words in (("distribute",), ("distribute", "undo", "--all")):
+    for words in (("rules", "distribute"), ("rules", "withdraw", "--all")):
         told = desk.json(*words, code=3)
         (refused,) = told["refused"]
         assert refused["where"] == str(file) and file.read_text() == edited

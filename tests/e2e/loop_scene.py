@@ -94,9 +94,9 @@ class LoopDesk:
     def learn(self) -> dict[str, str]:
         """Sweep, detect, take in; the pattern of each trouble."""
         self.run("sweep")
-        self.run("detect")
-        self.run("review", "propose", "--all")
-        rows = self.json("review", "list")["patterns"]
+        self.run("rules", "detect")
+        self.run("rules", "propose", "--all")
+        rows = self.json("rules", "list")["patterns"]
         return {
             name: row["id"]
             for name, command in TROUBLES.items()

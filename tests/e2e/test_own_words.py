@@ -82,25 +82,25 @@ def test_no_request_holds_a_text_of_our_own(
     shop: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SESSION_MEMORY_RETENTION_RAW_MAX_AGE_DAYS", "unlimited")
-    for words in (["sweep"], ["detect"], ["review", "propose"]):
+    for words in (["sweep"], ["rules", "detect"], ["rules", "propose"]):
         assert main(words) == EXIT_OK
     capsys.readouterr()
-    assert main(["review", "list", "--json"]) == EXIT_OK
+    assert main(["rules", "list", "--json"]) == EXIT_OK
     patterns = json.loads(capsys.readouterr().out)["patterns"]
     asked: dict[str, list[str]] = {}
     for words, answers in (
-        (("journal", "flush", "--all"), (OK, ENTRY, OK, ENTRY)),
-        (("journal", "compile"), (ARTICLES,)),
-        (("journal", "query", "how are tests run?"), ("With make test.",)),
-        (("journal", "lint"), ("nothing",)),
-        (("memory", "extract", "--now"), (BOTH,)),
-        (("memory", "consolidate", "--all"), (FILES,)),
-        (("review", "draft", patterns[0]["id"]), (json.dumps({"text": "Run make test."}),)),
+        (("project", "journal", "flush", "--all"), (OK, ENTRY, OK, ENTRY)),
+        (("project", "journal", "compile"), (ARTICLES,)),
+        (("project", "journal", "query", "how are tests run?"), ("With make test.",)),
+        (("project", "journal", "lint"), ("nothing",)),
+        (("project", "memory", "extract", "--now"), (BOTH,)),
+        (("project", "memory", "consolidate", "--all"), (FILES,)),
+        (("rules", "draft", patterns[0]["id"]), (json.dumps({"text": "Run make test."}),)),
     ):
-        asked[" ".join(words[:2])] = ask(words, answers, monkeypatch)
+        asked[" ".join(words[:3])] = ask(words, answers, monkeypatch)
     assert all(asked.values()), {name: len(sent) for name, sent in asked.items()}
     capsys.readouterr()
-    assert main(["spend", "--by", "purpose", "--json"]) == EXIT_OK
+    assert main(["store", "spend", "--by", "purpose", "--json"]) == EXIT_OK
     spent = capsys.readouterr().out
     assert [purpose for purpose in sorted(PURPOSES) if purpose not in spent] == []
     days = [path.read_text() for path in shop.parent.rglob("daily/*.md")]
@@ -113,7 +113,7 @@ def test_no_request_holds_a_text_of_our_own(
         if own in request
     }
     assert found == set()
-    assert all(MAINTENANCE not in request for request in asked["journal compile"])
+    assert all(MAINTENANCE not in request for request in asked["project journal compile"])
 
 
 def test_no_other_part_of_the_program_makes_requests() -> None:

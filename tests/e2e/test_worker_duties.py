@@ -105,7 +105,7 @@ def test_a_session_that_ended_is_remembered_and_told_to_the_next(
     report = end_and_work(log, agent_home)
     assert report["imports"] == 1 and report["jobs_failed"] == 0
     assert int(str(report["jobs_done"])) >= 2 and int(str(report["pages"])) >= 1
-    assert "make test" in run("memory", "show", "--project", "shop").stdout
+    assert "make test" in run("project", "memory", "show", "--project", "shop").stdout
     told = start(log, "11111111-2222-4333-8444-555555555555")
     assert "make test" in told and len(told) <= 9_500
     assert run("jobs", "--json").returncode == 0
@@ -191,10 +191,10 @@ def test_a_session_starts_without_waiting_for_the_pipeline(
         # The model has not answered and does not until it is let: a hook that waited would hang.
         assert (ran.code, ran.err) == (0, b"")
         assert server.asked.wait(60)
-        assert "memory" not in run("memory", "show", "--project", "shop").stdout
+        assert "memory" not in run("project", "memory", "show", "--project", "shop").stdout
         server.gate.set()
         when_idle()
-    shown = run("memory", "status", "--json")
+    shown = run("project", "memory", "status", "--json")
     status = json.loads(shown.stdout)
     if part == "slow":
         assert list(status["roots"].values()) == [1] and len(server.requests) == 2
@@ -209,11 +209,13 @@ def test_every_line_of_a_briefing_can_be_traced_to_its_session(
 ) -> None:
     log = session(repository)
     end_and_work(log, agent_home)
-    lines = json.loads(run("memory", "briefing", "--project", "shop", "--json").stdout)["lines"]
+    lines = json.loads(run("project", "memory", "briefing", "--project", "shop", "--json").stdout)[
+        "lines"
+    ]
     assert lines[0]["kind"] == "verify" and "make test" in lines[0]["text"]
-    shown = run("memory", "briefing", "--project", "shop").stdout
+    shown = run("project", "memory", "briefing", "--project", "shop").stdout
     assert shown == "".join(f"- {line['text']}\n" for line in lines)
     for line in lines:
-        evidence = run("memory", "why", line["text"])
+        evidence = run("project", "memory", "why", line["text"])
         assert evidence.returncode == 0, evidence.stderr
         assert log.session_id in evidence.stdout

@@ -32,10 +32,10 @@ def told(space: Workspace, *arguments: str) -> dict[str, Any]:
 def export(space: Workspace, name: str = "export", *options: str) -> Path:
     """Export everything of a workspace's store."""
     target = space.root / name
-    told(space, "export", str(target), *options)
+    told(space, "store", "export", str(target), *options)
     return target
 
 
 def bring(space: Workspace, source: Path) -> dict[str, Any]:
     """Import into a workspace's store."""
-    return told(space, "import", str(source))
+    return told(space, "store", "import", str(source))

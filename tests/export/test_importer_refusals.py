@@ -52,7 +52,7 @@ def test_one_flipped_bit_is_refused_before_anything_is_written(
     data = bytearray((path / "sessions.jsonl").read_bytes())
     data[int(len(data) * at)] ^= 1
     (path / "sessions.jsonl").write_bytes(bytes(data))
-    code, _, err = run(there, "import", str(path))
+    code, _, err = run(there, "store", "import", str(path))
     assert (code, "damaged" in err, "hint:" in err) == (8, True, True)
     assert not there.store_directory.exists()
 
@@ -61,22 +61,22 @@ def test_one_flipped_bit_is_refused_before_anything_is_written(
 def test_a_cut_export_is_refused(there: Workspace, path: Path, keep: int) -> None:
     data = (path / "sessions.jsonl").read_bytes()
     (path / "sessions.jsonl").write_bytes(data[:keep])
-    assert run(there, "import", str(path))[0] == 8
+    assert run(there, "store", "import", str(path))[0] == 8
     assert not there.store_directory.exists()
 
 
 def test_an_export_without_its_manifest_or_lines_is_no_export(there: Workspace, path: Path) -> None:
     (path / "sessions.jsonl").rename(path / "elsewhere")
-    code, _, err = run(there, "import", str(path))
+    code, _, err = run(there, "store", "import", str(path))
     assert (code, "sessions.jsonl is missing" in err) == (1, True)
     (path / "manifest.json").unlink()
-    code, _, err = run(there, "import", str(path))
+    code, _, err = run(there, "store", "import", str(path))
     assert (code, "not a complete export" in err) == (1, True)
 
 
 def test_an_export_of_a_newer_program_is_refused_with_a_hint(there: Workspace, path: Path) -> None:
     edit_manifest(path, format=2, version="9.0", counts="in another shape")
-    code, _, err = run(there, "import", str(path))
+    code, _, err = run(there, "store", "import", str(path))
     assert code == 8
     assert "a newer session-memory (9.0) wrote this export" in err
     assert "hint: upgrade session-memory" in err
@@ -95,14 +95,14 @@ def test_an_export_that_makes_no_sense_is_refused_whole(
     there: Workspace, path: Path, old: str, new: str
 ) -> None:
     edit_lines(path, old, new)
-    assert run(there, "import", str(path))[0] == 8
+    assert run(there, "store", "import", str(path))[0] == 8
     assert there.dump() == []
 
 
 @pytest.mark.parametrize("key", ["", "zz", "00", "00" * 65])
 def test_a_manifest_with_a_senseless_key_is_refused(there: Workspace, path: Path, key: str) -> None:
     edit_manifest(path, fingerprint_key=key)
-    assert run(there, "import", str(path))[0] == 8
+    assert run(there, "store", "import", str(path))[0] == 8
 
 
 def test_a_forgotten_session_does_not_come_back(here: Workspace, path: Path) -> None:
@@ -168,32 +168,32 @@ def test_an_export_cannot_confirm_a_guess_at_a_secret(here: Workspace) -> None:
 
 
 def test_a_dry_run_writes_nothing_and_says_what_is_new(there: Workspace, path: Path) -> None:
-    wanted = told(there, "import", str(path), "--dry-run")
+    wanted = told(there, "store", "import", str(path), "--dry-run")
     assert not there.store_directory.exists()
     there.sweep()
-    again = told(there, "import", str(path), "--dry-run")
+    again = told(there, "store", "import", str(path), "--dry-run")
     assert there.dump() == []
     done = bring(there, path)
     for key in ("new", "events", "known", "grown"):
         assert wanted[key] == again[key] == done[key]
 
 
-@pytest.mark.parametrize("verb", ["export", "import"])
+@pytest.mark.parametrize("verb", ["store export", "store import"])
 def test_nothing_is_exported_or_imported_while_a_sweep_runs(
     here: Workspace, path: Path, verb: str
 ) -> None:
     with exclusive(str(here.store_directory / "sweep.lock"), "a sweep"):
-        target = here.root / "second" if verb == "export" else path
-        code, _, err = run(here, verb, str(target))
+        target = here.root / "second" if verb == "store export" else path
+        code, _, err = run(here, *verb.split(), str(target))
     assert (code, "a sweep is already running" in err) == (6, True)
     assert not (here.root / "second").exists()
 
 
 def test_an_export_overwrites_nothing(here: Workspace, path: Path) -> None:
-    assert run(here, "export", str(path))[0] == 8
+    assert run(here, "store", "export", str(path))[0] == 8
     taken = here.root / "mine.jsonl"
     taken.write_text("mine", "utf-8")
-    assert run(here, "export", str(taken))[0] == 8
+    assert run(here, "store", "export", str(taken))[0] == 8
     assert taken.read_text("utf-8") == "mine"
 
 
@@ -201,10 +201,10 @@ def test_an_export_overwrites_nothing(here: Workspace, path: Path) -> None:
 def test_an_import_that_the_disk_fails_can_be_done_again(
     there: Workspace, here: Workspace, path: Path, nth: int
 ) -> None:
-    told(there, "import", str(path), "--dry-run")
+    told(there, "store", "import", str(path), "--dry-run")
     there.sweep()  # an empty store, so that the fault hits the import
     with failing_disk("disk full", nth) as counter:
-        code, _, _ = run(there, "import", str(path))
+        code, _, _ = run(there, "store", "import", str(path))
     assert (code == 0) == (not counter.failed)
     assert [f for f in there.findings() if not f.startswith("orphan_segment")] == []
     bring(there, path)

@@ -246,10 +246,10 @@ def test_only_what_was_asked_for_is_exported(here: Workspace) -> None:
     write_flavors(here, count=1)
     here.sweep()
     parent = next(s.external_id for s in here.sessions().values() if s.parent_external_id is None)
-    whole = told(here, "export", str(here.root / "all"))
-    part = told(here, "export", str(here.root / "one.jsonl"), "--session", parent)
+    whole = told(here, "store", "export", str(here.root / "all"))
+    part = told(here, "store", "export", str(here.root / "one.jsonl"), "--session", parent)
     assert 0 < part["sessions"] < whole["sessions"]
-    none = told(here, "export", str(here.root / "dry"), "--dry-run")
+    none = told(here, "store", "export", str(here.root / "dry"), "--dry-run")
     assert none["sessions"] == whole["sessions"]
     assert not (here.root / "dry").exists()
 

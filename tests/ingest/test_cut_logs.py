@@ -105,7 +105,7 @@ def test_what_was_cut_survives_a_newer_parser_and_a_rebuilt_store(space: Workspa
     assert said(space.dump()) == said(before)
     (space.store_directory / "store.db").write_bytes(b"not a database")
     config = str(space.write_config())
-    assert space.run("--config", config, "repair", "--apply").returncode in (0, 3)
+    assert space.run("--config", config, "store", "repair", "--apply").returncode in (0, 3)
     found = {event.text for event in space.events(log.session_id)}
     assert "answer 39 about walruses" in found
 

@@ -43,7 +43,7 @@ class Desktop:
 
     def digest(self, log: ClaudeLog) -> tuple[int, str]:
         """Version and objective of a session's digest."""
-        shown = self.json("digest", log.session_id)["digest"]
+        shown = self.json("show", "--digest", log.session_id)["digest"]
         return shown["version"], shown["objective"]
 
 
@@ -141,7 +141,7 @@ def test_digest_status_and_doctor_say_which_digests_are_of_an_older_version(
     desktop.json("sweep")
     assert desktop.json("status")["old_digests"] == {"waiting": 0, "kept": 0}
     assert "old digests" not in desktop.text("status") + desktop.text("doctor", "--quick", code=3)
-    assert "version" not in desktop.text("digest", evicted.session_id)
+    assert "version" not in desktop.text("show", "--digest", evicted.session_id)
 
     distil_better(monkeypatch)
     assert desktop.json("status")["old_digests"] == {"waiting": 1, "kept": 2}
@@ -152,14 +152,14 @@ def test_digest_status_and_doctor_say_which_digests_are_of_an_older_version(
             " 2 stay as an older version made them: their raw text was evicted"
         )
     told = f"version    {DIGEST_VERSION} (now {NEXT}): "
-    assert f"{told}a sweep distils it again" in desktop.text("digest", stored.session_id)
+    assert f"{told}a sweep distils it again" in desktop.text("show", "--digest", stored.session_id)
     desktop.json("sweep")
     assert desktop.json("status")["old_digests"] == {"waiting": 0, "kept": 2}
     for log in (evicted, grown):
-        shown = desktop.text("digest", log.session_id)
+        shown = desktop.text("show", "--digest", log.session_id)
         assert f"{told}its raw text was evicted, so it stays" in shown
-        assert desktop.json("digest", log.session_id)["old_version"] is True
-    assert "version" not in desktop.text("digest", stored.session_id)
+        assert desktop.json("show", "--digest", log.session_id)["old_version"] is True
+    assert "version" not in desktop.text("show", "--digest", stored.session_id)
 
 
 def test_a_merged_digest_has_the_older_of_both_versions() -> None:

@@ -18,8 +18,24 @@ from session_memory.testing.workspace import Workspace
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs names of any bytes")
 
 VERBS = (
-    *("status", "sessions", "agents", "quarantine", "fsck", "usage", "config show", "audit"),
-    *("doctor --quick", "search hello", "retention plan", "sweep --dry-run", "sweep", "detect"),
+    *(
+        "status",
+        "sessions",
+        "config agents",
+        "store quarantine",
+        "store fsck",
+        "usage",
+        "config show",
+        "store audit",
+    ),
+    *(
+        "doctor --quick",
+        "search hello",
+        "store retention plan",
+        "sweep --dry-run",
+        "sweep",
+        "rules detect",
+    ),
 )
 
 
@@ -107,15 +123,15 @@ def test_everything_works_in_a_home_of_such_a_name(tmp_path: Path) -> None:
     folder = odd_path(space.home / ".claude" / "projects", b"p\xff")
     folder.mkdir(parents=True)
     (folder / "one.jsonl").write_bytes(log.dump() + b"no json\n")
-    for verb in ("sweep", *VERBS, "export out.jsonl", "backup copy", "worker run"):
+    for verb in ("sweep", *VERBS, "store export out.jsonl", "store backup copy", "worker run"):
         words = verb.split()
         done = run(space, *words)
         assert done.returncode in (0, 3), (verb, done.stderr)
         done.stdout.decode("utf-8")
-        if words[0] not in ("export", "backup"):
+        if words[1:2] not in (["export"], ["backup"]):
             as_json = space.run(*words, "--json")
             assert as_json.returncode in (0, 3), (verb, as_json.stderr)
-    dumped = run(space, "dump")
+    dumped = run(space, "store", "dump")
     assert dumped.returncode == 0
     assert len(dumped.stdout.splitlines()) == 1
 
@@ -134,7 +150,7 @@ def test_a_project_behind_a_link_to_such_a_name_is_found_from_inside_it(tmp_path
     config = str(space.write_config())
     listed = run(space, "--config", config, "sessions", "--project", os.fsdecode(b"pr\xfej"))
     assert b"pr\\xfej" in listed.stdout, listed.stderr
-    packed = run(space, "--config", config, "pack", cwd=project)
+    packed = run(space, "--config", config, "project", "pack", cwd=project)
     assert packed.returncode == 0, packed.stderr
 
 

@@ -76,7 +76,7 @@ def test_a_pipe_beside_the_logs_is_passed_over(machine: Machine, place: str) -> 
     report = machine.report()
     assert (report["ingested"], report["failed"]) == (1, [])
     assert machine.run("status").returncode == 0
-    assert machine.run("agents").returncode == 0
+    assert machine.run("config", "agents").returncode == 0
 
 
 LOGS: dict[str, Callable[[Machine], Path]] = {

@@ -21,7 +21,7 @@ def test_a_damaged_line_is_known_by_its_place(tmp_path: Path) -> None:
     with space.store() as store:
         ((where, at, _),) = store.quarantined()
     assert (where, at) == (str(path), offset)
-    told = space.run("--config", str(space.write_config()), "quarantine", "--json")
+    told = space.run("--config", str(space.write_config()), "store", "quarantine", "--json")
     assert json.loads(told.stdout)["damaged"][0]["offset"] == offset
 
 

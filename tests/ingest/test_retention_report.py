@@ -51,7 +51,7 @@ def logs(space: Workspace) -> list[ClaudeLog]:
     made = [talk(seed) for seed in range(1, 6)]
     space.write(*made)
     assert command(space, "sweep").returncode == 0
-    assert command(space, "detect").returncode == 0
+    assert command(space, "rules", "detect").returncode == 0
     return made
 
 
@@ -72,7 +72,7 @@ def test_above_the_distilled_cap_the_report_alerts_and_everything_stays(
     told = json.loads(command(space, "sweep", "--json").stdout)["retention"]
     assert (len(told["alerts"]), told["freed"]) == (1, 0)
     assert distilled(space) == before
-    again = json.loads(command(space, "detect", "--json").stdout)
+    again = json.loads(command(space, "rules", "detect", "--json").stdout)
     assert [one["id"] for one in again], "patterns are still found without raw text"
     assert distilled(space) == before
 

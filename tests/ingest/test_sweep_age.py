@@ -49,7 +49,7 @@ def test_old_logs_that_are_new_to_the_store_are_kept_and_found(space: Workspace)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["retention"]["age"] == 0
     assert "teapot" in space.run("--config", config, "search", "teapot").stdout
-    found = json.loads(space.run("--config", config, "retention", "plan", "--json").stdout)
+    found = json.loads(space.run("--config", config, "store", "retention", "plan", "--json").stdout)
     assert found["evictions"] == []
 
 
@@ -109,9 +109,9 @@ def test_an_imported_session_is_as_old_as_its_import(space: Workspace, tmp_path:
     other.sweep()
     archive = tmp_path / "archive.jsonl"
     config = str(other.write_config())
-    assert other.run("--config", config, "export", str(archive)).returncode == 0
+    assert other.run("--config", config, "store", "export", str(archive)).returncode == 0
     config = str(space.write_config())
-    assert space.run("--config", config, "import", str(archive)).returncode == 0
+    assert space.run("--config", config, "store", "import", str(archive)).returncode == 0
     done = space.run("--config", config, "sweep", "--json")
     assert json.loads(done.stdout)["retention"]["age"] == 0
     assert states(space) == ["analyzed"]
@@ -138,7 +138,7 @@ def test_what_was_evicted_is_told_with_number_bytes_and_reason(space: Workspace)
     with space.store() as store:
         size = store.raw_usage().raw_bytes
     config = str(space.write_config())
-    plan = space.run("--config", config, "retention", "plan").stdout
+    plan = space.run("--config", config, "store", "retention", "plan").stdout
     assert plan.count("captured more than 28 days ago (raw_max_age_days)") == 2
     done = json.loads(space.run("--config", config, "sweep", "--json").stdout)
     assert done["retention"]["evicted"] == [

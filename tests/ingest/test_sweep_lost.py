@@ -103,10 +103,10 @@ def test_applying_retention_after_a_killed_sweep_distils_first_and_loses_nothing
     space.write(*logs)
     kill_before_digests(space)
     space.set_retention(raw_soft_cap_bytes=1, raw_hard_cap_bytes=1)
-    plan = command(space, "retention", "plan")
+    plan = command(space, "store", "retention", "plan")
     assert "data_loss" not in plan.stdout
     assert "4 sessions have no digest yet: it is made before anything goes" in plan.stdout
-    done = command(space, "retention", "apply", "--yes")
+    done = command(space, "store", "retention", "apply", "--yes")
     assert done.returncode == 0, done.stderr
     assert "soft 4, hard 0" in done.stdout
     assert "data_loss" not in done.stdout
@@ -127,13 +127,13 @@ def test_what_cannot_be_distilled_is_named_as_data_loss_and_read_again(space: Wo
     twin = space.store_directory.with_name("twin")
     subprocess.run(["cp", "-r", str(space.store_directory), str(twin)], check=True)
 
-    done = command(space, "retention", "apply", "--yes")
+    done = command(space, "store", "retention", "apply", "--yes")
     assert done.returncode == 3
     (line,) = (text for text in done.stdout.splitlines() if text.startswith("data_loss"))
     assert line.startswith("data_loss  3 sessions, ")
     assert all(log.session_id in line for log in logs)
     assert "the next sweep reads their logs again" in done.stdout
-    told = as_json(space.with_store("twin"), "retention", "apply", "--yes")
+    told = as_json(space.with_store("twin"), "store", "retention", "apply", "--yes")
     names = sorted(log.session_id for log in logs)
     assert sorted(told["retention"]["data_loss"]) == names == sorted(told["undistilled"])
     assert told["retention"]["data_loss_bytes"] > 0
@@ -253,10 +253,10 @@ def test_an_import_brings_a_lost_session_back(space: Workspace, tmp_path: Path) 
     (path,) = space.write(log)
     space.sweep()
     archive = str(tmp_path / "archive.jsonl")
-    assert command(space, "export", archive).returncode == 0
+    assert command(space, "store", "export", archive).returncode == 0
     lose(space, log)
     path.unlink()
-    assert command(space, "import", archive).returncode == 0
+    assert command(space, "store", "import", archive).returncode == 0
     assert digest_of(space, log).events == len(log.rows)
     assert len(space.events(log.session_id)) == len(log.rows)
     assert digests_check(space)["result"] == "pass"

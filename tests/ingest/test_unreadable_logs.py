@@ -150,7 +150,7 @@ def test_a_line_over_the_cap_is_in_quarantine(space: Workspace) -> None:
     space.write(log)
     report = space.sweep()
     assert report.too_long == 1
-    done = space.run("--config", str(space.write_config()), "quarantine", "--json")
+    done = space.run("--config", str(space.write_config()), "store", "quarantine", "--json")
     (found,) = json.loads(done.stdout)["damaged"]
     assert (found["path"], found["offset"]) == (str(path), offset)
     assert [event.text for event in space.events(log.session_id)][-1] == "after it"

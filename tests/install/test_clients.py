@@ -251,7 +251,7 @@ def test_pi_gets_an_extension_and_is_said_to_have_no_mcp(machine: Machine) -> No
     text = (machine.home / ".pi/agent/extensions/session-memory.ts").read_text()
     assert json.dumps(str(machine.launcher)) in text
     assert "pi has no MCP" in done.err
-    answer = json.loads(machine.run("agents", "--json").out)
+    answer = json.loads(machine.run("config", "agents", "--json").out)
     (pi,) = [agent for agent in answer["agents"] if agent["flavor"] == "pi"]
     assert (pi["hooks"], pi["mcp"]) == ("wired", None)
 

@@ -86,7 +86,7 @@ def test_a_configuration_that_cannot_be_read_is_a_failure(wired: Machine) -> Non
     code, found = checks(wired)
     assert (code, found["claude"]["result"]) == (1, "fail")
     assert "fix the file" in found["claude"]["fix"]
-    answer = json.loads(wired.run("agents", "--json").out)
+    answer = json.loads(wired.run("config", "agents", "--json").out)
     claude = next(agent for agent in answer["agents"] if agent["flavor"] == "claude")
     assert (claude["hooks"], claude["mcp"]) == ("refused", "wired")
 
@@ -127,7 +127,7 @@ def test_what_the_user_switched_off_is_reported_and_left_off(
     machine.init()
     code, found = checks(machine)
     assert (code, found[agent]["result"]) == (3, "warn")
-    answer = json.loads(machine.run("agents", "--json").out)
+    answer = json.loads(machine.run("config", "agents", "--json").out)
     (told,) = [one for one in answer["agents"] if one["flavor"] == agent]
     assert (told["hooks"], told["mcp"]) == states
     machine.uninstall()

@@ -121,19 +121,19 @@ def test_cron_is_used_where_there_is_no_systemd_of_the_user(machine: Machine) ->
     program(machine.programs, "crontab", CRON)
     table = machine.programs / "table"
     table.write_text("5 4 * * * backup\n")
-    shown = machine.run("schedule", "install", "--every", "30m", "--dry-run")
+    shown = machine.run("config", "schedule", "install", "--every", "30m", "--dry-run")
     assert MARK in shown.out
     assert table.read_text() == "5 4 * * * backup\n"
-    assert machine.run("schedule", "install", "--every", "30m").code == 0
+    assert machine.run("config", "schedule", "install", "--every", "30m").code == 0
     assert table.read_text().startswith("5 4 * * * backup\n" + MARK)
     assert "session_memory -q sweep" in table.read_text()
-    told = json.loads(machine.run("schedule", "show", "--json").out)
+    told = json.loads(machine.run("config", "schedule", "show", "--json").out)
     assert (told["kind"], told["installed"]) == ("cron", True)
-    machine.run("schedule", "install", "--every", "1h")
+    machine.run("config", "schedule", "install", "--every", "1h")
     assert table.read_text().count(MARK) == 1
-    assert machine.run("schedule", "remove").code == 0
+    assert machine.run("config", "schedule", "remove").code == 0
     assert table.read_text() == "5 4 * * * backup\n"
-    assert machine.run("schedule", "show").out == "no schedule is installed\n"
+    assert machine.run("config", "schedule", "show").out == "no schedule is installed\n"
 
 
 @pytest.mark.rows("ING-06")
@@ -142,7 +142,7 @@ def test_the_command_in_the_crontab_sweeps_with_what_cron_gives_it(machine: Mach
     log = ClaudeLog()
     log.prompt("fix the parser")
     log.write(machine.home / ".claude")
-    assert machine.run("schedule", "install", "--every", "1d").code == 0
+    assert machine.run("config", "schedule", "install", "--every", "1d").code == 0
     (line,) = (
         text
         for text in (machine.programs / "table").read_text().splitlines()
@@ -158,22 +158,22 @@ def test_the_command_in_the_crontab_sweeps_with_what_cron_gives_it(machine: Mach
 
 def test_an_empty_crontab_is_gone_again(machine: Machine) -> None:
     program(machine.programs, "crontab", CRON)
-    machine.run("schedule", "install")
-    machine.run("schedule", "remove")
+    machine.run("config", "schedule", "install")
+    machine.run("config", "schedule", "remove")
     assert not (machine.programs / "table").exists()
 
 
 def test_systemd_is_used_where_it_answers(machine: Machine) -> None:
     program(machine.programs, "systemctl", RECORDER)
-    assert machine.run("schedule", "install").code == 0
+    assert machine.run("config", "schedule", "install").code == 0
     units = machine.home / ".config/systemd/user"
     assert {path.name for path in units.iterdir()} == {
         "session-memory.service",
         "session-memory.timer",
     }
     assert "--user enable --now session-memory.timer" in calls(machine.programs, "systemctl")
-    assert "OnUnitActiveSec=60min" in machine.run("schedule", "show").out
-    machine.run("schedule", "remove")
+    assert "OnUnitActiveSec=60min" in machine.run("config", "schedule", "show").out
+    machine.run("config", "schedule", "remove")
     assert list(units.iterdir()) == []
     assert "--user disable --now session-memory.timer" in calls(machine.programs, "systemctl")
 
@@ -181,7 +181,7 @@ def test_systemd_is_used_where_it_answers(machine: Machine) -> None:
 def test_a_tool_that_fails_is_reported(machine: Machine) -> None:
     failing = CRON.replace("-) exec cat", '-) echo "not allowed" >&2; exit 1; exec cat')
     program(machine.programs, "crontab", failing)
-    done = machine.run("schedule", "install")
+    done = machine.run("config", "schedule", "install")
     assert done.code == 1
     assert "not allowed" in done.err
 
@@ -229,7 +229,7 @@ def test_macs_and_windows_have_their_own(tmp_path: Path) -> None:
 def test_a_system_with_no_scheduler_says_so(machine: Machine) -> None:
     with pytest.raises(NotFound):
         schedule_run.kind_here(System(str(machine.home), {"PATH": str(machine.programs)}, "linux"))
-    done = machine.run("schedule", "install")
+    done = machine.run("config", "schedule", "install")
     assert (done.code, "crontab" in done.err) == (1, True)
 
 
@@ -238,7 +238,7 @@ def test_the_configured_cadence_decides_unless_an_interval_is_given(machine: Mac
     program(machine.programs, "crontab", CRON)
 
     def scheduled(*before: str, after: tuple[str, ...] = ()) -> str:
-        done = machine.run(*before, "schedule", "install", "--dry-run", *after)
+        done = machine.run(*before, "config", "schedule", "install", "--dry-run", *after)
         assert done.code == 0, done.err
         return done.out
 
@@ -247,7 +247,7 @@ def test_the_configured_cadence_decides_unless_an_interval_is_given(machine: Mac
     assert "17 */6 * * *" in scheduled("--set", "ingest.cadence=30m", after=("--every", "6h"))
     machine.run("--set", "ingest.cadence=10m", "init", "--yes", "--no-sweep", "--schedule")
     assert "*/10 * * * *" in (machine.programs / "table").read_text()
-    wrong = machine.run("--set", "ingest.cadence=7m", "schedule", "install")
+    wrong = machine.run("--set", "ingest.cadence=7m", "config", "schedule", "install")
     assert wrong.code == 4 and "5m to 1d" in wrong.err
 
 
@@ -265,7 +265,7 @@ def test_a_crontab_that_cannot_be_read_is_not_written(machine: Machine) -> None:
     busy = CRON.replace("-l) ", '-l) echo "cannot lock, try again" >&2; exit 1;')
     assert busy != CRON
     program(machine.programs, "crontab", busy)
-    done = machine.run("schedule", "install", "--every", "1h")
+    done = machine.run("config", "schedule", "install", "--every", "1h")
     assert (done.code, "cannot lock" in done.err) == (1, True)
     assert table.read_text() == "0 2 * * * mine\n"
 
@@ -279,7 +279,7 @@ def test_a_unit_of_the_users_under_our_name_is_neither_replaced_nor_removed(
     units.mkdir(parents=True)
     for name in ("session-memory.service", "session-memory.timer"):
         (units / name).write_text("[Unit]\nDescription=mine\n")
-    done = machine.run("schedule", "install", "--every", "1h")
+    done = machine.run("config", "schedule", "install", "--every", "1h")
     assert (done.code, "not ours" in done.err) == (8, True)
-    machine.run("schedule", "remove")
+    machine.run("config", "schedule", "remove")
     assert {path.read_text() for path in units.iterdir()} == {"[Unit]\nDescription=mine\n"}

@@ -257,7 +257,7 @@ def test_lessons_in_repositories_are_reported_and_hold_a_purge_up(machine: Machi
     machine.init()
     (machine.memory / "data" / "distribution.json").write_text('{"entries": [], "version": 1}')
     done = machine.uninstall("--purge")
-    assert (done.code, "distribute undo --all" in done.err) == (8, True)
+    assert (done.code, "rules withdraw --all" in done.err) == (8, True)
     assert (machine.home / ".claude/settings.json").exists()
 
 

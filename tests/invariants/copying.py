@@ -40,7 +40,7 @@ class Scene:
         self.older = self.space.dump()
         self.target = root / "copies" / "target"
         self.old_backup = root / "copies-before"
-        run(self.space, "backup", str(self.old_backup))
+        run(self.space, "store", "backup", str(self.old_backup))
         write_logs(self.space.claude, 4)
         self.space.sweep()
         self.newer = self.space.dump()
@@ -71,9 +71,9 @@ def run(space: Workspace, *arguments: str) -> tuple[int, str]:
 
 Work = Callable[[Scene], tuple[int, str]]
 WORKS: dict[str, Work] = {
-    "backup": lambda scene: run(scene.space, "backup", str(scene.target)),
-    "replace": lambda scene: run(scene.space, "backup", "--replace", str(scene.target)),
-    "restore": lambda scene: run(scene.space, "restore", "--yes", str(scene.target)),
+    "backup": lambda scene: run(scene.space, "store", "backup", str(scene.target)),
+    "replace": lambda scene: run(scene.space, "store", "backup", "--replace", str(scene.target)),
+    "restore": lambda scene: run(scene.space, "store", "restore", "--yes", str(scene.target)),
 }
 
 
@@ -128,7 +128,7 @@ def backup_problems(scene: Scene, name: str) -> list[str]:
 def restore_problems(scene: Scene, _name: str) -> list[str]:
     """The old or the new store is in place and whole, for every command and at once."""
     found: list[str] = []
-    code, said = run(scene.space, "fsck")
+    code, said = run(scene.space, "store", "fsck")
     if code:
         found.append(f"fsck says {said}")
     held = scene.space.dump()

@@ -54,7 +54,7 @@ def start_again(space: Workspace) -> Path:
 def mended(space: Workspace, capsys: Output) -> bool:
     """Repair, and check what must hold; returns whether a loss was named."""
     capsys.readouterr()
-    code = main(["repair", "--apply", "--json"])
+    code = main(["store", "repair", "--apply", "--json"])
     out, err = capsys.readouterr()
     assert code in (0, 3), err
     assert space.findings() == []

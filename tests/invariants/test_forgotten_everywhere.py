@@ -71,7 +71,7 @@ def test_nothing_is_left_of_a_project_or_its_sessions(used: Used, by: str) -> No
     assert not (used.shop / "AGENTS.md").exists()  # it was made by us
     assert set(told["taken_out"]) == {str(used.shop / name) for name in ("CLAUDE.md", "AGENTS.md")}
     assert used.holding(ELSEWHERE)
-    used.run("fsck")
+    used.run("store", "fsck")
     used.run("worker", "run")
     used.run("sweep")
     assert used.holding(*words) == {}
@@ -98,9 +98,9 @@ def test_of_one_session_nothing_is_left_and_others_keep_what_they_say(used: Used
     assert WORD not in (used.shop / "AGENTS.md").read_text().partition("<session-memory-pack")[2]
     used.run("worker", "run")
     used.run("sweep")
-    used.run("detect")
-    used.run("review", "propose", "--all")
-    used.run("distribute", code=None)
+    used.run("rules", "detect")
+    used.run("rules", "propose", "--all")
+    used.run("rules", "distribute", code=None)
     assert used.holding(OWN, names(used)[2]) == {}
 
 
@@ -112,8 +112,8 @@ def test_words_that_stand_for_several_sessions_go_with_the_one_that_said_them(us
     used.run("forget", "--project=other", "--yes")
     assert used.holding(ELSEWHERE) == {}
     assert any(WORD in path.read_text() for path in catalog.glob("*.toml"))
-    used.run("detect")
-    used.run("review", "propose", "--all")
+    used.run("rules", "detect")
+    used.run("rules", "propose", "--all")
     used.run("worker", "run")
     assert used.holding(ELSEWHERE) == {}
 

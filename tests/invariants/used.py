@@ -115,18 +115,20 @@ class Used:
         self.titles = [titled]
         self.run("worker", "run")
         self.run("sweep")
-        self.run("detect")
-        self.run("review", "propose", "--all")
-        for row in self.json("review", "list", "--all")["patterns"]:
-            self.run("review", "approve", row["id"], code=None)  # some have too little evidence
-        self.run("distribute", code=None)
-        self.run("pack", "--project", self.shop.name, "--sync", str(self.shop / "AGENTS.md"))
-        self.run("completion-check", "--project", self.shop.name, code=None)
-        self.run("memory", "consolidate")
-        self.run("journal", "compile", "--project", self.shop.name, code=None)
-        self.run("measure")
+        self.run("rules", "detect")
+        self.run("rules", "propose", "--all")
+        for row in self.json("rules", "list", "--all")["patterns"]:
+            self.run("rules", "approve", row["id"], code=None)  # some have too little evidence
+        self.run("rules", "distribute", code=None)
+        self.run(
+            "project", "pack", "--project", self.shop.name, "--sync", str(self.shop / "AGENTS.md")
+        )
+        self.run("project", "completion-check", "--project", self.shop.name, code=None)
+        self.run("project", "memory", "consolidate")
+        self.run("project", "journal", "compile", "--project", self.shop.name, code=None)
+        self.run("rules", "measure")
         self.run("worker", "run")
-        self.run("export", "--project", self.shop.name, str(self.folder / "exported"))
+        self.run("store", "export", "--project", self.shop.name, str(self.folder / "exported"))
         self.run("pause")
         self.run("resume")
         self.hook(self.sessions[0], "Stop")  # waits in the spool

@@ -1,4 +1,4 @@
-"""`session-memory journal` for people and programs."""
+"""`session-memory project journal` for people and programs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def log(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ClaudeLo
 
 def report_lines(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     capsys.readouterr()
-    assert main(["journal", *words]) == code
+    assert main(["project", "journal", *words]) == code
     return capsys.readouterr().out
 
 
@@ -79,7 +79,7 @@ def test_retry_failed_tells_what_waits(log: ClaudeLog, capsys: pytest.CaptureFix
 def test_a_journal_that_is_turned_off_writes_nothing(
     log: ClaudeLog, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--set", "journal.enabled=false", "journal", "flush"]) == 8
+    assert main(["--set", "journal.enabled=false", "project", "journal", "flush"]) == 8
     report_lines(capsys, "today", code=1)
     assert log.session_id
 
@@ -95,7 +95,7 @@ def test_a_folder_below_the_root_belongs_to_the_project_as_in_every_other_comman
     below.mkdir(parents=True)
     Path(".git").rmdir()  # only the store still knows where the project's root is
     monkeypatch.chdir(below)
-    assert main(["pack"]) == 0
+    assert main(["project", "pack"]) == 0
     assert json.loads(report_lines(capsys, "flush", "--json"))["session"] == log.session_id
 
 
@@ -109,5 +109,5 @@ def test_a_redaction_rule_that_cannot_be_used_is_warned_of(
     rules.write_text("[[rules]]\nid = 'bad'\nregex = '(?<=a)b'\n", encoding="utf-8")
     monkeypatch.setenv("SESSION_MEMORY_REDACT_GITLEAKS", str(rules))
     capsys.readouterr()
-    assert main(["journal", "flush", log.session_id]) == 0
+    assert main(["project", "project", "journal", "flush", log.session_id]) == 0
     assert "rule bad is not used" in capsys.readouterr().err

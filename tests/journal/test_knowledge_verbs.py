@@ -1,4 +1,4 @@
-"""`session-memory journal compile|query|lint|health` for people and programs."""
+"""`session-memory project journal compile|query|lint|health` for people and programs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def shop(home: Path, monkeypatch: pytest.MonkeyPatch) -> Library:
 
 def told(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
     capsys.readouterr()
-    assert main(["journal", *words]) == code
+    assert main(["project", "journal", *words]) == code
     return capsys.readouterr().out
 
 

@@ -41,7 +41,7 @@ def test_too_little_data_says_how_much_is_missing() -> None:
     assert "insufficient_data" in few and "a verdict probably takes 630 more sessions" in few
     assert "try a trial" in report([effect(10, 3, 19, 19)], {})
     worse = report([effect(8, 28)], {})
-    assert "regressed" in worse and "`session-memory review retire p1`" in worse
+    assert "regressed" in worse and "`session-memory rules retire p1`" in worse
 
 
 @pytest.mark.parametrize(
@@ -113,10 +113,13 @@ def test_every_stage_of_the_loop_is_told_with_its_next_command() -> None:
         "gone": "closed",
         "new": "candidate",
     }
-    assert found["new"].next == "session-memory review approve new"
-    assert found["ready"].next == "session-memory distribute"
-    assert found["bad"].next == "session-memory review retire bad"
-    assert found["wait"].next == f"wait for {few.needs} more sessions, then session-memory measure"
+    assert found["new"].next == "session-memory rules approve new"
+    assert found["ready"].next == "session-memory rules distribute"
+    assert found["bad"].next == "session-memory rules retire bad"
+    assert (
+        found["wait"].next
+        == f"wait for {few.needs} more sessions, then session-memory rules measure"
+    )
     assert (found["filed"].repos, found["filed"].since) == (("shop",), SINCE)
     order = [one.pattern_id for one in stages(facts)]
     assert (order[0], order[-1]) == ("bad", "gone")

@@ -1,4 +1,4 @@
-"""`session-memory memory` in a process of its own, with a model that is a server or a stand-in."""
+"""`session-memory project memory` in a process, with a model that is a server or a stand-in."""
 
 from __future__ import annotations
 

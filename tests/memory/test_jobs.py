@@ -176,7 +176,7 @@ def test_turned_off_nothing_is_made(bench: Bench) -> None:
     config = bench.space.write_config()
     config.write_text(config.read_text() + "[memory]\nenabled = false\n")
     for verb in (("extract", "--now"), ("consolidate", "--all")):
-        done = bench.space.run("--config", str(config), "memory", *verb)
+        done = bench.space.run("--config", str(config), "project", "memory", *verb)
         assert done.returncode == 8 and "memory is turned off" in done.stderr
     assert not (bench.data / "memories").exists()
 

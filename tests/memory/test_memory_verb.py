@@ -1,4 +1,4 @@
-"""`session-memory memory` as a user runs it."""
+"""`session-memory project memory` as a user runs it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Shell:
         self.config = str(bench.space.write_config())
 
     def run(self, *arguments: str, ok: int = 0) -> str:
-        done = self.bench.space.run("--config", self.config, "memory", *arguments)
+        done = self.bench.space.run("--config", self.config, "project", "memory", *arguments)
         assert done.returncode == ok, done.stderr
         return done.stdout
 
@@ -82,7 +82,9 @@ def test_why_names_the_session_and_quotes_the_event(shell: Shell) -> None:
     assert shell.json("why", line["trace"])["evidence"]
     assert (
         "nothing in memory says"
-        in shell.bench.space.run("--config", shell.config, "memory", "why", "no such words").stderr
+        in shell.bench.space.run(
+            "--config", shell.config, "project", "memory", "why", "no such words"
+        ).stderr
     )
 
 
@@ -120,7 +122,7 @@ def test_what_the_user_writes_is_kept_wherever_it_was_typed(
     assert (
         "no editor is set"
         in shell.bench.space.run(
-            "--config", shell.config, "memory", "edit", "--project", "/work/shop"
+            "--config", shell.config, "project", "memory", "edit", "--project", "/work/shop"
         ).stderr
     )
     assert page.read_text() == text
@@ -128,7 +130,9 @@ def test_what_the_user_writes_is_kept_wherever_it_was_typed(
 
 def test_without_a_store_extract_says_so_and_ends_well(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    done = bench.space.run("--config", str(bench.space.write_config()), "memory", "extract")
+    done = bench.space.run(
+        "--config", str(bench.space.write_config()), "project", "memory", "extract"
+    )
     assert done.returncode == 0 and "nothing was captured yet" in done.stderr
 
 

@@ -79,11 +79,11 @@ def test_every_command_says_what_is_wrong_and_what_to_type(
     space: Workspace, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     ANY[kind](space.store_directory / "store.db")
-    for words in ("status", "sessions", "search output", "dump", "fsck", "usage"):
+    for words in ("status", "sessions", "search output", "store dump", "store fsck", "usage"):
         code = main(words.split())
         told = "".join(capsys.readouterr())
         assert code == 1, words
-        assert "session-memory repair" in told, words
+        assert "session-memory store repair" in told, words
         assert "unexpected" not in told, words
 
 
@@ -102,18 +102,25 @@ def test_what_is_no_file_is_reported_and_nothing_is_made_in_its_place(
     before, database = space.dump(), space.store_directory / "store.db"
     database.unlink()
     IN_THE_WAY[kind](database)
-    for words in ("status", "search output", "fsck", "sweep", "repair", "repair --apply"):
+    for words in (
+        "status",
+        "search output",
+        "store fsck",
+        "sweep",
+        "store repair",
+        "store repair --apply",
+    ):
         code = main(words.split())
         told = "".join(capsys.readouterr())
         assert code == 1, words
         assert "is not a file" in told, words
-        assert "move it away, then run `session-memory repair`" in told, words
+        assert "then run `session-memory store repair`" in told, words
     assert main(["doctor", "--quick"]) == 1
     assert "is not a file" in capsys.readouterr().out
     assert [*space.store_directory.glob("store.db*")] == [database]
     assert known_damage(str(space.store_directory)) is None
     database.rename(space.root / "moved away")
-    assert main(["repair", "--apply"]) == 3
+    assert main(["store", "repair", "--apply"]) == 3
     assert space.dump() == before
 
 
@@ -123,11 +130,11 @@ def test_a_directory_in_the_place_of_the_log_is_reported(
 ) -> None:
     log = space.store_directory / "store.db-wal"
     log.mkdir()
-    for words in ("status", "sweep", "fsck", "repair"):
+    for words in ("status", "sweep", "store fsck", "store repair"):
         assert main(words.split()) == 1, words
         assert f"{log} is not a file" in capsys.readouterr().err, words
     log.rmdir()
-    assert main(["fsck"]) == 0
+    assert main(["store", "fsck"]) == 0
 
 
 @pytest.mark.rows("STO-12")
@@ -138,7 +145,7 @@ def test_a_database_that_cannot_be_opened_is_reported(
         raise apsw.CantOpenError("unable to open database file")
 
     monkeypatch.setattr(apsw, "Connection", refuse)
-    for words in ("status", "sweep", "fsck", "repair"):
+    for words in ("status", "sweep", "store fsck", "store repair"):
         assert main(words.split()) == 1, words
         told = "".join(capsys.readouterr())
         assert "cannot open the database" in told, words
@@ -161,7 +168,7 @@ def test_a_place_that_may_not_be_used_is_reported(
         raise error
 
     monkeypatch.setattr("session_memory.store.swap.is_cut_off", refuse)
-    for words in ("status", "sweep", "fsck"):
+    for words in ("status", "sweep", "store fsck"):
         assert main(words.split()) == 1, words
         told = "".join(capsys.readouterr())
         assert "unexpected" not in told, words
@@ -175,7 +182,7 @@ def test_fsck_tells_programs_of_a_database_it_cannot_open(
     space: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cut_short(space.store_directory / "store.db")
-    assert main(["fsck", "--json"]) == 1
+    assert main(["store", "fsck", "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found["ok"] is False
     assert [finding["check"] for finding in found["findings"]] == ["integrity"]
@@ -191,7 +198,7 @@ def test_a_sweep_keeps_a_damaged_database_and_captures_into_a_fresh_one(
     ANY[kind](database)
     damaged = database.read_bytes()
     assert main(["sweep"]) == 3
-    assert "session-memory repair" in capsys.readouterr().out
+    assert "session-memory store repair" in capsys.readouterr().out
     (kept,) = kept_files(str(space.store_directory))
     assert (space.store_directory / kept).read_bytes() == damaged
     assert space.dump() == before
@@ -205,7 +212,7 @@ def test_a_sweep_keeps_a_damaged_database_and_captures_into_a_fresh_one(
     assert kept in json.loads(capsys.readouterr().out)["damage"]
     assert main(["doctor", "--quick", "--json"]) == 1
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
-    assert checks["damage"]["fix"] == "session-memory repair"
+    assert checks["damage"]["fix"] == "session-memory store repair"
 
 
 @pytest.mark.rows("STO-13")
@@ -215,7 +222,7 @@ def test_what_fsck_found_keeps_the_next_sweep_from_writing_there(
     database = space.store_directory / "store.db"
     overwrite_root(database, "effect")  # no sweep reads this one
     damaged = database.read_bytes()
-    assert main(["fsck"]) == 1
+    assert main(["store", "fsck"]) == 1
     assert main(["sweep"]) == 3
     (kept,) = kept_files(str(space.store_directory))
     assert (space.store_directory / kept).read_bytes() == damaged
@@ -233,7 +240,7 @@ def test_no_text_is_deleted_while_its_database_is_damaged_or_missing(
     main(["sweep"])
     (space.store_directory / "sweep.unfinished").touch()
     main(["sweep"])
-    main(["repair", "--layer", "orphans", "--apply"])
+    main(["store", "repair", "--layer", "orphans", "--apply"])
     assert set(texts) <= set(segments(space))
     capsys.readouterr()
 

@@ -51,7 +51,7 @@ def database(space: Workspace) -> Path:
 
 def repair(capsys: Output, *words: str) -> tuple[int, list[str]]:
     capsys.readouterr()
-    code = main(["repair", "--apply", "--json", *words])
+    code = main(["store", "repair", "--apply", "--json", *words])
     out, err = capsys.readouterr()
     assert out, err
     told = json.loads(out)
@@ -74,7 +74,7 @@ def test_a_damaged_store_is_rebuilt_equal(space: Workspace, capsys: Output, kind
         assert (store.fingerprint_key, store.tag_key) == keys
     assert space.log_hashes() == logs
     assert main(["sweep"]) == 0
-    assert main(["repair"]) == 0
+    assert main(["store", "repair"]) == 0
     assert "nothing to repair" in capsys.readouterr().out
 
 
@@ -83,7 +83,7 @@ def test_what_was_captured_after_the_damage_is_joined(space: Workspace, capsys: 
     logs = space.files()
     overwrite(database(space), 30 * PAGE_SIZE, PAGE_SIZE)
     overwrite_root(database(space), "effect")
-    main(["fsck"])
+    main(["store", "fsck"])
     space.write(talk(9, "said after the damage"))
     assert main(["sweep"]) == 3
     wanted = space.with_store("wanted")
@@ -103,7 +103,7 @@ def test_what_was_captured_after_the_damage_is_joined(space: Workspace, capsys: 
 def test_a_dry_run_tells_and_changes_nothing(space: Workspace, capsys: Output) -> None:
     overwrite_root(database(space), "event")
     before = {path: path.read_bytes() for path in space.store_directory.rglob("*.*")}
-    assert main(["repair"]) == 0
+    assert main(["store", "repair"]) == 0
     told = capsys.readouterr().out
     assert "5 sessions and 0 events readable; not all of: event" in told
     assert "--apply does it" in told
@@ -134,7 +134,7 @@ def test_without_forget_marks_repair_reads_no_log_unasked(space: Workspace, caps
     before = space.dump()
     database(space).unlink()
     (space.store_directory / "forget-marks.json").unlink()
-    assert main(["repair", "--apply"]) == 8
+    assert main(["store", "repair", "--apply"]) == 8
     assert "--without-marks" in capsys.readouterr().err
     assert not database(space).exists()
     code, _ = repair(capsys, "--without-marks")
@@ -147,7 +147,7 @@ def test_the_damaged_file_is_deleted_only_on_demand(space: Workspace, capsys: Ou
     overwrite_root(database(space), "session")
     damaged = database(space).read_bytes()
     assert main(["sweep"]) == 3
-    assert main(["repair", "--delete-kept"]) == 8, "not before it is joined"
+    assert main(["store", "repair", "--delete-kept"]) == 8, "not before it is joined"
     repair(capsys)
     (kept,) = kept_files(str(space.store_directory))
     assert (space.store_directory / kept).read_bytes() == damaged
@@ -155,7 +155,7 @@ def test_the_damaged_file_is_deleted_only_on_demand(space: Workspace, capsys: Ou
     assert "repair --delete-kept" in capsys.readouterr().out
     assert main(["forget", "--session", talk(1).session_id, "--yes"]) == 0
     assert f"{kept}: a damaged database" in capsys.readouterr().out, "it may hold the session"
-    assert main(["repair", "--delete-kept"]) == 0
+    assert main(["store", "repair", "--delete-kept"]) == 0
     assert kept_files(str(space.store_directory)) == ()
 
 

@@ -126,7 +126,7 @@ def test_what_a_new_redaction_rule_hides_is_not_kept(desk: Desk) -> None:
     config.write_text(
         "[[redact.rules]]\nid = 'word'\npattern = 'make (check)'\nkeywords = ['make']\n"
     )
-    desk.run("--config", str(config), "secrets", "rescan")
+    desk.run("--config", str(config), "store", "secrets", "rescan")
     desk.run("--config", str(config), "worker", "run")
     assert "make check" not in desk.told() and "npm test" in desk.told()
 

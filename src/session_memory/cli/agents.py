@@ -1,4 +1,4 @@
-"""`session-memory agents`: which agents are on this machine, and what is captured of each."""
+"""`session-memory config agents`: the agents on this machine, and what is captured."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def command(app: App) -> None:
 
     \b
     Examples:
-      session-memory agents
-      session-memory agents --json
+      session-memory config agents
+      session-memory config agents --json
     """
     for warning in plugin_warnings():
         app.warn(warning)

@@ -5,113 +5,22 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from copy import copy
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from session_memory import __version__
 from session_memory.cli.output import safe, wants_color
+from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Loaded, load
 from session_memory.file_names import name_to_text
 from session_memory.paths import Paths, find_paths
 from session_memory.settings import Config
-
-
-class Verb(NamedTuple):
-    """A verb the group knows without importing it; its module holds it as `command`."""
-
-    module: str
-    help: str
-
-
-# By task; `--help` and docs/cli.md list the verbs in this order.
-GROUPS: dict[str, dict[str, Verb]] = {
-    "First steps": {
-        "init": Verb("session_memory.cli.init", "Connect the agents on this machine."),
-        "sweep": Verb("session_memory.cli.sweep", "Capture new sessions from the agents' logs."),
-        "schedule": Verb("session_memory.cli.schedule", "Run sweeps on a schedule."),
-        "status": Verb("session_memory.cli.status", "Show what is stored and the last sweep."),
-        "agents": Verb(
-            "session_memory.cli.agents", "List agents, their logs and what is captured."
-        ),
-        "doctor": Verb("session_memory.cli.doctor", "Check the installation and suggest fixes."),
-        "config": Verb("session_memory.cli.config", "Show, locate or create the configuration."),
-        "uninstall": Verb("session_memory.cli.uninstall", "Remove everything init added."),
-    },
-    "Find": {
-        "search": Verb("session_memory.cli.search", "Search everything that was said or run."),
-        "sessions": Verb("session_memory.cli.sessions", "List captured sessions."),
-        "show": Verb("session_memory.cli.show", "Show one session, event by event."),
-        "digest": Verb("session_memory.cli.digest", "Show the digest of a session."),
-        "brief": Verb("session_memory.cli.brief", "Summarise a project or session."),
-        "pack": Verb("session_memory.cli.pack", "Show the state of a project in a few lines."),
-        "observations": Verb(
-            "session_memory.cli.observations",
-            "List requests, constraints, decisions, plans and completed work.",
-        ),
-        "open-work": Verb("session_memory.cli.open_work", "List open items and blockers."),
-        "completion-check": Verb(
-            "session_memory.cli.completion_check", "Check whether the work is done."
-        ),
-        "changes": Verb("session_memory.cli.changes", "Show what is new since the last pack."),
-        "project": Verb("session_memory.cli.project", "List, merge and rename projects."),
-        "lanes": Verb("session_memory.cli.lanes", "List the parts of a project worked on."),
-        "fix": Verb("session_memory.cli.fix", "Show what fixed an error like this before."),
-        "usage": Verb("session_memory.cli.usage", "Show tokens and cost by day, project or model."),
-        "tail": Verb("session_memory.cli.tail", "Follow live sessions of all agents."),
-    },
-    "Review, distribute, measure": {
-        "detect": Verb("session_memory.cli.detect", "Show problems and solutions that recur."),
-        "review": Verb("session_memory.cli.review", "Decide which patterns enter the catalog."),
-        "distribute": Verb(
-            "session_memory.cli.distribute", "Write approved patterns into files agents read."
-        ),
-        "measure": Verb("session_memory.cli.measure", "Measure whether distributed patterns help."),
-        "loop": Verb("session_memory.cli.loop", "Show every pattern's stage and the next step."),
-        "explain": Verb("session_memory.cli.explain", "Show the evidence behind any id."),
-        "why-injected": Verb(
-            "session_memory.cli.why_injected", "Show what a session was given at its start."
-        ),
-    },
-    "Memory and journal": {
-        "memory": Verb("session_memory.cli.memory", "Project memories made from sessions."),
-        "journal": Verb("session_memory.cli.journal", "Daily logs and knowledge base of projects."),
-    },
-    "Privacy": {
-        "pause": Verb("session_memory.cli.pause", "Stop capturing from now on."),
-        "resume": Verb("session_memory.cli.resume", "Capture again."),
-        "forget": Verb("session_memory.cli.forget", "Delete sessions or texts for good."),
-        "secrets": Verb("session_memory.cli.secrets", "Find and redact secrets in the store."),
-        "redact": Verb("session_memory.cli.redact", "Show what redaction would replace in a file."),
-        "audit": Verb("session_memory.cli.audit", "List files written outside the store, and why."),
-    },
-    "Maintenance": {
-        "retention": Verb("session_memory.cli.retention", "Show or apply the byte budget."),
-        "backup": Verb("session_memory.cli.backup", "Copy the store and verify the copy."),
-        "restore": Verb("session_memory.cli.restore", "Replace the store with a backup."),
-        "fsck": Verb("session_memory.cli.fsck", "Check every row and segment of the store."),
-        "repair": Verb("session_memory.cli.repair", "Repair what fsck found."),
-        "worker": Verb("session_memory.cli.worker", "Process queued hook events."),
-        "jobs": Verb("session_memory.cli.jobs", "List, retry or drop background jobs."),
-        "quarantine": Verb("session_memory.cli.quarantine", "List damaged lines of logs."),
-        "spend": Verb("session_memory.cli.spend", "Show what our own model calls cost."),
-    },
-    "For programs": {
-        "mcp": Verb("session_memory.cli.mcp", "Serve memory to agents (MCP server)."),
-        "export": Verb("session_memory.cli.export", "Export sessions as JSON Lines or Markdown."),
-        "import": Verb("session_memory.cli.import_", "Import an export; nothing is overwritten."),
-        "dump": Verb("session_memory.cli.dump", "Print the store in canonical form."),
-        "shell-completion": Verb(
-            "session_memory.cli.shell_completion", "Print the completion script of a shell."
-        ),
-        "version": Verb("session_memory.cli.version", "Show program, schema and parser versions."),
-    },
-}
-VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 
 
 class App:
@@ -207,23 +116,32 @@ yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmati
 class LazyGroup(click.Group):
     """A group that names its verbs from a table and imports only the one that is called."""
 
+    verbs: Mapping[str, Verb | Section] = VERBS
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Every verb, in the order of the table."""
-        return list(VERBS)
+        return list(self.verbs)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import the verb's module."""
-        verb = VERBS.get(cmd_name)
+        """Import the verb's module, or make the section with its verbs."""
+        verb = self.verbs.get(cmd_name)
         if verb is None:
             return None
-        command: click.Command = import_module(verb.module).command
+        if isinstance(verb, Section):
+            return _section(cmd_name, verb)
+        module, _, name = verb.target.partition(":")
+        held = getattr(import_module(f"session_memory.cli.{module}"), name or "command")
+        command: click.Command = copy(held)
+        command.name = cmd_name
         _take_text(command)
+        _take_global_options(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs from the table, so that help imports none of them."""
-        width = max(map(len, VERBS))
-        for heading, verbs in GROUPS.items():
+        tasks = TASKS if self.verbs is VERBS else {"Commands": self.verbs}
+        width = max(len(name) for verbs in tasks.values() for name in verbs)
+        for heading, verbs in tasks.items():
             with formatter.section(heading):
                 formatter.write_dl([(f"{name:{width}}", verb.help) for name, verb in verbs.items()])
 
@@ -231,9 +149,45 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Suggest the verb that was probably meant."""
-        if args and args[0] not in VERBS and not args[0].startswith("-"):
-            raise click.UsageError(f"no such command `{args[0]}`{_did_you_mean(args[0])}", ctx)
+        if args and args[0] not in self.verbs and not args[0].startswith("-"):
+            raise click.UsageError(f"no such command `{args[0]}`{self._did_you_mean(args[0])}", ctx)
         return super().resolve_command(ctx, args)
+
+    def _did_you_mean(self, word: str) -> str:
+        """The verb of this name in another section, or the one that is spelled most alike."""
+        import difflib
+
+        for name, section in VERBS.items():
+            if isinstance(section, Section) and word in section.verbs:
+                return f"; did you mean `{name} {word}`?"
+        near = difflib.get_close_matches(word, self.verbs, n=1, cutoff=0.5)
+        return f"; did you mean `{near[0]}`?" if near else ""
+
+
+def _section_help(section: Section) -> str:
+    return "\n".join((section.help, "", "\b", "Examples:", *(f"  {e}" for e in section.examples)))
+
+
+def _section(name: str, section: Section) -> LazyGroup:
+    """The group of a section; called without a verb it runs the section's own, or shows help."""
+
+    def run_bare(context: click.Context) -> object:
+        if context.invoked_subcommand is not None or section.bare is None:
+            return None
+        command = group.get_command(context, section.bare)
+        assert command is not None
+        return context.invoke(command)
+
+    group = LazyGroup(
+        name=name,
+        help=_section_help(section),
+        callback=click.pass_context(run_bare),
+        invoke_without_command=section.bare is not None,
+        no_args_is_help=section.bare is None,
+    )
+    group.verbs = section.verbs
+    _take_global_options(group)
+    return group
 
 
 class _Text(click.types.StringParamType):
@@ -254,11 +208,43 @@ def _take_text(command: click.Command) -> None:
         _take_text(inner)
 
 
-def _did_you_mean(word: str) -> str:
-    import difflib
+def _take_global_options(command: click.Command) -> None:
+    """Accept -q, -v and --color behind the verb too, where it has no such option of its own."""
+    taken = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+    added = [option for option in _global_options() if not taken & set(option.opts)]
+    command.params = [*command.params, *added]
+    if isinstance(command, click.Group) and not isinstance(command, LazyGroup):
+        for inner in command.commands.values():
+            _take_global_options(inner)
 
-    near = difflib.get_close_matches(word, VERBS, n=1, cutoff=0.5)
-    return f"; did you mean `{near[0]}`?" if near else ""
+
+def _remember(context: click.Context, parameter: click.Parameter, value: Any) -> None:
+    """Let an option behind the verb add to what stood before it."""
+    app = context.ensure_object(App)
+    if parameter.name == "quiet":
+        app.quiet |= value
+    elif parameter.name == "verbose":
+        app.verbosity += value
+    elif value is not None:
+        app.color = value
+        _apply_color(context, value, app.environ)
+
+
+def _apply_color(context: click.Context, color: str, environ: Mapping[str, str]) -> None:
+    if color != "auto":
+        context.color = color == "always"
+    elif environ.get("NO_COLOR"):
+        context.color = False
+
+
+def _global_options() -> list[click.Option]:
+    """Hidden: the help of the program names them once, for every verb."""
+    option = partial(click.Option, expose_value=False, hidden=True, callback=_remember)
+    return [
+        option(["-q", "--quiet"], is_flag=True),
+        option(["-v", "--verbose"], count=True),
+        option(["--color"], type=click.Choice(["auto", "always", "never"])),
+    ]
 
 
 def _split_settings(
@@ -322,7 +308,4 @@ def cli(
     app = ctx.ensure_object(App)
     app.config_path, app.flags, app.color = config_path, settings, color
     app.quiet, app.verbosity = quiet, verbose
-    if color != "auto":
-        ctx.color = color == "always"
-    elif app.environ.get("NO_COLOR"):
-        ctx.color = False
+    _apply_color(ctx, color, app.environ)

@@ -1,4 +1,4 @@
-"""`session-memory audit`: every file that this program wrote outside its own folders, and why."""
+"""`session-memory store audit`: files written outside our own folders, and why."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def command(app: App, part: str | None, since: str | None) -> None:
 
     \b
     Examples:
-      session-memory audit
-      session-memory audit --since 7d --path CLAUDE.md
-      session-memory audit --json
+      session-memory store audit
+      session-memory store audit --since 7d --path CLAUDE.md
+      session-memory store audit --json
     """
     start = to_ms(since, app.clock())
     writes = [

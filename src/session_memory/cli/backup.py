@@ -1,4 +1,4 @@
-"""`session-memory backup`: a checked copy of the store, complete or absent."""
+"""`session-memory store backup`: a checked copy of the store, complete or absent."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def command(app: App, target: Path, replace: bool) -> None:
     """Copy the store into a new directory TARGET, and verify the copy.
 
     TARGET appears once every byte is written and verified; a backup that fails or is interrupted
-    leaves nothing behind. `session-memory restore TARGET` restores it. A damaged store is not
+    leaves nothing behind. `session-memory store restore TARGET` restores it. A damaged store is not
     copied (exit code 1), nor one during a sweep (6).
 
     The copy is a complete store: `--set store.path=TARGET` reads it.
 
     \b
     Examples:
-      session-memory backup ~/memory-backup-2026-11-15
-      session-memory backup --replace ~/memory-backup
+      session-memory store backup ~/memory-backup-2026-11-15
+      session-memory store backup --replace ~/memory-backup
     """
     place = str(target.absolute())
     with (

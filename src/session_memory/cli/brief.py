@@ -1,4 +1,4 @@
-"""`session-memory brief`: a project or session at a glance."""
+"""`session-memory project brief`: a project or session at a glance."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def command(app: App, project: str | None, session: str | None) -> None:
 
     \b
     Examples:
-      session-memory brief
-      session-memory brief --project shop --json
+      session-memory project brief
+      session-memory project brief --project shop --json
     """
     with open_recall(app) as (context, store):
         request = scope_request(store, project, session)

@@ -1,4 +1,4 @@
-"""`session-memory changes`: what is new in a project since its pack was last written out."""
+"""`session-memory project changes`: what is new since the last pack."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from session_memory.recall.recent_changes import recent_changes
 @json_option
 @pass_app
 def command(app: App, project: str | None, session: str | None) -> None:
-    """List what came and went since the last `pack --sync`, or ever (mem_recent_changes).
+    """List what came and went since the last `project pack --sync`, or ever (mem_recent_changes).
 
     \b
     Examples:
-      session-memory changes
-      session-memory changes --project shop --json
+      session-memory project changes
+      session-memory project changes --project shop --json
     """
     with open_recall(app) as (context, store):
         answer = recent_changes(context, scope_request(store, project, session))

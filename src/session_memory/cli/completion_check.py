@@ -1,4 +1,4 @@
-"""`session-memory completion-check`: whether the work is done, and if not, why."""
+"""`session-memory project completion-check`: whether the work is done, and if not, why."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def command(app: App, project: str | None, session: str | None, dry_run: bool) -
 
     \b
     Examples:
-      session-memory completion-check
-      session-memory completion-check --session 42 --json
+      session-memory project completion-check
+      session-memory project completion-check --session 42 --json
     """
     with open_recall(app, read_only=dry_run) as (context, store):
         answer = completion_check(context, scope_request(store, project, session))

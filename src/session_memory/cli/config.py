@@ -19,18 +19,7 @@ from session_memory.paths import find_paths, open_private, private_dir
 from session_memory.settings import Config
 
 
-@click.group(name="config")
-def command() -> None:
-    """Show, locate or create the configuration.
-
-    \b
-    Examples:
-      session-memory config show
-      session-memory config init
-    """
-
-
-@command.command()
+@click.command()
 @json_option
 @pass_app
 def show(app: App) -> None:
@@ -67,7 +56,7 @@ def show(app: App) -> None:
     click.echo(table(rows, ("key", "value", "from")))
 
 
-@command.command()
+@click.command()
 @pass_app
 def path(app: App) -> None:
     """Print the path of the configuration file, even if there is none yet.
@@ -80,7 +69,7 @@ def path(app: App) -> None:
     click.echo(named or str(find_paths(app.environ).config_file))
 
 
-@command.command()
+@click.command()
 @pass_app
 def init(app: App) -> None:
     """Write a configuration file that lists every key, commented out.

@@ -1,4 +1,4 @@
-"""`session-memory detect`: what recurs over sessions, ranked."""
+"""`session-memory rules detect`: what recurs over sessions, ranked."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def command(
 
     \b
     Examples:
-      session-memory detect --since 30d
-      session-memory detect --all
-      session-memory detect --min-frequency 5 --json
+      session-memory rules detect --since 30d
+      session-memory rules detect --all
+      session-memory rules detect --min-frequency 5 --json
     """
     now = app.clock()
     query = DetectQuery(min_frequency, to_ms(since, now), repo)

@@ -1,4 +1,4 @@
-"""`session-memory digest`: what is kept of a session after its raw text is evicted."""
+"""`session-memory show --digest`: what is kept of a session after its raw text is evicted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.session_argument import named, names
 from session_memory.cli.store import reading
@@ -18,17 +18,8 @@ from session_memory.store.values import OldDigests
 SHOWN = 15
 
 
-@click.command(name="digest")
-@click.argument("session")
-@json_option
-@pass_app
-def command(app: App, session: str) -> None:
-    """Show the digest of a session: objective, outcome, commands, errors and cost.
-
-    \b
-    Example:
-      session-memory digest 42
-    """
+def show_digest(app: App, session: str) -> None:
+    """Print the digest of a session: objective, outcome, commands, errors and cost."""
     with reading(app) as store:
         stored = store.find_session(session)
         digest, evicted = store.digest(stored.id), store.evicted_digest(stored.id) is not None

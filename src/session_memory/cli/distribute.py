@@ -1,4 +1,4 @@
-"""`session-memory distribute`: give approved patterns to agents through files they read."""
+"""`session-memory rules distribute`: give approved patterns to agents through files they read."""
 
 from __future__ import annotations
 
@@ -30,30 +30,25 @@ _force = click.option(
 )
 
 
-@click.group(name="distribute", invoke_without_command=True)
+@click.command(name="distribute")
 @_repo
 @_dry_run
 @_force
 @json_option
-@click.pass_context
-def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) -> int:
+@pass_app
+def command(app: App, repo: str | None, dry_run: bool, force: bool) -> int:
     """Write approved patterns into files that agents read, in the repositories they are for.
 
-    Only lines between our two markers change; `undo` removes them again, byte for byte. Patterns
-    that are under trial, or excluded by [distribute], are left out and listed.
+    Only lines between our two markers change; `rules withdraw` removes them again, byte for byte.
+    Patterns that are under trial, or excluded by [distribute], are left out and listed.
 
     \b
     Examples:
-      session-memory distribute --dry-run
-      session-memory distribute --repo ~/code/shop
-      session-memory distribute status
-      session-memory distribute undo --all
+      session-memory rules distribute --dry-run
+      session-memory rules distribute --repo ~/code/shop
+      session-memory rules files
+      session-memory rules withdraw --all
     """
-    app = ctx.ensure_object(App)
-    if ctx.invoked_subcommand is not None:
-        if repo or dry_run or force:
-            raise click.UsageError(f"write the options behind `{ctx.invoked_subcommand}`")
-        return EXIT_OK
     from session_memory.distribute.files import FileReader
     from session_memory.distribute.plan import make_plan
     from session_memory.worker.lessons import writing_problem
@@ -71,7 +66,7 @@ def command(ctx: click.Context, repo: str | None, dry_run: bool, force: bool) ->
     )
 
 
-@command.command()
+@click.command(name="withdraw")
 @_repo
 @click.option(
     "--pattern", "patterns", metavar="ID", multiple=True, help="Only this pattern; repeatable."
@@ -96,9 +91,9 @@ def undo(
 
     \b
     Examples:
-      session-memory distribute undo --repo . --dry-run
-      session-memory distribute undo --pattern sm-1a2b3c4d5e6f
-      session-memory distribute undo --all
+      session-memory rules withdraw --repo . --dry-run
+      session-memory rules withdraw --pattern sm-1a2b3c4d5e6f
+      session-memory rules withdraw --all
     """
     from session_memory.distribute.files import FileReader
     from session_memory.distribute.ledger import read_ledger
@@ -112,7 +107,7 @@ def undo(
     if repo is not None:
         root = _root(repo, [entry.place.root for entry in ledger.entries])
         if root is None:
-            hint = "`session-memory distribute status` lists the files that hold something"
+            hint = "`session-memory rules files` lists the files that hold something"
             raise NotFound(f"nothing is distributed in {repo}", hint=hint)
     names = frozenset(_full_id(ledger, name) for name in patterns)
     request = UndoRequest(root, names, force)
@@ -120,11 +115,11 @@ def undo(
         app, lambda known: plan_undo(known, FileReader(), writing_problem, request), dry_run
     )
     if names and not dry_run:
-        app.note("retire it with `session-memory review retire`, or it is written again")
+        app.note("retire it with `session-memory rules retire`, or it is written again")
     return code
 
 
-@command.command()
+@click.command(name="files")
 @json_option
 @pass_app
 def status(app: App) -> None:
@@ -132,8 +127,8 @@ def status(app: App) -> None:
 
     \b
     Examples:
-      session-memory distribute status
-      session-memory distribute status --json
+      session-memory rules files
+      session-memory rules files --json
     """
     from session_memory.distribute.files import FileReader
     from session_memory.distribute.ledger import read_ledger

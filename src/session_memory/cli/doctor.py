@@ -125,16 +125,16 @@ def _integrity(store: MaintenanceStore) -> Check:
     detail = store.quick_check()
     if detail == "ok":
         return Check("database", "pass", f"sound, schema {store.info().schema_version}")
-    return Check("database", "fail", detail, "session-memory repair")
+    return Check("database", "fail", detail, "session-memory store repair")
 
 
 def _damage(directory: str) -> Check:
     damage = known_damage(directory)
     if damage is not None:
-        return Check("damage", "fail", damage.message, "session-memory repair")
+        return Check("damage", "fail", damage.message, "session-memory store repair")
     if kept := kept_files(directory):
         detail = f"kept after a repair: {', '.join(kept)}"
-        return Check("damage", "warn", detail, "session-memory repair --delete-kept")
+        return Check("damage", "warn", detail, "session-memory store repair --delete-kept")
     return Check("damage", "pass", "no damaged database is kept here")
 
 
@@ -193,7 +193,7 @@ def _marks(directory: str) -> Check:
 
 
 def _kept_aside(directory: str) -> Check:
-    """Stores that `restore` replaced: they take space, and hold what is forgotten later."""
+    """Stores that `store restore` replaced: they take space, and hold what is forgotten later."""
     kept = sorted(name for name in os.listdir(directory) if name.startswith(ASIDE))
     if not kept:
         return Check("kept aside", "pass", "no store that a restore replaced")
@@ -255,7 +255,7 @@ def _failures(last: LastSweep) -> Iterator[Check]:
     steps: list[dict[str, Any]] = last.report.get("failed_steps", [])
     if steps:
         first = f"{steps[0].get('step')} of {steps[0].get('what')}: {steps[0].get('reason')}"
-        fix = "session-memory sweep; if it fails again, session-memory fsck and report it"
+        fix = "session-memory sweep; if it fails again, session-memory store fsck and report it"
         yield Check("steps", "warn", f"{len(steps)} failed, such as {first}", fix)
     unknown: dict[str, int] = last.report.get("unknown", {})
     if unknown:

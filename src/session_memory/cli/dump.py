@@ -1,4 +1,4 @@
-"""`session-memory dump`: the canonical content, for comparing two stores."""
+"""`session-memory store dump`: the canonical content, for comparing two stores."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def command(app: App) -> None:
 
     \b
     Examples:
-      session-memory dump
-      session-memory dump | sha256sum
+      session-memory store dump
+      session-memory store dump | sha256sum
     """
     with reading(app) as store:
         for entry in store.dump():

@@ -1,4 +1,4 @@
-"""`session-memory explain`: from any id of ours to the sessions, quotes and decisions behind it."""
+"""`session-memory rules explain`: the sessions, quotes and decisions behind an id."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def command(app: App, name: str) -> None:
 
     \b
     Examples:
-      session-memory explain sm-1a2b3c4d5e6f
-      session-memory explain 1a2b
+      session-memory rules explain sm-1a2b3c4d5e6f
+      session-memory rules explain 1a2b
     """
     with reading(app) as store:
         explanation = explain(store, app.paths.data, app.config.curate, name)

@@ -1,4 +1,4 @@
-"""`session-memory export`: write sessions to files for other programs or people."""
+"""`session-memory store export`: write sessions to files for other programs or people."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from session_memory.store.values import SessionQuery
     type=click.Choice(["jsonl", "markdown"]),
     default="jsonl",
     show_default=True,
-    help="For programs and `import`, or for people.",
+    help="For programs and `store import`, or for people.",
 )
 @click.option("--project", metavar="KEY", help="Only sessions of this project.")
 @session_option("Only this session and its sub-agents")
@@ -51,13 +51,13 @@ def command(
     """Write sessions with their events, digests, observations and costs to TARGET.
 
     TARGET is a new directory; or a new file that ends in .jsonl, or in .md for one session. Files
-    are redacted like the store and readable only by you. `import` reads JSONL back.
+    are redacted like the store and readable only by you. `store import` reads JSONL back.
 
     \b
     Examples:
-      session-memory export ~/memory-2026-11
-      session-memory export --project shop --since 30d shop.jsonl
-      session-memory export --format markdown --session 42 session.md
+      session-memory store export ~/memory-2026-11
+      session-memory store export --project shop --since 30d shop.jsonl
+      session-memory store export --format markdown --session 42 session.md
     """
     target = target.absolute()
     # A sweep meanwhile could add to a session whose first lines are already written.
@@ -142,7 +142,7 @@ def _new_file(path: Path) -> Path:
 
 
 def _audit(app: App, path: Path, sha256: str | None) -> None:
-    """An export is outside the store, so `audit` lists it."""
+    """An export is outside the store, so `store audit` lists it."""
     written = audit.Written(app.clock(), "export", str(path), "asked for by export", None, sha256)
     audit.append(app.paths.data, written)
 

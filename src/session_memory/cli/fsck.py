@@ -1,4 +1,4 @@
-"""`session-memory fsck`: check every row, segment and index entry."""
+"""`session-memory store fsck`: check every row, segment and index entry."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def command(app: App) -> int:
 
     \b
     Examples:
-      session-memory fsck
-      session-memory fsck --json
+      session-memory store fsck
+      session-memory store fsck --json
     """
     try:
         with alone(app, "a sweep") as store:
@@ -41,7 +41,7 @@ def command(app: App) -> int:
             click.echo(f"{finding.severity}: {finding.check}: {one_line(finding.detail)}")
         click.echo("the store is whole" if not findings else f"{len(findings)} findings")
         if findings:
-            click.echo("`session-memory repair` shows what can be repaired")
+            click.echo("`session-memory store repair` shows what can be repaired")
     if any(finding.severity == "error" for finding in findings):
         return 1
     return EXIT_WARNINGS if findings else EXIT_OK

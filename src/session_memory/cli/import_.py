@@ -1,4 +1,4 @@
-"""`session-memory import`: read an export into this or another store."""
+"""`session-memory store import`: read an export into this or another store."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ from session_memory.store.unfinished import marked
 @json_option
 @pass_app
 def command(app: App, source: Path, dry_run: bool) -> None:
-    """Import what `export` wrote: SOURCE is its directory or .jsonl file.
+    """Import what `store export` wrote: SOURCE is its directory or .jsonl file.
 
     Every byte is checked first. Sessions that are already here only get the events they lack; what
     you forgot stays forgotten; everything is redacted again.
 
     \b
     Examples:
-      session-memory import --dry-run ~/memory-2026-11
-      session-memory import ~/memory-2026-11
-      session-memory import shop.jsonl --json
+      session-memory store import --dry-run ~/memory-2026-11
+      session-memory store import ~/memory-2026-11
+      session-memory store import shop.jsonl --json
     """
     manifest, lines = open_export(source.absolute())
     with _open(app, manifest, dry_run=dry_run) as store:

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
 @click.option(
     "--trust-codex-hooks", "trust", is_flag=True, help="Also approve our hooks in Codex for you."
 )
-@click.option("--schedule", is_flag=True, help="Also run sweeps on a schedule; see `schedule`.")
+@click.option(
+    "--schedule", is_flag=True, help="Also run sweeps on a schedule; see `config schedule`."
+)
 @click.option(
     "--no-sweep", is_flag=True, help="Do not capture existing logs or prepare memory now."
 )

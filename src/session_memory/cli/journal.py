@@ -1,4 +1,4 @@
-"""`session-memory journal`: the daily logs of a project, and sessions not yet written into them."""
+"""`session-memory project journal`: daily logs of a project, and sessions not yet in them."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def command() -> None:
 
     \b
     Examples:
-      session-memory journal today
-      session-memory journal show 2026-03-02 --project shop
-      session-memory journal flush
-      session-memory journal compile
-      session-memory journal query "why do we cache tokens"
-      session-memory journal lint --fix
-      session-memory journal health
+      session-memory project journal today
+      session-memory project journal show 2026-03-02 --project shop
+      session-memory project journal flush
+      session-memory project journal compile
+      session-memory project journal query "why do we cache tokens"
+      session-memory project journal lint --fix
+      session-memory project journal health
     """
 
 
@@ -71,8 +71,8 @@ def today(app: App, project: str | None) -> None:
 
     \b
     Examples:
-      session-memory journal today
-      session-memory journal today --project shop
+      session-memory project journal today
+      session-memory project journal today --project shop
     """
     _show(app, project, daily.local_date(app.clock()))
 
@@ -87,8 +87,8 @@ def show(app: App, date: str, project: str | None) -> None:
 
     \b
     Examples:
-      session-memory journal show 2026-03-02
-      session-memory journal show 2026-03-02 --project shop --json
+      session-memory project journal show 2026-03-02
+      session-memory project journal show 2026-03-02 --project shop --json
     """
     if not re.fullmatch(r"\d{4}-\d{2}-\d{2}", date):
         raise click.BadParameter(f"`{date}` is not a date such as 2026-03-02")
@@ -100,7 +100,11 @@ def _show(app: App, project: str | None, date: str) -> None:
     text = read_text(journal.day(date))
     if text is None:
         latest = ", ".join(path.stem for path in daily.days(journal)[:5])
-        hint = f"latest days: {latest}" if latest else "`session-memory journal flush` writes one"
+        hint = (
+            f"latest days: {latest}"
+            if latest
+            else "`session-memory project journal flush` writes one"
+        )
         raise NotFound(f"no log of {date}", hint=hint)
     if app.json:
         entries = [msgspec.to_builtins(entry) for entry in daily.entries(text)]
@@ -122,8 +126,8 @@ def flush(app: App, session: str | None, everything: bool, dry_run: bool) -> int
 
     \b
     Examples:
-      session-memory journal flush 42
-      session-memory journal flush --all --dry-run
+      session-memory project journal flush 42
+      session-memory project journal flush --all --dry-run
     """
     with store_context(app) as (context, store):
         if everything:
@@ -167,8 +171,8 @@ def retry(app: App, permanent: bool, dry_run: bool) -> int:
 
     \b
     Examples:
-      session-memory journal retry-failed --dry-run
-      session-memory journal retry-failed
+      session-memory project journal retry-failed --dry-run
+      session-memory project journal retry-failed
     """
     vault = app.config.journal.vault
     outcomes: dict[str, Outcome] = {}

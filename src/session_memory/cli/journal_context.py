@@ -1,4 +1,4 @@
-"""What the verbs of `session-memory journal` share: which journal, with which store and model."""
+"""What the verbs of `project journal` share: which journal, with which store and model."""
 
 from __future__ import annotations
 
@@ -86,7 +86,9 @@ def latest_session(app: App, store: SessionReader) -> Session:
         query = SessionQuery(project=project.key, include_subagents=False, limit=1)
         for session in store.sessions(query):
             return session
-    raise NotFound("no session of this directory", hint="name one: session-memory journal flush ID")
+    raise NotFound(
+        "no session of this directory", hint="name one: session-memory project journal flush ID"
+    )
 
 
 def sessions_to_flush(context: JournalContext, store: SessionReader) -> list[Session]:

@@ -1,4 +1,4 @@
-"""`session-memory journal compile|query|lint|health`: the knowledge base made of daily logs."""
+"""`project journal compile|query|lint|health`: the knowledge base made of daily logs."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def compile(
 
     \b
     Examples:
-      session-memory journal compile
-      session-memory journal compile --file 2026-03-02.md --dry-run
+      session-memory project journal compile
+      session-memory project journal compile --file 2026-03-02.md --dry-run
     """
     if everything and file:
         raise UsageError("either --all or --file")
@@ -68,8 +68,8 @@ def query(app: App, question: str, file_back: bool, project: str | None) -> int:
 
     \b
     Examples:
-      session-memory journal query "why do we cache tokens"
-      session-memory journal query "how is the parser tested" --file-back
+      session-memory project journal query "why do we cache tokens"
+      session-memory project journal query "how is the parser tested" --file-back
     """
     journal = find_journal(app, project)
     with any_context(app) as context:
@@ -96,8 +96,8 @@ def lint(app: App, structural_only: bool, fix: bool, project: str | None) -> int
 
     \b
     Examples:
-      session-memory journal lint
-      session-memory journal lint --structural-only --fix
+      session-memory project journal lint
+      session-memory project journal lint --structural-only --fix
     """
     journal = find_journal(app, project)
     with any_context(app) as context:
@@ -126,8 +126,8 @@ def health(app: App, strict: bool, project: str | None) -> int:
 
     \b
     Examples:
-      session-memory journal health
-      session-memory journal health --strict --json
+      session-memory project journal health
+      session-memory project journal health --strict --json
     """
     state = read_health(find_journal(app, project), app.clock(), app.warn)
     status = _exit_status(state, strict=strict)

@@ -1,4 +1,4 @@
-"""`session-memory lanes`: the parts of a project in which sessions worked."""
+"""`session-memory project lanes`: the parts of a project in which sessions worked."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def command(app: App, hint: str | None, project: str | None) -> None:
 
     \b
     Examples:
-      session-memory lanes
-      session-memory lanes "the checkout page" --project shop
+      session-memory project lanes
+      session-memory project lanes "the checkout page" --project shop
     """
     with open_recall(app) as (context, store):
         request = ScopeResolveRequest(project_key(store, project), hint)

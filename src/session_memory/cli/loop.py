@@ -1,4 +1,4 @@
-"""`session-memory loop`: where every pattern stands, on one screen."""
+"""`session-memory rules stages`: where every pattern stands, on one screen."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def command(app: App, everything: bool) -> None:
 
     \b
     Examples:
-      session-memory loop
-      session-memory loop --all --json
+      session-memory rules stages
+      session-memory rules stages --all --json
     """
     from session_memory.cli.review import curate_context
     from session_memory.curate.decisions import read_stages
@@ -46,7 +46,9 @@ def command(app: App, everything: bool) -> None:
         headers = ("pattern", "stage", "where", "verdict", "text", "next")
         click.echo(table(list(map(_row, shown)), headers))
     else:
-        click.echo("no patterns yet: `session-memory detect`, then `session-memory review propose`")
+        click.echo(
+            "no patterns yet: `session-memory rules detect`, then `session-memory rules propose`"
+        )
     if len(rows) > len(shown):
         app.note(f"{len(rows) - len(shown)} more; --all shows them")
 

@@ -1,4 +1,4 @@
-"""`session-memory measure`: whether what was given to agents helped."""
+"""`session-memory rules measure`: whether what was given to agents helped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line, table
 from session_memory.core.loop.catalog import match_id
-from session_memory.errors import EXIT_OK, NotFound, Refused, UsageError
+from session_memory.errors import NotFound, Refused, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -25,49 +25,24 @@ _html = click.option(
 )
 
 
-@click.group(name="measure", invoke_without_command=True)
-@_html
-@dry_run_option
-@json_option
-@click.pass_context
-def command(ctx: click.Context, html: str | None, dry_run: bool) -> int:
-    """Compare sessions before and after a pattern was given, and the arms of trials.
-
-    Verdicts are improved, no_effect, regressed or insufficient_data; [measure] sets how much data
-    they need. A pattern that does not help is proposed for retirement in `review list`, never
-    removed.
-
-    \b
-    Examples:
-      session-memory measure
-      session-memory measure report --html effects.html
-      session-memory measure trial start 1a2b3c
-    """
-    if ctx.invoked_subcommand is not None:
-        if html or dry_run:
-            raise click.UsageError(f"write the options behind `{ctx.invoked_subcommand}`")
-        return EXIT_OK
-    _report(ctx.ensure_object(App), html, dry_run)
-    return EXIT_OK
-
-
-@command.command()
+@click.command(name="measure")
 @_html
 @dry_run_option
 @json_option
 @pass_app
-def report(app: App, html: str | None, dry_run: bool) -> None:
-    """Show the effect of every pattern that was given to agents (the default).
+def command(app: App, html: str | None, dry_run: bool) -> None:
+    """Compare sessions before and after a pattern was given, and the arms of trials.
+
+    Verdicts are improved, no_effect, regressed or insufficient_data; [measure] sets how much data
+    they need. A pattern that does not help is proposed for retirement in `rules list`, never
+    removed.
 
     \b
     Examples:
-      session-memory measure report
-      session-memory measure report --html effect.html
+      session-memory rules measure
+      session-memory rules measure --html effects.html
+      session-memory rules trial start 1a2b3c
     """
-    _report(app, html, dry_run)
-
-
-def _report(app: App, html: str | None, dry_run: bool) -> None:
     from session_memory.cli.store import reading
     from session_memory.curate.catalog import read_catalog
     from session_memory.measure.report import html_page
@@ -96,18 +71,18 @@ def _row(effect: Effect) -> dict[str, object]:
     return {**msgspec.to_builtins(effect), "retirement_proposed": effect.retires}
 
 
-@command.group()
+@click.group(name="trial")
 def trial() -> None:
     """Give a pattern to a random half of the sessions, and compare both halves.
 
-    The next `distribute` removes a pattern under trial from files; instead, the hook gives it to
-    half of the sessions when they start.
+    The next `rules distribute` removes a pattern under trial from files; instead, the hook gives
+    it to half of the sessions when they start.
 
     \b
     Examples:
-      session-memory measure trial start 1a2b3c
-      session-memory measure trial list
-      session-memory measure trial stop 1a2b3c
+      session-memory rules trial start 1a2b3c
+      session-memory rules trial list
+      session-memory rules trial stop 1a2b3c
     """
 
 
@@ -124,7 +99,7 @@ def start(app: App, pattern: str, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory measure trial start fc-12ab
+      session-memory rules trial start fc-12ab
     """
     from session_memory.curate.catalog import read_catalog
     from session_memory.curate.review import under_gate
@@ -134,12 +109,14 @@ def start(app: App, pattern: str, dry_run: bool) -> None:
     name = _full_id(pattern, {*catalog.patterns, *catalog.proposals})
     known = catalog.patterns.get(name)
     if known is None or not known.current.distribution_ready:
-        status, hint = catalog.status(name), f"`session-memory review approve {name}` first"
+        status, hint = catalog.status(name), f"`session-memory rules approve {name}` first"
         raise Refused(f"{name} is {status}; only approved patterns can be tried", hint=hint)
     version = known.current.number
     _check_reach(app, name)
     _change(app, lambda trials: begin(trials, name, version, app.clock()), dry_run)
-    app.note("run `session-memory distribute` to remove it from files; hooks give it from then on")
+    app.note(
+        "run `session-memory rules distribute` to remove it from files; hooks give it from then on"
+    )
 
 
 def _check_reach(app: App, name: str) -> None:
@@ -154,7 +131,7 @@ def _check_reach(app: App, name: str) -> None:
     if not roots:
         raise Refused(
             f"{name} would reach no session: no project it is for is on this machine",
-            hint=f"`session-memory review show {name}` names the projects it was seen in",
+            hint=f"`session-memory rules show {name}` names the projects it was seen in",
         )
     places = hooked_places(app)
     if None not in places and not places & set(roots):
@@ -179,7 +156,7 @@ def stop(app: App, pattern: str, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory measure trial stop fc-12ab
+      session-memory rules trial stop fc-12ab
     """
     from session_memory.core.loop.trials import under_trial
     from session_memory.measure.trial import stop as end
@@ -197,8 +174,8 @@ def list_(app: App) -> None:
 
     \b
     Examples:
-      session-memory measure trial list
-      session-memory measure trial list --json
+      session-memory rules trial list
+      session-memory rules trial list --json
     """
     from session_memory.store.trial_files import read_trials
 
@@ -233,6 +210,6 @@ def _show(app: App, trials: tuple[Trial, ...], *, dry_run: bool) -> None:
 def _full_id(given: str, ids: Collection[str]) -> str:
     name = match_id(given, ids)
     if name is None:
-        hint = "`session-memory loop` lists them"
+        hint = "`session-memory rules stages` lists them"
         raise NotFound(f"no such pattern: {one_line(given)}", hint=hint)
     return name

@@ -1,4 +1,4 @@
-"""`session-memory memory`: make, show, explain, edit and remove the memories of projects."""
+"""`session-memory project memory`: make, show, explain and edit the memories of projects."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ def command() -> None:
 
     \b
     Examples:
-      session-memory memory extract --now
-      session-memory memory consolidate --all
-      session-memory memory show
-      session-memory memory why "bun run test"
-      session-memory memory status --json
+      session-memory project memory extract --now
+      session-memory project memory consolidate --all
+      session-memory project memory show
+      session-memory project memory why "bun run test"
+      session-memory project memory status --json
     """
 
 
@@ -81,9 +81,9 @@ def extract(
 
     \b
     Examples:
-      session-memory memory extract --now
-      session-memory memory extract --session 42
-      session-memory memory extract --project shop --dry-run
+      session-memory project memory extract --now
+      session-memory project memory extract --session 42
+      session-memory project memory extract --project shop --dry-run
     """
     if not app.config.memory.enabled:
         raise Refused("memory is turned off", hint="set `memory.enabled = true`")
@@ -123,9 +123,9 @@ def consolidate_command(
 
     \b
     Examples:
-      session-memory memory consolidate
-      session-memory memory consolidate --all --dry-run
-      session-memory memory consolidate --project shop --force
+      session-memory project memory consolidate
+      session-memory project memory consolidate --all --dry-run
+      session-memory project memory consolidate --project shop --force
     """
     if not app.config.memory.enabled:
         raise Refused("memory is turned off", hint="set `memory.enabled = true`")
@@ -217,10 +217,10 @@ def show(app: App, trace: str | None, project: str | None, everything: bool) -> 
 
     \b
     Examples:
-      session-memory memory show
-      session-memory memory show --all
-      session-memory memory show 42
-      session-memory memory show --project shop --json
+      session-memory project memory show
+      session-memory project memory show --all
+      session-memory project memory show 42
+      session-memory project memory show --project shop --json
     """
     with reading(app) as store:
         if trace is not None:
@@ -243,13 +243,13 @@ def show(app: App, trace: str | None, project: str | None, everything: bool) -> 
 def briefing(app: App, project: str | None) -> None:
     """Show what a new session of a project is told without a model, line by line.
 
-    `memory why LINE` shows what a line rests on. Lines that CLAUDE.md or AGENTS.md say already are
-    left out.
+    `project memory why LINE` shows what a line rests on. Lines that CLAUDE.md or AGENTS.md
+    say already are left out.
 
     \b
     Examples:
-      session-memory memory briefing
-      session-memory memory briefing --project shop --json
+      session-memory project memory briefing
+      session-memory project memory briefing --project shop --json
     """
     with reading(app) as store:
         root = _root(store, project)
@@ -275,8 +275,8 @@ def path(app: App, project: str | None) -> None:
 
     \b
     Examples:
-      session-memory memory path
-      ls "$(session-memory memory path --project shop)"
+      session-memory project memory path
+      ls "$(session-memory project memory path --project shop)"
     """
     with reading(app) as store:
         folder = memory_root(app.paths.data, _root(store, project))
@@ -294,8 +294,8 @@ def status(app: App) -> None:
 
     \b
     Examples:
-      session-memory memory status
-      session-memory memory status --json
+      session-memory project memory status
+      session-memory project memory status --json
     """
     with reading(app) as store:
         due = select_candidates(store, ExtractRequest(limit=ALL_SESSIONS))
@@ -311,9 +311,9 @@ def why(app: App, what: str) -> None:
 
     \b
     Examples:
-      session-memory memory why "bun run test"
-      session-memory memory why "[e:285212833]"
-      session-memory memory why 42
+      session-memory project memory why "bun run test"
+      session-memory project memory why "[e:285212833]"
+      session-memory project memory why 42
     """
     with reading(app) as store:
         show_evidence(app, evidence_for(store, what, app.paths.data))
@@ -332,8 +332,8 @@ def forget(app: App, trace: str, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory memory forget 42 --dry-run
-      session-memory memory forget 42
+      session-memory project memory forget 42 --dry-run
+      session-memory project memory forget 42
     """
     with reading(app) as store:
         removed = store.memories.find(trace)
@@ -372,8 +372,8 @@ def edit(app: App, project: str | None) -> None:
 
     \b
     Examples:
-      session-memory memory edit
-      EDITOR=nano session-memory memory edit --project shop
+      session-memory project memory edit
+      EDITOR=nano session-memory project memory edit --project shop
     """
     editor = app.environ.get("VISUAL") or app.environ.get("EDITOR")
     with reading(app) as store:

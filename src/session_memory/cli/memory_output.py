@@ -1,4 +1,4 @@
-"""Output of the `memory` verbs: plans, reports, pages and evidence, as text or JSON."""
+"""Output of the `project memory` verbs: plans, reports, pages and evidence, as text or JSON."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def show_status(app: App, store: MemoryStore, due: Sequence[Candidate]) -> None:
     for root, count in roots.items():
         click.echo(f"  {count:>4}  {one_line(root)}")
     count = app.config.memory.max_sessions_per_start
-    when = f"{count} at each session start, or `memory extract --now`" if due else "nothing to do"
+    when = f"{count} a session start, or `project memory extract --now`" if due else "nothing to do"
     click.echo(f"{len(due)} sessions are due ({when})")
     read = store.memories.known()
     for candidate in due[:SHOWN]:

@@ -1,4 +1,4 @@
-"""`session-memory observations`: requests, constraints, decisions, plans and completed work."""
+"""`session-memory project observations`: requests, constraints, decisions and plans."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def command(
 
     \b
     Examples:
-      session-memory observations --project app --type pending_item
-      session-memory observations --sample 50 --seed 1
+      session-memory project observations --project app --type pending_item
+      session-memory project observations --sample 50 --seed 1
     """
     with reading(app) as store:
         if project is not None:

@@ -1,4 +1,4 @@
-"""`session-memory open-work`: what is still to do, and what is in the way."""
+"""`session-memory project open-work`: what is still to do, and what is in the way."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def command(app: App, project: str | None, session: str | None, *, everything: b
 
     \b
     Examples:
-      session-memory open-work
-      session-memory open-work --all
-      session-memory open-work --session 42 --json
+      session-memory project open-work
+      session-memory project open-work --all
+      session-memory project open-work --session 42 --json
     """
     with open_recall(app) as (context, store):
         request = scope_request(store, project, session)

@@ -1,4 +1,4 @@
-"""`session-memory pack`: where a project or session stands, in a few lines for an agent."""
+"""`session-memory project pack`: where a project or session stands, in a few lines for an agent."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def command(
 
     \b
     Examples:
-      session-memory pack
-      session-memory pack --session 42 --budget full
-      session-memory pack --sync AGENTS.md --dry-run
+      session-memory project pack
+      session-memory project pack --session 42 --budget full
+      session-memory project pack --sync AGENTS.md --dry-run
     """
     if dry_run and sync is None:
         raise click.UsageError("--dry-run goes with --sync")

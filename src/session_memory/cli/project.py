@@ -16,23 +16,7 @@ from session_memory.memory.layout import mark_for_rebuild, memory_root
 from session_memory.store.port import SessionQuery, SessionReader
 
 
-@click.group(name="project")
-def command() -> None:
-    """List projects, and say which of them are one or what one is called.
-
-    A session's project is found from the directory it ran in. Two clones of a repository, or a
-    folder that was renamed, are two projects until you merge them.
-
-    \b
-    Examples:
-      session-memory project list
-      session-memory project merge shop-old shop
-      session-memory project merge --undo shop-old
-      session-memory project rename shop-3f2a1c storefront
-    """
-
-
-@command.command(name="list")
+@click.command(name="list")
 @json_option
 @pass_app
 def list_(app: App) -> None:
@@ -61,7 +45,7 @@ def _history(project: Project) -> str:
     return one_line("; ".join(filter(None, (merged, renamed))))
 
 
-@command.command(name="merge")
+@click.command(name="merge")
 @click.argument("project", metavar="PROJECT")
 @click.argument("into", metavar="INTO", required=False)
 @click.option("--undo", is_flag=True, help="Make PROJECT a project of its own again.")
@@ -112,7 +96,7 @@ def merge(app: App, project: str, into: str | None, undo: bool) -> None:
         click.echo(f"undo: session-memory project merge --undo {part.key}")
 
 
-@command.command(name="rename")
+@click.command(name="rename")
 @click.argument("project", metavar="PROJECT")
 @click.argument("name", metavar="NAME", required=False)
 @click.option("--undo", is_flag=True, help="Give PROJECT the key back that was found for it.")

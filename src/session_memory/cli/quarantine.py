@@ -1,4 +1,4 @@
-"""`session-memory quarantine`: damaged lines of logs, and where they are."""
+"""`session-memory store quarantine`: damaged lines of logs, and where they are."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def command(app: App) -> None:
 
     \b
     Example:
-      session-memory quarantine
+      session-memory store quarantine
     """
     with reading(app) as store:
         damaged = store.quarantined()

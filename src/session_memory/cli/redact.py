@@ -1,4 +1,4 @@
-"""`session-memory redact test`: what redaction would replace in a file, without its values."""
+"""`session-memory store redact test`: what redaction would replace in a file."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def command() -> None:
 
     \b
     Examples:
-      session-memory redact test notes.txt
-      env | session-memory redact test -
+      session-memory store redact test notes.txt
+      env | session-memory store redact test -
     """
 
 
@@ -50,8 +50,8 @@ def test(app: App, file: str) -> None:
 
     \b
     Examples:
-      session-memory redact test build.log
-      session-memory redact test - < build.log
+      session-memory store redact test build.log
+      session-memory store redact test - < build.log
     """
     redactor, warnings = make_redactor(KEY, app.config.redact)
     for text in warnings:

@@ -1,4 +1,4 @@
-"""`session-memory repair`: repair what fsck found, layer by layer; a plan unless --apply."""
+"""`session-memory store repair`: repair what fsck found, layer by layer; a plan unless --apply."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LAYERS = ("database", "orphans", "segments", "counts", "usage", "index")
 def command(
     app: App, layers: tuple[str, ...], apply_: bool, without_marks: bool, delete_kept: bool
 ) -> int:
-    """Repair what `fsck` found: database, orphans, segments, counts, usage, index.
+    """Repair what `store fsck` found: database, orphans, segments, counts, usage, index.
 
     A damaged or missing database is rebuilt from every row that can still be read, from the stored
     texts, and from the agents' logs, which are read again. What was forgotten stays forgotten. The
@@ -55,10 +55,10 @@ def command(
 
     \b
     Examples:
-      session-memory repair                   show what would be done
-      session-memory repair --apply
-      session-memory repair --layer index --apply
-      session-memory repair --delete-kept     once you are happy with the result
+      session-memory store repair                   show what would be done
+      session-memory store repair --apply
+      session-memory store repair --layer index --apply
+      session-memory store repair --delete-kept     once you are happy with the result
     """
     if delete_kept:
         return _delete_kept(app)
@@ -85,7 +85,9 @@ def _tell(app: App, done: list[Repaired], apply_: bool, wrong: str | None) -> No
     state = "repaired" if apply_ else "to repair; --apply does it"
     click.echo(f"{len(done)} {state}" if done else "nothing to repair")
     if apply_ and wrong and (kept := kept_files(str(app.paths.data))):
-        click.echo(f"kept: {', '.join(kept)}; `session-memory repair --delete-kept` deletes it")
+        click.echo(
+            f"kept: {', '.join(kept)}; `session-memory store repair --delete-kept` deletes it"
+        )
 
 
 def _database(app: App, *, apply_: bool, unmarked: bool) -> tuple[str | None, list[Repaired]]:
@@ -147,7 +149,7 @@ def _delete_kept(app: App) -> int:
         if known_damage(directory) is not None:
             raise Refused(
                 "what was kept is not joined with the store yet",
-                hint="run `session-memory repair --apply` first",
+                hint="run `session-memory store repair --apply` first",
             )
         names = kept_files(directory)
         for name in names:

@@ -1,4 +1,4 @@
-"""`session-memory restore`: replace the store with a backup; the old one is kept aside."""
+"""`session-memory store restore`: replace the store with a backup; the old one is kept aside."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ def command(app: App, source: Path, dry_run: bool, yes: bool, without_marks: boo
 
     \b
     Examples:
-      session-memory restore --dry-run ~/memory-backup
-      session-memory restore ~/memory-backup
-      session-memory restore --yes --json ~/memory-backup
+      session-memory store restore --dry-run ~/memory-backup
+      session-memory store restore ~/memory-backup
+      session-memory store restore --yes --json ~/memory-backup
     """
     source = source.absolute()
     data = str(app.paths.data)
@@ -210,7 +210,7 @@ def _tell(
     if aside:
         click.echo(f"the store of before is kept in {safe(aside)}")
         if not present.unreadable:
-            click.echo(f"undo with: session-memory restore {safe(aside)}")
+            click.echo(f"undo with: session-memory store restore {safe(aside)}")
         click.echo("delete that directory when you do not need it any more")
     click.echo("now run `session-memory sweep` to capture what is newer than the backup")
 

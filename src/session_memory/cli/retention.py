@@ -1,4 +1,4 @@
-"""`session-memory retention`: show what the byte budget would evict and why, or evict it."""
+"""`session-memory store retention`: show what the byte budget would evict and why, or evict it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def command() -> None:
 
     \b
     Examples:
-      session-memory retention plan
-      session-memory retention apply --yes
+      session-memory store retention plan
+      session-memory store retention apply --yes
     """
 
 
@@ -30,12 +30,12 @@ def command() -> None:
 @json_option
 @pass_app
 def plan(app: App) -> None:
-    """Show what `retention apply` would evict now, with the reason for each session.
+    """Show what `store retention apply` would evict now, with the reason for each session.
 
     \b
     Examples:
-      session-memory retention plan
-      session-memory retention plan --json
+      session-memory store retention plan
+      session-memory store retention plan --json
     """
     with reading(app) as store:
         eviction_plan = expected_plan(store, app.config.retention, app.clock())
@@ -60,7 +60,7 @@ def apply(app: App, yes: bool) -> int:
 
     \b
     Examples:
-      session-memory retention apply --yes
+      session-memory store retention apply --yes
     """
     from session_memory.distil.sessions import distil_waiting  # 50 ms that an idle sweep saves
 

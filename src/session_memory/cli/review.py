@@ -1,4 +1,4 @@
-"""`session-memory review`: a person decides which patterns enter the catalog."""
+"""`session-memory rules`: a person decides which patterns enter the catalog."""
 
 from __future__ import annotations
 
@@ -49,22 +49,7 @@ def curate_context(app: App) -> CurateContext:
     )
 
 
-@click.group(name="review")
-def command() -> None:
-    """Decide which patterns enter the catalog.
-
-    An approval leads to `approved` or, on thin evidence, to `provisional`. Agents are given
-    approved patterns only.
-
-    \b
-    Examples:
-      session-memory review propose
-      session-memory review list
-      session-memory review approve fc-12ab
-    """
-
-
-@command.command(name="list")
+@click.command(name="list")
 @click.option("--all", "everything", is_flag=True, help="Include patterns already decided on.")
 @click.option("--status", type=click.Choice(STATUSES), help="Only patterns with this status.")
 @json_option
@@ -74,7 +59,7 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
 
     \b
     Examples:
-      session-memory review list --status approved --json
+      session-memory rules list --status approved --json
     """
     catalog = read_for_review(curate_context(app))
     rows = list_for_review(catalog, app.config.curate, status, decided=everything)
@@ -86,10 +71,10 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
     known = {*catalog.proposals, *catalog.patterns}
     app.note(f"{len(rows)} of {len(known)} patterns shown")
     if not known:
-        app.note("`session-memory review propose` adds what `session-memory detect` finds")
+        app.note("`session-memory rules propose` adds what `session-memory rules detect` finds")
 
 
-@command.command()
+@click.command()
 @click.argument("pattern")
 @click.option("--version", "number", type=click.IntRange(1), help="Show this version only.")
 @json_option
@@ -99,7 +84,7 @@ def show(app: App, pattern: str, number: int | None) -> None:
 
     \b
     Examples:
-      session-memory review show fc-12ab
+      session-memory rules show fc-12ab
     """
     catalog = read_for_review(curate_context(app))
     name = full_id(catalog, pattern)
@@ -123,7 +108,7 @@ def show(app: App, pattern: str, number: int | None) -> None:
         click.echo(_indented(version.text))
 
 
-@command.command()
+@click.command()
 @click.argument("patterns", nargs=-1, required=True)
 @_reason
 @_by
@@ -137,14 +122,14 @@ def approve(
 
     \b
     Examples:
-      session-memory review approve fc-12ab --reason "seen in three repositories"
+      session-memory rules approve fc-12ab --reason "seen in three repositories"
     """
     who, now = by or default_reviewer(app.environ), app.clock()
     requests = (DecisionRequest("approve", name, who, now, reason) for name in patterns)
     _decide(app, requests, dry_run)
 
 
-@command.command()
+@click.command()
 @click.argument("patterns", nargs=-1, required=True)
 @click.option("--reason", required=True, help="Why; recorded with the decision.")
 @_by
@@ -158,14 +143,14 @@ def reject(
 
     \b
     Examples:
-      session-memory review reject fc-12ab --reason "a one-off"
+      session-memory rules reject fc-12ab --reason "a one-off"
     """
     who, now = by or default_reviewer(app.environ), app.clock()
     requests = (DecisionRequest("reject", name, who, now, reason) for name in patterns)
     _decide(app, requests, dry_run)
 
 
-@command.command()
+@click.command()
 @click.argument("pattern")
 @_reason
 @click.option("--superseded-by", metavar="ID", help="The pattern in use that replaces it.")
@@ -186,7 +171,7 @@ def retire(
 
     \b
     Examples:
-      session-memory review retire fc-12ab --reason "fixed upstream"
+      session-memory rules retire fc-12ab --reason "fixed upstream"
     """
     request = DecisionRequest(
         action="retire" if superseded_by is None else "supersede",
@@ -199,7 +184,7 @@ def retire(
     _decide(app, [request], dry_run)
 
 
-@command.command()
+@click.command()
 @click.argument("pattern")
 @click.option("--text", help="The new text.")
 @click.option(
@@ -224,7 +209,7 @@ def edit(
 
     \b
     Examples:
-      session-memory review edit fc-12ab --text "Run the tests with PYTHONPATH=src."
+      session-memory rules edit fc-12ab --text "Run the tests with PYTHONPATH=src."
     """
     if file is not None:
         text = str(file.read(INPUT_LIMIT))
@@ -240,7 +225,7 @@ def edit(
     _decide(app, [DecisionRequest("edit", pattern, who, app.clock(), reason, text)], dry_run)
 
 
-@command.command()
+@click.command()
 @_by
 @dry_run_option
 @json_option
@@ -250,27 +235,27 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory review undo
+      session-memory rules undo
     """
     who = by or default_reviewer(app.environ)
     _print_decisions(app, undo_last(curate_context(app), who, dry_run=dry_run), dry_run)
 
 
-@command.command()
+@click.command()
 @click.argument("file", type=click.File("rb"), required=False)
-@click.option("--all", "everything", is_flag=True, help="Also what `detect` leaves out.")
+@click.option("--all", "everything", is_flag=True, help="Also what `rules detect` leaves out.")
 @dry_run_option
 @json_option
 @pass_app
 def propose(app: App, *, file: Any, everything: bool, dry_run: bool) -> None:
-    """Add proposals from `detect`, or from FILE (`-` is stdin): a JSON array of proposals.
+    """Add proposals from `rules detect`, or from FILE (`-` is stdin): a JSON array of proposals.
 
     Provisional patterns are checked again with the evidence that has come in.
 
     \b
     Examples:
-      session-memory review propose
-      session-memory review propose patterns.json --dry-run
+      session-memory rules propose
+      session-memory rules propose patterns.json --dry-run
     """
     context, complete = curate_context(app), file is None
     proposals = (
@@ -281,7 +266,7 @@ def propose(app: App, *, file: Any, everything: bool, dry_run: bool) -> None:
     _print_decisions(app, decisions, dry_run)
 
 
-@command.command()
+@click.command()
 @click.argument("pattern")
 @json_option
 @pass_app
@@ -290,8 +275,8 @@ def draft(app: App, pattern: str) -> None:
 
     \b
     Examples:
-      session-memory review draft fc-12ab
-      session-memory review draft fc-12ab | session-memory review edit fc-12ab --file -
+      session-memory rules draft fc-12ab
+      session-memory rules draft fc-12ab | session-memory rules edit fc-12ab --file -
     """
     from session_memory.curate.draft import draft_text
 
@@ -302,7 +287,7 @@ def draft(app: App, pattern: str) -> None:
     click.echo(text)
 
 
-@command.command()
+@click.command()
 @dry_run_option
 @json_option
 @pass_app
@@ -316,8 +301,8 @@ def sync(app: App, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory review sync --dry-run
-      session-memory review sync
+      session-memory rules sync --dry-run
+      session-memory rules sync
     """
     report = sync_store(curate_context(app), dry_run=dry_run)
     if app.json:
@@ -334,7 +319,7 @@ def sync(app: App, dry_run: bool) -> None:
     for name, reason in report.held_back.items():
         click.echo(f"{name} is approved in its file only; the gate keeps it provisional: {reason}")
     for name in report.edited_by_hand:
-        click.echo(f"{name} was edited by hand: `session-memory review approve {name}` takes it in")
+        click.echo(f"{name} was edited by hand: `session-memory rules approve {name}` takes it in")
 
 
 def _read_proposals(file: Any) -> list[Proposal]:

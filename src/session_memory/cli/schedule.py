@@ -1,4 +1,4 @@
-"""`session-memory schedule`: run sweeps on a schedule."""
+"""`session-memory config schedule`: run sweeps on a schedule."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def command() -> None:
 
     \b
     Examples:
-      session-memory schedule install --every 1h
-      session-memory schedule show
-      session-memory schedule remove
+      session-memory config schedule install --every 1h
+      session-memory config schedule show
+      session-memory config schedule remove
     """
 
 
@@ -38,8 +38,8 @@ def install(app: App, every: str | None, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory schedule install
-      session-memory schedule install --every 30m --dry-run
+      session-memory config schedule install
+      session-memory config schedule install --every 30m --dry-run
     """
     install_schedule(app, every, dry_run=dry_run)
 
@@ -52,8 +52,8 @@ def show(app: App) -> None:
 
     \b
     Examples:
-      session-memory schedule show
-      session-memory schedule show --json
+      session-memory config schedule show
+      session-memory config schedule show --json
     """
     here = system(app)
     try:
@@ -76,7 +76,7 @@ def remove(app: App, dry_run: bool) -> None:
 
     \b
     Examples:
-      session-memory schedule remove
+      session-memory config schedule remove
     """
     here = system(app)
     if dry_run:

@@ -1,4 +1,4 @@
-"""`session-memory secrets`: find and redact stored secrets that older rules missed."""
+"""`session-memory store secrets`: find and redact stored secrets that older rules missed."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def command() -> None:
 
     \b
     Examples:
-      session-memory secrets scan
-      session-memory secrets rescan
+      session-memory store secrets scan
+      session-memory store secrets rescan
     """
 
 
@@ -37,8 +37,8 @@ def scan(app: App) -> int:
 
     \b
     Examples:
-      session-memory secrets scan
-      session-memory secrets scan --json
+      session-memory store secrets scan
+      session-memory store secrets scan --json
     """
     with alone(app, "a sweep") as store:
         redactor = _redactor(app, store.tag_key)
@@ -56,7 +56,7 @@ def rescan(app: App) -> None:
 
     \b
     Examples:
-      session-memory secrets rescan
+      session-memory store secrets rescan
     """
     with changing(app, "a sweep") as store:
         redactor, context = _redactor(app, store.tag_key), forget_context(app, store)

@@ -21,12 +21,17 @@ _IN_TRANSCRIPT = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_
 
 @click.command(name="show")
 @click.argument("session")
+@click.option(
+    "--digest", "only_digest", is_flag=True, help="Only the digest: outcome, checks, cures."
+)
 @click.option("--events", "as_events", is_flag=True, help="One line for each event, every kind.")
 @click.option("--full", is_flag=True, help="Do not shorten outputs.")
 @click.option("--history", is_flag=True, help="Events that the log lost when it was rewritten.")
 @json_option
 @pass_app
-def command(app: App, session: str, as_events: bool, full: bool, history: bool) -> None:
+def command(
+    app: App, session: str, *, only_digest: bool, as_events: bool, full: bool, history: bool
+) -> None:
     """Show one session.
 
     SESSION, here and in every command, is the number that lists print, or the id its agent gave
@@ -36,9 +41,15 @@ def command(app: App, session: str, as_events: bool, full: bool, history: bool) 
     \b
     Examples:
       session-memory show 42                a readable transcript
+      session-memory show 42 --digest       what is kept when its raw text is evicted
       session-memory show 1f6a2c --events   everything, one line each
       session-memory show id:20260301       by an id that is digits alone
     """
+    if only_digest:
+        from session_memory.cli.digest import show_digest
+
+        show_digest(app, session)
+        return
     with reading(app) as store:
         stored = store.find_session(session)
         if history:

@@ -1,4 +1,4 @@
-"""`session-memory spend`: what calls of models cost, and what the caps leave."""
+"""`session-memory store spend`: what calls of models cost, and what the caps leave."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def command(app: App, days: int, by: SpendGroup) -> None:
 
     \b
     Examples:
-      session-memory spend
-      session-memory spend --days 7 --by purpose
-      session-memory spend --json
+      session-memory store spend
+      session-memory store spend --days 7 --by purpose
+      session-memory store spend --json
     """
     now = app.clock()
     today, since = local_day(now), local_day(now - (days - 1) * DAY_MS)

@@ -147,7 +147,7 @@ def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
     info, usage, limits = status.store, status.usage, status.budget
     flavors = ", ".join(f"{one_line(name)} {count}" for name, count in info.per_flavor.items())
     if status.damage is not None:
-        yield "damaged", f"{one_line(status.damage)}: run `session-memory repair`"
+        yield "damaged", f"{one_line(status.damage)}: run `session-memory store repair`"
     yield "agents", _agents_text(status.agents)
     yield "last sweep", _sweep_text(status.last_sweep, now)
     yield "sessions", f"{info.sessions} ({flavors})" if flavors else "0"
@@ -194,7 +194,7 @@ def _evicted_text(evicted: tuple[Evicted, ...]) -> str:
 
 def _agents_text(agents: tuple[WiringState, ...]) -> str:
     if not agents:
-        return "none found: `session-memory agents` shows where we looked"
+        return "none found: `session-memory config agents` shows where we looked"
     wired = [agent for agent in agents if {agent.hooks, agent.mcp} - {None, "absent"}]
     parts = [f"{a.agent} (hooks {a.hooks or '-'}, mcp {a.mcp or '-'})" for a in wired]
     if rest := [agent.agent for agent in agents if agent not in wired]:

@@ -31,7 +31,7 @@ def command(app: App, dry_run: bool) -> int:
     Exit code 3 means: done, but a file could not be read, a step failed for a session, raw text was
     lost to the hard cap, or the database is damaged. The next sweep retries what failed. A damaged
     database is kept untouched under another name, and new sessions go into a fresh one until
-    `session-memory repair` merges both.
+    `session-memory store repair` merges both.
     """
     with byte_progress(shown=app.shows_progress) as bar:
         context = msgspec.structs.replace(sweep_context(app), progress=bar)
@@ -87,7 +87,7 @@ def lines(report: SweepReport) -> list[str]:
     if report.damage:
         lines.append(f"damage     {one_line(report.damage)}")
         lines.append(
-            "           captured into a fresh database; `session-memory repair` joins both"
+            "           captured into a fresh database; `session-memory store repair` joins both"
         )
     if report.forgotten:
         lines.append(f"forgotten  {report.forgotten} events stay out")

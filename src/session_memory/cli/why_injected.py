@@ -1,4 +1,4 @@
-"""`session-memory why-injected`: what a session was given at its start, and what was held back."""
+"""`session-memory rules injected`: what a session was given at its start."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def command(app: App, session: str) -> None:
 
     \b
     Example:
-      session-memory why-injected 42
+      session-memory rules injected 42
     """
     with reading(app) as store:
         stored = store.find_session(session)

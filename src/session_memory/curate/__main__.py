@@ -1,4 +1,4 @@
-"""`python -m session_memory.curate ...`: the same as `session-memory review ...`."""
+"""`python -m session_memory.curate ...`: the same as `session-memory rules ...`."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ import sys
 from session_memory.__main__ import main_as
 
 if __name__ == "__main__":
-    sys.exit(main_as("review", sys.argv[1:]))
+    sys.exit(main_as("rules", sys.argv[1:]))

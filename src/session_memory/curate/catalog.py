@@ -1,7 +1,7 @@
 """The catalog on disk: one text file per pattern and an index, for people, git and programs.
 
 A pattern's file is the truth; the index is made from the files and can be lost. `text` at the top
-of a file may be edited by hand: it counts once `review` has recorded it as a version.
+of a file may be edited by hand: it counts once `rules` has recorded it as a version.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FOLDER = "catalog"
 INDEX = "index.toml"
 PROPOSALS = "proposals.json"
 HEAD = (
-    "# A pattern of session-memory. Edit `text` by hand, then `session-memory review approve` it.\n"
+    "# A pattern of session-memory. Edit `text` by hand, then `session-memory rules approve` it.\n"
 )
 INDEX_HEAD = "# Made from the files beside it; edits here are overwritten.\n"
 

@@ -47,7 +47,7 @@ def draft_text(context: CurateContext, pattern: str) -> tuple[Proposal | Pattern
         model = open_model(config.model, context.environ, store.spend, context.clock, run)
         if model is None:
             raise ModelUnavailable(
-                "no model is turned on", hint="set model.provider, or use `review edit`"
+                "no model is turned on", hint="set model.provider, or use `rules edit`"
             )
         return entry, ask_for_text(model, request, make_text_cleaner(context))
 

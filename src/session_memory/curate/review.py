@@ -273,7 +273,7 @@ def find(catalog: Catalog, name: str) -> Proposal | Pattern:
     """The pattern of that id or, before any decision on it, the proposal."""
     entry = catalog.patterns.get(name) or catalog.proposals.get(name)
     if entry is None:
-        hint = "`session-memory review list --all` names them"
+        hint = "`session-memory rules list --all` names them"
         raise NotFound(f"no pattern {name}", hint=hint)
     return entry
 

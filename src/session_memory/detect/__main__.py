@@ -1,4 +1,4 @@
-"""`python -m session_memory.detect [--json] [--min-frequency N]`: the same as `detect`."""
+"""`python -m session_memory.detect [--json] [--min-frequency N]`: the same as `rules detect`."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ import sys
 from session_memory.__main__ import main_as
 
 if __name__ == "__main__":
-    sys.exit(main_as("detect", sys.argv[1:]))
+    sys.exit(main_as("rules detect", sys.argv[1:]))

@@ -41,7 +41,7 @@ class Cure(msgspec.Struct, frozen=True):
     """Something that worked after an error, and how often."""
 
     pattern: str
-    """What `detect` calls it."""
+    """What `rules detect` calls it."""
     command: str
     """As it was last typed; for an edit, the tool and the files."""
     worked: int

@@ -1,4 +1,4 @@
-"""`python -m session_memory.distribute ...`: the same as `session-memory distribute ...`."""
+"""`python -m session_memory.distribute ...`: the same as `session-memory rules distribute ...`."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ import sys
 from session_memory.__main__ import main_as
 
 if __name__ == "__main__":
-    sys.exit(main_as("distribute", sys.argv[1:]))
+    sys.exit(main_as("rules distribute", sys.argv[1:]))

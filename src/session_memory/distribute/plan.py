@@ -60,7 +60,9 @@ def make_plan(
     problem: Callable[[str], str | None],
 ) -> Plan:
     """What one run would do. `problem` says why a repository must not be written to."""
-    builder = PlanBuilder(ledger, read, force=request.force, command="session-memory distribute")
+    builder = PlanBuilder(
+        ledger, read, force=request.force, command="session-memory rules distribute"
+    )
     targets = check_targets(request.settings.targets)
     blocks = [target for target in targets if target in block_targets()]
     skills = [target for target in targets if target in skill_targets()]

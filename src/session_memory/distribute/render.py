@@ -19,7 +19,7 @@ from session_memory.distribute.block import begin_marker
 
 Clean = Callable[[str], str]
 
-HEAD = "Learned from earlier sessions; `session-memory explain ID` tells where a line comes from."
+HEAD = "Learned from earlier sessions; `session-memory rules explain ID` says where a line is from."
 LINE_CHARS = 300
 """A longer text becomes a skill where skills are on, so that agents read it only when needed."""
 SKILL_NAME = 64
@@ -99,7 +99,7 @@ def skill_file(lesson: Lesson, seal: Seal) -> bytes:
     described = one_line(lesson.text.partition("\n")[0])[:DESCRIPTION_CHARS]
     quoted = msgspec.json.encode(f"Learned from earlier sessions: {described}").decode()
     front = f"---\nname: {skill_name(lesson.id)}\ndescription: {quoted}\n---\n\n"
-    source = f"`session-memory explain {lesson.line_id}` tells where this comes from."
+    source = f"`session-memory rules explain {lesson.line_id}` tells where this comes from."
     body = f"{lesson.text}\n\n{source} [{lesson.line_id}]\n{END}\n"
     content = f"{front}{body}".encode("utf-8", "replace")
     marker = begin_marker(content, seal).encode() + b"\n"

@@ -45,7 +45,7 @@ def plan_removal(
     force: bool = False,
 ) -> Plan:
     """Remove the patterns that `choose` names for each file."""
-    builder = PlanBuilder(ledger, read, force=force, command="session-memory distribute undo")
+    builder = PlanBuilder(ledger, read, force=force, command="session-memory rules withdraw")
     for entry in ledger.entries:
         patterns = choose(entry)
         if not patterns:

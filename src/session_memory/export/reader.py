@@ -28,7 +28,7 @@ def read_manifest(target: ExportFiles) -> Manifest:
     except NotADirectoryError:
         raise NotFound(
             f"{target.manifest.parent} is not an export",
-            hint="name the directory, or the .jsonl file, that `session-memory export` wrote",
+            hint="name the directory, or the .jsonl file, that `session-memory store export` wrote",
         ) from None
     try:
         head = msgspec.json.decode(data, type=_ManifestHead)

@@ -28,7 +28,7 @@ FORMAT = 1
 """Increased when an older program could misread what a newer one wrote."""
 MANIFEST = "manifest.json"
 SESSIONS = "sessions.jsonl"
-KIND = "session-memory export"
+KIND = "session-memory store export"
 
 
 Number = Annotated[int, msgspec.Meta(ge=-(1 << 62), le=1 << 62)]

@@ -18,8 +18,8 @@ from session_memory.store.swap import ASIDE
 
 _COPIED_BY = {
     "export": "it was exported before; delete it if it holds what must go",
-    "backup": "it is a backup; `restore` leaves out what is forgotten, but the words are in it:"
-    " delete it if they must go",
+    "backup": "it is a backup; `store restore` leaves out what is forgotten, but the words are in"
+    " it: delete it if they must go",
 }
 
 
@@ -45,7 +45,9 @@ def kept_copies(data: Path) -> tuple[Remains, ...]:
     """Copies within our own directory: the user's way back, so only the user deletes them."""
     copies: list[Remains] = []
     for name in kept_files(str(data)):
-        why = "a damaged database, kept aside; `session-memory repair --delete-kept` deletes it"
+        why = (
+            "a damaged database, kept aside; `session-memory store repair --delete-kept` deletes it"
+        )
         copies.append(Remains(str(data / name), why))
     for path in sorted(data.glob(f"{ASIDE}*")):
         why = "it is an earlier store, kept aside; delete it if it must go"

@@ -66,8 +66,8 @@ def _typed(data: Path, names: Collection[str]) -> list[Remains]:
         places = f", given in {', '.join(given)}" if given else ""
         why = (
             f"only forgotten sessions spoke for it, but its words were written by hand{places};"
-            f" `session-memory review retire {name}`, then `session-memory distribute`, takes it"
-            " out of use"
+            f" `session-memory rules retire {name}`, then `session-memory rules distribute`,"
+            " takes it out of use"
         )
         remains.append(Remains(str(data / FOLDER / f"{name}.toml"), why))
     return remains

@@ -109,7 +109,7 @@ class SweepReport(msgspec.Struct):
     retention: RetentionLine = msgspec.field(default_factory=RetentionLine)
     warnings: list[str] = []
     damage: str | None = None
-    """What is wrong with the store until `repair` has joined what was kept of it."""
+    """What is wrong with the store until `store repair` has joined what was kept of it."""
 
     @property
     def needs_attention(self) -> bool:

@@ -2,7 +2,7 @@
 
 Each file's events and cursor become visible together. Wherever a sweep is cut off, the next one
 goes on from what was committed and arrives at the same result. Mining, the step after these, needs
-`detect` and is added above, in `worker/sweep.py`.
+`rules detect` and is added above, in `worker/sweep.py`.
 """
 
 from __future__ import annotations

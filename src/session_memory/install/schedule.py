@@ -15,7 +15,7 @@ from session_memory.intervals import parse_interval
 Kind = Literal["systemd", "launchd", "cron", "tasks"]
 NAME = "session-memory"
 LABEL = "session-memory.sweep"
-MARK = "# session-memory: added by `session-memory schedule install`"
+MARK = "# session-memory: added by `session-memory config schedule install`"
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -181,7 +181,8 @@ def _must(system: System, argv: Sequence[str], text: str | None = None) -> None:
     done = system.run(argv, text)
     if done.code != 0:
         message = " ".join(done.err.split())[:200] or f"it ended with {done.code}"
-        raise SessionMemoryError(f"{' '.join(argv[:3])}: {message}", hint="see `schedule --help`")
+        failed = " ".join(argv[:3])
+        raise SessionMemoryError(f"{failed}: {message}", hint="see `config schedule --help`")
 
 
 def _write(path: Path, text: str) -> None:

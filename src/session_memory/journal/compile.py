@@ -127,7 +127,7 @@ def select_logs(
     if file is not None:
         name = file.removeprefix("daily/").removesuffix(".md") + ".md"
         if name not in names:
-            raise NotFound(f"no log {name}", hint="see `session-memory journal health`")
+            raise NotFound(f"no log {name}", hint="see `session-memory project journal health`")
         return [name]
     return names if everything else pending_logs(context.journal, context.clock(), context.warn)
 

@@ -1,4 +1,4 @@
-"""`python -m session_memory.measure ...`: the same as `session-memory measure ...`."""
+"""`python -m session_memory.measure ...`: the same as `session-memory rules measure ...`."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ import sys
 from session_memory.__main__ import main_as
 
 if __name__ == "__main__":
-    sys.exit(main_as("measure", sys.argv[1:]))
+    sys.exit(main_as("rules measure", sys.argv[1:]))

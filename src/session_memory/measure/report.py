@@ -84,7 +84,7 @@ def _paragraph(effect: Effect, texts: Mapping[str, str]) -> Iterable[str]:
         parts = (f"{one_line(reason)} {count}" for reason, count in effect.left_out.items())
         yield f"  sessions left out: {', '.join(parts)}"
     if effect.retires:
-        yield f"  retirement is proposed: `session-memory review retire {effect.pattern_id}`"
+        yield f"  retirement is proposed: `session-memory rules retire {effect.pattern_id}`"
 
 
 def change_sentence(change: Change) -> str:

@@ -127,13 +127,13 @@ def _name(status: str, given: list[Given], trial: Trial | None, effect: Effect |
 
 
 _COMMANDS: Mapping[StageName, str] = {
-    "candidate": "session-memory review approve {name}",
-    "provisional": "session-memory review propose",
-    "approved": "session-memory distribute",
-    "distributed": "session-memory measure",
-    "under_trial": "session-memory measure",
+    "candidate": "session-memory rules approve {name}",
+    "provisional": "session-memory rules propose",
+    "approved": "session-memory rules distribute",
+    "distributed": "session-memory rules measure",
+    "under_trial": "session-memory rules measure",
     "measured": "",
-    "retirement_proposed": "session-memory review retire {name}",
+    "retirement_proposed": "session-memory rules retire {name}",
     "closed": "",
 }
 
@@ -141,5 +141,5 @@ _COMMANDS: Mapping[StageName, str] = {
 def _next(stage: StageName, name: str, effect: Effect | None) -> str:
     """The command to run; for data that is too little, how many sessions to wait for."""
     if effect is not None and effect.verdict == "insufficient_data" and effect.needs:
-        return f"wait for {effect.needs} more sessions, then session-memory measure"
+        return f"wait for {effect.needs} more sessions, then session-memory rules measure"
     return _COMMANDS[stage].format(name=name)

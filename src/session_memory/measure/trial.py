@@ -88,7 +88,7 @@ def stop(trials: Sequence[Trial], pattern_id: str, now_ms: int) -> tuple[Trial, 
     """The list with the pattern's trial ended; what it showed stays measurable."""
     running = under_trial(trials).get(pattern_id)
     if running is None:
-        hint = "`session-memory measure trial list` names those that run"
+        hint = "`session-memory rules trial list` names those that run"
         raise NotFound(f"{pattern_id} is not under trial", hint=hint)
     ended = msgspec.structs.replace(running, stopped_at=now_ms)
     return tuple(ended if trial == running else trial for trial in trials)

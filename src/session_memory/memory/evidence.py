@@ -64,7 +64,7 @@ def evidence_for(store: MemoryStore, query: str, data: Path | None = None) -> li
     if not found:
         raise NotFound(
             f"nothing in memory says {one_line(query[:80])!r}",
-            hint="name a trace, an [e:ID], or some words of a line; `memory show` has them",
+            hint="name a trace, an [e:ID], or some words of a line; `project memory show` has them",
         )
     return found[:_MAX_LINES]
 

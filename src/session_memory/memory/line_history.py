@@ -1,8 +1,9 @@
 """The lines of a MEMORY.md over time: what each consolidation added, changed and retired, and why.
 
 A consolidation without a model reads what the last one wrote (`.lines.json` beside MEMORY.md) and
-changes it. A line that is no longer told is retired with the reason; `memory why` and `memory show
---all` tell it. The file is made of sessions: forgetting one removes it, as it does MEMORY.md.
+changes it. A line that is no longer told is retired with the reason; `project memory why` and
+`project memory show --all` say it. The file is made of sessions: forgetting one removes it, as it
+does MEMORY.md.
 """
 
 from __future__ import annotations

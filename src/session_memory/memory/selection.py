@@ -14,7 +14,7 @@ from session_memory.memory.layout import normalised, root_of
 from session_memory.store.port import SessionQuery, Store
 
 SCAN_LIMIT = 200
-"""How many sessions are looked at; older ones only by hand (`memory extract --now`)."""
+"""How many sessions are looked at; older ones only by hand (`project memory extract --now`)."""
 ARCHIVED = "archived_sessions"
 """The folder into which Codex moves archived sessions."""
 

@@ -30,7 +30,7 @@ _HEADLINE_CHARS = 25  # a shorter first sentence does not say what a request is 
 
 
 def cite(*events: int) -> str:
-    """The events a line is based on, in the form that `memory why` resolves."""
+    """The events a line is based on, in the form that `project memory why` resolves."""
     marks = [f"[e:{event}]" for event in dict.fromkeys(events) if event]
     return " " + " ".join(marks) if marks else ""
 

@@ -1,4 +1,4 @@
-"""`pack --sync`: write the pack into a file agents read, unless that would save nothing."""
+"""`project pack --sync`: write the pack into a file agents read, unless that would save nothing."""
 
 from __future__ import annotations
 

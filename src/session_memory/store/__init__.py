@@ -34,7 +34,7 @@ def store_exists(directory: str | os.PathLike[str]) -> bool:
 
 
 def store_identity(directory: str | os.PathLike[str]) -> tuple[int, int]:
-    """Changes when the store in a directory is replaced by another, as `restore` does."""
+    """Changes when the store in a directory is replaced by another, as `store restore` does."""
     try:
         info = os.stat(os.path.join(directory, _DATABASE))
     except OSError:

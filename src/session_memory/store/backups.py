@@ -23,7 +23,7 @@ from session_memory.store.lock import exclusive
 from session_memory.store.segments import DIGEST_SIZE
 
 MANIFEST = "backup.json"
-KIND = "session-memory backup"
+KIND = "session-memory store backup"
 FORMAT = 1
 PARTIAL = ".partial-backup"
 REPLACED = ".old-backup"
@@ -265,7 +265,7 @@ def check_space(target: str, needed: int) -> None:
 def missing(directory: str) -> NotFound:
     """What a user hears who names a backup that is not there."""
     old = directory + REPLACED
-    hint = "name the directory that `session-memory backup` wrote"
+    hint = "name the directory that `session-memory store backup` wrote"
     if os.path.isdir(old):
         hint = f"a backup that was interrupted left the older one as {old}: name that"
     return NotFound(f"there is no backup at {directory}", hint=hint)

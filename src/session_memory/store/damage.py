@@ -3,7 +3,7 @@
 The damaged file is never written to and never deleted. A sweep renames it to
 `store.db.damaged-<time>` together with its log, notes that in `damaged.json` and captures into a
 fresh database. While the note is there, no segment file is deleted: the rows that know it may be in
-the file that was kept. `session-memory repair` joins both and removes the note.
+the file that was kept. `session-memory store repair` joins both and removes the note.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MOST
         if most is not None and len(damage.files) >= most:
             raise StoreError(
                 f"the database is damaged again: {reason}",
-                hint="check the disk, then run `session-memory repair`",
+                hint="check the disk, then run `session-memory store repair`",
             )
         name = _free_name(directory, now_ms)
         files = (*damage.files, name)
@@ -158,7 +158,7 @@ def refuse_no_file(path: str) -> None:
     if os.path.lexists(path) and not os.path.isfile(path):
         raise StoreError(
             f"{path} is not a file",
-            hint="move it away, then run `session-memory repair`; if it is a link, mend the link",
+            hint="move it away, or mend it if it is a link; then run `session-memory store repair`",
         )
 
 

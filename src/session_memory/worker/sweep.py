@@ -1,7 +1,7 @@
 """A whole sweep as the commands and the worker run it: capture, mine, keep the report.
 
-Mining right after digesting means that `detect` and `fix` only have to count. Capture and detection
-know nothing of each other; they are joined here, above both.
+Mining right after digesting means that `rules detect` and `fix` only have to count. Capture and
+detection know nothing of each other; they are joined here, above both.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def sweep_and_mine(
 def mine_digested(context: SweepContext, report: SweepReport) -> bool:
     """Take the signals of what a sweep digested; False where that failed for some.
 
-    Nothing is lost then: `detect` catches up.
+    Nothing is lost then: `rules detect` catches up.
     """
     from session_memory.detect.mine import mine  # 20 ms that an idle sweep saves
 
@@ -61,6 +61,6 @@ def mine_digested(context: SweepContext, report: SweepReport) -> bool:
         finally:
             store.close()
     except StoreError as error:
-        report.warnings.append(f"signals will be mined by the next `detect`: {error.message}")
+        report.warnings.append(f"signals will be mined by the next `rules detect`: {error.message}")
         return False
     return len(report.failed_steps) == failures

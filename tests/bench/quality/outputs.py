@@ -120,12 +120,12 @@ def collect(program: Program, labels: Labels) -> Outputs:
     logs = labels.folder / "logs"
     events = {name: _events(program, name, logs / file) for name, file in log_of.items()}
     keys = {folder.key: project for project, places in folders.items() for folder in places}
-    candidates = program.json("detect", "--min-frequency", "1", "--json")
+    candidates = program.json("rules", "detect", "--min-frequency", "1", "--json")
     quotes = {candidate["id"]: candidate["quotes"] for candidate in candidates}
     return Outputs(
         {name: _session(program, name, known) for name, known in events.items()},
         _lines(program, folders),
-        _detected(program.json("detect", "--json"), keys),
+        _detected(program.json("rules", "detect", "--json"), keys),
         {label["id"]: _fix(program, label, events, quotes) for label in labels.cures},
     )
 
@@ -170,7 +170,7 @@ def _events(program: Program, session: str, log: Path) -> _Events:
 
 
 def _session(program: Program, session: str, events: _Events) -> SessionOutput:
-    digest = program.json("digest", session, "--json")["digest"]
+    digest = program.json("show", "--digest", session, "--json")["digest"]
     checks = tuple(
         Run(run["command"], "fail" if run["is_error"] else "pass", _run_lines(run["seq"], events))
         for run in digest["commands"]
@@ -201,13 +201,13 @@ def _lines(
 def _of_folder(program: Program, folder: _Folder) -> dict[str, list[str]]:
     """Every output that is a list of lines, for one directory."""
     key = ("--project", folder.key, "--json")
-    work = program.json("open-work", *key)
-    memory = program.json("memory", "show", "--project", folder.directory, "--json")
-    noted = program.json("observations", *key, "--limit", EVERYTHING)["observations"]
+    work = program.json("project", "open-work", *key)
+    memory = program.json("project", "memory", "show", "--project", folder.directory, "--json")
+    noted = program.json("project", "observations", *key, "--limit", EVERYTHING)["observations"]
     remembered = told_lines((memory["memory"] if memory else None) or "")
     return {
         "session start": plain(told_lines(program.told_at_start(folder.directory))),
-        "pack": plain(told_lines(program.json("pack", *key)["text"])),
+        "pack": plain(told_lines(program.json("project", "pack", *key)["text"])),
         "MEMORY.md": plain(remembered),
         "rules in MEMORY.md": [
             text for heading, text in remembered if heading.lower() == RULES_HEADING

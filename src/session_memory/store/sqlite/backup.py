@@ -78,8 +78,8 @@ def _not_backed_up(source: Database, target: str, error: StoreDamaged) -> StoreD
         )
     return StoreDamaged(
         f"the store is damaged, so no backup was made: {error.message}",
-        hint="`session-memory repair` mends what can be mended; an earlier backup comes back with"
-        " `session-memory restore DIR`",
+        hint="`session-memory store repair` mends what can be mended;"
+        " `session-memory store restore DIR` brings an earlier backup back",
     )
 
 

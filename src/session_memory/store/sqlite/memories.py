@@ -81,7 +81,7 @@ class SqliteMemories:
 
     def find(self, reference: str) -> Trace:
         """By the same rules as a session, see core.session_reference."""
-        lists = "`session-memory memory show` lists them"
+        lists = "`session-memory project memory show` lists them"
         number = find(reference, Lookup(self._numbered, self._called, "trace", lists))
         (row,) = rows(self._db, f"SELECT {_COLUMNS} FROM trace WHERE session_id = ?", (number,))
         return Trace(*row)

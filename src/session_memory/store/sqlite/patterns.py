@@ -161,7 +161,7 @@ class SqlitePatterns:
                 (status, now_ms, pattern),
             )
         if not changed:
-            raise NotFound(f"no pattern {pattern}", hint="run `session-memory detect` first")
+            raise NotFound(f"no pattern {pattern}", hint="run `session-memory rules detect` first")
 
     def restore(self, decided: Iterable[tuple[str, str, str, PatternStatus]], now_ms: int) -> int:
         """Take over decisions (id, kind, type, status) from files; returns how many changed.

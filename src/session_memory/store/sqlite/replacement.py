@@ -40,7 +40,7 @@ def make_replacement(directory: str, damage: Damage, now_ms: int) -> None:
             raise DatabaseDamaged(
                 "the record of what was forgotten is lost with the database:"
                 " reading the logs again could bring it back",
-                hint="run `session-memory repair`: it asks before it reads them",
+                hint="run `session-memory store repair`: it asks before it reads them",
             )
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         db.close()

@@ -1,0 +1,166 @@
+"""The table of verbs: which module holds each, and what the overview says of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Verb(NamedTuple):
+    """A command that is known without importing it."""
+
+    target: str
+    """`module` or `module:name`, below `session_memory.cli`; without a name, its `command`."""
+    help: str
+
+
+class Section(NamedTuple):
+    """A verb that only holds others."""
+
+    help: str
+    verbs: dict[str, Verb]
+    examples: tuple[str, ...]
+    bare: str | None = None
+    """The verb that runs when none is named."""
+
+
+PROJECT = Section(
+    "What is known of one project: its state, open work, memory and journal.",
+    {
+        "list": Verb("project:list_", "List projects, their folders and sessions."),
+        "merge": Verb("project:merge", "Make two folders or clones one project, or undo that."),
+        "rename": Verb("project:rename", "Give a project another name, or undo that."),
+        "pack": Verb("pack", "Show the state of a project in a few lines."),
+        "brief": Verb("brief", "Summarise a project or session."),
+        "open-work": Verb("open_work", "List open items and blockers."),
+        "changes": Verb("changes", "Show what is new since the last pack."),
+        "lanes": Verb("lanes", "List the parts of a project worked on."),
+        "completion-check": Verb("completion_check", "Check whether the work is done."),
+        "observations": Verb(
+            "observations", "List requests, constraints, decisions, plans and completed work."
+        ),
+        "memory": Verb("memory", "Project memories made from sessions."),
+        "journal": Verb("journal", "Daily logs and knowledge base of projects."),
+    },
+    (
+        "session-memory project pack",
+        "session-memory project open-work --project shop",
+        "session-memory project memory show",
+    ),
+)
+
+RULES = Section(
+    "What recurs, what you approve of it for agents, and whether that helps.",
+    {
+        "detect": Verb("detect", "Show problems and solutions that recur."),
+        "list": Verb("review:list_", "List rules that await your decision."),
+        "show": Verb("review:show", "Show one rule and every decision on it."),
+        "propose": Verb("review:propose", "Add proposals from `rules detect`, or from a file."),
+        "edit": Verb("review:edit", "Change the text of a rule."),
+        "draft": Verb("review:draft", "Ask the configured model for a better wording."),
+        "approve": Verb("review:approve", "Approve rules, for good or on trial."),
+        "reject": Verb("review:reject", "Reject rules."),
+        "retire": Verb("review:retire", "Take a rule out of use."),
+        "undo": Verb("review:undo", "Take the last decision back."),
+        "distribute": Verb("distribute", "Write approved rules into files agents read."),
+        "files": Verb("distribute:status", "List every file that holds something of ours."),
+        "withdraw": Verb("distribute:undo", "Remove what was distributed."),
+        "measure": Verb("measure", "Measure whether distributed rules help."),
+        "trial": Verb("measure:trial", "Give a rule to half of the sessions, and compare."),
+        "stages": Verb("loop", "Show every rule's stage and the next step."),
+        "explain": Verb("explain", "Show the evidence behind any id."),
+        "injected": Verb("why_injected", "Show what a session was given at its start."),
+        "sync": Verb("review:sync", "Update the store from the catalog's files."),
+    },
+    (
+        "session-memory rules detect",
+        "session-memory rules approve sm-1a2b3c",
+        "session-memory rules distribute --dry-run",
+    ),
+    bare="list",
+)
+
+STORE = Section(
+    "The store itself: check, copy, shrink, clean and move it.",
+    {
+        "fsck": Verb("fsck", "Check every row and segment of the store."),
+        "repair": Verb("repair", "Repair what fsck found."),
+        "backup": Verb("backup", "Copy the store and verify the copy."),
+        "restore": Verb("restore", "Replace the store with a backup."),
+        "export": Verb("export", "Export sessions as JSON Lines or Markdown."),
+        "import": Verb("import_", "Import an export; nothing is overwritten."),
+        "retention": Verb("retention", "Show or apply the byte budget."),
+        "forget": Verb("forget", "Delete sessions or texts for good."),
+        "secrets": Verb("secrets", "Find and redact secrets in the store."),
+        "redact": Verb("redact", "Show what redaction would replace in a file."),
+        "quarantine": Verb("quarantine", "List damaged lines of logs."),
+        "audit": Verb("audit", "List files written outside the store, and why."),
+        "spend": Verb("spend", "Show what our own model calls cost."),
+        "dump": Verb("dump", "Print the store in canonical form."),
+    },
+    (
+        "session-memory store backup ~/memory-copy",
+        "session-memory store fsck",
+        "session-memory store secrets rescan",
+    ),
+)
+
+CONFIG = Section(
+    "Settings, the agents that are known, and the schedule of sweeps.",
+    {
+        "show": Verb("config:show", "Show every key, its value and where it came from."),
+        "path": Verb("config:path", "Print the path of the configuration file."),
+        "init": Verb("config:init", "Write a configuration file with every key in it."),
+        "agents": Verb("agents", "List agents, their logs and what is captured."),
+        "schedule": Verb("schedule", "Run sweeps on a schedule."),
+    },
+    (
+        "session-memory config show",
+        "session-memory config agents",
+        "session-memory config schedule install",
+    ),
+    bare="show",
+)
+
+# By task; `--help` and docs/cli.md list the verbs in this order.
+TASKS: dict[str, dict[str, Verb | Section]] = {
+    "Set up": {
+        "init": Verb("init", "Connect the agents on this machine."),
+        "status": Verb("status", "Show what is stored and the last sweep."),
+        "doctor": Verb("doctor", "Check the installation and suggest fixes."),
+        "uninstall": Verb("uninstall", "Remove everything init added."),
+    },
+    "Find": {
+        "search": Verb("search", "Search everything that was said or run."),
+        "fix": Verb("fix", "Show what fixed an error like this before."),
+        "sessions": Verb("sessions", "List captured sessions."),
+        "show": Verb("show", "Show one session, event by event."),
+        "usage": Verb("usage", "Show tokens and cost by day, project or model."),
+    },
+    "Capture": {
+        "sweep": Verb("sweep", "Capture new sessions from the agents' logs."),
+        "tail": Verb("tail", "Follow live sessions of all agents."),
+        "pause": Verb("pause", "Stop capturing from now on."),
+        "resume": Verb("resume", "Capture again."),
+        "forget": Verb("forget", "Delete sessions or texts for good."),
+    },
+    "More, each with verbs of its own": {
+        "project": PROJECT,
+        "rules": RULES,
+        "store": STORE,
+        "config": CONFIG,
+    },
+}
+
+# Run by agents, hooks and shells; in `--help` of their own, not on the first page.
+PLUMBING: dict[str, Verb] = {
+    "mcp": Verb("mcp", "Serve memory to agents (MCP server)."),
+    "worker": Verb("worker", "Process queued hook events."),
+    "jobs": Verb("jobs", "List, retry or drop background jobs."),
+    "shell-completion": Verb("shell_completion", "Print the completion script of a shell."),
+    "version": Verb("version", "Show program, schema and parser versions."),
+}
+
+VERBS: dict[str, Verb | Section] = {
+    **{name: verb for verbs in TASKS.values() for name, verb in verbs.items()},
+    **PLUMBING,
+}
