@@ -1,4 +1,4 @@
-"""What every adapter shares: the `Normalized` bundle, the line reader, and the tool taxonomy."""
+"""What every adapter shares: the `Normalized` bundle, the line reader, the walk over log files."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from session_memory.adapters.packed import (
     open_log,
     unpacked_name,
 )
+from session_memory.adapters.tool_classes import classify_tool
 from session_memory.core.facts import FACT_RULES, Fact
 from session_memory.core.project.repository import resolve_repo
 from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
@@ -370,44 +371,6 @@ def parse_time(value: Json) -> int | None:
         if 1e11 < value < 1e13:
             return round(value)
     return None
-
-
-_TOOL_NAMES: dict[ToolClass, str] = {
-    "read": (
-        "read readfile viewimage view notebookread readmanyfiles listdir listdirectory ls cat"
-    ),
-    "edit": (
-        "edit multiedit write writefile editfile createfile create strreplace "
-        "strreplaceeditor searchreplace replace applypatch notebookedit deletefile"
-    ),
-    "shell": (
-        "bash bashoutput killbash killshell shell localshell shellcommand exec "
-        "execcommand writestdin runshellcommand runterminalcmd runterminalcommand "
-        "terminal powershell unifiedexec"
-    ),
-    "search": "grep glob search searchfilecontent greppattern rg find codebasesearch toolsearch",
-    "web": "websearch webfetch googlewebsearch fetch xsearch browser",
-    "agent": "task agent spawnagent waitagent sendmessage subagent taskoutput taskstop",
-    "plan": (
-        "todowrite todoread updateplan taskcreate taskupdate tasklist taskget "
-        "exitplanmode enterplanmode plan updatetodo writetodos"
-    ),
-}
-"""Vendors' tool names by class, lower case without `_`, `-` and `.`."""
-_TOOL_CLASSES: dict[str, ToolClass] = {
-    name: cls for cls, names in _TOOL_NAMES.items() for name in names.split()
-}
-
-
-def classify_tool(name: str | None) -> ToolClass:
-    """Map any vendor's tool name to one closed set, so that an edit is an edit in every flavour."""
-    if not name:
-        return "other"
-    folded = name.lower()
-    if folded.startswith("mcp_"):
-        return "mcp"
-    plain = folded.replace("_", "").replace("-", "").replace(".", "")
-    return _TOOL_CLASSES.get(plain, "other")
 
 
 LOG_SUFFIXES = (".jsonl", ".json", *(f".jsonl{packed}" for packed in SUFFIXES))

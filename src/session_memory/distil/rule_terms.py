@@ -142,3 +142,17 @@ MATERIAL = PROCESS | _stems(
 """What work is done on and with, as opposed to what one feature shows or does."""
 GENERIC = _stems("use creating add edit write run start fix work set have coming back take")
 """Words that tell little about what a sentence means."""
+
+
+_ARTICLE = re.compile(
+    r" (?:a|an|my|your|our|his|her|their|any of|all|some|one|anything)\b|.*\bthe\b"
+)
+_PLURAL = re.compile(r"\b[a-z][a-z-]{2,}(?<!s)(?<!u)(?<!i)s\b")
+_NO_PLURAL = words("does has was always perhaps")
+
+
+def names_a_kind(what: str) -> bool:
+    """Whether words name a kind of thing (" commits") and not one thing (" the commit")."""
+    if _ARTICLE.match(what):
+        return False
+    return any(match[0] not in _NO_PLURAL for match in _PLURAL.finditer(what))

@@ -16,7 +16,7 @@ from session_memory.core.commands import words
 from session_memory.core.schema import RuleStance
 from session_memory.distil.cued_patterns import Sentence, cued, words_in
 from session_memory.distil.rule_intents import CUES, ENDED, INTENTS, TASTES, voiced
-from session_memory.distil.rule_terms import MATERIAL, plain_form, terms_of
+from session_memory.distil.rule_terms import MATERIAL, names_a_kind, plain_form, terms_of
 
 ASKS_TO_BE_TOLD = "asks to be told"
 SHOULD_BE = "says it should be so"
@@ -248,11 +248,6 @@ _TO_MAIN = re.compile(
     r" (?:main|master|prod)"
 )
 _A_TOOL = re.compile(r"don't use [a-z][\w-]+(?: (?:for|to|in|when) .*)?$")
-_ARTICLE = re.compile(
-    r" (?:a|an|my|your|our|his|her|their|any of|all|some|one|anything)\b|.*\bthe\b"
-)
-_PLURAL = re.compile(r"\b[a-z][a-z-]{2,}(?<!s)(?<!u)(?<!i)s\b")
-_NO_PLURAL = words("does has was always perhaps")
 
 # --- what counts when it is said again in another session ---
 
@@ -501,7 +496,4 @@ def _refuses_in_general(text: str) -> bool:
         found = _REFUSES.match(text)
         if found is None or not _NOTHING_REFUSED.isdisjoint(found["what"].split()[:2]):
             return False
-    what = found["what"]
-    if _ARTICLE.match(what):
-        return False
-    return any(match[0] not in _NO_PLURAL for match in _PLURAL.finditer(what))
+    return names_a_kind(found["what"])
