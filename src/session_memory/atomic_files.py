@@ -24,7 +24,7 @@ _MAKE = (
 
 
 def replace_file(path: Path | str, data: bytes, mode: int = 0o600) -> None:
-    """Write a new file beside the old one, flush it, rename it, flush the directory."""
+    """Write a new file next to the old one, flush it, rename it, flush the directory."""
     path = os.fspath(path)
     fresh = f"{path}.{os.getpid()}{UNFINISHED}"
     write_file(fresh, data, mode)

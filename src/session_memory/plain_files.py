@@ -14,7 +14,7 @@ _FLAGS = (
 )
 
 
-class UnfitFile(OSError):  # noqa: N818 - named like the errors beside it
+class UnfitFile(OSError):  # noqa: N818 - named like the errors next to it
     """A pipe, device, folder or link in the place of a file, or a file over its cap.
 
     Unlike other errors of reading, this one does not pass by itself.

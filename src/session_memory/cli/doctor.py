@@ -189,7 +189,7 @@ def _marks(directory: str) -> Check:
         return Check("forget marks", "fail", error.message, error.hint)
     if marks is None:
         return Check("forget marks", "warn", "not written yet", "session-memory sweep")
-    return Check("forget marks", "pass", "kept beside the database")
+    return Check("forget marks", "pass", "kept next to the database")
 
 
 def _kept_aside(directory: str) -> Check:

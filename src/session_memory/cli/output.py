@@ -116,7 +116,7 @@ _STEPS = (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second
 
 
 def human_time(at_ms: int | None, now_ms: int) -> str:
-    """A moment as ISO 8601 with the distance from now beside it."""
+    """A moment as ISO 8601 followed by how long ago that was."""
     stamp = iso(at_ms)
     if at_ms is None or stamp is None:
         return "-"

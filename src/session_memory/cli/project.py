@@ -85,7 +85,7 @@ def merge(app: App, project: str, into: str | None, undo: bool) -> None:
                 else writer.merge_project(part.id, before.id)
             )
     for root in (part.root, before.root):
-        if root:  # what was made of the sessions of both has to be made anew
+        if root:  # what was made of the sessions of both has to be made again
             mark_for_rebuild(memory_root(app.paths.data, root))
     if app.json:
         emit_json({"project": part.key, "with": before.key, "undone": undo, "sessions": moved})

@@ -112,7 +112,7 @@ def _ask(present: PresentStore, *, yes: bool, without_marks: bool) -> None:
         if yes or not sys.stdin.isatty():
             raise Refused(
                 f"{marks.NAME} is lost, and {warning}",
-                hint="put that file back beside `store.db`, or add --without-marks",
+                hint="put that file back next to `store.db`, or add --without-marks",
             )
         click.echo(f"{marks.NAME} is lost, and {warning}.", err=True)
         click.confirm("Restore nevertheless?", abort=True, err=True)

@@ -52,7 +52,7 @@ def scan(app: App) -> int:
 @json_option
 @pass_app
 def rescan(app: App) -> None:
-    """Redact everything in and beside the store again, with today's rules.
+    """Redact everything in and next to the store again, with today's rules.
 
     \b
     Examples:
@@ -71,7 +71,7 @@ def rescan(app: App) -> None:
 def _add_features(
     report: scanning.RescanReport, context: ForgetContext, redactor: Redactor
 ) -> None:
-    """Add what is beside the store to the report."""
+    """Add what is next to the store to the report."""
     report.features = tuple(holding(context, without_secrets(redactor)))
     report.looked_at = ("events", "digests, facts and observations", *searched())
 

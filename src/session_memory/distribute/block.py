@@ -192,7 +192,7 @@ def _between(data: bytes, head: _Line, end: _Line) -> Block:
     if marker is None:
         raise Refused(
             "the begin marker of session-memory was changed",
-            hint="delete the block with its markers; the next run writes it anew",
+            hint="delete the block with its markers; the next run writes it again",
         )
     return Block(
         start=head.start,

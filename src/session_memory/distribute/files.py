@@ -134,7 +134,7 @@ def remove_folders(root: str, folders: tuple[str, ...]) -> None:
 
 
 def sweep_left_overs(root: str, real: str) -> None:
-    """Remove what a run that was killed left beside a file; the lock says that none runs now."""
+    """Remove what a run that was killed left next to a file; the lock says that none runs now."""
     base = os.path.realpath(root)
     begin = f".{os.path.basename(real)}{_LEFT_OVER}"
     inside = os.path.relpath(os.path.dirname(real), base)

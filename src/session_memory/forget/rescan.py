@@ -45,7 +45,7 @@ def scan(store: Store, redactor: Redactor) -> RescanReport:
 
 
 def rescan(store: Store, redactor: Redactor) -> RescanReport:
-    """Write every event anew that a rule touches; digests are made again from what is left."""
+    """Write every event again that a rule touches; digests are made again from what is left."""
     report = RescanReport()
     for session in store.sessions(SessionQuery()):
         changed = store.rewrite(session.id, lambda event: _clean(event, redactor))

@@ -64,12 +64,12 @@ def put(real: str, before: bytes | None, after: bytes) -> None:
 
 
 def back_up(real: str, before: bytes) -> None:
-    """A copy beside the file, of the same mode; the one of an earlier run gives way."""
+    """A copy next to the file, of the same mode; the one of an earlier run gives way."""
     _replace(real + BACKUP, before, os.stat(real), lambda: None)
 
 
 def sweep_left_overs(real: str) -> None:
-    """Remove what a run that was killed left beside a file; the lock says that none runs now."""
+    """Remove what a run that was killed left next to a file; the lock says that none runs now."""
     folder, name = os.path.split(real)
     begins = (f".{name}{_LEFT_OVER}", f".{name}{BACKUP}{_LEFT_OVER}")
     with contextlib.suppress(OSError):

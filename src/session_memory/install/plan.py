@@ -256,7 +256,7 @@ def _original(
 ) -> _Original:
     """What the ledger knows of a file.
 
-    Where it was lost, the copy that the last `init` left beside the file says the same; without one
+    Where it was lost, the copy that the last `init` left there says the same; without it
     every container that holds nothing but us was made for us.
     """
     if entry is not None:

@@ -115,7 +115,7 @@ def answer_tokens(requested: int, window: int) -> int:
 
 
 def window_bytes(window: int, other_tokens: int) -> int:
-    """How many bytes of input fit into a window beside that many other tokens."""
+    """How many bytes of input fit into a window besides that many other tokens."""
     return max(0, window - other_tokens) * BYTES_PER_TOKEN
 
 

@@ -1,6 +1,6 @@
 """What a backup is on disk: a store of its own, with a manifest that names every file and its hash.
 
-A backup is made under a temporary name beside its target and renamed when it is whole and checked.
+A backup is made under a temporary name next to its target and renamed when it is whole and checked.
 So a target is complete or absent. What a kill leaves is `TARGET.partial-backup`, which the next
 backup to the same target removes; where an older backup is replaced it stays until the new one is
 whole, for the moment between two renames as `TARGET.old-backup`.
@@ -179,7 +179,7 @@ def check_target(target: str, store: str, *, replace: bool) -> None:
 
 @contextlib.contextmanager
 def building(target: str) -> Generator[str]:
-    """A private temporary directory beside the target; renamed to it when the block ends well."""
+    """A private temporary directory next to the target; renamed to it when the block ends well."""
     partial = target + PARTIAL
     try:
         os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)

@@ -91,7 +91,7 @@ def keep_aside(directory: str, now_ms: int, reason: str, most: int | None = MOST
     """Rename the damaged database with its log; the caller holds the sweep's lock.
 
     The note comes first and the log before the database: cut off at any point, the next call goes
-    on, and no log is ever left beside a database it does not belong to.
+    on, and no log is ever left next to a database it does not belong to.
     """
     path = os.path.join(directory, DATABASE)
     gone = not os.path.exists(path)

@@ -77,7 +77,7 @@ DERIVED: dict[str, Derived] = {
 
 
 class LocalFile(msgspec.Struct, frozen=True):
-    """A file or folder of ours beside the tables."""
+    """A file or folder of ours next to the tables."""
 
     holds: str
     writer: str

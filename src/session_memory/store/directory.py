@@ -69,7 +69,7 @@ BACKED_UP = (
 
 
 def files_to_back_up(directory: str) -> list[str]:
-    """The files that lie beside the database and belong to it."""
+    """The files that lie next to the database and belong to it."""
     paths: list[str] = []
     for name in BACKED_UP:
         path = os.path.join(directory, name)
@@ -81,7 +81,7 @@ def files_to_back_up(directory: str) -> list[str]:
 
 
 def copy_files(directory: str, target: str) -> int:
-    """Copy what lies beside the database, private as everything and durable; returns bytes."""
+    """Copy the files next to the database, private as everything and durable; returns bytes."""
     total = 0
     for path in files_to_back_up(directory):
         into = os.path.join(target, os.path.relpath(path, directory))

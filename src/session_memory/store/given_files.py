@@ -1,4 +1,4 @@
-"""The history of what was given to which repository, in a file beside the ledger."""
+"""The history of what was given to which repository, in a file next to the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Forget marks: what was forgotten and when capture was paused, in a file beside the database.
+"""Forget marks: what was forgotten and when capture was paused, in a file next to the database.
 
 The database holds the same marks. The file is there for the day the database is not: a store that
 is rebuilt, restored or imported into reads it first, so that nothing forgotten comes back.
@@ -116,7 +116,7 @@ class _Section(msgspec.Struct):
 
 class _Body(msgspec.Struct):
     own: int | None
-    """Which of the stores is the one beside this file."""
+    """Which of the stores is the one next to this file."""
     stores: list[_Section]
     pauses: list[Pause]
 
@@ -174,7 +174,7 @@ def _header(line: bytes, path: str) -> _Header:
 def _damaged(path: str, why: str) -> StoreDamaged:
     return StoreDamaged(
         f"{path} is damaged: {why}",
-        hint="it says what you forgot: put it back from a backup. If `store.db` beside it is the"
+        hint="it says what you forgot: put it back from a backup. If `store.db` next to it is the"
         " one you always used, delete the file instead: it is made again from that",
     )
 
@@ -226,7 +226,7 @@ def checksum_in(directory: str) -> str | None:
 def add_marks(directory: str, marks: Marks, keys: Keys | None = None) -> MarksFile:
     """Add marks to the file, made if it is missing; durable on return.
 
-    `keys` are those of the store beside it; without them, those the file names stay.
+    `keys` are those of the store next to it; without them, those the file names stay.
     """
     path = path_in(directory)
     with unchanging(directory):

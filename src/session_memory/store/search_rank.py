@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 IN_CONTEXT = 1.5
-"""Weight of a turn found with its predecessors, beside 1 for the event alone."""
+"""Weight of a turn found with its predecessors, compared to 1 for the event alone."""
 COMPANY = 0.5
 """How much of the best score a session's good hits can add to each of them."""
 COMPANIONS = 3

@@ -1,4 +1,4 @@
-"""A mark beside the store while something is being written or deleted.
+"""A mark next to the store while something is being written or deleted.
 
 Files are written before their rows and deleted after them, so work that is cut off can leave files
 without rows. The mark tells the next sweep to look for them; without it, it need not.

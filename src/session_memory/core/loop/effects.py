@@ -68,7 +68,7 @@ class Effect(msgspec.Struct, frozen=True):
     level: float = 0.95
     """Of that interval, higher than 95 percent, since data is looked at again and again."""
     p: float | None = None
-    """Fisher's exact test of the two groups alone; beside the verdict, not behind it."""
+    """Fisher's exact test of the two groups alone; shown with the verdict, not used for it."""
     look: int = 0
     """How often enough data came together for a look; 0 where it never did."""
     minimum: float = 0.0

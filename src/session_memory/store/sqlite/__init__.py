@@ -1,4 +1,4 @@
-"""The embedded store: one SQLite file through apsw, beside a directory of segments."""
+"""The embedded store: one SQLite file through apsw, next to a directory of segments."""
 
 from session_memory.store.sqlite.store import SqliteStore, open_store
 

@@ -84,7 +84,7 @@ def _not_backed_up(source: Database, target: str, error: StoreDamaged) -> StoreD
 
 
 def copy_store(source: Database, directory: str, target: str, progress: Progress) -> None:
-    """Copy database, segments and what lies beside them; refuses what is damaged."""
+    """Copy database, segments and the files next to them; refuses what is damaged."""
     copied = os.path.join(target, DATABASE)
     beside = files_to_back_up(directory)
     sizes = [os.path.getsize(path) for path in (os.path.join(directory, DATABASE), *beside)]
@@ -124,7 +124,7 @@ def copy_store(source: Database, directory: str, target: str, progress: Progress
 
 @contextlib.contextmanager
 def reading(path: str) -> Generator[Database]:
-    """A database that nobody writes to; nothing is created beside it."""
+    """A database that nobody writes to; nothing is created next to it."""
     if os.path.exists(path + "-wal") and os.path.getsize(path + "-wal"):
         database = connect(path, read_only=True)
     else:

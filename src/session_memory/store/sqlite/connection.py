@@ -57,7 +57,7 @@ def connect(path: str, *, read_only: bool = False) -> Database:
     if not (os.path.exists(path) and os.path.getsize(path)):
         raise absent(os.path.dirname(path))
     if _has_garbage_log(path + "-wal"):
-        raise DatabaseDamaged(f"the log beside the database {path} is damaged")
+        raise DatabaseDamaged(f"the log next to the database {path} is damaged")
     try:
         connection = apsw.Connection(
             file_uri(path, _mode(path, read_only)),
@@ -101,7 +101,7 @@ def _has_garbage_log(path: str) -> bool:
 def _mode(path: str, read_only: bool) -> str:
     """How to open the file so that a reader sees every commit and leaves nothing behind.
 
-    A reader needs the log beside the database; one that may write removes it again when it closes,
+    A reader needs the log next to the database; one that may write removes it again when it closes,
     and `query_only` keeps it from writing anything else.
     """
     writable = os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK)

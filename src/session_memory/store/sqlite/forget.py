@@ -180,7 +180,7 @@ def _forget_project(db: Database, project_id: int | None) -> None:
         " WHERE project_id = ?1 OR found_project_id = ?1) RETURNING key",
         (project_id,),
     )
-    db.executemany(  # the next detection counts them anew
+    db.executemany(  # the next detection counts them again
         "UPDATE pattern SET repos = '{}' WHERE EXISTS"
         " (SELECT 1 FROM json_each(pattern.repos) WHERE key = ?)",
         gone,

@@ -1,4 +1,4 @@
-"""The forget marks inside the database, and bringing them together with the file beside it."""
+"""The forget marks inside the database, and bringing them together with the file next to it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.search import event_condition
 
 ROW_BYTES = 160
-"""What a row costs beside its text: hash, type, status, numbers and its entries in two indexes."""
+"""What a row costs besides its text: hash, type, status, numbers and its entries in two indexes."""
 
 _COLUMNS = (
     "o.type, o.status, o.text, o.importance, o.session_id, o.event_id, o.origin, o.hash, o.at,"

@@ -47,7 +47,7 @@ _counts = msgspec.json.Decoder(dict[str, int]).decode
 _WORTH = "s.source_kind != 'internal' AND s.low_value IS NULL"
 _CHUNK = 2000
 _CURRENT = (MINER_VERSION,)
-_ROW_BYTES = 100  # figures and names of a pattern beside its words
+_ROW_BYTES = 100  # figures and names of a pattern besides its words
 _BYTES = f"""
 SELECT coalesce((SELECT sum(octet_length(body)) FROM mined), 0) + coalesce((SELECT sum(
   octet_length(locus) + octet_length(about) + octet_length(flavors) + octet_length(repos)

@@ -110,7 +110,7 @@ def _place(db: Database, project_id: int) -> int:
         for (session_id,) in sessions:
             put(db, session_id, member, place)
         moved += len(sessions)
-    # Counts of where patterns were seen are made anew by the next detection.
+    # Counts of where patterns were seen are made again by the next detection.
     db.execute(
         "UPDATE pattern SET repos = '{}' WHERE EXISTS (SELECT 1 FROM json_each(pattern.repos) r"
         " JOIN project p ON p.key = r.key WHERE p.id IN (SELECT value FROM json_each(?)))",

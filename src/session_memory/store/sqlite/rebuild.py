@@ -1,4 +1,4 @@
-"""Rebuilding a store whose database is damaged or missing, into a new file beside it.
+"""Rebuilding a store whose database is damaged or missing, into a new file next to it.
 
 Rows come from every database that was kept, oldest first, and from the one that was captured into
 since; texts from the segments; the rest from the logs, whose cursors are reset so that the next

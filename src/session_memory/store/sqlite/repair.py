@@ -139,7 +139,7 @@ def _usage(db: Database, dry_run: bool) -> list[Repaired]:
 
 
 def _index(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repaired]:
-    """Compare entries with events; where they differ, make both indexes anew."""
+    """Compare entries with events; where they differ, make both indexes again."""
     try:
         healthy = all(
             not value(
@@ -163,7 +163,7 @@ def _index(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repaired
 
 
 def rebuild_index(db: Database, segments: SegmentStore) -> None:
-    """Make both indexes anew, from the texts."""
+    """Make both indexes again, from the texts."""
     reader = SegmentReader(segments)
     with transaction(db):
         for table in ("event_text", "turn_text"):

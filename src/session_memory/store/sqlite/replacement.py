@@ -59,7 +59,7 @@ def _remove(path: str) -> None:
 def carry_over(db: Database, directory: str, damage: Damage) -> bool:
     """Take keys and forget marks from what was kept; returns whether all of them were there.
 
-    The marks of the file beside the store are applied by whoever opens the store next.
+    The marks of the file next to the store are applied by whoever opens the store next.
     """
     keys: dict[str, bytes] = {}
     file = read_marks(directory)

@@ -1,6 +1,6 @@
 """Changing what is stored of a session: dropping events, or replacing their words.
 
-A session's texts are written anew into one segment and its index entries made again, in one
+A session's texts are written again into one segment and its index entries made again, in one
 transaction; the old files go afterwards. Nothing is edited in place: a crash keeps the old state.
 """
 
@@ -97,7 +97,7 @@ def _replace(db: Database, session_id: int, events: list[SessionEvent]) -> tuple
 
 
 def index_again(db: Database, session_id: int, events: list[SessionEvent]) -> int:
-    """Make a session's entries in both indexes anew; returns their estimated size."""
+    """Make a session's entries in both indexes again; returns their estimated size."""
     ids = event_range(session_id)
     for table, level in (("event_text", 0), ("turn_text", 1)):
         selected = rows(

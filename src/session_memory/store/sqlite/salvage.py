@@ -61,7 +61,7 @@ def tables_of(db: Database) -> dict[str, Table]:
 def opened(path: str) -> Generator[Database | None]:
     """A damaged database, for reading only; None where nothing of it can be read.
 
-    The file itself is never opened for writing: with a log beside it, or without a valid header, a
+    The file itself is never opened for writing: with a log next to it, or without a valid header, a
     copy is read.
     """
     with contextlib.ExitStack() as stack:

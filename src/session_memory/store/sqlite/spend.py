@@ -23,7 +23,7 @@ class SqliteSpend:
     """See store.background.Spend.
 
     Features ask models from several threads while the store's own connection may be anywhere, so
-    that each write has a connection of its own; it costs a millisecond beside seconds of a call.
+    that each write has a connection of its own; that costs a millisecond, a call seconds.
     """
 
     def __init__(self, connection: Database, path: str) -> None:
