@@ -66,9 +66,9 @@ class Program:
         self._config.write_text(source_settings(logs), encoding="utf-8")
         for step in (
             ("sweep",),
-            ("memory", "extract", "--now"),
-            ("memory", "consolidate", "--all"),
-            ("journal", "flush", "--all"),
+            ("project", "memory", "extract", "--now"),
+            ("project", "memory", "consolidate", "--all"),
+            ("project", "journal", "flush", "--all"),
             ("worker", "run"),
         ):
             self.json(*step, "--json")
