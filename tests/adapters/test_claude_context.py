@@ -112,3 +112,19 @@ def test_unknown_parts_of_known_records_are_kept_and_counted(row: Any, what: str
 def test_an_unknown_kind_of_progress_is_counted() -> None:
     found = parse_rows(ClaudeLog().row("progress", data={"type": "new_progress"}))
     assert found.unknown == {("2.1.98", "progress/new_progress"): 1}
+
+
+@pytest.mark.rows("CAP-21")
+def test_records_of_newer_clients_are_known() -> None:
+    log = ClaudeLog()
+    log.raw({"type": "file-history-delta", "sessionId": log.session_id, "trackingPath": "a.py"})
+    log.attach("ultra_effort_enter", reminder="think")
+    log.attach("ultra_effort_exit")
+    log.attach("goal_status", goal="all tests green", met=False)
+    found = parse_rows(*log.rows)
+    assert found.unknown == {}
+    assert found.ignored["file-history-delta"] == 1
+    assert found.ignored["attachment/ultra_effort_enter"] == 1
+    (kept,) = events(found)
+    assert (kept.kind, kept.label) == ("injected", "goal_status")
+    assert "all tests green" in kept.text

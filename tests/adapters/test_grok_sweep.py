@@ -309,3 +309,39 @@ def test_shuffled_neighbours_give_the_same_dump(tmp_path: Path) -> None:
 def _rises(pair: list[dict[str, dict[str, dict[str, str]]]]) -> bool:
     first, second = (int(row["params"]["_meta"]["eventId"].rpartition("-")[2]) for row in pair)
     return first < second
+
+
+@pytest.mark.rows("CAP-20")
+@pytest.mark.parametrize("emptied", [False, True])
+def test_without_its_updates_a_session_keeps_what_they_said_and_nothing_is_doubled(
+    tmp_path: Path, emptied: bool
+) -> None:
+    space, log = workspace(tmp_path), talk(1)
+    put(space, log)
+    space.sweep()
+    before = space.dump()[0]["events"]
+    part = log.directory(space.root / "grok") / "updates.jsonl"
+    kept = part.read_bytes()
+    if emptied:
+        part.write_bytes(b"")
+    else:
+        part.unlink()
+    space.sweep()
+    assert space.dump()[0]["events"] == before
+    assert space.findings() == []
+    part.write_bytes(kept)
+    space.sweep()
+    assert space.dump()[0]["events"] == before
+
+
+@pytest.mark.rows("CAP-20")
+def test_updates_that_turn_up_later_replace_the_history(tmp_path: Path) -> None:
+    space, whole, log = workspace(tmp_path / "a"), workspace(tmp_path / "b"), talk(1)
+    put(space, log, without=("updates.jsonl",))
+    space.sweep()
+    assert space.events(log.session_id)
+    put(space, log)
+    space.sweep()
+    put(whole, log)
+    whole.sweep()
+    assert space.dump()[0]["events"] == whole.dump()[0]["events"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.codex.log_builder import CodexLog
+from session_memory.adapters.codex.log_builder import CodexLog, call, output
 from session_memory.adapters.copilot.log_builder import CopilotLog
 from session_memory.adapters.pi.log_builder import PiLog
 from session_memory.testing.workspace import Workspace
@@ -177,3 +177,32 @@ def test_a_fork_with_nothing_of_its_own_began_when_it_was_opened(space: Workspac
     assert session.started_at == session.ended_at == fork.opened
     shown = space.run("--config", str(space.write_config()), "show", fork.session_id)
     assert "?" not in shown.stdout.partition("time")[2].partition("\n")[0]
+
+
+@pytest.mark.rows("CAP-21")
+@pytest.mark.parametrize("listed", [True, False])
+def test_codex_a_tool_of_the_app_is_a_call_and_its_answer(space: Workspace, listed: bool) -> None:
+    log = CodexLog(1).header().turn().prompt(ASKED)
+    given = {"page": "/pump"}
+    if listed:
+        log.item(call("c1", "open_page", given))
+    log.event(
+        "dynamic_tool_call_request", callId="c1", turnId="t", tool="open_page", arguments=given
+    )
+    log.event(
+        "dynamic_tool_call_response",
+        call_id="c1",
+        tool="open_page",
+        arguments=given,
+        content_items=[{"type": "inputText", "text": "no such page"}],
+        success=False,
+    )
+    if listed:
+        log.item(output("c1", "no such page"))
+    log.write(space.flavor_home("codex"))
+    report = space.sweep()
+    assert report.unknown == {}
+    found = [e for e in space.events(log.thread) if e.kind in ("tool_call", "tool_result")]
+    assert [(e.tool, e.text) for e in found][1:] == [(None, "no such page")]
+    assert [(e.kind, e.is_error) for e in found] == [("tool_call", False), ("tool_result", True)]
+    assert found[0].tool == "open_page"

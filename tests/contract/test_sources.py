@@ -93,6 +93,7 @@ def test_a_source_that_was_set_aside_keeps_its_events(store: Store) -> None:
     assert new != source_id
     assert (store.sole_sessions(source_id), store.sole_sessions(new)) == ({one}, set())
     assert sorted(store.stamps("claude")) == [ONE.path, f"{ONE.path} (cut, 1)"]
+    assert (store.set_aside(ONE.path), store.set_aside(TWO.path)) == ([source_id], [])
     assert texts(store, one) == ["first", "second"]
 
 

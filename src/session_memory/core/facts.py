@@ -18,7 +18,7 @@ FACT_RULES: dict[str, FactRule] = {
     "entrypoint": "first",
     "forked_from": "first",
     "parent": "first",
-    "from_parent": "first",
+    "stand_in": "first",
     "commit": "first",
     "branch": "last",
     "client_version": "last",
@@ -36,8 +36,8 @@ FACT_RULES: dict[str, FactRule] = {
 }
 """`first` and `last` go by place in the files, never by clock: agents write times out of order.
 
-A file that says `from_parent` only repeats a sub-agent's messages: it stands in for the sub-agent's
-own log while there is none.
+A file that says `stand_in` only repeats what the session's own log says, and counts while there is
+none: `parent` is the log of a sub-agent's parent, `history` a poorer form of the conversation.
 """
 
 

@@ -117,7 +117,10 @@ class SourceReader(msgspec.Struct):
         source_id = pass_.reading.source_id
         if pass_.replaced:
             self._end_replaced(pass_)
-        elif pass_.again:
+        elif pass_.again and not pass_.adapter.incremental and pass_.own:
+            for aside in self.store.set_aside(pass_.name):  # such a file tells all there is
+                self.report.superseded += self.writer.absorb(aside, source_id)
+        if pass_.again and not pass_.replaced:
             self.report.superseded += self.writer.retire(
                 source_id, pass_.reading.seen, delete=pass_.reparse
             )
@@ -138,7 +141,7 @@ class SourceReader(msgspec.Struct):
         A log that was cut or emptied says nothing new: memory keeps what it said. One that says
         something else supersedes it.
         """
-        cut = not pass_.sessions or (pass_.shrunk and pass_.adapter.incremental)
+        cut = not pass_.own or (pass_.shrunk and pass_.adapter.incremental)
         lost = self.store.sole_sessions(pass_.aside) if cut and not pass_.has_news else None
         if lost:
             self.cut |= lost
@@ -241,6 +244,8 @@ class SourceReader(msgspec.Struct):
             pass_.handles[part.external_id] = session
             writer.link(session, pass_.reading.source_id)
         pass_.sessions.add(session.id)
+        if all(fact.name != "stand_in" for fact in part.facts):
+            pass_.own.add(session.id)
         self.touched.add(session.id)
         self._take_events(pass_, part, session)
         writer.add_facts(session, pass_.reading.source_id, self._facts(flavor, part))
@@ -291,7 +296,7 @@ class SourceReader(msgspec.Struct):
         if placement.found:
             self.writer.confirm(pass_.reading.source_id, placement.found)
         if placement.new:
-            pass_.has_news = True
+            pass_.has_news |= session.id in pass_.own
             self.writer.append(session, pass_.reading.source_id, placement.new)
             self.report.events += len(placement.new)
             if session.created and session.id not in self.new_sessions:
@@ -388,6 +393,8 @@ class _Pass(msgspec.Struct):
     """Whether it said anything that its sessions did not hold."""
     handles: dict[str, SessionHandle] = {}
     sessions: set[int] = set()
+    own: set[int] = set()
+    """Sessions that it is the log of, rather than a stand-in for their log."""
     turns: dict[int, list[str]] = {}
     cwds: dict[str, str] = {}
     prompted: set[int] = set()

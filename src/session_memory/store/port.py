@@ -202,6 +202,10 @@ class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
         """Whether a session of this source has further sources."""
         ...
 
+    def set_aside(self, path: str) -> list[int]:
+        """Sources that were set aside when the file of that path was cut."""
+        ...
+
     def sole_sessions(self, source_id: int) -> set[int]:
         """The sessions of a source of which it holds what no other source does.
 

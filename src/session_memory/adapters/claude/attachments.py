@@ -38,6 +38,7 @@ _FILES = frozenset(
 _NOTES = frozenset(
     {
         "diagnostics",
+        "goal_status",
         "max_turns_reached",
         "relevant_memories",
         "structured_output",
@@ -83,6 +84,8 @@ _REPEATS = frozenset(
         "todo_reminder",
         "token_usage",
         "total_tokens_reminder",
+        "ultra_effort_enter",
+        "ultra_effort_exit",
         "ultrathink_effort",
         "verify_plan_reminder",
     }

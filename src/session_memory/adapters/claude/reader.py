@@ -73,6 +73,7 @@ _IGNORED = frozenset(
         "atis-latch",
         "bridge-session",
         "cost-state",  # cumulative over resumes, so it cannot be added up
+        "file-history-delta",
         "file-history-snapshot",
         "last-prompt",
         "mode",
@@ -152,7 +153,7 @@ class _Reading:
             return
         message = subagent_message(record) if kind == "progress" else None
         if message is not None:
-            self._part(message).note("from_parent", 1, offset)
+            self._part(message).note("stand_in", "parent", offset)
             self._events(offset, message, as_text(message.get("type")))
             return
         self._events(offset, record, kind)

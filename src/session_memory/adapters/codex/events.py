@@ -220,6 +220,12 @@ def _mcp_item(item: Record, out: Emitter) -> None:
     _tool_end(item, item, result.get("content") or error.get("message"), failed or bool(error), out)
 
 
+def _dynamic_end(payload: Record, out: Emitter) -> None:
+    """The answer of a tool that the app around Codex brought along."""
+    content = payload.get("content_items") or payload.get("contentItems") or payload.get("error")
+    _tool_end(payload, payload, content, payload.get("success") is False, out)
+
+
 def _tool_end(fields: Record, asked: Record, content: Json, failed: bool, out: Emitter) -> None:
     call_id, end = _id(fields), Outcome(failed=failed)
     if _lent(call_id, end, out):
@@ -253,7 +259,8 @@ def _result(call_id: str, end: Outcome, text: str, out: Emitter) -> None:
 
 
 def _id(fields: Record) -> str:
-    return as_text(fields.get("call_id")) or as_text(fields.get("id"))
+    names = ("call_id", "callId", "id")
+    return next((found for name in names if (found := as_text(fields.get(name)))), "")
 
 
 _EVENTS: dict[str, Handler] = {
@@ -265,6 +272,7 @@ _EVENTS: dict[str, Handler] = {
     "error": _error,
     "exec_command_end": _command,
     "exited_review_mode": _notice,
+    "dynamic_tool_call_response": _dynamic_end,
     "mcp_tool_call_end": _mcp_end,
     "patch_apply_end": _patch,
     "stream_error": _error,
@@ -298,6 +306,7 @@ _SILENT_ITEMS = frozenset(
 )
 _SILENT = frozenset(
     {
+        "dynamic_tool_call_request",  # the call, and its answer, have it too
         "plan_update",  # the call `update_plan` has it
         "session_configured",
         "sub_agent_activity",

@@ -45,7 +45,7 @@ from session_memory.adapters.grok.updates import EventBuilder, Sides
 
 __all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
 
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 
 _ENCODED = re.compile(r"%2F|[A-Za-z](?::|%3A)", re.I)
 """How the name of a group begins when it is a path; a longer path stands in a file of its own."""
@@ -74,6 +74,7 @@ def parse(source: SourceFile, block: Block, _state: dict[str, Json]) -> Normaliz
         children |= _add_updates(bundle, part, sides, lines)
     else:
         _add_chat(bundle, part, sides, block, summary)
+        part.note("stand_in", "history", 0)  # the same conversation, without times
     _note_times(part, summary)
     bundle.sessions = [part.build(), *_links(children, session)]
     return bundle

@@ -48,9 +48,9 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
             " JOIN source s ON s.id = f.source_id WHERE f.session_id = ?",
             (session_id,),
         )
-        repeating = {row[0] for row in stated if row[3] == "from_parent"}
+        repeating = {row[0] for row in stated if row[3] == "stand_in"}
         if repeating and any(row[0] not in repeating for row in stated):
-            # The sub-agent's own log is here: what its parent's log repeats of it no longer counts.
+            # The session's own log is here: what others repeat of it no longer counts.
             for source_id in repeating:
                 event_copies.step_aside(db, session_id, source_id)
             stated = [row for row in stated if row[0] not in repeating]
@@ -75,7 +75,7 @@ def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> N
     get = settled.get
     title = get("title.custom") or get("title.ai") or get("title.summary")
     extra = {k: settled[k] for k in ("entrypoint", "pr") if k in settled}
-    extra["from_parent"] = True if "from_parent" in settled else None  # None takes it out
+    extra["from_parent"] = True if get("stand_in") == "parent" else None  # None takes it out
     if "client_version" in settled:
         extra["producer_version_last_seen"] = settled["client_version"]
         extra["producer_version_first_seen"] = settled.get("client_version.first")

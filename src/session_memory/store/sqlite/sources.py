@@ -85,6 +85,11 @@ class SourceReads:
             is not None
         )
 
+    def set_aside(self, path: str) -> list[int]:
+        """See store.port.Store."""
+        sql = "SELECT id FROM source WHERE path BETWEEN ? AND ? ORDER BY id"
+        return [row[0] for row in rows(self._db, sql, (f"{path} (cut, 1", f"{path} (cut, :"))]
+
     def sole_sessions(self, source_id: int) -> set[int]:
         """See store.port.Store."""
         selected = rows(
