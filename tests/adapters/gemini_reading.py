@@ -24,7 +24,7 @@ def parse_source(adapter: Adapter, source: SourceFile, line_cap: int = LINE_CAP)
     for block in adapter.read(source, 0, line_cap):
         whole.lines += block.lines
         whole.tail, whole.end = block.tail, block.end
-        whole.too_long += block.too_long
+        whole.long_lines += block.long_lines
         whole.beside |= block.beside
     return adapter.parse(source, whole, {})
 
