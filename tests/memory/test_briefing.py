@@ -11,10 +11,10 @@ from session_memory.core.schema import CommandRun, Cure, CureKind, Notice, RuleS
 from session_memory.memory.briefing import (
     MAX_CHARS,
     BriefingLine,
-    EarlierSession,
     briefing,
     read_instructions,
 )
+from session_memory.memory.known_session import KnownSession
 from session_memory.testing.store_drafts import distilled
 
 DAY = 86_400_000
@@ -33,15 +33,17 @@ def cure(failed: str, works: str, error: str, kind: CureKind = "command") -> Cur
     return Cure(error, error, 2, failed, kind, (works,), (3,), works, 3)
 
 
-def says(text: str, *, firm: bool = False) -> RuleStatement:
-    return RuleStatement(text, 1, DAY, "asks for it", firm, "against")
+def says(text: str, *, firm: bool = False, day: int = 1) -> RuleStatement:
+    return RuleStatement(text, 1, day * DAY, "asks for it", firm, "against")
 
 
-def sessions(*digests: dict[str, Any], branch: str | None = None) -> list[EarlierSession]:
+def sessions(*digests: dict[str, Any], branch: str | None = None) -> list[KnownSession]:
     """Sessions, the newest first."""
     count = len(digests)
     return [
-        EarlierSession(count - n, (count - n) * DAY, branch, (ROOT,), distilled(**fields))
+        KnownSession(
+            count - n, f"s{count - n}", (count - n) * DAY, distilled(**fields), (ROOT,), branch
+        )
         for n, fields in enumerate(digests)
     ]
 
@@ -62,7 +64,7 @@ def test_checks_that_sessions_pass_are_told_one_of_each_kind() -> None:
     (line,) = briefing(sessions(passed, passed, passed))
     assert (
         line.text
-        == "Verify with `npm test`, `npm run lint` in `src` (the first passed in 3 sessions)"
+        == "Verify with `npm run lint` in `src`, `npm test` (the first passed in 3 sessions)"
     )
     assert line.evidence[0].session == 3
 
@@ -88,13 +90,14 @@ def test_a_trap_is_told_with_what_works_and_in_how_many_sessions() -> None:
     trap = {"cures": (cure("tool status --json", "tool status", "unknown flag: --json"),)}
     (line,) = briefing(sessions(trap, trap, {}))
     assert (
-        line.text
-        == "`tool status --json` fails here (unknown flag: --json); use `tool status` (2 sessions)"
+        line.text == "`tool status --json` fails here (unknown flag: --json); use `tool status`;"
+        " met in 2 sessions, last 1970-01-04"
     )
-    assert [(ref.session, ref.seq) for ref in line.evidence] == [(3, 2), (2, 2)]
+    assert [(ref.session, ref.seq) for ref in line.evidence] == [(3, 2), (3, 3)]
     missing = {"cures": (cure("npm run build", "npm ci", "vite: command not found", "install"),)}
     assert texts(briefing(sessions(missing)), "trap") == [
-        "In a fresh checkout run `npm ci` before `npm run build` (else: vite: command not found)"
+        "In a fresh checkout run `npm ci` before `npm run build` (else: vite: command not found);"
+        " met in 1 session 1970-01-02"
     ]
 
 
@@ -117,7 +120,7 @@ def test_what_will_not_fail_again_or_cannot_be_read_is_no_trap(known: Cure) -> N
 def test_a_check_that_works_is_not_said_to_fail_because_a_fixer_mends_what_it_finds() -> None:
     fixed = {"cures": (cure("bun run lint", "bun run lint:fix", "Found 3 errors."),)}
     assert texts(briefing(sessions(fixed, fixed)), "trap") == [
-        "What `bun run lint` finds, `bun run lint:fix` mends (2 sessions)"
+        "What `bun run lint` finds, `bun run lint:fix` mends; met in 2 sessions, last 1970-01-03"
     ]
 
 
@@ -136,10 +139,10 @@ def test_an_old_trap_that_one_session_met_is_not_told() -> None:
 
 @pytest.mark.rows("BRF-04")
 def test_what_the_user_asked_for_in_two_sessions_is_told_however_old() -> None:
-    words = says("don't run visual tests")
-    lines = briefing(sessions(*[{}] * 30, {"rules": (words,)}, {"rules": (words,)}))
+    first, again = (says("don't run visual tests", day=day) for day in (1, 2))
+    lines = briefing(sessions(*[{}] * 30, {"rules": (again,)}, {"rules": (first,)}))
     (told,) = texts(lines, "rule")
-    assert '"don\'t run visual tests" (2 sessions, last 1970-01-02)' in told
+    assert '"don\'t run visual tests"; said in 2 sessions, last 1970-01-03' in told
 
 
 @pytest.mark.rows("BRF-05")

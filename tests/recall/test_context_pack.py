@@ -300,7 +300,7 @@ Decisions:
 Constraints:
 - Never work in rain
 Traps:
-- `tile --fast` fails here (unknown flag: --fast); use `tile --quick`
+- `tile --fast` fails here (unknown flag: --fast); use `tile --quick`; met in 1 session 2026-03-02
 DoD gaps:
 - The inspector signed
 Pending:
@@ -423,7 +423,7 @@ def test_a_question_is_no_objective_and_a_rule_needs_a_second_session(memory: Me
     found = pack(memory).text
     assert "What does the roof" not in found and "never push" not in found
     memory.session("b", *words, at=HOUR, **stated(2))
-    assert '"never push to main" (2 sessions, last 2026-03-02)' in pack(memory).text
+    assert '"never push to main"; said in 2 sessions, last 2026-03-02' in pack(memory).text
 
 
 @pytest.mark.rows("RSM-01")

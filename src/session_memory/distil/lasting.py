@@ -17,6 +17,11 @@ _LASTS = re.compile(
     r"|whenever|at all times)\b",
     re.I,
 )
+_AT_ITS_MOMENT = re.compile(
+    r"\b(?:this|these|those|here|we did|you did)\b|\b(?:like|do|with|of|about|at) that\b"
+    r"|\bthat(?:'?s)?\s*(?:$|[.,;!?\"])",
+    re.I,
+)
 _EDITOR_CALL = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
 _PASSES = re.compile(
     r"fetch first|non-fast-forward|rejected|conflict|timed? ?out|already (?:exists|in use|claimed)"
@@ -37,6 +42,11 @@ _COMMON_TOOLS = words("gh git curl wget npx jq rg grep find sed awk ls docker ku
 def is_meant_to_last(text: str) -> bool:
     """Whether a wish says itself that it is for good."""
     return _LASTS.search(text) is not None
+
+
+def points_at_its_moment(text: str) -> bool:
+    """Whether a quote points at what was on the screen, so that it says little by itself."""
+    return _AT_ITS_MOMENT.search(text) is not None
 
 
 def is_editor_call(call: str) -> bool:

@@ -25,6 +25,7 @@ class KnownSession(msgspec.Struct, frozen=True):
     digest: Digest
     roots: tuple[str, ...] = ()
     """Directories of the project: paths are shown from there."""
+    branch: str | None = None
 
     @property
     def day(self) -> str:

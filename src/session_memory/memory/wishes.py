@@ -6,14 +6,13 @@ its own words say that it is meant to last.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
 from session_memory.clock import iso
 from session_memory.core.forget import FORGOTTEN
-from session_memory.distil.lasting import is_meant_to_last
+from session_memory.distil.lasting import is_meant_to_last, points_at_its_moment
 from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import StandingRule, standing_rules
 from session_memory.memory.known_session import KnownSession
@@ -21,7 +20,6 @@ from session_memory.memory.statements import Statement
 
 MAX_WISHES = 12
 _QUOTE_CHARS = 200
-_POINTS_AT = re.compile(r"\b(?:this|that|these|those)\b", re.I)
 
 
 class Wishes(msgspec.Struct, frozen=True):
@@ -60,7 +58,7 @@ def _why_not(rule: StandingRule) -> str:
 def _statement(rule: StandingRule, by_id: dict[int, KnownSession], note: str) -> Statement:
     quote = " ".join(rule.text.split())[:_QUOTE_CHARS]
     # A quote that points at its moment only misleads; the name of the wish says enough.
-    telling = reads_as_rule(rule.text) and not _POINTS_AT.search(rule.text)
+    telling = reads_as_rule(rule.text) and not points_at_its_moment(rule.text)
     quoted = f'"{quote}"' if not rule.intent or telling else ""
     wish = ": ".join(part for part in (rule.intent, quoted) if part)
     often = "1 session" if rule.sessions == 1 else f"{rule.sessions} sessions, last"

@@ -19,7 +19,8 @@ from session_memory.distil.git_state import MAIN_BRANCHES
 from session_memory.distil.inputs import nods
 from session_memory.distil.project_checks import is_project_wide
 from session_memory.distil.prompts import is_request
-from session_memory.memory.briefing import RECENT, BriefingLine, EarlierSession, briefing
+from session_memory.memory.briefing import RECENT, BriefingLine, briefing
+from session_memory.memory.known_session import KnownSession
 from session_memory.recall.scope import Scope
 from session_memory.store.port import RecallStore
 
@@ -51,17 +52,19 @@ class PackFacts(msgspec.Struct, frozen=True):
 def read_facts(store: RecallStore, scope: Scope) -> PackFacts:
     """The facts of the latest sessions of a scope."""
     roots = tuple(root for root in (scope.project.root, *scope.project.aliases) if root)
-    sessions: list[EarlierSession] = []
+    sessions: list[KnownSession] = []
     for line in scope.lines[:RECENT]:
         digest = store.digest(line.id)
         if digest is not None:
             at = line.ended_at or line.started_at or 0
-            branch = store.session(line.id).branch
-            sessions.append(EarlierSession(line.id, at, branch, roots, digest))
+            session = store.session(line.id)
+            sessions.append(
+                KnownSession(line.id, session.external_id, at, digest, roots, session.branch)
+            )
     return facts_of(sorted(sessions, key=lambda session: -session.at))
 
 
-def facts_of(sessions: Sequence[EarlierSession]) -> PackFacts:
+def facts_of(sessions: Sequence[KnownSession]) -> PackFacts:
     """The facts of sessions, newest first."""
     told = briefing(sessions)
     last = next((session for session in sessions if _did_work(session.digest)), None)
@@ -81,7 +84,7 @@ def _did_work(digest: Digest) -> bool:
     return digest.task == "work" and bool(digest.commands or any(digest.files.values()))
 
 
-def _asked(unfinished: Iterable[EarlierSession]) -> str:
+def _asked(unfinished: Iterable[KnownSession]) -> str:
     for session in unfinished:
         objective = session.digest.objective or ""
         if objective and FORGOTTEN not in objective and is_request(objective):
@@ -89,7 +92,7 @@ def _asked(unfinished: Iterable[EarlierSession]) -> str:
     return ""
 
 
-def _finished(sessions: Sequence[EarlierSession]) -> frozenset[int]:
+def _finished(sessions: Sequence[KnownSession]) -> frozenset[int]:
     found: set[int] = set()
     followed = False
     for session in sessions:
@@ -114,7 +117,7 @@ def _kept(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(line for line in lines if line and FORGOTTEN not in line)
 
 
-def _resume(session: EarlierSession) -> list[str]:
+def _resume(session: KnownSession) -> list[str]:
     """Branch, last commit, PR, last passing check; of unfinished work its files and last words."""
     digest = session.digest
     day = (iso(session.at) or "")[:10]
