@@ -76,7 +76,8 @@ def _run(args: list[str]) -> int:
         cli.main(args, prog_name="session-memory")
     try:
         # Not cli.main(): it would turn a closed pipe into exit 1.
-        with cli.make_context("session-memory", args, obj=App()) as context:
+        # A copy of the arguments: click takes out what it has parsed, and errors look for --json.
+        with cli.make_context("session-memory", list(args), obj=App()) as context:
             result = cli.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code

@@ -66,8 +66,8 @@ def test_help_shows_examples_and_every_verb_on_stdout(run: Run) -> None:
     assert shown == VERBS.keys() - PLUMBING.keys()
 
 
-def test_no_arguments_is_a_usage_error_that_shows_help(run: Run) -> None:
-    done = run()
+def test_a_group_without_arguments_is_a_usage_error_that_shows_help(run: Run) -> None:
+    done = run("store")
     assert (done.returncode, done.stdout) == (2, "")
     assert "Examples:" in done.stderr
 

@@ -92,17 +92,17 @@ pass_app = click.make_pass_decorator(App)
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
+def _remember_json(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+    context.ensure_object(App).json |= value
+
+
 def json_option(callback: Callback) -> Callback:
     """`--json` for a verb that reads; sets `app.json`."""
-
-    def remember(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
-        context.ensure_object(App).json |= value
-
     return click.option(
         "--json",
         is_flag=True,
         expose_value=False,
-        callback=remember,
+        callback=_remember_json,
         help="Print JSON, for programs.",
     )(callback)
 
@@ -164,6 +164,13 @@ class LazyGroup(click.Group):
         return f"; did you mean `{near[0]}`?" if near else ""
 
 
+def _refuse_early_json(context: click.Context) -> None:
+    """--json before the verb: whether the verb has it is not known there."""
+    if context.ensure_object(App).json:
+        verb = f"{context.command_path} {context.invoked_subcommand}"
+        raise click.UsageError(f"--json goes behind the command: `{verb} --json`", context)
+
+
 def _section_help(section: Section) -> str:
     return "\n".join((section.help, "", "\b", "Examples:", *(f"  {e}" for e in section.examples)))
 
@@ -173,6 +180,7 @@ def _section(name: str, section: Section) -> LazyGroup:
 
     def run_bare(context: click.Context) -> object:
         if context.invoked_subcommand is not None or section.bare is None:
+            _refuse_early_json(context)
             return None
         command = group.get_command(context, section.bare)
         assert command is not None
@@ -209,10 +217,13 @@ def _take_text(command: click.Command) -> None:
 
 
 def _take_global_options(command: click.Command) -> None:
-    """Accept -q, -v and --color behind the verb too, where it has no such option of its own."""
+    """Accept -q, -v and --color behind the verb too, where it has no such option of its own.
+
+    A verb that has no --json says so, instead of calling it an unknown option.
+    """
     taken = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
-    added = [option for option in _global_options() if not taken & set(option.opts)]
-    command.params = [*command.params, *added]
+    offered = [*_global_options(), _json_option(command)]
+    command.params = [*command.params, *(o for o in offered if not taken & set(o.opts))]
     if isinstance(command, click.Group) and not isinstance(command, LazyGroup):
         for inner in command.commands.values():
             _take_global_options(inner)
@@ -247,6 +258,22 @@ def _global_options() -> list[click.Option]:
     ]
 
 
+def _json_option(command: click.Command) -> click.Option:
+    """--json of a section goes to its own verb; of a command that has none, it is refused."""
+    is_group = isinstance(command, click.Group)
+    runs_bare = is_group and command.invoke_without_command
+
+    def refuse(context: click.Context, _parameter: click.Parameter, value: bool) -> None:
+        if value:
+            why = "takes --json behind one of its commands" if is_group else "prints no JSON"
+            raise click.UsageError(f"`{context.command_path}` {why}", context)
+
+    callback = _remember_json if runs_bare else refuse
+    return click.Option(
+        ["--json"], is_flag=True, expose_value=False, hidden=True, callback=callback
+    )
+
+
 def _split_settings(
     _context: click.Context, _parameter: click.Parameter, values: Sequence[str]
 ) -> dict[str, str]:
@@ -258,6 +285,7 @@ def _split_settings(
 
 @click.group(
     cls=LazyGroup,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with warnings, 4 configuration, "
     "5 no usable store, 6 locked, 7 wrong scope, 8 refused, 9 no model, 130 interrupted.",
@@ -284,6 +312,7 @@ def _split_settings(
     default="auto",
     help="Colour: on a terminal (auto), always or never; NO_COLOR is honoured.",
 )
+@click.option("--json", is_flag=True, expose_value=False, hidden=True, callback=_remember_json)
 @click.version_option(__version__, message="session-memory %(version)s")
 @click.pass_context
 def cli(
@@ -299,13 +328,19 @@ def cli(
 
     \b
     Examples:
+      session-memory                      what is here, and what to type next
       session-memory sweep                capture new sessions
-      session-memory status               show what is stored
       session-memory search "flaky test"  find what was said or run
       session-memory show 42              show one session
-      session-memory config show          show every setting and where it came from
+      session-memory help                 what the words mean
     """
     app = ctx.ensure_object(App)
     app.config_path, app.flags, app.color = config_path, settings, color
     app.quiet, app.verbosity = quiet, verbose
     _apply_color(ctx, color, app.environ)
+    if ctx.invoked_subcommand is not None:
+        _refuse_early_json(ctx)
+        return
+    from session_memory.cli.overview import show_overview
+
+    show_overview(app)

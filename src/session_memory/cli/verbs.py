@@ -157,6 +157,7 @@ PLUMBING: dict[str, Verb] = {
     "worker": Verb("worker", "Process queued hook events."),
     "jobs": Verb("jobs", "List, retry or drop background jobs."),
     "shell-completion": Verb("shell_completion", "Print the completion script of a shell."),
+    "help": Verb("help", "Explain a word of this program, or a command."),
     "version": Verb("version", "Show program, schema and parser versions."),
 }
 

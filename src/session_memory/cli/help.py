@@ -1,0 +1,75 @@
+"""`session-memory help`: pages on words and rules, and the help of any command."""
+
+from __future__ import annotations
+
+import click
+from click.shell_completion import CompletionItem
+
+from session_memory.cli.app import App, pass_app
+from session_memory.cli.topics import TOPICS
+from session_memory.cli.verbs import VERBS
+from session_memory.errors import NotFound
+
+
+def _complete(
+    _context: click.Context, _parameter: click.Parameter, begun: str
+) -> list[CompletionItem]:
+    verbs = {name: verb.help for name, verb in VERBS.items()}
+    named = verbs | {name: topic.title for name, topic in TOPICS.items()}
+    return [
+        CompletionItem(name, help=text) for name, text in named.items() if name.startswith(begun)
+    ]
+
+
+@click.command(name="help")
+@click.argument("words", metavar="[TOPIC | COMMAND]", nargs=-1, shell_complete=_complete)
+@click.pass_context
+@pass_app
+def command(_app: App, context: click.Context, words: tuple[str, ...]) -> None:
+    """Explain a word of this program, or a command.
+
+    \b
+    Examples:
+      session-memory help
+      session-memory help gate
+      session-memory help rules approve
+    """
+    if not words:
+        click.echo(_contents())
+        return
+    topic = TOPICS.get(words[0]) if len(words) == 1 else None
+    found = _command(context.find_root(), words)
+    if topic is None and found is None:
+        known = ", ".join(TOPICS)
+        raise NotFound(f"no topic or command `{' '.join(words)}`", hint=f"topics: {known}")
+    if topic is not None:
+        click.echo(f"{topic.title}\n\n{topic.text}")
+        if found is not None:
+            click.echo(f"\nThe command: session-memory {words[0]} --help")
+    elif found is not None:
+        click.echo(found.get_help())
+
+
+def _contents() -> str:
+    width = max(map(len, TOPICS))
+    lines = [f"  {name:<{width}}  {topic.title}" for name, topic in TOPICS.items()]
+    return "\n".join(
+        (
+            "session-memory help TOPIC, on one of:",
+            "",
+            *lines,
+            "",
+            "session-memory help COMMAND explains a command; session-memory --help lists them.",
+        )
+    )
+
+
+def _command(context: click.Context, words: tuple[str, ...]) -> click.Context | None:
+    """The context of the command these words name."""
+    for word in words:
+        group = context.command
+        inner = group.get_command(context, word) if isinstance(group, click.Group) else None
+        if inner is None:
+            return None
+        context = click.Context(inner, info_name=word, parent=context)
+    return context
