@@ -10,7 +10,7 @@ from session_memory.core.facts import Fact
 from session_memory.core.project.identity import Resolution
 from session_memory.errors import Ambiguous, NotFound, UsageError
 from session_memory.store.port import SessionQuery, Store
-from session_memory.store.values import OldDigests
+from session_memory.store.values import OldDigests, Whereabouts
 from session_memory.testing.store_drafts import (
     START,
     Said,
@@ -82,7 +82,7 @@ def test_facts_of_a_source_that_is_read_again_are_stated_anew(store: Store) -> N
         writer.restart_source(source_id)
         writer.add_facts(session, source_id, [Fact("branch", "new", 1)])
         writer.settle({session_id})
-        assert writer.whereabouts(session_id) == (None, "")
+        assert writer.whereabouts(session_id) == Whereabouts()
     assert store.session(session_id).branch == "new"
 
 
@@ -286,6 +286,17 @@ def test_the_oldest_analyzed_session_with_raw_text_is_known(store: Store) -> Non
     assert store.oldest_analyzed() == START + 10
     evict(store, one)
     assert store.oldest_analyzed() == START + 30
+
+
+def test_sessions_of_which_only_a_hash_of_their_root_is_known(store: Store) -> None:
+    (one,) = add(store, "one", facts=(Fact("root_hash", "abc", 1),))
+    with store.writing() as writer:
+        assert writer.whereabouts(one).root_hash == "abc"
+        writer.assign_project(one, "", Resolution(), "x")
+    assert store.hashed_roots() == {one: "abc"}
+    with store.writing() as writer:
+        writer.assign_project(one, "/src/app", found("app", "/src/app"), "x")
+    assert store.hashed_roots() == {}
 
 
 def test_merged_projects_are_one_and_come_apart_again(store: Store) -> None:

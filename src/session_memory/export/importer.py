@@ -338,7 +338,7 @@ class _Importer:
     def _assign(self, session_id: int, line: SessionLine) -> None:
         resolution = self._redactor.resolution(line)
         if resolution is not None and line.project is not None:
-            cwd, _ = self._writer.whereabouts(session_id)
+            cwd = self._writer.whereabouts(session_id).cwd
             self._writer.assign_project(
                 session_id, cwd or "", resolution, line.project.domain or ""
             )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from functools import partial
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -61,6 +62,7 @@ def capture(
         run = _Capture(context, store, writer, reader, redactor, steps)
         run.assign_projects(store.unplaced())
         run.read_all(changed)
+        run.assign_by_hash()
         run.renew_digests()
     report.digested = list(dict.fromkeys(report.digested))  # some came in several parts
     report.analyzed = len(report.digested)
@@ -106,6 +108,22 @@ class _Capture(msgspec.Struct):
         for session_id in sessions:
             assign = partial(self.reader.finder.assign, self.writer, session_id)
             self.steps.attempt("project", session_id, assign)
+
+    def assign_by_hash(self) -> None:
+        """Place sessions of which only a hash of their root is known, by the roots of others."""
+        hashed = self.store.hashed_roots()
+        if not hashed:
+            return
+        known = {
+            sha256(path.encode("utf-8", "surrogateescape")).hexdigest(): path
+            for project in self.store.found_projects()
+            for path in (project.root, *project.aliases)
+            if path
+        }
+        for session_id, name in hashed.items():
+            if (root := known.get(name)) is not None:
+                assign = partial(self.reader.finder.assign, self.writer, session_id, root)
+                self.steps.attempt("project", session_id, assign)
 
     def read_all(self, changed: list[ChangedFiles]) -> None:
         """Read every file, and go on after one that fails."""

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import functools
 
-from session_memory.core.project.identity import Options, Resolution, Tree, domain_for, resolve
+from session_memory.core.project.identity import (
+    Options,
+    Resolution,
+    Tree,
+    by_log,
+    domain_for,
+    resolve,
+)
 from session_memory.core.project.mentions import mentioned_paths
 from session_memory.core.text.own_text import is_own_call
 from session_memory.file_names import text_to_name
@@ -75,10 +82,17 @@ class ProjectFinder:
         place = text_to_name(cwd)
         return not rules.enabled or is_excluded(place, (*self._exclude, *rules.exclude))
 
-    def assign(self, writer: Writer, session_id: int) -> None:
-        """Give a session its project."""
-        cwd, mentions = writer.whereabouts(session_id)
-        found = self.resolution(cwd, mentions)
+    def assign(self, writer: Writer, session_id: int, root: str | None = None) -> None:
+        """Give a session its project; `root` is its directory, if no log says it."""
+        place = writer.whereabouts(session_id)
+        cwd = place.cwd or root
+        found = by_log(
+            self.resolution(cwd, place.mentions),
+            place.git_root,
+            place.remote,
+            tree=self._tree,
+            options=self._options,
+        )
         domain = self.rules(cwd).domain or domain_for(found, self._options)
         writer.assign_project(session_id, cwd or "", found, domain)
 

@@ -202,6 +202,10 @@ class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
         """Whether a session of this source has further sources."""
         ...
 
+    def hashed_roots(self) -> dict[int, str]:
+        """Sessions without a place of which a log names the hash of their root."""
+        ...
+
     def set_aside(self, path: str) -> list[int]:
         """Sources that were set aside when the file of that path was cut."""
         ...

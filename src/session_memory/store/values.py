@@ -33,6 +33,18 @@ class EventDraft(msgspec.Struct):
     """Named by a mark of another store: it stays out."""
 
 
+class Whereabouts(msgspec.Struct, frozen=True):
+    """What logs say about the place a session ran in."""
+
+    cwd: str | None = None
+    mentions: str = ""
+    """Paths in its first prompt, one a line."""
+    git_root: str = ""
+    remote: str = ""
+    root_hash: str = ""
+    """SHA-256 of the root, where a log says no more."""
+
+
 class UsageDraft(msgspec.Struct, frozen=True):
     """One API response's tokens on their way in, priced."""
 

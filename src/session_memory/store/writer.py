@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Protocol
 from session_memory.core.cursor import Cursor, Stamp
 from session_memory.core.facts import Fact
 from session_memory.core.schema import Digest, Observation, Usage
-from session_memory.store.values import EventDraft, Holder, SessionHandle, UsageDraft
+from session_memory.store.values import (
+    EventDraft,
+    Holder,
+    SessionHandle,
+    UsageDraft,
+    Whereabouts,
+)
 
 if TYPE_CHECKING:
     from session_memory.core.project.identity import Resolution
@@ -120,8 +126,8 @@ class Writer(Protocol):
         """Give a project another key, which must be free."""
         ...
 
-    def whereabouts(self, session_id: int) -> tuple[str | None, str]:
-        """Working directory of a settled session, and paths its first prompt mentions."""
+    def whereabouts(self, session_id: int) -> Whereabouts:
+        """What logs say about the place a settled session ran in."""
         ...
 
     def save_digest(self, session_id: int, digest: Digest, low_value: str | None) -> None:

@@ -35,6 +35,7 @@ def note_session(
         ("client_version", header.get("cli_version")),
         ("branch", git.get("branch")),
         ("commit", git.get("commit_hash")),
+        ("remote", git.get("repository_url")),
         ("label", " / ".join(filter(None, map(as_text, names)))),
     ):
         if text := as_text(value):

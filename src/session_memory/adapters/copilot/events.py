@@ -44,6 +44,11 @@ def note_context(data: Record, out: Emitter) -> None:
     for name, key in (("cwd", "cwd"), ("branch", "branch"), ("commit", "headCommit")):
         if value := as_text(context.get(key)):
             out.part.note(name, value, out.pos)
+    if root := as_text(context.get("gitRoot")):
+        out.part.note("git_root", root, out.pos)
+    if name := as_text(context.get("repository")):
+        host = as_text(context.get("repositoryHost")) or "github.com"
+        out.part.note("remote", f"https://{host}/{name}", out.pos)
     out.state.cwd = as_text(context.get("cwd")) or out.state.cwd
     note_model(as_text(data.get("selectedModel")), out)
 

@@ -39,7 +39,7 @@ from session_memory.plain_files import read_plain
 
 __all__ = ["ADAPTER", "Normalized", "discover", "parse", "read"]
 
-PARSER_VERSION = 1
+PARSER_VERSION = 2
 DEFAULT_CLEANUP_DAYS = 30
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30}
 
@@ -123,8 +123,10 @@ def _links(children: dict[str, str], session: str) -> list[SessionPart]:
 
 def _note_session(part: PartBuilder, fold: Fold, block: Block, folder: str) -> None:
     is_agent = part.parent is not None or fold.meta.get("kind") == "subagent"
+    root = project_root(block.beside, folder, fold)
     facts = (
-        ("cwd", project_root(block.beside, folder, fold)),
+        ("cwd", root),
+        ("root_hash", "" if root else as_text(fold.meta.get("projectHash"))),
         ("source_kind", "subagent" if is_agent else "interactive"),
         ("title.summary", as_text(fold.meta.get("summary"))),
     )

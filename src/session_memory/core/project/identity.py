@@ -41,6 +41,7 @@ __all__ = [
     "Options",
     "Resolution",
     "Tree",
+    "by_log",
     "domain_for",
     "project_key",
     "resolve",
@@ -128,6 +129,26 @@ def resolve(
             base = _by_cwd(cwd, "", tree, options)
             return msgspec.structs.replace(base, key=key, source=source, confidence="high")
     return _by_cwd(cwd, text or "", tree, options)
+
+
+def by_log(
+    found: Resolution, git_root: str, remote: str, *, tree: Tree, options: Options
+) -> Resolution:
+    """The repository that a log names, where the disk shows no project at the directory (now)."""
+    url = normal_remote(remote) if remote else None
+    if found.confidence != "low" or not (git_root or url):
+        return found
+    stated = _by_cwd(git_root, "", tree, options) if git_root else Resolution()
+    if stated.root is None:
+        return msgspec.structs.replace(found, remote=url) if found.root else found
+    known = stated.confidence != "low"
+    return msgspec.structs.replace(
+        stated,
+        remote=stated.remote or url,
+        repo=stated.repo or stated.root,
+        source=stated.source if known else "log:git_root",
+        confidence=stated.confidence if known else "medium",
+    )
 
 
 def _by_cwd(cwd: str | None, text: str, tree: Tree, options: Options) -> Resolution:

@@ -24,6 +24,7 @@ from session_memory.store.sqlite.connection import Database, Row, rows, value
 from session_memory.store.sqlite.exchange import drop_twin_events, drop_twin_responses
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.statements import fullness
+from session_memory.store.values import Whereabouts
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.decode
@@ -282,16 +283,24 @@ def _noted(db: Database, session_id: int) -> dict[str, str]:
     return dict(selected)
 
 
-def whereabouts(db: Database, session_id: int) -> tuple[str | None, str]:
-    """Working directory of a settled session, and paths its first prompt mentions."""
-    cwd = value(db, "SELECT cwd FROM session WHERE id = ?", (session_id,))
-    mentions = value(
+def whereabouts(db: Database, session_id: int) -> Whereabouts:
+    """What logs say about the place a settled session ran in."""
+    stated: dict[str, str] = {}
+    for name, text in rows(
         db,
-        "SELECT f.value FROM fact f JOIN source s ON s.id = f.source_id"
-        " WHERE f.session_id = ? AND f.name = 'mentions' ORDER BY s.path, f.pos LIMIT 1",
+        "SELECT f.name, f.value FROM fact f JOIN source s ON s.id = f.source_id"
+        " WHERE f.session_id = ? AND f.name IN ('git_root', 'mentions', 'remote', 'root_hash')"
+        " ORDER BY s.path, f.pos",
         (session_id,),
+    ):
+        stated.setdefault(name, _decode(text))
+    return Whereabouts(
+        value(db, "SELECT cwd FROM session WHERE id = ?", (session_id,)),
+        stated.get("mentions", ""),
+        stated.get("git_root", ""),
+        stated.get("remote", ""),
+        stated.get("root_hash", ""),
     )
-    return cwd, _decode(mentions) if mentions else ""
 
 
 def assign_project(
@@ -343,6 +352,10 @@ def _project(db: Database, resolution: Resolution, domain: str) -> int:
         key = resolution.key  # the name a user or client gave decides, whatever root it has
         root = None if at_root is not None else root
     elif at_root is not None:
+        db.execute(
+            "UPDATE project SET remote = ? WHERE id = ? AND remote IS NULL",
+            (resolution.remote, at_root),
+        )
         return at_root
     else:
         key = unique_key(resolution.key, root, lambda key: _holder(db, key))

@@ -85,6 +85,16 @@ class SourceReads:
             is not None
         )
 
+    def hashed_roots(self) -> dict[int, str]:
+        """See store.port.Store."""
+        found = rows(
+            self._db,
+            "SELECT s.id, f.value ->> '$' FROM session s JOIN project p ON p.id = s.project_id"
+            " JOIN fact f ON f.session_id = s.id AND f.name = 'root_hash'"
+            " WHERE s.cwd IS NULL AND p.root IS NULL ORDER BY s.id",
+        )
+        return {row[0]: row[1] for row in found}
+
     def set_aside(self, path: str) -> list[int]:
         """See store.port.Store."""
         sql = "SELECT id FROM source WHERE path BETWEEN ? AND ? ORDER BY id"

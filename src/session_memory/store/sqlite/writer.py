@@ -37,6 +37,7 @@ from session_memory.store.sqlite.forget import note_source, tombstoned
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
 from session_memory.store.sqlite.manifests import OpenSession
 from session_memory.store.sqlite.marks import others_in
+from session_memory.store.values import Whereabouts
 
 _encode = msgspec.json.Encoder().encode
 
@@ -387,7 +388,7 @@ class SqliteWriter:
         """See store.port.Writer."""
         projects.rename(self._db, project_id, key)
 
-    def whereabouts(self, session_id: int) -> tuple[str | None, str]:
+    def whereabouts(self, session_id: int) -> Whereabouts:
         """See store.port.Writer."""
         return settling.whereabouts(self._db, session_id)
 
