@@ -131,7 +131,10 @@ def test_an_installed_package_adds_a_flavour_to_every_verb(
     (agent,) = installation.json("config", "agents")["agents"]
     assert (agent["flavor"], agent["files"], agent["sessions"]) == ("notes", 1, 1)
     assert (agent["client_versions"], agent["unread"]) == (["1.2"], {"1.2: dream": 1})
-    assert installation.json("--set", "sources.notes.enabled=false", "agents")["agents"] == []
+    assert (
+        installation.json("--set", "sources.notes.enabled=false", "config", "agents")["agents"]
+        == []
+    )
 
 
 @pytest.mark.rows("CAP-09")
@@ -171,7 +174,7 @@ def test_an_agent_from_outside_is_captured_wired_taught_and_unwired(
     patterns = installation.json("rules", "list")["patterns"]
     push = next(row["id"] for row in patterns if row["locus"].startswith("git push"))
     installation.run("rules", "approve", push)
-    installation.run("--set", "distribute.targets=NOTES.md", "distribute")
+    installation.run("--set", "distribute.targets=NOTES.md", "rules", "distribute")
     assert push in (shop / "NOTES.md").read_text()
     installation.run("rules", "withdraw", "--all")
     assert not (shop / "NOTES.md").exists()

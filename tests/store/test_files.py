@@ -168,7 +168,7 @@ def test_usage_is_the_bytes_on_disk_and_the_documented_estimate(
 
 def test_eviction_shrinks_the_store(store: SqliteStore, directory: Path) -> None:
     words = " ".join(f"word{index}" for index in range(2_000))
-    large = tuple(turn(index, f"{index} {words}") for index in range(100))
+    large = tuple(turn(index, f"{index} {words}") for index in range(120))
     (session_id,) = capture(store, Said("large", "/logs/large", large))
     capture(store, ONE)
     before = sum(path.stat().st_size for path in files(directory))
