@@ -36,6 +36,8 @@ GIVEN: dict[str, list[str]] = {
     "rules trial stop": ["{pattern}"],
     "rules explain": ["{pattern}"],
     "fix": ["make: *** [all] Error 1"],
+    "project merge": ["walrus", "shop"],
+    "project rename": ["shop", "store"],
     "project journal flush": ["--all"],
     "project journal query": ["what was built?"],
     "project journal show": ["2026-03-02"],
