@@ -110,7 +110,7 @@ def test_too_thin_is_refused_with_the_numbers_and_nothing_is_written(desk: Desk)
 def test_what_awaits_a_decision_is_listed_with_evidence_gate_and_warnings(desk: Desk) -> None:
     desk.propose(proposal("p1"), proposal("p2", locus="npm test p1", evidence=seen(2)))
     text = desk.run("list")
-    assert "npm ERR! 0.0" in text and "a yes approves it" in text
+    assert "npm ERR! 0.0" in desk.run("show", "1") and "a yes approves it" in text
     assert "a yes makes it provisional: frequency 4 is below distribute_min_frequency = 5" in text
     assert "p2 has the type and locus of p1 (candidate)" in text
     row = desk.json("list")["patterns"][0]
@@ -245,10 +245,10 @@ def test_what_is_no_list_of_proposals_is_refused(text: str, desk: Desk) -> None:
 
 def test_an_empty_list_names_the_command_that_fills_it(desk: Desk) -> None:
     desk.run("list")
-    assert "`session-memory rules propose`" in desk.err
+    assert "`session-memory rules add TEXT`" in desk.err
     desk.propose(proposal("p1"))
     desk.run("list", "--status", "approved")
-    assert desk.err == "0 of 1 patterns shown\n"
+    assert desk.err == "0 of 1 rules shown\n"
 
 
 def test_a_lost_file_is_warned_about(desk: Desk) -> None:

@@ -66,6 +66,18 @@ def command(app: App, repo: str | None, dry_run: bool, force: bool) -> int:
     )
 
 
+def distribute_all(app: App) -> int:
+    """Write every approved rule, as `rules distribute` without options does."""
+    from session_memory.distribute.files import FileReader
+    from session_memory.distribute.plan import make_plan
+    from session_memory.worker.lessons import writing_problem
+
+    request = _request(app)
+    return _carry_out(
+        app, lambda known: make_plan(request, known, FileReader(), writing_problem), dry_run=False
+    )
+
+
 @click.command(name="withdraw")
 @_repo
 @click.option(

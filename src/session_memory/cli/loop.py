@@ -28,7 +28,7 @@ def command(app: App, everything: bool) -> None:
       session-memory rules stages
       session-memory rules stages --all --json
     """
-    from session_memory.cli.review import curate_context
+    from session_memory.cli.rules_next import curate_context
     from session_memory.curate.decisions import read_stages
     from session_memory.measure.stages import counts
 

@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, get_args
 
 import click
 import msgspec
 
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
-from session_memory.cli.output import emit_json, human_time, one_line, safe
-from session_memory.cli.store import reading
-from session_memory.core.loop.catalog import Proposal, Snapshot, Status
+from session_memory.cli.output import emit_json, human_time, one_line
+from session_memory.cli.rule_names import by_number, remember_order
+from session_memory.cli.rule_text import (
+    decision_sentence,
+    indented,
+    pattern_text,
+    print_decisions,
+    short_text,
+)
+from session_memory.cli.rules_next import curate_context, distribute_option, finish
+from session_memory.core.loop.catalog import Proposal, Status
 from session_memory.curate.decisions import (
-    CurateContext,
     decide,
     default_reviewer,
     describe,
     detected_proposals,
     full_id,
-    gate_facts,
     list_for_review,
+    propose_detected,
     read_for_review,
     sync_store,
     take_in,
     undo_last,
 )
-from session_memory.curate.review import Decision, DecisionRequest, find
-from session_memory.errors import EXIT_WARNINGS, NotFound, UsageError
+from session_memory.curate.review import DecisionRequest, find
+from session_memory.errors import NotFound, UsageError
 
 INPUT_LIMIT = 64 * 1024 * 1024
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -37,41 +44,48 @@ _by = click.option("--by", metavar="NAME", help="Who decides; default: your user
 _reason = click.option("--reason", default="", help="Why; recorded with the decision.")
 
 
-def curate_context(app: App) -> CurateContext:
-    """What deciding needs, from the command line's context."""
-    return CurateContext(
-        paths=app.paths,
-        config=app.config,
-        environ=app.environ,
-        clock=app.clock,
-        open_store=lambda: reading(app),
-        warn=app.warn,
-    )
-
-
 @click.command(name="list")
-@click.option("--all", "everything", is_flag=True, help="Include patterns already decided on.")
-@click.option("--status", type=click.Choice(STATUSES), help="Only patterns with this status.")
+@click.option("--all", "everything", is_flag=True, help="Include rules already decided on.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only rules with this status.")
 @json_option
 @pass_app
 def list_(app: App, everything: bool, status: Status | None) -> None:
-    """List patterns that await a decision, with their evidence and what the gate says.
+    """List what was found and awaits your decision, the most worthwhile first.
+
+    Looks for what recurs and puts it up for review. The numbers can be given to `rules show`,
+    `approve`, `reject` and `edit`; they mean the list that was printed last.
 
     \b
     Examples:
+      session-memory rules
       session-memory rules list --status approved --json
     """
-    catalog = read_for_review(curate_context(app))
+    context = curate_context(app)
+    detected = propose_detected(context)
+    catalog = read_for_review(context)
     rows = list_for_review(catalog, app.config.curate, status, decided=everything)
+    remember_order(app, [row["id"] for row in rows])
     if app.json:
         emit_json({"revision": catalog.revision, "patterns": rows})
         return
-    for row in rows:
-        click.echo(_pattern_text(row, app.clock()))
+    for decision in detected:
+        app.note(decision_sentence(decision, False))
+    click.echo("\n\n".join(short_text(n, row) for n, row in enumerate(rows, 1)))
     known = {*catalog.proposals, *catalog.patterns}
-    app.note(f"{len(rows)} of {len(known)} patterns shown")
+    app.note(_what_next(rows, len(known), filtered=status is not None or everything))
+
+
+def _what_next(rows: list[dict[str, Any]], known: int, *, filtered: bool) -> str:
+    """Below the list: how many there are, and what to type."""
     if not known:
-        app.note("`session-memory rules propose` adds what `session-memory rules detect` finds")
+        return "Nothing recurs yet that is worth a rule. Your own: `session-memory rules add TEXT`"
+    if filtered or not rows:
+        decided = "" if filtered else "; --all shows those already decided on"
+        return f"{len(rows)} of {known} rules shown{decided}"
+    return (
+        f"{len(rows)} of {known} rules await your decision: `session-memory rules review`, or by "
+        "number or id `rules show 1`, `rules approve 1`, `rules reject 1`"
+    )
 
 
 @click.command()
@@ -80,14 +94,15 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
 @json_option
 @pass_app
 def show(app: App, pattern: str, number: int | None) -> None:
-    """Show one pattern and every decision on it, or one version of it.
+    """Show one rule, its evidence and every decision on it, or one version of it.
 
     \b
     Examples:
+      session-memory rules show 1
       session-memory rules show fc-12ab
     """
     catalog = read_for_review(curate_context(app))
-    name = full_id(catalog, pattern)
+    name = full_id(catalog, by_number(app, pattern))
     decided = catalog.patterns.get(name)
     versions = decided.versions if decided else ()
     if number is not None:
@@ -98,35 +113,49 @@ def show(app: App, pattern: str, number: int | None) -> None:
     if app.json:
         emit_json({"pattern": row, "versions": versions})
         return
-    click.echo(_pattern_text(row, app.clock()))
+    click.echo(pattern_text(row, app.clock()))
     for version in versions:
         who = f"{version.action} by {one_line(version.who)}"
         when = human_time(version.at, app.clock())
         click.echo(f"version {version.number}: {version.status}, {who}, {when}")
         if version.why:
             click.echo(f"  because {one_line(version.why)}")
-        click.echo(_indented(version.text))
+        click.echo(indented(version.text))
 
 
 @click.command()
 @click.argument("patterns", nargs=-1, required=True)
 @_reason
 @_by
+@distribute_option
 @dry_run_option
 @json_option
 @pass_app
 def approve(
-    app: App, patterns: tuple[str, ...], *, reason: str, by: str | None, dry_run: bool
-) -> None:
-    """Take patterns into the catalog, as approved or provisional.
+    app: App,
+    patterns: tuple[str, ...],
+    *,
+    reason: str,
+    by: str | None,
+    distribute: bool,
+    dry_run: bool,
+) -> int:
+    """Approve rules, by number in the last list or by id.
+
+    With enough evidence a rule becomes approved, and says which files it would go into; with
+    less, provisional: kept, and not given to agents (`session-memory help gate`).
 
     \b
     Examples:
+      session-memory rules approve 1
       session-memory rules approve fc-12ab --reason "seen in three repositories"
+      session-memory rules approve fc-12ab --distribute
     """
     who, now = by or default_reviewer(app.environ), app.clock()
-    requests = (DecisionRequest("approve", name, who, now, reason) for name in patterns)
-    _decide(app, requests, dry_run)
+    names = [by_number(app, name) for name in patterns]
+    requests = [DecisionRequest("approve", name, who, now, reason) for name in names]
+    decisions = decide(curate_context(app), requests, dry_run=dry_run)
+    return finish(app, decisions, dry_run=dry_run, distribute=distribute)
 
 
 @click.command()
@@ -139,14 +168,15 @@ def approve(
 def reject(
     app: App, patterns: tuple[str, ...], *, reason: str, by: str | None, dry_run: bool
 ) -> None:
-    """Reject patterns; more evidence does not bring them back.
+    """Reject rules; more evidence does not bring them back.
 
     \b
     Examples:
       session-memory rules reject fc-12ab --reason "a one-off"
     """
     who, now = by or default_reviewer(app.environ), app.clock()
-    requests = (DecisionRequest("reject", name, who, now, reason) for name in patterns)
+    names = [by_number(app, name) for name in patterns]
+    requests = [DecisionRequest("reject", name, who, now, reason) for name in names]
     _decide(app, requests, dry_run)
 
 
@@ -167,7 +197,7 @@ def retire(
     by: str | None,
     dry_run: bool,
 ) -> None:
-    """Take a pattern out of use.
+    """Take a rule out of use.
 
     \b
     Examples:
@@ -175,7 +205,7 @@ def retire(
     """
     request = DecisionRequest(
         action="retire" if superseded_by is None else "supersede",
-        pattern=pattern,
+        pattern=by_number(app, pattern),
         who=by or default_reviewer(app.environ),
         at=app.clock(),
         why=reason,
@@ -205,12 +235,13 @@ def edit(
     by: str | None,
     dry_run: bool,
 ) -> None:
-    """Change the text of a pattern; on a terminal, in your editor.
+    """Change the text of a rule; on a terminal, in your editor.
 
     \b
     Examples:
       session-memory rules edit fc-12ab --text "Run the tests with PYTHONPATH=src."
     """
+    pattern = by_number(app, pattern)
     if file is not None:
         text = str(file.read(INPUT_LIMIT))
     if text is None:
@@ -238,7 +269,7 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
       session-memory rules undo
     """
     who = by or default_reviewer(app.environ)
-    _print_decisions(app, undo_last(curate_context(app), who, dry_run=dry_run), dry_run)
+    print_decisions(app, undo_last(curate_context(app), who, dry_run=dry_run), dry_run)
 
 
 @click.command()
@@ -263,7 +294,7 @@ def propose(app: App, *, file: Any, everything: bool, dry_run: bool) -> None:
     )
     app.note(f"{len(proposals)} proposals")
     decisions = take_in(context, proposals, complete=complete, dry_run=dry_run)
-    _print_decisions(app, decisions, dry_run)
+    print_decisions(app, decisions, dry_run)
 
 
 @click.command()
@@ -330,69 +361,4 @@ def _read_proposals(file: Any) -> list[Proposal]:
 
 
 def _decide(app: App, requests: Iterable[DecisionRequest], dry_run: bool) -> None:
-    _print_decisions(app, decide(curate_context(app), requests, dry_run=dry_run), dry_run)
-
-
-def _print_decisions(app: App, decisions: Sequence[Decision], dry_run: bool) -> None:
-    if app.json:
-        emit_json(
-            {"dry_run": dry_run, "decisions": [_decision_row(decision) for decision in decisions]}
-        )
-    for decision in decisions:
-        if not app.json:
-            click.echo(_decision_sentence(decision, dry_run))
-        for warning in decision.warnings:
-            app.warn(warning.message)
-    if any(decision.warnings for decision in decisions):
-        click.get_current_context().exit(EXIT_WARNINGS)
-
-
-def _decision_row(decision: Decision) -> dict[str, object]:
-    pattern = decision.pattern
-    return {
-        "id": pattern.id,
-        "before": decision.before,
-        **msgspec.to_builtins(pattern.current),
-        "gate": gate_facts(decision.gate),
-        "warnings": decision.warnings,
-    }
-
-
-def _decision_sentence(decision: Decision, dry_run: bool) -> str:
-    before, current = decision.before, decision.pattern.current
-    change = f"{before} -> {current.status}" if before != current.status else before
-    would = "would be " if dry_run else ""
-    text = f"{decision.pattern.id}: {would}{change}, version {current.number}"
-    if decision.is_foreign:
-        return f"{text}; it quotes the output of a tool: edit it into words of your own"
-    thin = current.status == "provisional" and not decision.gate.distributes
-    return f"{text}; {'; '.join(map(str, decision.gate.shortfalls))}" if thin else text
-
-
-def _pattern_text(row: dict[str, Any], now: int) -> str:
-    """A pattern as `describe` gives it, for people."""
-    counts: Snapshot = row["snapshot"]
-    flavors = one_line(", ".join(counts.flavors)) or "-"
-    seen = f"{counts.frequency} times in {counts.sessions} sessions ({flavors})"
-    last = human_time(counts.last_seen, now)
-    head = f"{row['id']}  {row['status']}  {row['kind']}"
-    lines = [
-        f"{head}  {one_line(row['type'])}: {one_line(row['locus'])}",
-        _indented(row["text"]),
-        f"  seen {seen}, {len(counts.repos)} repositories, ${counts.cost_impact:.2f}, last {last}",
-        f"  gate: {row['gate']['says']}",
-    ]
-    if row["edited_by_hand"]:
-        lines.append("  edited by hand: approve it to take the new text")
-    if retirement := row["retirement"]:
-        lines.append(f"  measured: {one_line(retirement.reason)}")
-        lines.append(f"  proposed: review retire {row['id']}; review approve {row['id']} keeps it")
-    lines += [f"  warning: {one_line(warning.message)}" for warning in row["warnings"]]
-    for item in row["evidence"]:
-        session = f"{one_line(item.flavor)}:{one_line(item.session)}"
-        lines.append(f"  - {session}  {one_line(item.quote)}")
-    return "\n".join(lines) + "\n"
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"  | {line}" for line in safe(text).splitlines())
+    print_decisions(app, decide(curate_context(app), requests, dry_run=dry_run), dry_run)

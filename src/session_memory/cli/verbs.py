@@ -51,8 +51,10 @@ PROJECT = Section(
 RULES = Section(
     "What recurs, what you approve of it for agents, and whether that helps.",
     {
+        "list": Verb("review:list_", "List what was found and awaits your decision."),
+        "review": Verb("rules_review:review", "Decide on them one by one, at a terminal."),
+        "add": Verb("rules_review:add", "Add a rule of your own."),
         "detect": Verb("detect", "Show problems and solutions that recur."),
-        "list": Verb("review:list_", "List rules that await your decision."),
         "show": Verb("review:show", "Show one rule and every decision on it."),
         "propose": Verb("review:propose", "Add proposals from `rules detect`, or from a file."),
         "edit": Verb("review:edit", "Change the text of a rule."),
@@ -72,7 +74,8 @@ RULES = Section(
         "sync": Verb("review:sync", "Update the store from the catalog's files."),
     },
     (
-        "session-memory rules detect",
+        "session-memory rules",
+        "session-memory rules review",
         "session-memory rules approve sm-1a2b3c",
         "session-memory rules distribute --dry-run",
     ),

@@ -32,7 +32,7 @@ _WORDS: dict[SignalType, str] = {
 
 
 def proposals_of(candidates: Iterable[Candidate], mined: Iterable[Mined]) -> list[Proposal]:
-    """A proposal for each candidate, with the occasions on which sessions showed it."""
+    """A proposal for each ranked candidate, with the occasions on which sessions showed it."""
     by_id = {candidate.id: candidate for candidate in candidates}
     names = {alias: c.id for c in by_id.values() for alias in (c.id, *c.merged)}
     sessions = list(mined)
@@ -44,7 +44,8 @@ def proposals_of(candidates: Iterable[Candidate], mined: Iterable[Mined]) -> lis
         for signal in session.signals:
             if name := names.get(signal.pattern):
                 occasions[name] += _occasions(session, owner, signal)
-    return [_proposal(by_id[name], tuple(occasions[name])) for name in sorted(by_id)]
+    ranks = {name: rank for rank, name in enumerate(by_id, 1)}
+    return [_proposal(by_id[name], tuple(occasions[name]), ranks[name]) for name in sorted(by_id)]
 
 
 def _occasions(mined: Mined, owner: str, signal: Signal) -> list[Evidence]:
@@ -54,10 +55,19 @@ def _occasions(mined: Mined, owner: str, signal: Signal) -> list[Evidence]:
     return [occasion] * min(signal.count, MAX_OCCURRENCES)
 
 
-def _proposal(candidate: Candidate, evidence: tuple[Evidence, ...]) -> Proposal:
+def _proposal(candidate: Candidate, evidence: tuple[Evidence, ...], rank: int) -> Proposal:
     locus, about = candidate.locus, candidate.about
     text = candidate.rule or _WORDS[candidate.type].format_map({"locus": locus, "about": about})
     for cure in () if candidate.rule else candidate.cures[:1]:
         text += f" `{cure.command}` helped in {cure.worked} of {cure.tried} sessions."
     where = f"{locus} (after {about})" if about else locus
-    return Proposal(candidate.id, candidate.kind, candidate.type, where, text, evidence)
+    return Proposal(
+        id=candidate.id,
+        kind=candidate.kind,
+        type=candidate.type,
+        locus=where,
+        text=text,
+        evidence=evidence,
+        sure=candidate.sure if candidate.rule and not candidate.left_out else "",
+        rank=rank,
+    )

@@ -5,6 +5,7 @@ Every front end calls these functions. `review.py` holds the rules as pure funct
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -34,6 +35,8 @@ from session_memory.curate.catalog import (
 from session_memory.curate.review import (
     Decision,
     DecisionRequest,
+    OwnRule,
+    add_own,
     awaits_decision,
     find,
     grounds,
@@ -99,12 +102,22 @@ def list_for_review(
     """Patterns that await a decision; all of one status, or with `decided` simply all."""
     names = [
         name
-        for name in sorted({*catalog.proposals, *catalog.patterns})
+        for name in ranked(catalog)
         if status == catalog.status(name)
         or (status is None and (decided or awaits_decision(catalog, name, policy)))
     ]
     index = index_catalog(catalog)
     return [describe(catalog, name, policy, index) for name in names]
+
+
+def ranked(catalog: Catalog) -> list[str]:
+    """Every pattern, in the order of the last detection; what that did not rank by id behind it."""
+
+    def place(name: str) -> tuple[float, str]:
+        proposal = catalog.proposals.get(name)
+        return (proposal.rank if proposal and proposal.rank else math.inf, name)
+
+    return sorted({*catalog.proposals, *catalog.patterns}, key=place)
 
 
 def describe(
@@ -123,6 +136,7 @@ def describe(
         "type": entry.type,
         "locus": entry.locus,
         "text": entry.text,
+        "sure": proposal.sure if (proposal := catalog.proposals.get(name)) else "",
         "edited_by_hand": isinstance(entry, Pattern) and entry.is_edited,
         "snapshot": ground.snapshot,
         "evidence": ground.evidence,
@@ -198,6 +212,36 @@ def detected_proposals(context: CurateContext, *, everything: bool = False) -> l
             if everything or not candidate.left_out or candidate.status != "candidate"
         ]
         return proposals_of(wanted, patterns.evidence())
+
+
+def propose_detected(context: CurateContext) -> Sequence[Decision]:
+    """Detect, and keep what is found for review, as a person who looks at rules expects.
+
+    Proposals that came from a file stay; earlier ones of detection that it no longer finds go.
+    """
+    if not store_exists(context.paths.data):
+        return ()
+    with context.open_store() as store:
+        detect(store.patterns, DetectQuery(), context.clock())
+        found = store.patterns.statuses()
+    detected = detected_proposals(context)
+    names = {proposal.id for proposal in detected}
+    others = [
+        proposal
+        for name, proposal in read_catalog(context.paths.data).proposals.items()
+        if name not in names and (name in found or not proposal.rank)
+    ]
+    return take_in(context, [*others, *detected], complete=True)
+
+
+def add_rule(context: CurateContext, rule: OwnRule, *, dry_run: bool = False) -> Sequence[Decision]:
+    """Take a rule of a person's own into the catalog."""
+    clean = make_text_cleaner(context)
+
+    def add(catalog: Catalog) -> list[Decision]:
+        return [add_own(catalog, rule, context.config.curate, clean)]
+
+    return _carry_out(context, add, dry_run)
 
 
 def take_in(

@@ -8,6 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec.structs import replace
 
+from session_memory.core.hashing import blake2b
 from session_memory.core.loop.catalog import (
     LIVE,
     Action,
@@ -22,12 +23,16 @@ from session_memory.core.loop.catalog import (
     check_transition,
 )
 from session_memory.core.loop.tool_words import in_foreign_words
+from session_memory.core.text.masks import excerpt
 from session_memory.curate.bloat import BloatWarning, bloat_warnings
 from session_memory.curate.gate import admit, examples, gate, hold, take_snapshot
 from session_memory.curate.wording import TEXT_LIMIT, Clean, clean_proposal
 from session_memory.errors import NotFound, Refused, UsageError
 from session_memory.settings import Curate
 
+OWN_RULE = "own_rule"
+"""The type of a rule that a person wrote."""
+LOCUS_CHARS = 80
 OURSELVES = "session-memory"
 """Recorded as the reviewer of decisions that the program makes itself."""
 
@@ -89,6 +94,53 @@ def review(catalog: Catalog, request: DecisionRequest, policy: Curate, clean: Cl
     warns = request.action in ("approve", "edit")
     warnings = bloat_warnings(catalog, pattern, policy.max_patterns) if warns else ()
     return Decision(before, pattern, ground.gate, warnings, after != asked_for)
+
+
+class OwnRule(msgspec.Struct, frozen=True):
+    """A rule that a person writes: its words, the projects it is for, who, when and why."""
+
+    text: str
+    repos: tuple[str, ...]
+    who: str
+    at: int
+    why: str = ""
+
+
+def add_own(catalog: Catalog, rule: OwnRule, policy: Curate, clean: Clean) -> Decision:
+    """Take a person's own rule into the catalog; the person is its evidence."""
+    text, who = clean(rule.text), clean(rule.who)
+    if not text or len(text) > TEXT_LIMIT:
+        raise Refused(f"a rule must have 1 to {TEXT_LIMIT} characters")
+    words = "\0".join((OWN_RULE, text, *sorted(rule.repos)))
+    name = blake2b(words.encode("utf-8", "replace"), digest_size=6).hexdigest()
+    entry: Proposal | Pattern = catalog.patterns.get(name) or Proposal(
+        name, "success", OWN_RULE, excerpt(" ".join(text.split()), LOCUS_CHARS), text
+    )
+    before = catalog.status(name)
+    if before in LIVE:
+        raise Refused(f"{name} says this already, and is {before}")
+    snapshot = Snapshot(
+        frequency=1,
+        repos=tuple(sorted(rule.repos)),
+        first_seen=rule.at,
+        last_seen=rule.at,
+        written_by=who,
+    )
+    result = gate(snapshot, policy.gate)
+    version = PatternVersion(
+        number=0,
+        revision=0,
+        status=admit(name, result),
+        action="approve",
+        who=who,
+        at=rule.at,
+        text=text,
+        why=clean(rule.why) or "a rule of one's own",
+        distribution_ready=result.distributes,
+        snapshot=snapshot,
+    )
+    pattern = _append(catalog, entry, version)
+    return Decision(before, pattern, result, bloat_warnings(catalog, pattern, policy.max_patterns))
 
 
 def _status_after(

@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from session_memory.core.loop.catalog import Pattern
 from session_memory.core.loop.injection import Section
 from session_memory.core.loop.trials import under_trial
 from session_memory.curate.catalog import read_catalog
@@ -28,11 +29,16 @@ from session_memory.store.trial_files import read_trials
 
 
 def gather(
-    store: CaptureStore, data: Path, config: Config
+    store: CaptureStore, data: Path, config: Config, also: Pattern | None = None
 ) -> tuple[DistributeRequest, tuple[str, ...]]:
-    """What to give and where, and warnings for the user."""
+    """What to give and where, and warnings for the user.
+
+    `also` is a pattern as a decision would leave it, to show what that would change.
+    """
     redactor, warnings = make_redactor(store.tag_key, config.redact)
     catalog = read_catalog(data)
+    if also is not None:
+        catalog = catalog.with_pattern(also)
     patterns = distributable(catalog, config.curate)
     request = DistributeRequest(
         lessons=lessons(patterns, make_clean(redactor)),

@@ -58,6 +58,10 @@ class Proposal(msgspec.Struct, frozen=True, omit_defaults=True):
     locus: str
     text: str
     evidence: tuple[Evidence, ...] = ()
+    sure: str = ""
+    """What the text rests on, in words."""
+    rank: int = 0
+    """Its place in the last detection, from 1; 0 for one that detection did not rank."""
 
     def __post_init__(self) -> None:
         check_id(self.id)
@@ -74,6 +78,8 @@ class Snapshot(msgspec.Struct, frozen=True, omit_defaults=True):
     first_seen: int | None = None
     last_seen: int | None = None
     session_ids: tuple[str, ...] = ()
+    written_by: str = ""
+    """The person who wrote the rule themselves; it then needs no session that shows it."""
 
 
 class Shortfall(msgspec.Struct, frozen=True):

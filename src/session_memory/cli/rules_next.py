@@ -1,0 +1,100 @@
+"""What follows from a decision on a rule: which files would change, and changing them on a yes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from session_memory.cli.app import App
+from session_memory.cli.output import one_line
+from session_memory.cli.rule_text import gate_text, show_decisions
+from session_memory.cli.store import reading
+from session_memory.core.loop.catalog import Pattern
+from session_memory.curate.decisions import CurateContext
+from session_memory.curate.review import Decision
+from session_memory.distribute.plan_builder import Change
+from session_memory.errors import EXIT_OK, EXIT_WARNINGS
+from session_memory.store import store_exists
+
+distribute_option = click.option(
+    "--distribute", is_flag=True, help="Write it into the files agents read, without asking."
+)
+
+
+def curate_context(app: App) -> CurateContext:
+    """What deciding needs, from the command line's context."""
+    return CurateContext(
+        paths=app.paths,
+        config=app.config,
+        environ=app.environ,
+        clock=app.clock,
+        open_store=lambda: reading(app),
+        warn=app.warn,
+    )
+
+
+def changes_of(app: App, pattern: Pattern) -> tuple[tuple[Change, ...], tuple[str, ...]]:
+    """The files a rule would change if it were given now, and why it does not reach others."""
+    from session_memory.distribute.files import FileReader
+    from session_memory.distribute.ledger import read_ledger
+    from session_memory.distribute.plan import make_plan
+    from session_memory.worker.lessons import gather, writing_problem
+
+    if not store_exists(app.paths.data):
+        return (), ()
+    with reading(app) as store:
+        request, _ = gather(store, app.paths.data, app.config, pattern)
+    plan = make_plan(request, read_ledger(app.paths.data), FileReader(), writing_problem)
+    left = [f"{left.where}: {left.why}" for left in plan.left_out if left.pattern == pattern.id]
+    left += [f"{refusal.where}: {refusal.why}" for refusal in plan.refused]
+    return tuple(c for c in plan.changes if pattern.id in c.patterns), tuple(left)
+
+
+def finish(app: App, decisions: Sequence[Decision], *, dry_run: bool, distribute: bool) -> int:
+    """Say what was decided and what follows, and do that on a yes."""
+    show_decisions(app, decisions, dry_run)
+    ready = [d.pattern for d in decisions if d.pattern.current.distribution_ready]
+    if not app.json:
+        for decision in decisions:
+            _explain_gate(decision)
+        for pattern in ready:
+            _tell_files(app, pattern)
+    warned = EXIT_WARNINGS if any(decision.warnings for decision in decisions) else EXIT_OK
+    if dry_run or not ready or not store_exists(app.paths.data):
+        return warned
+    return max(warned, offer_to_distribute(app, asked=distribute))
+
+
+def offer_to_distribute(app: App, *, asked: bool) -> int:
+    """Write approved rules into files: because the caller said so, or on a yes at a terminal."""
+    from session_memory.cli.distribute import distribute_all
+
+    if not asked:
+        if app.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+            app.note("next: `session-memory rules distribute` writes it, --dry-run shows the diff")
+            return EXIT_OK
+        if not click.confirm("Write it now? (`rules withdraw` removes it again)", err=True):
+            app.note("later: `session-memory rules distribute`")
+            return EXIT_OK
+    return distribute_all(app)
+
+
+def _explain_gate(decision: Decision) -> None:
+    if decision.pattern.current.status != "provisional" or decision.is_foreign:
+        return
+    click.echo(f"  not given to agents yet: {gate_text(decision.gate)}")
+    click.echo("  it comes up again when more sessions show it; to give it now all the same, say")
+    click.echo("  it in your own words: session-memory rules add TEXT (session-memory help gate)")
+
+
+def _tell_files(app: App, pattern: Pattern) -> None:
+    changes, left = changes_of(app, pattern)
+    for change in changes:
+        verb = "create" if change.before is None else "change"
+        click.echo(f"  would {verb} {one_line(change.place.full_path)}")
+    for why in left:
+        click.echo(f"  not in {one_line(why)}")
+    if not changes and not left and store_exists(app.paths.data):
+        click.echo("  every file that should have it has it")

@@ -1,0 +1,167 @@
+"""`rules review` and `rules add`: decide at a terminal, one rule after the other; or write one."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from session_memory.cli.app import App, dry_run_option, json_option, pass_app
+from session_memory.cli.recall_options import project_key
+from session_memory.cli.rule_names import remember_order
+from session_memory.cli.rule_text import decision_sentence, gate_text, pattern_text
+from session_memory.cli.rules_next import (
+    changes_of,
+    curate_context,
+    distribute_option,
+    finish,
+    offer_to_distribute,
+)
+from session_memory.cli.store import reading
+from session_memory.curate.decisions import (
+    CurateContext,
+    add_rule,
+    decide,
+    default_reviewer,
+    describe,
+    list_for_review,
+    propose_detected,
+    read_for_review,
+)
+from session_memory.curate.review import DecisionRequest, OwnRule
+from session_memory.errors import EXIT_OK, Refused
+
+_QUESTION = "approve it? [y]es, [n]o, [e]dit, [s]kip, [q]uit"
+
+
+@click.command(name="review")
+@pass_app
+def review(app: App) -> int:
+    """Go through the rules that await your decision, one by one, at a terminal.
+
+    Shows each with its quotes, what it cost, how sure it is and the lines it would add to which
+    files. At the end it offers to write what you approved. `rules undo` takes a decision back.
+
+    \b
+    Examples:
+      session-memory rules review
+    """
+    context = curate_context(app)
+    propose_detected(context)
+    catalog = read_for_review(context)
+    names = [row["id"] for row in list_for_review(catalog, app.config.curate)]
+    remember_order(app, names)
+    if not names:
+        click.echo(
+            "No rule awaits your decision. `session-memory rules list --all` shows them all."
+        )
+        return EXIT_OK
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        hint = "`session-memory rules` lists them; then `rules approve ID`, `rules reject ID`"
+        raise Refused(f"{len(names)} rules await a decision, and there is no terminal", hint=hint)
+    approved = 0
+    for number, name in enumerate(names, 1):
+        click.echo(f"Rule {number} of {len(names)}")
+        answer, decided = _ask_about(app, context, name)
+        approved += decided
+        if answer == "q":
+            break
+        click.echo()
+    return offer_to_distribute(app, asked=False) if approved else EXIT_OK
+
+
+def _ask_about(app: App, context: CurateContext, name: str) -> tuple[str, bool]:
+    """The last answer on a rule, and whether agents may now be given it."""
+    who = default_reviewer(app.environ)
+    while True:
+        _show(app, context, name)
+        answer: str = click.prompt(
+            _QUESTION, type=click.Choice(list("ynesq")), show_choices=False, err=True
+        )
+        if answer in ("s", "q"):
+            return answer, False
+        if answer == "e":
+            text = click.edit(str(_row(context, name)["text"]))
+            if text is not None:
+                request = DecisionRequest("edit", name, who, app.clock(), text=text)
+                click.echo(decision_sentence(decide(context, [request])[0], False))
+            continue
+        why = "" if answer == "y" else click.prompt("why not", default="no use", err=True)
+        action = "approve" if answer == "y" else "reject"
+        try:
+            (done,) = decide(context, [DecisionRequest(action, name, who, app.clock(), why)])
+        except Refused as refused:
+            click.echo(f"{refused.message}\n{refused.hint or ''}".rstrip())
+            return "s", False
+        click.echo(decision_sentence(done, False))
+        return answer, done.pattern.current.distribution_ready
+
+
+def _row(context: CurateContext, name: str) -> dict[str, Any]:
+    return describe(read_for_review(context), name, context.config.curate)
+
+
+def _show(app: App, context: CurateContext, name: str) -> None:
+    """A rule, and what a yes would do."""
+    from session_memory.cli.distribute import diff
+
+    row = _row(context, name)
+    click.echo(pattern_text(row, app.clock()))
+    if not row["gate"]["promotes"]:
+        click.echo("A yes is refused: too few sessions show it (session-memory help gate).")
+        return
+    request = DecisionRequest("approve", name, default_reviewer(app.environ), app.clock())
+    (would,) = decide(context, [request], dry_run=True)
+    if not would.pattern.current.distribution_ready:
+        missing = gate_text(would.gate) or "it quotes the output of a tool: edit it"
+        click.echo(f"A yes keeps it; agents are not given it yet: {missing}.")
+        return
+    changes, left = changes_of(app, would.pattern)
+    click.echo("\n".join(("A yes would make this change:", *map(diff, changes))))
+    for why in left:
+        click.echo(f"not in {why}")
+
+
+@click.command(name="add")
+@click.argument("text")
+@click.option(
+    "--project",
+    "projects",
+    metavar="KEY",
+    multiple=True,
+    help="For this project, not that of the working directory; repeatable.",
+)
+@click.option("--reason", default="", help="Why; recorded with the rule.")
+@click.option("--by", metavar="NAME", help="Who says so; default: your user name.")
+@distribute_option
+@dry_run_option
+@json_option
+@pass_app
+def add(
+    app: App,
+    text: str,
+    *,
+    projects: tuple[str, ...],
+    reason: str,
+    by: str | None,
+    distribute: bool,
+    dry_run: bool,
+) -> int:
+    """Add a rule of your own. It is approved at once: you are its evidence.
+
+    \b
+    Examples:
+      session-memory rules add "Run the tests with PYTHONPATH=src."
+      session-memory rules add "Never push." --project shop --distribute
+    """
+    with reading(app) as store:
+        keys = [project_key(store, name) for name in projects or (None,)]
+        known = {project.key for project in store.projects()}
+    if unknown := [key for key in keys if key not in known]:
+        hint = "`session-memory project list` names them"
+        raise Refused(f"no project {unknown[0]}", hint=hint)
+    who = by or default_reviewer(app.environ)
+    rule = OwnRule(text, tuple(keys), who, app.clock(), reason)
+    decisions = add_rule(curate_context(app), rule, dry_run=dry_run)
+    return finish(app, decisions, dry_run=dry_run, distribute=distribute)

@@ -1,0 +1,78 @@
+"""From what recurs to a line in a file, without a dead end."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.testing.samples import write_samples
+from session_memory.testing.workspace import Workspace
+
+RULE = "e27ec571fd43"
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    space = Workspace(tmp_path)
+    write_samples(space.claude)
+    space.run("--config", str(space.write_config()), "sweep")
+    return space
+
+
+def rules(space: Workspace, *words: str, code: int = 0) -> str:
+    done = space.run("--config", str(space.write_config()), "rules", *words)
+    assert done.returncode == code, done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.mark.rows("CLI-04")
+def test_rules_alone_lists_what_detection_finds_by_number(space: Workspace) -> None:
+    listed = rules(space)
+    assert "  1. Run `pytest` as `PYTHONPATH=src pytest`" in listed
+    assert "worked in 3 of 3 sessions" in listed and "1 of 1 rules await" in listed
+    assert rules(space, "show", "1").startswith(RULE)
+    assert "no number 9" in rules(space, "show", "9", code=1)
+    assert rules(space, "show", RULE[:6]).startswith(RULE)
+
+
+@pytest.mark.rows("CLI-04")
+def test_the_gate_explains_itself_where_it_stops_a_rule(space: Workspace) -> None:
+    rules(space)
+    told = rules(space, "approve", "1")
+    assert "not given to agents yet: 3 of 5 occurrences" in told
+    assert "session-memory rules add TEXT" in told and "help gate" in told
+
+
+@pytest.mark.rows("CLI-04")
+def test_a_review_without_a_terminal_says_how_to_decide_by_id(space: Workspace) -> None:
+    told = rules(space, "review", code=8)
+    assert "`rules approve ID`" in told
+
+
+@pytest.mark.rows("CLI-05")
+def test_a_rule_of_ones_own_is_approved_and_names_its_files(space: Workspace) -> None:
+    told = rules(space, "add", "Never push.", "--project", "shop")
+    assert "candidate -> approved, version 1" in told
+    assert "the repository is gone" in told  # the samples come from another machine
+    (row,) = json.loads(rules(space, "list", "--status", "approved", "--json"))["patterns"]
+    assert row["distribution_ready"] and row["snapshot"]["repos"] == ["shop"]
+    assert "says this already" in rules(space, "add", "Never push.", "--project", "shop", code=8)
+    assert "no project nowhere" in rules(space, "add", "x", "--project", "nowhere", code=8)
+    assert "approved -> candidate" in rules(space, "undo")
+
+
+@pytest.mark.rows("CLI-05")
+def test_a_rule_of_ones_own_is_written_on_a_yes(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    repo = tmp_path / "shop"
+    (repo / ".git").mkdir(parents=True)
+    log = ClaudeLog(cwd=str(repo))
+    log.prompt("Hello.")
+    space.write(log)
+    space.run("--config", str(space.write_config()), "sweep")
+    told = rules(space, "add", "Never push.", "--project", "shop", "--distribute")
+    assert f"would create {repo}/CLAUDE.md" in told and f"created {repo}/CLAUDE.md" in told
+    assert "- Never push. [sm-" in (repo / "CLAUDE.md").read_text()
