@@ -96,7 +96,7 @@ def test_what_helped_is_told_from_what_did_not_and_undo_restores_every_byte(
     rows = {row["id"]: row for row in desk.json("rules", "list")["patterns"]}
     assert names["deploy"] not in rows
     assert rows[names["plan"]]["retirement"]["verdict"] == "no_effect"
-    assert f"review retire {names['plan']}" in desk.run("rules", "list")
+    assert f"rules retire {names['plan']}" in desk.run("rules", "list")
     stages = {one["pattern_id"]: one for one in desk.json("rules", "stages")["patterns"]}
     assert stages[names["plan"]]["stage"] == "retirement_proposed"
     assert stages[names["deploy"]]["stage"] == "measured"
