@@ -154,8 +154,8 @@ def hook_file() -> str:
 def settings_module() -> str:
     """The settings as they are, with the names of agents that every layer above them adds to."""
     text = (PACKAGE / "settings.py").read_text(encoding="utf-8")
-    names = ", ".join(f'"{name}"' for name in BUILT_IN)
-    return re.sub(r"(?m)^FLAVORS = .*$", f"FLAVORS = ({names})", text)
+    names = "".join(f'    "{name}",\n' for name in BUILT_IN)
+    return re.sub(r"(?ms)^FLAVORS = \(.*?\)$", f"FLAVORS = (\n{names})", text)
 
 
 MADE = {

@@ -11,7 +11,19 @@ from session_memory.setting_kinds import Kind, UserRule
 
 GIB = 1024**3
 MIB = 1024**2
-FLAVORS = ("claude", "codex", "grok", "gemini", "qwen", "opencode", "copilot", "pi")
+FLAVORS = (
+    "claude",
+    "codex",
+    "grok",
+    "gemini",
+    "qwen",
+    "opencode",
+    "copilot",
+    "pi",
+    "cline",
+    "roo",
+    "kilo",
+)
 """The agents of adapters/registry.py, copied here by `make docs`: settings are below adapters in
 the order of layers, and every command reads them. Any other agent may have settings too."""
 

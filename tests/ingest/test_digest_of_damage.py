@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import get_args
 
 import apsw
 import pytest
 from tests.invariants.families import FAMILIES, opencode
+from tests.invariants.sessions import BUILDERS, DOCUMENTS
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.codex.log_builder import CodexLog
@@ -44,12 +46,18 @@ def opencode_files(home: Path) -> None:
         log.write_files(home)
 
 
+def built(flavor: str, home: Path) -> None:
+    for seed in (1, 2):
+        BUILDERS[flavor](seed).write(home)
+
+
 LOGS: dict[str, Callable[[Path], None]] = {
     "claude": claude,
     "codex": codex,
     "grok": grok,
     "opencode": opencode_files,
     **FAMILIES,
+    **{name: partial(built, name) for name in DOCUMENTS},
 }
 
 

@@ -86,6 +86,7 @@ LOGS: dict[str, Callable[[Machine], Path]] = {
     "gemini": lambda machine: machine.home / ".gemini/tmp/shop/chats/session-odd.jsonl",
     "qwen": lambda machine: machine.home / ".qwen/projects/-work/chats/odd.jsonl",
     "copilot": lambda machine: machine.home / ".copilot/session-state/odd/events.jsonl",
+    "cline": lambda machine: machine.home / ".cline/data/tasks/odd/ui_messages.json",
     "pi": lambda machine: machine.home / ".pi/agent/sessions/--work--/odd.jsonl",
 }
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from session_memory.__main__ import main
+from session_memory.adapters.registry import built_in
 from session_memory.adapters.wiring.commands import hook_line, server_words
 
 ROOTS = {
@@ -22,6 +23,8 @@ ROOTS = {
     "copilot": ".copilot",
     "pi": ".pi/agent",
 }
+WIRED = tuple(name for name, agent in built_in().items() if agent.wiring is not None)
+"""Our agents that `init` can wire; the others are only read."""
 
 
 class Ran(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.install.configs import CLAUDE_SETTINGS, CODEX_CONFIG, LIVED_IN
-from tests.install.machine import Machine, commands
+from tests.install.machine import WIRED, Machine, commands
 
 from session_memory.adapters.claude import wiring as claude
 from session_memory.adapters.codex import wiring as codex
@@ -16,7 +16,6 @@ from session_memory.adapters.copilot import wiring as copilot
 from session_memory.adapters.gemini import wiring as gemini
 from session_memory.adapters.grok import wiring as grok
 from session_memory.adapters.qwen import wiring as qwen
-from session_memory.adapters.registry import BUILT_IN
 from session_memory.adapters.wiring.commands import hook_words
 from session_memory.adapters.wiring.json_edit import value_at
 
@@ -33,7 +32,7 @@ def lived_in(machine: Machine, agent: str) -> None:
         machine.write(name, text, 0o640)
 
 
-@pytest.mark.parametrize("agent", BUILT_IN)
+@pytest.mark.parametrize("agent", WIRED)
 def test_a_home_that_was_used_is_as_before_after_uninstall(machine: Machine, agent: str) -> None:
     lived_in(machine, agent)
     before = machine.files()
@@ -48,7 +47,7 @@ def test_a_home_that_was_used_is_as_before_after_uninstall(machine: Machine, age
     assert machine.files() == before
 
 
-@pytest.mark.parametrize("agent", BUILT_IN)
+@pytest.mark.parametrize("agent", WIRED)
 def test_a_home_with_nothing_in_it_is_as_before_after_uninstall(
     machine: Machine, agent: str
 ) -> None:

@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 from tests.install.configs import LIVED_IN
-from tests.install.machine import Machine
+from tests.install.machine import WIRED, Machine
 
 from session_memory.adapters.codex.wiring import trust
-from session_memory.adapters.registry import BUILT_IN
 from session_memory.adapters.wiring.commands import (
     is_hook,
     is_hook_line,
@@ -153,7 +152,7 @@ def test_a_plug_in_of_the_users_under_our_name_is_not_touched(
 
 
 @pytest.mark.rows("WIR-03")
-@pytest.mark.parametrize("agent", BUILT_IN)
+@pytest.mark.parametrize("agent", WIRED)
 def test_no_agent_is_told_that_we_are_required(machine: Machine, agent: str) -> None:
     machine.have(agent)
     machine.init()
@@ -231,7 +230,7 @@ def without_folders(files: dict[str, tuple[bytes, int]]) -> dict[str, bytes]:
 
 @pytest.mark.rows("WIR-06")
 @pytest.mark.parametrize("again", [False, True])
-@pytest.mark.parametrize("agent", BUILT_IN)
+@pytest.mark.parametrize("agent", WIRED)
 def test_a_home_that_was_used_is_as_before_without_a_ledger(
     machine: Machine, agent: str, again: bool
 ) -> None:
@@ -248,7 +247,7 @@ def test_a_home_that_was_used_is_as_before_without_a_ledger(
 
 @pytest.mark.rows("WIR-06")
 @pytest.mark.parametrize("again", [False, True])
-@pytest.mark.parametrize("agent", BUILT_IN)
+@pytest.mark.parametrize("agent", WIRED)
 def test_a_home_with_nothing_in_it_is_as_before_without_a_ledger(
     machine: Machine, agent: str, again: bool
 ) -> None:

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.install.machine import Machine
+from tests.install.machine import WIRED, Machine
 
 from session_memory.adapters.opencode import wiring as opencode
-from session_memory.adapters.registry import BUILT_IN
 from session_memory.adapters.wiring.commands import server_words
 from session_memory.adapters.wiring.json_text import as_list, as_object
 from session_memory.adapters.wiring.launchers import Launchers
@@ -153,7 +152,7 @@ FAULTS: dict[str, Callable[[Machine], object]] = {
 @pytest.mark.rows("WIR-01")
 @pytest.mark.parametrize("fault", FAULTS)
 def test_every_command_ends_well_and_says_nothing(machine: Machine, fault: str) -> None:
-    machine.have(*BUILT_IN)
+    machine.have(*WIRED)
     assert machine.init().code == 0
     hook_settings = machine.memory / "state" / "hook.json"
     hook_settings.write_text('{"inject": true}')  # no worker
@@ -193,7 +192,7 @@ def test_an_agent_can_write_its_whole_payload(machine: Machine, fault: str) -> N
 def test_where_the_server_cannot_start_an_agent_finds_one_without_tools(
     machine: Machine, fault: str
 ) -> None:
-    machine.have(*BUILT_IN)
+    machine.have(*WIRED)
     machine.init()
     written = {tuple(words) for words in written_commands(machine)}
     (words,) = {words for words in written if words[-1].endswith("session-memory-server")}
@@ -246,7 +245,7 @@ def test_a_server_that_is_killed_leaves_no_question_open(tmp_path: Path) -> None
 
 @pytest.mark.rows("WIR-02")
 def test_what_agents_expand_by_themselves_is_in_no_command(machine: Machine) -> None:
-    machine.have(*BUILT_IN)
+    machine.have(*WIRED)
     machine.init()
     for words in written_commands(machine):
         assert not re.search(r"\$\{|\{env:|\{file:", " ".join(words))

@@ -10,16 +10,18 @@ from typing import Any
 
 from tests.invariants import sessions
 
+from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.qwen.log_builder import usage
 from session_memory.testing.workspace import Workspace
 
 _STRUCTURE = """
-$rewindTo agentId apiCallId callID callId call_id checkpoint_file child_session_id commandMode
+$rewindTo agentId apiCallId ask callID callId call_id checkpoint_file child_session_id commandMode
 compactionAttemptId created_at event.name eventId firstKeptEntryId fromId history_mode id kind
 lastUpdated leafUuid messageID messageId messageUuid method operation outcome parentAgentId parentID
 parentId parentSession parentSessionId parentUuid parent_session_id promptId prompt_id provenance
-requestId response_id resumeTime role sessionID sessionId sessionUpdate sourceSessionId startTime
-status stop_reason subagent_id subtype thread_id timestamp toolCallId tool_call_id tool_use_id ts
+requestId response_id resumeTime role say sessionID sessionId sessionUpdate sourceSessionId
+startTime status stop_reason subagent_id subtype thread_id timestamp toolCallId tool_call_id
+tool_use_id ts
 turn_id type usageId userType uuid
 """
 STRUCTURE = frozenset(_STRUCTURE.split())
@@ -27,6 +29,14 @@ STRUCTURE = frozenset(_STRUCTURE.split())
 TOOL_NAMES = ("name", "tool", "toolName", "tool_name")
 """A tool of that name is known; one that is not is planted by hand."""
 TEXTS = (".md", ".txt")
+
+
+def is_json_object(text: str) -> bool:
+    """Whether a text holds a record of its own."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
 
 
 class Planter:
@@ -49,7 +59,7 @@ class Planter:
             return [self.plant(item, name) for item in value]
         if not isinstance(value, str) or name in STRUCTURE or name in TOOL_NAMES:
             return value
-        if name == "arguments":
+        if name == "arguments" or is_json_object(value):
             return json.dumps(self.plant(json.loads(value)))
         return f"{value} {self.secret()}"
 
@@ -201,6 +211,39 @@ def opencode(home: Path, planter: Planter) -> None:
     sessions.opencode(22).write_files(home)
 
 
+def task(log: ClineLog, planter: Planter) -> None:
+    log.tool("editedExistingFile", "/work/b.py", "new")
+    log.tool("searchFiles", "/work", "found this")
+    log.tool(planter.secret(), "/work", "an unheard-of tool")
+    log.entry("use_mcp_server", json.dumps({"toolName": "look", "arguments": '{"a": "b"}'}))
+    log.entry("mcp_server_response", "Error: nothing there")
+    log.entry("followup", json.dumps({"question": "which?", "options": ["a"]}), ask=True)
+    log.think("let me see")
+    log.prompt("and the rest")
+    log.entry("error", "overloaded")
+    log.entry("condense_context", "so far")
+    log.entry("hologram", "unheard of")
+    log.entry(f"shape {planter.secret()}", "unheard of")
+
+
+def cline(home: Path, planter: Planter) -> None:
+    log = sessions.cline(20)
+    task(log, planter)
+    log.write(home)
+
+
+def roo(home: Path, planter: Planter) -> None:
+    log = sessions.roo(20)
+    task(log, planter)
+    log.write(home)
+
+
+def kilo(home: Path, planter: Planter) -> None:
+    log = sessions.kilo(20)
+    task(log, planter)
+    log.write(home)
+
+
 BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "claude": claude,
     "codex": codex,
@@ -210,6 +253,9 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "copilot": copilot,
     "pi": pi,
     "opencode": opencode,
+    "cline": cline,
+    "roo": roo,
+    "kilo": kilo,
 }
 
 

@@ -5,18 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 
 from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.codex.log_builder import CodexLog, tokens
 from session_memory.adapters.copilot.log_builder import CopilotLog, spent
 from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
+from session_memory.adapters.kilo.log_builder import KiloLog
 from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
 from session_memory.adapters.pi.log_builder import PiLog
 from session_memory.adapters.qwen.log_builder import QwenLog
+from session_memory.adapters.roo.log_builder import RooLog
 from session_memory.testing.workspace import Workspace
 
 LOGS = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
 """Flavours that append lines to a file, which may be torn anywhere."""
-FLAVORS = (*LOGS, "opencode")
+DOCUMENTS = ("cline", "roo", "kilo")
+"""Flavours that write a whole file anew at every change, or keep rows in a database."""
+FLAVORS = (*LOGS, "opencode", *DOCUMENTS)
 MIXED = ("claude", "codex", "grok")
 """Enough of them where the store is tested: to it the others are no other work."""
 
@@ -97,6 +102,26 @@ def opencode(seed: int, steps: int = 3) -> OpenCodeLog:
     return log
 
 
+def cline(seed: int, steps: int = 3) -> ClineLog:
+    return carried_out(ClineLog(seed), seed, steps)
+
+
+def roo(seed: int, steps: int = 3) -> ClineLog:
+    return carried_out(RooLog(seed), seed, steps)
+
+
+def kilo(seed: int, steps: int = 3) -> ClineLog:
+    return carried_out(KiloLog(seed), seed, steps)
+
+
+def carried_out(log: ClineLog, seed: int, steps: int) -> ClineLog:
+    log.prompt(f"settle task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
+    log.complete(f"task {seed} is done")
+    return log
+
+
 BUILDERS = {
     "claude": claude,
     "codex": codex,
@@ -106,6 +131,9 @@ BUILDERS = {
     "copilot": copilot,
     "pi": pi,
     "opencode": opencode,
+    "cline": cline,
+    "roo": roo,
+    "kilo": kilo,
 }
 
 

@@ -164,7 +164,7 @@ def strange_value(line: bytes, after: bytes, chance: random.Random) -> bytes:
         return line + b"\n" + after + b"\n"
     at = chance.choice(colons) + 1
     ends = [end for end in (line.find(b",", at), line.find(b"}", at)) if end > 0]
-    return line[:at] + value + line[min(ends) :] + b"\n" + after + b"\n"
+    return line[:at] + value + line[min(ends, default=len(line)) :] + b"\n" + after + b"\n"
 
 
 WHOLE_BEHIND: tuple[Mutate, ...] = (

@@ -73,6 +73,8 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     """Folders of a repository it takes skills from."""
     config_note: str = ""
     """What the configuration file says of it beyond its title."""
+    experimental: bool = False
+    """Whether its reader was built from descriptions of the format, and never met a genuine log."""
     log_builder: str | None = None
     """The class that writes logs like this agent's, for tests."""
 

@@ -23,7 +23,19 @@ if TYPE_CHECKING:
 GROUP = "session_memory.adapters"
 ENTRY_POINTS_CAP = 1024 * 1024
 
-BUILT_IN = ("claude", "codex", "grok", "gemini", "qwen", "opencode", "copilot", "pi")
+BUILT_IN = (
+    "claude",
+    "codex",
+    "grok",
+    "gemini",
+    "qwen",
+    "opencode",
+    "copilot",
+    "pi",
+    "cline",
+    "roo",
+    "kilo",
+)
 """Our agents: each has a folder of that name beside this file, with its record in `__init__.py`.
 The order is that of every report. After a change run `make docs`, which renews generated tables."""
 

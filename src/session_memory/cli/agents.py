@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from session_memory.adapters.common import LogDeletion
-from session_memory.adapters.registry import plugin_warnings
+from session_memory.adapters.registry import find_agent, plugin_warnings
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.output import emit_json, human_bytes, human_time, one_line, table
 from session_memory.cli.store import sweep_context
@@ -51,6 +51,8 @@ class Agent(msgspec.Struct):
     """Records of unknown type seen in the last sweep, as "version: type"."""
     missing_parts: list[MissingPart] = []
     """Parts of its logs that were not there when they were read."""
+    experimental: bool = False
+    """Whether its reader never met a genuine log: what it makes of one may be wrong."""
     hooks: str | None = None
     """wired, off, outdated, absent, refused (its file cannot be read); None where it has none."""
     mcp: str | None = None
@@ -68,7 +70,8 @@ def command(app: App) -> None:
     """List the agents on this machine, where their logs are, and what is captured of each.
 
     `unread` counts records of unknown type seen in the last sweep: a sign that the agent has a
-    newer log format.
+    newer log format. `experimental` marks an agent whose reader was built from descriptions of the
+    format alone.
 
     \b
     Examples:
@@ -115,6 +118,8 @@ def find_agents(app: App) -> list[Agent]:
         for agent in on_disk:
             agent.missing_parts = [part for part in missing if part.flavor == agent.flavor]
             prefix = f"{agent.flavor} "
+            record = find_agent(agent.flavor)
+            agent.experimental = record is not None and record.experimental
             if agent.flavor in wired:
                 agent.hooks, agent.mcp = wired[agent.flavor].hooks, wired[agent.flavor].mcp
             agent.unread = {
@@ -164,7 +169,7 @@ def _row(agent: Agent, now: int) -> tuple[object, ...]:
     more = len(agent.client_versions) - 1
     version = agent.client_versions[0] if agent.client_versions else None
     return (
-        agent.flavor,
+        f"{agent.flavor} (experimental)" if agent.experimental else agent.flavor,
         ", ".join(agent.paths) or None,
         agent.files,
         human_bytes(agent.bytes),

@@ -32,11 +32,12 @@ def table(agents: Collection[Agent]) -> str:
         for agent in reversed(list(agents))
         if agent.hook.session_variable or agent.hook.transcript_part
     ]
+    wired = [agent.name for agent in agents if agent.wiring is not None]  # others have no hook
     with_tool = [agent.name for agent in agents if agent.hook.memory_with_tool]
     flat = [agent.name for agent in agents if agent.hook.flat_answer]
     events = {agent.name: " ".join(agent.hook.events) for agent in agents if agent.hook.events}
     lines = [
-        f"AGENTS = {_row([agent.name for agent in agents])}",
+        f"AGENTS = {_row(wired)}",
         "# Agent, the variable that holds its session's id, a part of its transcripts' paths.",
         "SIGNS = (",
         *(f"    {_row(sign)}," for sign in signs),

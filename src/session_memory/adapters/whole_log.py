@@ -1,0 +1,211 @@
+"""Logs that are read whole at every change: documents, rows of a database, texts, short line logs.
+
+Such a log reaches its parser as lines of JSON, whatever its agent keeps it in. A reader says where
+the logs are (`discover`), how one becomes lines (`lines`), and what the records mean (`tell`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from typing import BinaryIO
+
+import msgspec
+
+from session_memory.adapters.agent import Agent
+from session_memory.adapters.block_records import IsRecord, whole_records
+from session_memory.adapters.common import (
+    LINE_CAP,
+    RECOVERY_TRIES,
+    Adapter,
+    Block,
+    Json,
+    Normalized,
+    SourceFile,
+    as_list,
+    as_object,
+    decode_record,
+    read_lines,
+)
+from session_memory.adapters.excerpt import compact_json
+from session_memory.plain_files import UnfitFile, read_plain
+
+Record = dict[str, Json]
+Records = list[tuple[int, Record]]
+"""Records with the offset of each."""
+Line = bytes | None
+"""A record as JSON, or None for one over the cap."""
+Tell = Callable[[SourceFile, Records, Normalized], None]
+"""Adds what the records of one source say to the bundle."""
+
+SIDE_CAP = 16 * 1024 * 1024
+"""Most bytes of a file that lies next to a log."""
+_BOM = b"\xef\xbb\xbf"
+
+
+def made_lines_adapter(
+    agent: Agent,
+    *,
+    discover: Callable[[str], Iterator[SourceFile]],
+    lines: Callable[[SourceFile, int], Iterator[Line]],
+    tell: Tell,
+    version: int = 1,
+) -> Adapter:
+    """The adapter of an agent whose logs are turned into lines by a function of its own."""
+
+    def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
+        block = Block([], 0, 0)
+        for line in lines(file, line_cap):
+            if line is None or len(line) > line_cap:
+                block.long_lines.append(block.end)
+                continue
+            block.lines.append((block.end, line))
+            block.end += len(line) + 1
+        yield block
+
+    def open_lines(file: SourceFile) -> BinaryIO:
+        found = (line for line in lines(file, LINE_CAP) if line is not None)
+        return io.BytesIO(b"".join(line + b"\n" for line in found))
+
+    def parse(source: SourceFile, block: Block, _state: Record) -> Normalized:
+        bundle = Normalized(too_long=block.too_long)
+        records: Records = []
+        for offset, line in block.lines:
+            record = decode_record(line)
+            if record is None:
+                bundle.damage(offset)
+            else:
+                records.append((offset, record))
+        bundle.records = len(records)
+        tell(source, records, bundle)
+        return bundle
+
+    return Adapter(
+        name=agent.name,
+        title=agent.title,
+        env=agent.home_variable,
+        default_dirs=agent.homes,
+        discover=discover,
+        parser_version=version,
+        parse=parse,
+        read=read,
+        open=open_lines,
+        named=lambda _path: None,
+        incremental=False,
+    )
+
+
+def line_log_adapter(
+    agent: Agent,
+    *,
+    discover: Callable[[str], Iterator[SourceFile]],
+    is_record: IsRecord,
+    tell: Callable[[SourceFile, Records, Normalized, dict[str, bytes]], None],
+    beside: Callable[[str], dict[str, bytes]] = lambda _path: {},
+    version: int = 1,
+) -> Adapter:
+    """The adapter of an agent that appends lines, where later lines change what earlier ones say.
+
+    `beside` gives the files next to a log that say more about it.
+    """
+
+    def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
+        whole = Block([], 0, 0)
+        for block in read_lines(file.path, line_cap=line_cap):
+            whole.lines += block.lines
+            whole.long_lines += block.long_lines
+            whole.end, whole.tail = block.end, block.tail
+        whole.beside = beside(file.path)
+        yield whole
+
+    def parse(source: SourceFile, block: Block, _state: Record) -> Normalized:
+        bundle = Normalized(too_long=block.too_long)
+        records = whole_records(block, bundle, is_record)
+        tell(source, records, bundle, block.beside)
+        return bundle
+
+    return Adapter(
+        name=agent.name,
+        title=agent.title,
+        env=agent.home_variable,
+        default_dirs=agent.homes,
+        discover=discover,
+        parser_version=version,
+        parse=parse,
+        read=read,
+        incremental=False,
+    )
+
+
+# --- documents ---
+
+
+def array_lines(data: bytes, name: str, is_item: IsRecord) -> Iterator[bytes]:
+    """Each object of a JSON array as a line `{name: object}`.
+
+    Of a damaged array the whole objects are given, and what is no object as a line that cannot be
+    read, so that it is counted.
+    """
+    data = data.removeprefix(_BOM)
+    if not data.strip():
+        return
+    whole = decode_record(b'{"%b":%b}' % (name.encode(), data))
+    if whole is not None:
+        for item in as_list(whole.get(name)):
+            yield compact_json({name: item}).encode()
+        return
+    for item in _salvaged(data.decode("utf-8", "replace"), is_item):
+        yield item.encode() if isinstance(item, str) else compact_json({name: item}).encode()
+
+
+def _salvaged(text: str, is_item: IsRecord) -> Iterator[Record | str]:
+    """Whole objects of a damaged array; text between them that is none, at most once each."""
+    decoder = json.JSONDecoder()
+    index, tries, bad = 0, 0, -1
+    while (index := text.find("{", index)) >= 0 and tries < RECOVERY_TRIES:
+        try:
+            value, end = decoder.raw_decode(text, index)
+        except (ValueError, RecursionError):
+            value, end = None, index + 1
+        if isinstance(value, dict) and is_item(as_object(value)):
+            index = end
+            yield _encodable(as_object(value))
+        else:
+            tries += 1
+            if bad < 0:
+                bad = index
+            index = end if value is not None else index + 1
+    yield f"damaged: {text[bad : bad + 80] if bad >= 0 else text[-80:]}"
+
+
+def _encodable(value: Record) -> Record:
+    """Without lone surrogates, which no encoder takes."""
+    text = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    return decode_record(text) or {}
+
+
+def side_file(path: str) -> bytes | None:
+    """A file next to a log, if it is there and fits; a link in its place could lead anywhere."""
+    try:
+        return read_plain(path, SIDE_CAP, follow=False)
+    except (UnfitFile, OSError):
+        return None
+
+
+def side_object(path: str) -> Record:
+    """The JSON object in a file next to a log; empty where there is none."""
+    return decode_record(side_file(path) or b"") or {}
+
+
+def with_sides(file: SourceFile, sides: list[str]) -> SourceFile:
+    """The source under a stamp that also changes with the files next to it."""
+    mtime, ctime = file.mtime_ns, file.ctime_ns
+    for path in sides:
+        try:
+            info = os.lstat(path)
+        except OSError:
+            continue
+        mtime, ctime = max(mtime, info.st_mtime_ns), max(ctime, info.st_ctime_ns)
+    return msgspec.structs.replace(file, mtime_ns=mtime, ctime_ns=ctime)
