@@ -111,6 +111,7 @@ CONFIG = Section(
     "Settings, the agents that are known, and the schedule of sweeps.",
     {
         "show": Verb("config:show", "Show every key, its value and where it came from."),
+        "set": Verb("config_set", "Change one key of the configuration file."),
         "path": Verb("config:path", "Print the path of the configuration file."),
         "init": Verb("config:init", "Write a configuration file with every key in it."),
         "agents": Verb("agents", "List agents, their logs and what is captured."),

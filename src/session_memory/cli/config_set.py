@@ -1,0 +1,82 @@
+"""`session-memory config set`: change one key of the file, and nothing else in it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
+from session_memory.atomic_files import replace_file
+from session_memory.cli.app import App, pass_app
+from session_memory.cli.config import flat, shown
+from session_memory.config import kind_of, load
+from session_memory.errors import ConfigError, UsageError
+from session_memory.paths import find_paths, private_dir
+from session_memory.setting_kinds import from_text
+
+
+@click.command(name="set")
+@click.argument("key")
+@click.argument("value", required=False)
+@click.option("--unset", is_flag=True, help="Take the key out of the file: the default counts.")
+@pass_app
+def command(app: App, key: str, value: str | None, unset: bool) -> None:
+    """Set one key in the configuration file; comments and all other keys stay.
+
+    \b
+    Examples:
+      session-memory config set retention.raw_max_age_days 90
+      session-memory config set curate.gate.distribute_min_frequency 3
+      session-memory config set retention.raw_max_age_days --unset
+    """
+    if unset == (value is not None):
+        raise UsageError("give a value, or --unset")
+    kind = kind_of(key)
+    if kind is None:
+        hint = "`session-memory config show` lists them"
+        raise ConfigError(f"no configuration key {key}", hint=hint)
+    named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
+    target = Path(named) if named else find_paths(app.environ).config_file
+    if named is None:
+        private_dir(target.parent)
+    target = Path(os.path.realpath(target))  # a link to a file of dotfiles stays a link
+    text = target.read_text(encoding="utf-8") if target.exists() else ""
+    try:
+        document = tomlkit.parse(text)
+    except TOMLKitError as error:
+        raise ConfigError(f"{target}: {error}") from None
+    _change(document, key.split("."), None if value is None else from_text(kind, value))
+    changed = tomlkit.dumps(document)
+    before, after = (_value(target, content, key) for content in (text, changed))
+    mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
+    replace_file(target, changed.encode(), mode)
+    click.echo(f"{key}: {shown(before, key)} -> {shown(after, key)}")
+    app.note(f"in {target}")
+
+
+def _value(target: Path, content: str, key: str) -> object:
+    """What a key would be with this content; raises ConfigError where the content is not valid."""
+    trial = target.with_name(f"{target.name}.{os.getpid()}.check")
+    try:
+        replace_file(trial, content.encode())
+        return flat(load(str(trial), {}, None, str(Path.home())).config)[key]
+    finally:
+        trial.unlink(missing_ok=True)
+
+
+def _change(document: Any, path: list[str], value: object) -> None:
+    table = document
+    for name in path[:-1]:
+        if name not in table:
+            if value is None:
+                return
+            table[name] = tomlkit.table()
+        table = table[name]
+    if value is None:
+        table.pop(path[-1], None)
+    else:
+        table[path[-1]] = value
