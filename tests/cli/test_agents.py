@@ -11,6 +11,7 @@ import pytest
 from session_memory.__main__ import main
 from session_memory.adapters import registry
 from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
 
 
@@ -115,3 +116,19 @@ def test_a_damaged_report_of_the_last_sweep_is_passed_over(
     report.write_bytes(content)
     assert told(capsys)["opencode"]["unread"] == {}
     assert opencode.is_dir()
+
+
+@pytest.mark.rows("CAP-23")
+def test_an_agent_whose_reader_met_no_genuine_log_is_marked(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    ClaudeLog(1).write(home / ".claude")
+    log = ClineLog(1)
+    log.prompt("go")
+    log.write(home / ".cline" / "data")
+    assert {name: agent["experimental"] for name, agent in told(capsys).items()} == {
+        "claude": False,
+        "cline": True,
+    }
+    assert main(["config", "agents"]) == 0
+    assert "cline (experimental)" in capsys.readouterr().out
