@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,27 @@ def test_a_rule_of_ones_own_is_written_on_a_yes(tmp_path: Path) -> None:
     told = rules(space, "add", "Never push.", "--project", "shop", "--distribute")
     assert f"would create {repo}/CLAUDE.md" in told and f"created {repo}/CLAUDE.md" in told
     assert "- Never push. [sm-" in (repo / "CLAUDE.md").read_text()
+
+
+@pytest.mark.rows("CLI-04")
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
+def test_a_review_at_a_terminal_shows_quotes_and_takes_a_no(space: Workspace) -> None:
+    import pty
+
+    words = ["--config", str(space.write_config()), "rules", "review"]
+    child, terminal = pty.fork()
+    if child == 0:
+        program = [sys.executable, "-m", "session_memory", *words]
+        os.execve(sys.executable, program, space.environ())
+    seen = b""
+    for prompt, answer in ((b"[q]uit: ", b"n\n"), (b"[no use]: ", b"a one-off\n")):
+        while prompt not in seen:
+            seen += os.read(terminal, 65536)
+        os.write(terminal, answer)
+    while b"rejected" not in seen:
+        seen += os.read(terminal, 65536)
+    _, status = os.waitpid(child, 0)
+    os.close(terminal)
+    assert status == 0
+    assert b"2026-03-03  PYTHONPATH=src pytest -q" in seen
+    assert b"agents are not given it yet: 3 of 5 occurrences" in seen

@@ -45,7 +45,7 @@ def pattern_text(row: dict[str, Any], now: int) -> str:
     lines = [
         f"{row['id']}  {row['status']}  {one_line(row['type'])}: {one_line(row['locus'])}",
         indented(row["text"]),
-        f"  seen {_seen(counts)}, last {human_time(counts.last_seen, now)}",
+        f"  {_seen(counts)}, last {human_time(counts.last_seen, now)}",
         *([f"  sure: {one_line(row['sure'])}"] if row["sure"] else []),
         f"  gate: {row['gate']['says']}",
     ]

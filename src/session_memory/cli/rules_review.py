@@ -118,7 +118,8 @@ def _show(app: App, context: CurateContext, name: str) -> None:
         click.echo(f"A yes keeps it; agents are not given it yet: {missing}.")
         return
     changes, left = changes_of(app, would.pattern)
-    click.echo("\n".join(("A yes would make this change:", *map(diff, changes))))
+    head = "A yes would make this change:" if changes else "A yes would change no file now:"
+    click.echo("\n".join((head, *map(diff, changes))))
     for why in left:
         click.echo(f"not in {why}")
 
