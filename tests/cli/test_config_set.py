@@ -33,3 +33,12 @@ def test_a_wrong_key_or_value_changes_nothing(tmp_path: Path) -> None:
         "# mine\n",
         ["c.toml"],
     )
+
+
+@pytest.mark.rows("CLI-06")
+def test_a_shell_completes_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_SESSION_MEMORY_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", "session-memory config set retention.raw_max")
+    monkeypatch.setenv("COMP_CWORD", "3")
+    done = Workspace(tmp_path).run_process()
+    assert "plain,retention.raw_max_age_days" in done.stdout.splitlines()

@@ -17,10 +17,16 @@ from session_memory.config import kind_of, load
 from session_memory.errors import ConfigError, UsageError
 from session_memory.paths import find_paths, private_dir
 from session_memory.setting_kinds import from_text
+from session_memory.settings import KINDS
+
+
+def _keys(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
+    """For the completion of a shell."""
+    return [key for key in KINDS if key.startswith(begun)]
 
 
 @click.command(name="set")
-@click.argument("key")
+@click.argument("key", shell_complete=_keys)
 @click.argument("value", required=False)
 @click.option("--unset", is_flag=True, help="Take the key out of the file: the default counts.")
 @pass_app
