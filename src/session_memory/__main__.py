@@ -95,16 +95,27 @@ def _run(args: list[str]) -> int:
 
 def _fail(args: list[str], exit_code: int, code: str, told: tuple[str, str | None]) -> int:
     """Tell what went wrong on stderr, as JSON where the caller asked for JSON."""
-    from session_memory.cli.output import safe, to_json
+    import click
+
+    from session_memory.cli.output import paint, safe, to_json, wants_color
 
     message, hint = told
     if "--json" in args:
         print(to_json({"error": {"code": code, "message": message, "hint": hint}}), file=sys.stderr)
         return exit_code
-    print(f"error: {safe(message)}", file=sys.stderr)
+    color = wants_color(_color_choice(args), os.environ, sys.stderr.isatty())
+    click.echo(f"{paint('error:', 'error')} {safe(message)}", err=True, color=color)
     if hint:
-        print(f"hint: {safe(hint)}", file=sys.stderr)
+        click.echo(f"{paint('hint:', 'dim')} {safe(hint)}", err=True, color=color)
     return exit_code
+
+
+def _color_choice(args: list[str]) -> str:
+    """The value of `--color`; the command line may be too wrong for click to know it."""
+    pairs = zip(args, [*args[1:], ""], strict=True)
+    chosen = [value for name, value in pairs if name == "--color"]
+    chosen += [arg.removeprefix("--color=") for arg in args if arg.startswith("--color=")]
+    return next((value for value in chosen if value in ("always", "never")), "auto")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def test_a_sweep_adds_sessions_versions_activity_and_what_nobody_understood(
     assert agent["last_activity"] == other.now
     assert main(["config", "agents"]) == 0
     heading, row, unread = capsys.readouterr().out.splitlines()
-    assert heading.split()[:3] == ["agent", "path", "files"]
+    assert heading.split()[:3] == ["agent", "hooks", "mcp"]
     assert row.split()[0] == "opencode"
     assert "1.19.0 (+1)" in row
     assert unread == "opencode 1.18.33: part/hologram: 1 records of unknown type"

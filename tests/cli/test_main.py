@@ -131,7 +131,8 @@ def test_light_commands_import_nothing_heavy(args: list[str], tmp_path: Path) ->
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
     )
-    verbs = ["session_memory.cli.app", "session_memory.cli.output", "session_memory.cli.verbs"]
+    shared = ("app", "output", "progress", "tables", "terminal", "verbs")
+    verbs = [f"session_memory.cli.{name}" for name in shared]
     if args == ["config", "show"]:
         verbs.insert(1, "session_memory.cli.config")
     assert done.stderr == repr((0, set(), verbs))

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
+import pty
+import struct
+import subprocess
 import sys
+import termios
+from pathlib import Path
 
 import pytest
+from click import unstyle
 from hypothesis import given
 from hypothesis import strategies as st
 
+from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.cli.output import (
+    Column,
     byte_progress,
     emit_json,
     human_bytes,
@@ -20,7 +31,9 @@ from session_memory.cli.output import (
     to_json,
     wants_color,
 )
+from session_memory.cli.progress import Step, progress_line
 from session_memory.core.schema import Cost
+from session_memory.testing.workspace import Workspace
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=60)
 
@@ -59,24 +72,31 @@ def test_json_takes_our_values_too(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_tables_are_aligned_also_with_wide_characters() -> None:
-    text = table([("ab", 7, None), ("日本", 1234, "x\ny")], ("name", "count", "note"))
+    text = unstyle(table([("ab", 7, None), ("日本", 1234, "x\ny")], ("name", "count", "note")))
     assert text.splitlines() == [
         "name  count  note",
         "ab        7  -",
-        "日本   1234  x y",
+        "日本  1,234  x y",
     ]
 
 
 def test_a_table_without_rows_is_its_headers() -> None:
-    assert table([], ("a", "b")) == "a  b"
+    assert unstyle(table([], ("a", "b"))) == "a  b"
 
 
-def test_a_table_is_cut_to_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.rows("CLI-30")
+@pytest.mark.parametrize("wide", [40, 80, 120])
+def test_a_table_fits_the_terminal_and_its_title_is_whole(
+    monkeypatch: pytest.MonkeyPatch, wide: int
+) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "20")
-    lines = table([("x" * 50, 1)], ("long", "n")).splitlines()
-    assert [len(line) for line in lines] == [20, 20]
-    assert lines[1].endswith("…")
+    monkeypatch.setenv("COLUMNS", str(wide))
+    title = "a title of many words that does not fit on a line of a narrow terminal at all, ever"
+    columns = (Column("session"), Column("id", drop=1), Column("title", folds=True))
+    text = unstyle(table([(7, "x" * 20, title)], columns))
+    assert max(map(len, text.splitlines())) <= wide
+    assert " ".join(text.split()).replace("x" * 20, "").endswith(title)
+    assert ("x" * 20 in text) is (wide > 40)
 
 
 @pytest.mark.parametrize(
@@ -98,14 +118,15 @@ def test_sizes_are_in_binary_units(size: int | None, text: str) -> None:
 @pytest.mark.parametrize(
     ("at", "text"),
     [
-        (1_000_000, "1970-01-01T00:16:40.000Z (now)"),
-        (999_000, "1970-01-01T00:16:39.000Z (1 second ago)"),
-        (0, "1970-01-01T00:00:00.000Z (16 minutes ago)"),
-        (1_000_000 + 2 * 86_400_000, "1970-01-03T00:16:40.000Z (in 2 days)"),
+        (1_000_000, "just now"),
+        (0, "16 min ago"),
+        (1_000_000 + 2 * 86_400_000, "in 2 days"),
+        (1_000_000 + 3 * 3_600_000, "in 3 h"),
+        (1_000_000 + 60 * 86_400_000, "1970-03-02"),
         (None, "-"),
     ],
 )
-def test_times_are_iso_followed_by_how_long_ago(at: int | None, text: str) -> None:
+def test_times_are_relative_and_far_ones_are_dates(at: int | None, text: str) -> None:
     assert human_time(at, 1_000_000) == text
 
 
@@ -134,11 +155,84 @@ def test_progress_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr() == ("", "")
 
 
-def test_progress_shows_a_bar_on_a_terminal(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setenv("TERM", "xterm")
-    with byte_progress(shown=True) as advance:
-        advance(3, 3, "a.jsonl")
-    assert "a.jsonl" in capsys.readouterr().err
+@pytest.mark.rows("CLI-31")
+def test_progress_tells_share_rate_and_remaining_time() -> None:
+    line = progress_line(Step(512 * 1024, 1024 * 1024, "a.jsonl"), 2, human_bytes)
+    assert line == " 50%  512.0 KiB of 1.0 MiB  256.0 KiB/s  2 s left  a.jsonl"
+    assert progress_line(Step(), 3, str) == "working  3 s"
+
+
+def run_at_terminal(space: Workspace, args: str, environ: dict[str, str], *, wide: int = 80) -> str:
+    """What one command prints on a terminal of so many columns and ten lines."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 10, wide, 0, 0))
+    child = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "session_memory",
+            "--config",
+            str(space.write_config()),
+            *args.split(),
+        ],
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        env={"PATH": os.environ["PATH"], "HOME": str(space.home), "TERM": "xterm", **environ},
+    )
+    os.close(follower)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux ends a terminal whose other side is closed so
+        while part := os.read(leader, 65_536):
+            shown += part
+    os.close(leader)
+    assert child.wait() == 0, shown
+    return shown.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def swept(tmp_path: Path) -> Workspace:
+    space = Workspace(tmp_path)
+    for seed in range(12):
+        log = ClaudeLog(seed)
+        log.prompt(f"question number {seed} about the terminal and all the words that it shows")
+        log.say("answer")
+        space.write(log)
+    space.sweep()
+    return space
+
+
+@pytest.mark.rows("CLI-32")
+def test_colour_is_on_terminals_only_and_can_be_forced_or_switched_off(swept: Workspace) -> None:
+    pager = {"PAGER": "cat"}
+    assert "\x1b[" in run_at_terminal(swept, "sessions", pager)
+    for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        assert "\x1b" not in run_at_terminal(swept, "sessions", pager | plain)
+    piped = swept.run("--config", str(swept.write_config()), "sessions")
+    assert "\x1b" not in piped.stdout
+    forced = swept.run("--config", str(swept.write_config()), "--color", "always", "sessions")
+    assert "\x1b[" in forced.stdout
+
+
+@pytest.mark.rows("CLI-30")
+@pytest.mark.parametrize("wide", [40, 80, 120])
+def test_no_line_of_sessions_is_wider_than_the_terminal(swept: Workspace, wide: int) -> None:
+    shown = run_at_terminal(swept, "sessions", {"TERM": "dumb"}, wide=wide)
+    assert max(map(len, shown.splitlines())) <= wide
+    assert "question number 3 about" in " ".join(shown.split())
+
+
+@pytest.mark.rows("CLI-33")
+def test_long_output_goes_through_the_pager_of_a_terminal(swept: Workspace) -> None:
+    pager = {"PAGER": "sed s/^/paged/"}
+    assert "paged" in run_at_terminal(swept, "sessions", pager)
+    assert "paged" not in run_at_terminal(swept, "sessions --limit 1", pager)
+    assert "paged" not in run_at_terminal(swept, "sessions --no-pager", pager)
+    assert "paged" not in run_at_terminal(swept, "sessions", pager | {"NO_PAGER": "1"})
+
+
+@pytest.mark.rows("CLI-33")
+def test_lists_say_how_many_more_there_are(swept: Workspace) -> None:
+    config = str(swept.write_config())
+    assert "2 more: --all" in swept.run("--config", config, "sessions", "--limit", "10").stdout
+    assert "more:" not in swept.run("--config", config, "sessions", "--all").stdout

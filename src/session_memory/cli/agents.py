@@ -8,7 +8,15 @@ import msgspec
 from session_memory.adapters.common import LogDeletion
 from session_memory.adapters.registry import find_agent, plugin_warnings
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, human_bytes, human_time, one_line, table
+from session_memory.cli.output import (
+    Column,
+    Meaning,
+    emit_json,
+    human_bytes,
+    human_time,
+    one_line,
+    table,
+)
 from session_memory.cli.store import sweep_context
 from session_memory.cli.wiring import wirings
 from session_memory.core.schema import Session
@@ -17,18 +25,24 @@ from session_memory.ingest.last_sweep import read_last_sweep
 from session_memory.ingest.missing import MissingPart, missing_parts
 from session_memory.store.port import SessionQuery
 
-_HEADERS = (
-    "agent",
-    "path",
-    "files",
-    "size",
-    "sessions",
-    "version",
-    "last activity",
-    "deletes after",
-    "unread",
-    "hooks",
-    "mcp",
+
+def _wiring_meaning(state: str) -> Meaning | None:
+    meanings: dict[str, Meaning] = {"wired": "ok", "-": "dim", "refused": "error"}
+    return meanings.get(state, "warn")
+
+
+_COLUMNS = (
+    Column("agent"),
+    Column("hooks", meaning=_wiring_meaning),
+    Column("mcp", meaning=_wiring_meaning),
+    Column("sessions"),
+    Column("last activity", drop=6, meaning="dim"),
+    Column("files", drop=3),
+    Column("size", drop=4),
+    Column("version", drop=2, meaning="dim"),
+    Column("deletes after", drop=1),
+    Column("unread", drop=5, meaning="warn"),
+    Column("path", folds=True),
 )
 
 
@@ -100,7 +114,7 @@ def command(app: App) -> None:
 def agents_table(agents: list[Agent], now: int) -> str:
     """The agents that are here, as a table."""
     here = [agent for agent in agents if agent.is_here]
-    return table([_row(agent, now) for agent in here], _HEADERS) if here else "no agents found"
+    return table([_row(agent, now) for agent in here], _COLUMNS) if here else "no agents found"
 
 
 def find_agents(app: App) -> list[Agent]:
@@ -170,14 +184,14 @@ def _row(agent: Agent, now: int) -> tuple[object, ...]:
     version = agent.client_versions[0] if agent.client_versions else None
     return (
         f"{agent.flavor} (experimental)" if agent.experimental else agent.flavor,
-        ", ".join(agent.paths) or None,
-        agent.files,
-        human_bytes(agent.bytes),
-        agent.sessions,
-        f"{version} (+{more})" if version and more else version,
-        human_time(agent.last_activity, now),
-        f"{agent.deletion.days} days ({agent.deletion.where})" if agent.deletion else None,
-        sum(agent.unread.values()) or None,
         agent.hooks,
         agent.mcp,
+        agent.sessions,
+        human_time(agent.last_activity, now),
+        agent.files,
+        human_bytes(agent.bytes),
+        f"{version} (+{more})" if version and more else version,
+        f"{agent.deletion.days} days ({agent.deletion.where})" if agent.deletion else None,
+        sum(agent.unread.values()) or None,
+        ", ".join(agent.paths) or None,
     )

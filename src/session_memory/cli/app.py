@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 
 from session_memory import __version__
-from session_memory.cli.output import safe, wants_color
+from session_memory.cli.output import paint, safe, wants_color
 from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Loaded, load
@@ -33,6 +32,7 @@ class App:
         self.quiet = False
         self.verbosity = 0
         self.color = "auto"
+        self.no_pager = False
         self.config_path: str | None = None
         self.flags: dict[str, str] = {}
 
@@ -80,12 +80,7 @@ class App:
 
     def warn(self, text: str) -> None:
         """Print a warning to stderr, also with --quiet."""
-        click.echo(f"{self.style('warning:', fg='yellow')} {safe(text)}", err=True, color=True)
-
-    def style(self, text: str, **style: Any) -> str:
-        """Text for stderr, styled where that stream shows colours."""
-        wanted = wants_color(self.color, self.environ, sys.stderr.isatty())
-        return click.style(text, **style) if wanted else text
+        click.echo(f"{paint('warning:', 'warn')} {safe(text)}", err=True)
 
 
 pass_app = click.make_pass_decorator(App)
@@ -105,6 +100,19 @@ def json_option(callback: Callback) -> Callback:
         callback=_remember_json,
         help="Print JSON, for programs.",
     )(callback)
+
+
+def long_output(callback: Callback) -> Callback:
+    """For a verb that only prints: on a terminal its output goes through a pager if it is long."""
+
+    @wraps(callback)
+    def run(app: App, *args: Any, **options: Any) -> object:
+        from session_memory.cli.pager import paged
+
+        with paged(app.environ, wanted=not (app.no_pager or app.json)):
+            return callback(app, *args, **options)
+
+    return cast("Callback", run)
 
 
 dry_run_option = click.option(
@@ -236,16 +244,17 @@ def _remember(context: click.Context, parameter: click.Parameter, value: Any) ->
         app.quiet |= value
     elif parameter.name == "verbose":
         app.verbosity += value
+    elif parameter.name == "no_pager":
+        app.no_pager |= value
     elif value is not None:
         app.color = value
         _apply_color(context, value, app.environ)
 
 
-def _apply_color(context: click.Context, color: str, environ: Mapping[str, str]) -> None:
-    if color != "auto":
-        context.color = color == "always"
-    elif environ.get("NO_COLOR"):
-        context.color = False
+def _apply_color(context: click.Context, choice: str, environ: Mapping[str, str]) -> None:
+    """Fix whether `click.echo` keeps colours; None leaves it to each stream: is it a terminal?"""
+    on, off = (wants_color(choice, environ, is_terminal) for is_terminal in (True, False))
+    context.color = on if on == off else None
 
 
 def _global_options() -> list[click.Option]:
@@ -254,6 +263,7 @@ def _global_options() -> list[click.Option]:
     return [
         option(["-q", "--quiet"], is_flag=True),
         option(["-v", "--verbose"], count=True),
+        option(["--no-pager"], is_flag=True),
         option(["--color"], type=click.Choice(["auto", "always", "never"])),
     ]
 
@@ -313,6 +323,7 @@ def _split_settings(
     help="Colour: on a terminal (auto), always or never; NO_COLOR is honoured.",
 )
 @click.option("--json", is_flag=True, expose_value=False, hidden=True, callback=_remember_json)
+@click.option("--no-pager", is_flag=True, help="Print long output at once; so does NO_PAGER=1.")
 @click.version_option(__version__, message="session-memory %(version)s")
 @click.pass_context
 def cli(
@@ -323,6 +334,7 @@ def cli(
     color: str,
     quiet: bool,
     verbose: int,
+    no_pager: bool,
 ) -> None:
     """One memory for every coding agent on this machine.
 
@@ -336,7 +348,7 @@ def cli(
     """
     app = ctx.ensure_object(App)
     app.config_path, app.flags, app.color = config_path, settings, color
-    app.quiet, app.verbosity = quiet, verbose
+    app.quiet, app.verbosity, app.no_pager = quiet, verbose, no_pager
     _apply_color(ctx, color, app.environ)
     if ctx.invoked_subcommand is not None:
         _refuse_early_json(ctx)

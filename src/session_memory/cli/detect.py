@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import to_json
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import fit, to_json
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.loop.patterns import Candidate
@@ -27,6 +27,7 @@ from session_memory.store import open_store
 @click.option("--repo", metavar="KEY", help="Only sessions of this project.")
 @json_option
 @pass_app
+@long_output
 def command(
     app: App, *, min_frequency: int | None, everything: bool, since: str | None, repo: str | None
 ) -> None:
@@ -57,7 +58,7 @@ def command(
     if app.json:
         click.echo(f"[{','.join(to_json(_row(candidate)) for candidate in shown)}]")
         return
-    click.echo(report(shown))
+    click.echo(fit(report(shown)))
     if len(shown) < len(candidates):
         click.echo(f"\n{left_out(candidates)}; --all shows them")
     if min_frequency is None:

@@ -14,7 +14,16 @@ import click
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.digest import old_digests_text
 from session_memory.cli.doctor_wiring import fix_all, wiring_checks
-from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
+from session_memory.cli.output import (
+    Meaning,
+    columns,
+    emit_json,
+    hanging,
+    human_bytes,
+    human_time,
+    one_line,
+    paint,
+)
 from session_memory.cli.store import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
@@ -36,6 +45,7 @@ from session_memory.store.unfinished import is_marked
 LOW_SPACE = 1024**3
 STALE_DAYS = 7
 DAY_MS = 86_400_000
+_MEANINGS: dict[str, Meaning] = {"pass": "ok", "warn": "warn", "fail": "error"}
 
 
 @click.command(name="doctor")
@@ -63,9 +73,10 @@ def command(app: App, fix: bool, quick: bool) -> int:
         for text in fixed:
             click.echo(f"fixed {one_line(text)}")
         for check in checks:
-            click.echo(f"{check.result:<5} {check.name:<12} {one_line(check.detail)}")
+            lead = f"{paint(check.result, _MEANINGS[check.result])}  {check.name:<12} "
+            click.echo("\n".join(hanging(lead, one_line(check.detail), columns())))
             if check.fix and check.result != "pass":
-                click.echo(f"{'':<19}fix: {one_line(check.fix)}")
+                click.echo("\n".join(hanging(f"{'':<19}fix: ", one_line(check.fix), columns())))
     results = {check.result for check in checks}
     if "fail" in results:
         return 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.output import count_progress, emit_json, one_line, paint
 from session_memory.cli.store import alone
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, DatabaseDamaged
 from session_memory.store.damage import note_damage
@@ -27,8 +27,11 @@ def command(app: App) -> int:
       session-memory store fsck --json
     """
     try:
-        with alone(app, "a sweep") as store:
-            findings = store.fsck()
+        with (
+            alone(app, "a sweep") as store,
+            count_progress("checks", shown=app.shows_progress) as bar,
+        ):
+            findings = store.fsck(bar)
     except DatabaseDamaged as error:  # so damaged that it cannot be opened
         findings = [Finding("integrity", error.message)]
     bad = next((finding for finding in findings if is_file_damage(finding)), None)
@@ -38,8 +41,13 @@ def command(app: App) -> int:
         emit_json({"ok": not findings, "findings": findings})
     else:
         for finding in findings:
-            click.echo(f"{finding.severity}: {finding.check}: {one_line(finding.detail)}")
-        click.echo("the store is whole" if not findings else f"{len(findings)} findings")
+            level = paint(
+                f"{finding.severity}:", "error" if finding.severity == "error" else "warn"
+            )
+            click.echo(f"{level} {finding.check}: {one_line(finding.detail)}")
+        click.echo(
+            paint("the store is whole", "ok") if not findings else f"{len(findings)} findings"
+        )
         if findings:
             click.echo("`session-memory store repair` shows what can be repaired")
     if any(finding.severity == "error" for finding in findings):

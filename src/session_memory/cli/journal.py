@@ -17,7 +17,7 @@ from session_memory.cli.journal_context import (
     store_context,
 )
 from session_memory.cli.journal_knowledge import VERBS
-from session_memory.cli.output import emit_json, one_line, safe
+from session_memory.cli.output import count_progress, emit_json, one_line, safe
 from session_memory.cli.session_argument import named, names
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound
@@ -141,10 +141,12 @@ def flush(app: App, session: str | None, everything: bool, dry_run: bool) -> int
                 text = make_excerpt(turns_of_session(store, stored.id), context.clean)
                 _show_excerpt(app, stored, text)
             return EXIT_OK
-        outcomes: list[tuple[Session, Outcome | None]] = [
-            (session, flush_session(context, session, "end", session.ended_at or 0))
-            for session in sessions
-        ]
+        outcomes: list[tuple[Session, Outcome | None]] = []
+        with count_progress("sessions", shown=app.shows_progress) as bar:
+            for number, stored in enumerate(sessions):
+                bar(number, len(sessions), stored.external_id)
+                outcome = flush_session(context, stored, "end", stored.ended_at or 0)
+                outcomes.append((stored, outcome))
     if app.json:
         rows = [{**names(session), "outcome": outcome or "empty"} for session, outcome in outcomes]
         emit_json({"sessions": rows} if everything else rows[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, safe
 from session_memory.cli.recall_options import (
     echo_items,
@@ -26,6 +26,7 @@ from session_memory.recall.scope_guard import CLAIMED
 @click.option("--all", "everything", is_flag=True, help="Also what is left out, and why.")
 @json_option
 @pass_app
+@long_output
 def command(app: App, project: str | None, session: str | None, *, everything: bool) -> None:
     """List open items, blockers and missing parts of the definition of done (mem_open_work).
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from session_memory.cli.app import App
-from session_memory.cli.output import safe
+from session_memory.cli.output import fit, paint, safe
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import NotFound
@@ -59,10 +59,10 @@ def echo_items(heading: str, items: Iterable[Item], total: int | None = None) ->
     lines = tuple(items)
     if lines:
         of = f" ({len(lines)} of {total})" if total is not None and total > len(lines) else ""
-        click.echo(f"{heading}{of}:")
+        click.echo(paint(f"{heading}{of}:", "strong"))
         for line in lines:
             known = ", ".join(part for part in (line.sure, (line.at or "")[:10]) if part)
-            click.echo(f"  - {safe(line.text)}" + (f"  ({known})" if known else ""))
+            click.echo(fit(f"  - {safe(line.text)}" + (f"  ({known})" if known else "")))
 
 
 def echo_left_out(left: Iterable[LeftOut]) -> None:

@@ -6,13 +6,15 @@ import sys
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app, yes_option
-from session_memory.cli.output import emit_json, human_bytes, one_line
+from session_memory.cli.app import App, json_option, long_output, pass_app, yes_option
+from session_memory.cli.output import emit_json, fit, human_bytes, one_line, paint
 from session_memory.cli.store import changing, reading
 from session_memory.core.retention import EvictionPlan, explain
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.ingest.report import RetentionLine
 from session_memory.ingest.retention import apply_plan, expected_plan, make_plan
+
+SHOWN = 20
 
 
 @click.group(name="retention")
@@ -27,9 +29,11 @@ def command() -> None:
 
 
 @command.command()
+@click.option("--all", "everything", is_flag=True, help=f"All of them, not only {SHOWN}.")
 @json_option
 @pass_app
-def plan(app: App) -> None:
+@long_output
+def plan(app: App, everything: bool) -> None:
     """Show what `store retention apply` would evict now, with the reason for each session.
 
     \b
@@ -43,7 +47,7 @@ def plan(app: App) -> None:
     if app.json:
         emit_json(eviction_plan)
         return
-    click.echo("\n".join(_lines(eviction_plan)))
+    click.echo("\n".join(_lines(eviction_plan, None if everything else SHOWN)))
     if waiting:
         click.echo(f"{waiting} sessions have no digest yet: it is made before anything goes")
 
@@ -101,16 +105,19 @@ def done_lines(line: RetentionLine) -> list[str]:
 
 
 def _ask(eviction_plan: EvictionPlan) -> None:
-    click.echo("\n".join(_lines(eviction_plan)), err=True)
+    click.echo("\n".join(_lines(eviction_plan, SHOWN)), err=True)
     if not sys.stdin.isatty():
         raise Refused("raw text would be evicted", hint="add --yes to do it without being asked")
     click.confirm("Evict?", abort=True, err=True)
 
 
-def _lines(plan: EvictionPlan) -> list[str]:
+def _lines(plan: EvictionPlan, limit: int | None) -> list[str]:
     before, after = plan.usage_before.raw_bytes, plan.usage_after.raw_bytes
+    shown = plan.evictions[:limit]
+    more = len(plan.evictions) - len(shown)
     return [
-        *(one_line(explain(eviction, plan.policy)) for eviction in plan.evictions),
-        *(f"alert: {alert}" for alert in plan.alerts),
-        f"{len(plan.evictions)} sessions to evict: {human_bytes(before)} -> {human_bytes(after)}",
+        *(fit(one_line(explain(eviction, plan.policy))) for eviction in shown),
+        *([f"{more:,} more: `session-memory store retention plan --all`"] if more else []),
+        *(paint(f"alert: {alert}", "warn") for alert in plan.alerts),
+        f"{len(plan.evictions):,} sessions to evict: {human_bytes(before)} -> {human_bytes(after)}",
     ]

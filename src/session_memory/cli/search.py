@@ -7,8 +7,16 @@ from typing import get_args
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, one_line, safe
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import (
+    columns,
+    emit_json,
+    fit,
+    hanging,
+    one_line,
+    paint,
+    safe,
+)
 from session_memory.cli.recall_options import open_recall, scope_request
 from session_memory.cli.session_argument import named, session_option, titled
 from session_memory.cli.times import Moment, to_ms
@@ -21,6 +29,7 @@ from session_memory.store.port import SessionReader
 
 KINDS = get_args(EventKind)
 TEXT_CHARS = 2_000
+MOST = 50
 
 
 @click.command()
@@ -41,6 +50,7 @@ TEXT_CHARS = 2_000
 @click.option("--limit", type=int, default=10, show_default=True, help="At most 50.")
 @json_option
 @pass_app
+@long_output
 def command(
     app: App,
     query: tuple[str, ...],
@@ -88,12 +98,14 @@ def command(
             emit_json(answer)
             return
         for item in answer.items:
-            when = (item.updated_at or "")[:10]
-            click.echo(f"{when}  {item.session_id}  {item.type}: {safe(item.summary)}")
+            lead = f"{paint((item.updated_at or '')[:10], 'dim')}  {item.session_id}  {item.type}: "
+            click.echo("\n".join(hanging(lead, one_line(item.summary), columns())))
         for number, hits in groupby(_grouped(answer.events), key=lambda hit: hit.session_id):
             _echo_session(store, number, list(hits), around)
     if not answer.items and not answer.events:
         app.note("nothing found")
+    elif len(answer.events) >= limit < MOST:
+        click.echo(paint(f"the {limit} best; --limit N shows more, up to {MOST}", "dim"))
 
 
 def _grouped(hits: tuple[EventHit, ...]) -> list[EventHit]:
@@ -104,12 +116,20 @@ def _grouped(hits: tuple[EventHit, ...]) -> list[EventHit]:
 
 def _echo_session(store: SessionReader, session_id: int, hits: list[EventHit], around: int) -> None:
     session = store.session(session_id)
-    click.echo(f"\n{named(session)}  {one_line(titled(session)[:70])}")
+    title = one_line(titled(session))
+    if columns() is None:
+        click.echo(f"\n{named(session)}  {title}")
+    else:
+        lines = hanging("", title, columns(), "strong")
+        click.echo("\n".join(["", paint(named(session), "dim"), *lines]))
     for hit in hits:
         times = f" ({hit.duplicate_count} times)" if hit.duplicate_count > 1 else ""
-        click.echo(f"  {(hit.at or '')[:16]}  {hit.kind}: {safe(hit.snippet)}{times}")
+        when = paint((hit.at or "")[:16].replace("T", " "), "dim")
+        kind = paint(f"{hit.kind}:", "error" if hit.kind == "error" else None)
+        between = " " if columns() is None else "\n    "  # one line each, for grep
+        click.echo(fit(f"  {when}  {kind}{between}{one_line(hit.snippet)}{times}"))
         for line in _turns_around(store, hit, around) if around else ():
-            click.echo(f"    | {line}")
+            click.echo(fit(f"    | {line}"))
 
 
 def _turns_around(store: SessionReader, hit: EventHit, around: int) -> list[str]:

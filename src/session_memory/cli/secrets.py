@@ -6,7 +6,7 @@ import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.forget import forget_context, report_lines
-from session_memory.cli.output import emit_json
+from session_memory.cli.output import count_progress, emit_json
 from session_memory.cli.store import alone, changing
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.forget import rescan as scanning
@@ -40,9 +40,12 @@ def scan(app: App) -> int:
       session-memory store secrets scan
       session-memory store secrets scan --json
     """
-    with alone(app, "a sweep") as store:
+    with (
+        alone(app, "a sweep") as store,
+        count_progress("sessions", shown=app.shows_progress) as bar,
+    ):
         redactor = _redactor(app, store.tag_key)
-        report = scanning.scan(store, redactor)
+        report = scanning.scan(store, redactor, bar)
         _add_features(report, forget_context(app, store), redactor)
     _tell(app, report, "would be redacted")
     return EXIT_WARNINGS if report.found else EXIT_OK
@@ -58,9 +61,12 @@ def rescan(app: App) -> None:
     Examples:
       session-memory store secrets rescan
     """
-    with changing(app, "a sweep") as store:
+    with (
+        changing(app, "a sweep") as store,
+        count_progress("sessions", shown=app.shows_progress) as bar,
+    ):
         redactor, context = _redactor(app, store.tag_key), forget_context(app, store)
-        report = scanning.rescan(store, redactor)
+        report = scanning.rescan(store, redactor, bar)
         _add_features(report, context, redactor)
         changed = rewrite_texts(context, without_secrets(redactor))
     for line in report_lines(changed):
@@ -87,7 +93,7 @@ def _tell(app: App, report: scanning.RescanReport, what: str) -> None:
     if app.json:
         emit_json(report)
         return
-    click.echo(f"{report.events} events in {report.sessions} sessions {what}")
+    click.echo(f"{report.events:,} events in {report.sessions:,} sessions {what}")
     if report.fields:
         click.echo(f"digests, facts or observations of {report.fields} sessions {what}")
     if report.features:

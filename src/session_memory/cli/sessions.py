@@ -4,15 +4,32 @@ from __future__ import annotations
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, table
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import Column, Meaning, echo_more, emit_json, human_time, table
 from session_memory.cli.session_argument import titled
 from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
-from session_memory.clock import iso
 from session_memory.core.schema import Outcome, Session
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.store.port import SessionQuery
+
+
+def _outcome_meaning(outcome: str) -> Meaning | None:
+    meanings: dict[str, Meaning] = {"success": "ok", "partial": "warn", "fail": "error"}
+    return meanings.get(outcome, "dim")
+
+
+_COLUMNS = (
+    Column("session"),
+    Column("ended", meaning="dim"),
+    Column("agent", drop=5),
+    Column("project", drop=6),
+    Column("outcome", drop=4, meaning=_outcome_meaning),
+    Column("events", drop=2),
+    Column("usd", drop=3),
+    Column("id", drop=1, meaning="dim"),
+    Column("title", folds=True),
+)
 
 
 @click.command(name="sessions")
@@ -23,8 +40,10 @@ from session_memory.store.port import SessionQuery
 @click.option("--outcome", type=click.Choice(["success", "partial", "fail", "uncertain"]))
 @click.option("--main-only", is_flag=True, help="Leave sub-agents out.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--all", "everything", is_flag=True, help="All of them, whatever --limit says.")
 @json_option
 @pass_app
+@long_output
 def command(
     app: App,
     *,
@@ -35,6 +54,7 @@ def command(
     outcome: Outcome | None,
     main_only: bool,
     limit: int,
+    everything: bool,
 ) -> None:
     """List captured sessions, newest first; `session` is the number every command takes.
 
@@ -51,7 +71,7 @@ def command(
         until=to_ms(until, now),
         outcome=outcome,
         include_subagents=not main_only,
-        limit=limit,
+        limit=limit if app.json and not everything else None,  # else the rest is counted
     )
     with reading(app) as store:
         check_agent(store, flavor)
@@ -64,22 +84,22 @@ def command(
             {"sessions": [{"session": s, "outcome": outcomes.get(s.id)} for s in sessions]},
         )
         return
-    rows = [_row(session, outcomes.get(session.id)) for session in sessions]
-    headers = ("session", "id", "flavor", "project", "ended", "events", "outcome", "usd", "title")
-    click.echo(table(rows, headers))
+    shown = sessions if everything else sessions[:limit]
+    click.echo(table([_row(session, outcomes.get(session.id), now) for session in shown], _COLUMNS))
+    echo_more(len(sessions) - len(shown))
 
 
-def _row(session: Session, outcome: str | None) -> tuple[object, ...]:
+def _row(session: Session, outcome: str | None, now: int) -> tuple[object, ...]:
     name, _, agent = session.external_id.partition(":")
-    dollars = None if session.cost.usd is None else f"{session.cost.usd:.2f}"
+    dollars = None if session.cost.usd is None else f"{session.cost.usd:,.2f}"
     return (
-        session.id,
-        f"{name[:8]}:{agent[:8]}" if agent else name[:13],
+        str(session.id),
+        human_time(session.ended_at, now),
         session.flavor,
         session.project_key,
-        (iso(session.ended_at) or "-")[:16],
-        session.event_count,
         outcome,
+        session.event_count,
         dollars,
-        titled(session)[:60],
+        f"{name[:8]}:{agent[:8]}" if agent else name[:13],
+        titled(session),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, one_line, safe
 from session_memory.cli.session_argument import named
 from session_memory.cli.store import reading
@@ -29,6 +29,7 @@ _IN_TRANSCRIPT = frozenset({"user_prompt", "assistant_text", "tool_call", "tool_
 @click.option("--history", is_flag=True, help="Events that the log lost when it was rewritten.")
 @json_option
 @pass_app
+@long_output
 def command(
     app: App, session: str, *, only_digest: bool, as_events: bool, full: bool, history: bool
 ) -> None:

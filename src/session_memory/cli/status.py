@@ -12,7 +12,16 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.digest import old_digests_text
-from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
+from session_memory.cli.output import (
+    Meaning,
+    columns,
+    emit_json,
+    hanging,
+    human_bytes,
+    human_time,
+    one_line,
+    paint,
+)
 from session_memory.cli.spend import status_line
 from session_memory.cli.store import reading
 from session_memory.cli.wiring import clients, context, wirings
@@ -80,8 +89,15 @@ def command(app: App) -> None:
     if app.json:
         emit_json(status)
     else:
-        lines = _lines(status, app.clock())
-        click.echo("\n".join(f"{name:<11} {value}" for name, value in lines))
+        for name, value in _lines(status, app.clock()):
+            lead = f"{paint(name, 'dim')}{'':{12 - len(name)}}"
+            click.echo("\n".join(hanging(lead, value, columns(), _meaning(name, value))))
+
+
+def _meaning(name: str, value: str) -> Meaning | None:
+    if name in ("damaged", "lost") or (name == "last error" and value != "none"):
+        return "error"
+    return "warn" if name == "incomplete" or value.startswith(("not wired", "never")) else None
 
 
 def _read_status(app: App) -> Status:
@@ -145,13 +161,13 @@ def _sweep_errors(last: LastSweep | None) -> Iterator[str]:
 
 def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
     info, usage, limits = status.store, status.usage, status.budget
-    flavors = ", ".join(f"{one_line(name)} {count}" for name, count in info.per_flavor.items())
+    flavors = ", ".join(f"{one_line(name)} {count:,}" for name, count in info.per_flavor.items())
     if status.damage is not None:
         yield "damaged", f"{one_line(status.damage)}: run `session-memory store repair`"
     yield "agents", _agents_text(status.agents)
     yield "last sweep", _sweep_text(status.last_sweep, now)
-    yield "sessions", f"{info.sessions} ({flavors})" if flavors else "0"
-    yield "events", f"{info.events} from {info.sources} files in {info.projects} projects"
+    yield "sessions", f"{info.sessions:,} ({flavors})" if flavors else "0"
+    yield "events", f"{info.events:,} from {info.sources:,} files in {info.projects:,} projects"
     yield "latest", human_time(info.last_event_at, now)
     soft, hard = human_bytes(limits.raw_soft_cap_bytes), human_bytes(limits.raw_hard_cap_bytes)
     yield "raw", f"{human_bytes(usage.raw_bytes)} of {soft} soft, {hard} hard"
@@ -222,6 +238,6 @@ def _sweep_text(last: LastSweep | None, now: int) -> str:
     if unknown:
         problems += f", {sum(unknown.values())} records of unknown type"
     return (
-        f"{human_time(last.finished_at, now)}: {report.get('ingested', 0)} files ingested,"
-        f" {report.get('skipped_unchanged', 0)} unchanged{problems}"
+        f"{human_time(last.finished_at, now)}: {report.get('ingested', 0):,} files ingested,"
+        f" {report.get('skipped_unchanged', 0):,} unchanged{problems}"
     )

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, table
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import Column, Meaning, echo_more, emit_json, paint, table
 from session_memory.cli.store import reading
+from session_memory.cli.terminal import sparkline
 from session_memory.cli.times import Moment, to_ms
 from session_memory.core.pricing import load_table
 from session_memory.store.port import UsageGroup, UsageRow
 
-_HEADERS = ("responses", "input", "output", "cache read", "cache 5m", "cache 1h", "usd", "unpriced")
+
+def _unpriced_meaning(text: str) -> Meaning:
+    return "dim" if text == "0" else "warn"
+
+
+_COLUMNS = (
+    Column("usd"),
+    Column("responses", drop=4),
+    Column("input", drop=6),
+    Column("output", drop=7),
+    Column("cache read", drop=5),
+    Column("cache 5m", drop=2),
+    Column("cache 1h", drop=1),
+    Column("unpriced", drop=3, meaning=_unpriced_meaning),
+)
+LINES_SHOWN = 30
 
 
 @click.command(name="usage")
@@ -23,10 +39,23 @@ _HEADERS = ("responses", "input", "output", "cache read", "cache 5m", "cache 1h"
 )
 @click.option("--since", type=Moment(), help="From this date, time or span (7d) on.")
 @click.option("--until", type=Moment(), help="Before this moment.")
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help=f"Not only the {LINES_SHOWN} latest or dearest.",
+)
 @json_option
 @pass_app
+@long_output
 def command(
-    app: App, daily: bool, by: UsageGroup | None, since: str | None, until: str | None
+    app: App,
+    *,
+    daily: bool,
+    by: UsageGroup | None,
+    since: str | None,
+    until: str | None,
+    everything: bool,
 ) -> None:
     """Show tokens and cost by day, project or model.
 
@@ -56,22 +85,29 @@ def command(
             }
         )
         return
-    rows = [_row(row) for row in usage]
-    rows.append(_row(_total(usage)))
-    click.echo(table(rows, (group, *_HEADERS)))
+    hidden = 0 if everything else max(len(usage) - LINES_SHOWN, 0)
+    if group != "day":
+        usage = sorted(usage, key=lambda row: -(row.cost.usd or 0))
+    shown = usage[hidden:] if group == "day" else usage[: len(usage) - hidden]
+    rows = [_row(row) for row in (*shown, _total(usage))]
+    click.echo(table(rows, (Column(group, folds=True), *_COLUMNS)))
+    echo_more(hidden)
+    bars = sparkline([row.cost.usd or 0 for row in usage], app.environ) if group == "day" else ""
+    if bars:
+        click.echo(f"{bars}  {paint(f'usd a day, {usage[0].group} to {usage[-1].group}', 'dim')}")
 
 
 def _row(row: UsageRow) -> tuple[object, ...]:
     cost = row.cost
     return (
         row.group if row.session_id is None else f"{row.session_id}  {row.group}",
+        "-" if cost.usd is None else f"{cost.usd:,.2f}",
         row.responses,
         cost.input,
         cost.output,
         cost.cache_read,
         cost.cache_write_5m,
         cost.cache_write_1h,
-        "-" if cost.usd is None else f"{cost.usd:.2f}",
         row.unpriced_tokens,
     )
 

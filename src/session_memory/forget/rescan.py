@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from session_memory.core.schema import SessionEvent
 from session_memory.distil.sessions import analyze
 from session_memory.redact import Redactor
 from session_memory.store.port import SessionQuery, Store
+
+Progress = Callable[[int, int, str], None]
+"""Sessions done, sessions in all, the present one."""
+
+
+def _silent(_done: int, _total: int, _name: str) -> None:
+    pass
 
 
 class RescanReport(msgspec.Struct):
@@ -30,10 +39,12 @@ class RescanReport(msgspec.Struct):
         return bool(self.events or self.fields or self.features)
 
 
-def scan(store: Store, redactor: Redactor) -> RescanReport:
+def scan(store: Store, redactor: Redactor, progress: Progress = _silent) -> RescanReport:
     """Count, and change nothing."""
     report = RescanReport()
-    for session in store.sessions(SessionQuery()):
+    sessions = store.sessions(SessionQuery())
+    for number, session in enumerate(sessions):
+        progress(number, len(sessions), session.external_id)
         changed = sum(
             _clean(event, redactor) is not event for event in store.all_events(session.id)
         )
@@ -44,10 +55,12 @@ def scan(store: Store, redactor: Redactor) -> RescanReport:
     return report
 
 
-def rescan(store: Store, redactor: Redactor) -> RescanReport:
+def rescan(store: Store, redactor: Redactor, progress: Progress = _silent) -> RescanReport:
     """Write every event again that a rule touches; digests are made again from what is left."""
     report = RescanReport()
-    for session in store.sessions(SessionQuery()):
+    sessions = store.sessions(SessionQuery())
+    for number, session in enumerate(sessions):
+        progress(number, len(sessions), session.external_id)
         changed = store.rewrite(session.id, lambda event: _clean(event, redactor))
         report.events += changed
         report.sessions += changed > 0

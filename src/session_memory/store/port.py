@@ -379,7 +379,7 @@ class MaintenanceStore(Protocol):
         """Counts and sizes."""
         ...
 
-    def fsck(self) -> list[Finding]:
+    def fsck(self, progress: Progress | None = None) -> list[Finding]:
         """Check every row, segment and index entry."""
         ...
 

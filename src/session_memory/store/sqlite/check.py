@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import apsw
 
 from session_memory.errors import StoreDamaged
+from session_memory.store.backups import Progress, unseen
 from session_memory.store.port import Finding
 from session_memory.store.segments import SegmentStore, digest_of, unpack
 from session_memory.store.sqlite import observations, patterns
 from session_memory.store.sqlite.connection import Database, rows, value
 
 
-def fsck(db: Database, segments: SegmentStore) -> list[Finding]:
+def fsck(db: Database, segments: SegmentStore, progress: Progress = unseen) -> list[Finding]:
     """All findings; an empty list means the store is whole."""
-    return [
-        *database(db),
-        *_references(db),
-        *_segments(db, segments),
-        *_index(db),
-        *_observations(db),
-        *_patterns(db),
-    ]
+    checks: dict[str, Callable[[], Iterator[Finding]]] = {
+        "pages of the database": lambda: database(db),
+        "references": lambda: _references(db),
+        "texts": lambda: _segments(db, segments),
+        "search index": lambda: _index(db),
+        "observations": lambda: _observations(db),
+        "rules": lambda: _patterns(db),
+    }
+    found: list[Finding] = []
+    for number, (name, check) in enumerate(checks.items()):
+        progress(number, len(checks), name)
+        found += check()
+    return found
 
 
 def database(db: Database) -> Iterator[Finding]:

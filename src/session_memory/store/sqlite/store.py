@@ -456,11 +456,11 @@ class SqliteStore(ForgetWithMarks, SourceReads):
 
     # whole-store operations
 
-    def fsck(self) -> list[Finding]:
+    def fsck(self, progress: Progress | None = None) -> list[Finding]:
         """See store.port.Store."""
         from session_memory.store.sqlite import check
 
-        return check.fsck(self._db, self.segments)
+        return check.fsck(self._db, self.segments, progress or check.unseen)
 
     def repair(self, layer: str, *, dry_run: bool) -> list[Repaired]:
         """See store.port.Store."""

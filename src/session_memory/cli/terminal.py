@@ -1,0 +1,108 @@
+"""What the terminal can show: its width, colours by meaning, and how wide a text is."""
+
+from __future__ import annotations
+
+import sys
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import click
+
+Meaning = Literal["error", "warn", "ok", "dim", "strong"]
+
+_COLORS: dict[Meaning, str] = {"error": "red", "warn": "yellow", "ok": "green"}
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def paint(text: str, meaning: Meaning | None) -> str:
+    """Text with the codes for its meaning; `click.echo` removes them where colour is off."""
+    if meaning is None or not text:
+        return text
+    dim, bold = meaning == "dim" or None, meaning == "strong" or None
+    return click.style(text, fg=_COLORS.get(meaning), dim=dim, bold=bold)
+
+
+def wants_color(choice: str, environ: Mapping[str, str], is_terminal: bool) -> bool:
+    """Whether to colour: the flag decides, then NO_COLOR, FORCE_COLOR, TERM and the terminal."""
+    if choice != "auto":
+        return choice == "always"
+    if environ.get("NO_COLOR"):
+        return False
+    if environ.get("FORCE_COLOR"):
+        return True
+    return is_terminal and environ.get("TERM") != "dumb"
+
+
+def columns() -> int | None:
+    """The width to fit into; None where the output goes to a file or a program."""
+    import shutil  # 2 ms that a sweep does not need
+
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def width(text: str) -> int:
+    """Columns that a text without codes takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    marks = sum(unicodedata.combining(character) > 0 for character in text)
+    return len(text) + wide - marks
+
+
+def cut(text: str, limit: int) -> str:
+    """At most so many columns, with an ellipsis where something is missing."""
+    if width(text) <= limit:
+        return text
+    while text and width(text) > limit - 1:
+        text = text[:-1]
+    return text + "…"
+
+
+def fold(text: str, limit: int) -> list[str]:
+    """A text in lines of at most so many columns, broken at spaces where there are any."""
+    lines = [""]
+    for word in text.split(" "):
+        if lines[-1] and width(lines[-1]) + 1 + width(word) <= limit:
+            lines[-1] += f" {word}"
+            continue
+        if lines[-1]:
+            lines.append("")
+        for character in word:
+            if width(lines[-1]) + width(character) > limit:
+                lines.append("")
+            lines[-1] += character
+    return lines
+
+
+def sparkline(values: Sequence[float], environ: Mapping[str, str]) -> str:
+    """The values as small bars; empty where only plain text is read (pipes, dumb terminals)."""
+    plain = not sys.stdout.isatty() or environ.get("TERM") == "dumb"
+    highest = max(values, default=0)
+    if plain or highest <= 0 or "utf" not in (sys.stdout.encoding or "").lower():
+        return ""
+    steps = len(_BARS) - 1
+    return "".join(_BARS[round(max(value, 0) / highest * steps)] for value in values)
+
+
+def fit(text: str) -> str:
+    """Plain text with its long lines folded; further lines are indented like their first one."""
+    limit = columns()
+    if limit is None:
+        return text
+    lines: list[str] = []
+    for line in text.split("\n"):
+        content = line.lstrip(" ")
+        indent = line[: len(line) - len(content)]
+        if content.startswith(("- ", "! ")):
+            indent, content = f"{indent}{content[:2]}", content[2:]
+        lines += hanging(indent, content, limit)
+    return "\n".join(lines)
+
+
+def hanging(lead: str, text: str, limit: int | None, meaning: Meaning | None = None) -> list[str]:
+    """A text behind a lead, folded so that its further lines start below its first one."""
+    indent = width(click.unstyle(lead))
+    parts = [text] if limit is None else fold(text, max(limit - indent, 20))
+    first, *rest = (paint(part, meaning) for part in parts)
+    return [f"{lead}{first}", *(f"{'':{indent}}{part}" for part in rest)]
