@@ -135,7 +135,7 @@ def test_light_commands_import_nothing_heavy(args: list[str], tmp_path: Path) ->
     verbs = [f"session_memory.cli.{name}" for name in shared]
     if args == ["config", "show"]:
         verbs.insert(1, "session_memory.cli.config")
-    assert done.stderr == repr((0, set(), verbs))
+    assert done.stderr == repr((0, set[str](), verbs))
 
 
 def test_version_does_not_import_the_command_line() -> None:
