@@ -7,7 +7,10 @@ import pytest
 from session_memory.distil.attempts import Attempt
 from session_memory.distil.notices import find_notices
 
-PROTECTED = """remote: Bypassed rule violations for refs/heads/main:
+PROTECTED = """remote: error: GH013: Repository rule violations found for refs/heads/main.
+remote: - Changes must be made through a pull request.
+ ! [remote rejected] main -> main (push declined due to repository rule violations)"""
+BYPASSED = """remote: Bypassed rule violations for refs/heads/main:
 remote: - Changes must be made through a pull request.
    a1..b2  main -> main"""
 BEHIND = "Switched to branch 'main'\nYour branch is behind 'origin/main' by 4 commits, and can be"
@@ -42,7 +45,12 @@ def test_a_notice_is_taken_from_the_program_that_gives_it(
 @pytest.mark.rows("BRF-11")
 @pytest.mark.parametrize(
     ("command", "output"),
-    [("cat docs/git.md", PROTECTED), ("grep -rn port docs", PORT), ("npm test", BEHIND)],
+    [
+        ("git push", BYPASSED),
+        ("cat docs/git.md", PROTECTED),
+        ("grep -rn port docs", PORT),
+        ("npm test", BEHIND),
+    ],
 )
 def test_text_about_it_is_no_notice(command: str, output: str) -> None:
     assert find_notices([ran(command, output)]) == ()

@@ -36,9 +36,9 @@ class Shell:
         self.config = str(path)
         self.stderr = ""
 
-    def run(self, *arguments: str, ok: int = 0, verb: str = "memory") -> str:
+    def run(self, *arguments: str, ok: int = 0, verb: str = "project memory") -> str:
         """What it prints; its other words are in `stderr`."""
-        done = self.bench.space.run("--config", self.config, verb, *arguments)
+        done = self.bench.space.run("--config", self.config, *verb.split(), *arguments)
         assert done.returncode == ok, done.stdout + done.stderr
         self.stderr = done.stderr
         return done.stdout

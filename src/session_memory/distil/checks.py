@@ -115,8 +115,8 @@ _PACKAGE_MANAGERS = words("npm pnpm yarn bun composer deno")
 _TASK_VERBS = frozenset(("run", "run-script", "-s", "task"))
 _TASK_NAME = re.compile(
     r"(?P<types>type-?check|types?$|tsc|mypy|pyright)"
-    r"|(?P<lint>lint|format[:_-]?check|fmt[:_-]?check|check[:_-]?(?:format|fmt)|vet$|clippy|audit)"
-    r"|(?P<test>(?:^|[^a-z])(?:tests?|specs?|e2e|unit|verify|validate|check|checks|ci|integration"
+    r"|(?P<lint>lint|format[:_-]?check|fmt[:_-]?check|check[:_-]?(?:format|fmt)|checks?$|vet$|clippy|audit)"
+    r"|(?P<test>(?:^|[^a-z])(?:tests?|specs?|e2e|unit|verify|validate|ci|integration"
     r"|coverage)(?:$|[^a-z]))"
     r"|(?P<build>(?:^|[^a-z])(?:build|compile|bundle|package|assemble|all|dist)(?:$|[^a-z]))",
     re.I,

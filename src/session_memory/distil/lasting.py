@@ -19,6 +19,7 @@ _LASTS = re.compile(
 )
 _AT_ITS_MOMENT = re.compile(
     r"\b(?:this|these|those|here|we did|you did)\b|\b(?:like|do|with|of|about|at) that\b"
+    r"|\b(?-i:[B-HJ-Z])\b(?!\.)|\b(?:option|variant|step|item|number) \w\b"
     r"|\bthat(?:'?s)?\s*(?:$|[.,;!?\"])",
     re.I,
 )
@@ -62,7 +63,12 @@ def passes_by_itself(error: str) -> bool:
 def is_about_usage(cure: Cure) -> bool:
     """Whether a failure shows only how a common tool is used, not what this place needs."""
     program = typed_command(cure.failed).partition(" ")[0]
-    return program in _COMMON_TOOLS and _OF_THE_PLACE.search(cure.sample) is None
+    return program in _COMMON_TOOLS and not is_about_the_place(cure.sample)
+
+
+def is_about_the_place(error: str) -> bool:
+    """Whether an error says that something is missing on this machine or in this directory."""
+    return _OF_THE_PLACE.search(error) is not None
 
 
 def mends(cure: Cure) -> bool:

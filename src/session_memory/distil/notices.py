@@ -11,10 +11,12 @@ from session_memory.core.schema import Notice, NoticeKind
 from session_memory.distil.attempts import Attempt
 
 _LIKELY = ("pull request", "protected branch", "is behind", "fetch first", "in use", "EADDRINUSE")
-# What hosts answer to a push to a branch that takes pull requests only, passed or refused.
+# What hosts answer to a push to a branch that takes pull requests only. Where the push went
+# through all the same, its owner is free to do so and the branch is no news.
 _PROTECTED = re.compile(
     r"Changes must be made through a pull request|protected branch (?:hook declined|update failed)"
 )
+_REFUSED = re.compile(r"\[remote rejected\]|hook declined|update failed")
 _REF = re.compile(r"refs/heads/([\w./-]*\w)")
 _BEHIND = re.compile(
     r"^Your branch is behind '[^'/\s]+/([^'\s]+)'|\[rejected\]\s+\S+ -> (\S+) \(fetch first\)", re.M
@@ -39,7 +41,7 @@ def find_notices(attempts: Iterable[Attempt]) -> tuple[Notice, ...]:
 def _notices_in(command: str, output: str) -> Iterable[tuple[NoticeKind, str]]:
     git = [step.words for step in steps(command) if step.program == "git"]
     if git:
-        if any("push" in words for words in git) and _PROTECTED.search(output):
+        if any("push" in words for words in git) and _refused(output):
             for ref in _REF.findall(output):
                 yield "pull requests only", ref
         for match in _BEHIND.finditer(output):
@@ -47,3 +49,7 @@ def _notices_in(command: str, output: str) -> Iterable[tuple[NoticeKind, str]]:
     elif not reads_only(command):
         for match in _PORT_TAKEN.finditer(output):
             yield "port in use", match[1] or match[2]
+
+
+def _refused(output: str) -> bool:
+    return _PROTECTED.search(output) is not None and _REFUSED.search(output) is not None

@@ -25,7 +25,7 @@ MAX_FACTS = 10
 MAX_NOTED = 6
 MAX_FILES = 5
 LEAST_SESSIONS = 2
-_LEAST_SHARE = 0.2
+_LEAST_SHARE = 0.4
 _COMMAND_CHARS = 100
 _BY_RULE = re.compile(
     r"^`[^`]+` (?:passes here|failed|fails )|^`[^`]+`: changed here|^(?:Decided|Done|Blocked): "

@@ -17,6 +17,7 @@ from session_memory.core.schema import Cure
 from session_memory.core.typed_commands import directory_of, typed_command
 from session_memory.distil.lasting import (
     COMMAND_CHARS,
+    is_about_the_place,
     is_about_usage,
     is_editor_call,
     mends,
@@ -111,11 +112,24 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
         worked = _worked_since(best.failed, newest.session, sessions)
         if worked is not None:
             return f"{code(best.failed)} worked in {worked.thread[:8]}, {worked.day}"
+    if _does_another_thing(best):
+        return "what worked is another thing than what failed"
     if _sessions(group) < 2 and best.mends and names_a_file(best.failed):
         return "it is about single files"
     if _sessions(group) < 2 and is_about_usage(best.cure):
         return "only one session met it, and it is about the use of a common tool"
     return ""
+
+
+def _does_another_thing(met: _Met) -> bool:
+    """Another program on other things, though the first one is there: a state that had passed."""
+    if met.cure.kind != "command" or met.mends or is_about_the_place(met.cure.sample):
+        return False
+    failed, works = (
+        {word for word in command.split() if not word.startswith("-")}
+        for command in (met.failed, met.works)
+    )
+    return failed.isdisjoint(works)
 
 
 def _worked_since(
