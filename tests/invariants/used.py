@@ -81,7 +81,10 @@ class Used:
             log.run(f"make {also}", f"fatal: {also} refused", 1)
             log.prompt(f"no, wrong: never run make {also} on a Friday")
             log.say(f"Decision: {also} decides. Still to do: write to {also}.")
-        log.say(f"Decision: {word} is rounded half even. Still to do: document the {word} table.")
+        log.say(
+            f"Decision: {word} is rounded half even, as the auditors asked."
+            f" Still to do: document the {word} table."
+        )
         log.prompt(f"Great, {word} works. Thanks!")
         log.say(f"All {word} tests pass now.")
         log.title(f"the {word} fix {also}")

@@ -97,8 +97,8 @@ def test_a_trap_is_told_with_what_works_and_in_how_many_sessions() -> None:
     missing = {"cures": (cure("npm run build", "npm ci", "vite: command not found", "install"),)}
     assert texts(briefing(sessions(missing)), "trap") == [
         (
-            "In a fresh checkout run `npm ci` before `npm run build` (else: vite: command not found)"
-            "; met in 1 session 1970-01-02"
+            "In a fresh checkout run `npm ci` before `npm run build`"
+            " (else: vite: command not found); met in 1 session 1970-01-02"
         )
     ]
 

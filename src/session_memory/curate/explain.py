@@ -169,7 +169,7 @@ def _of_session(
     speaks = sorted(
         name for name, ones in witnesses.items() if own in {(w.flavor, w.session) for w in ones}
     )
-    notes = store.observations(ObservationQuery(session=session.id))
+    notes = store.observations(ObservationQuery(session=session.id, excluded=True))
     return {
         "what": "session",
         "id": session.external_id,

@@ -219,6 +219,12 @@ FILES: dict[str, LocalFile] = {
         "is about a run on this machine",
         "removed whole",
     ),
+    "state/rules-listed.json": LocalFile(
+        "ids of the rules that were listed last, in their order",
+        "cli",
+        "numbers mean what this terminal showed",
+        "nothing: it holds no text",
+    ),
     "state/served.json": LocalFile(
         "when sessions were imported last",
         "worker",
