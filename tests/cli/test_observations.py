@@ -22,6 +22,8 @@ def space(tmp_path: Path) -> Workspace:
     one.reply(text_block("Decision: keep the old format\n\nPending: write the \x1b[31mdocs"))
     one.prompt("ok")
     two.prompt("Make the viewer show dates in UTC")
+    two.edit("/work/shop/src/viewer.py", "a", "b")
+    two.run("npm test", "12 passed")
     two.reply(text_block("The viewer shows all dates in UTC from now on, with a test."))
     space.write(one, two)
     space.sweep()
@@ -140,18 +142,38 @@ def test_an_item_that_a_later_session_ended_is_shown_only_with_all(space: Worksp
 
 
 @pytest.mark.rows("OBS-13")
-def test_steps_that_name_nothing_and_answered_requests_are_left_out(tmp_path: Path) -> None:
+def test_a_turn_is_told_once_a_check_or_a_commit_shows_that_its_work_lasted(tmp_path: Path) -> None:
     space = Workspace(tmp_path / "space")
     log = ClaudeLog(1)
     asked = "Make the parser accept empty files"
     log.prompt(asked)
     log.edit("/work/shop/src/parse.py", "a", "b")
-    log.say("The parser accepts empty files.\n\nDone: the parser\nDone: `read_line` skips blanks")
-    log.prompt("ok")
+    log.run("git commit -am x", "[main 1a2b3c4] Parser: accept empty files\n 1 file changed")
+    log.say("The parser accepts empty files.\n\nDone: `read_line` skips blanks")
+    log.prompt("Rename the reader to LineReader in src/reader.py")
+    log.edit("/work/shop/src/reader.py", "a", "b")
+    log.say("Renamed the reader to `LineReader`.")
     space.write(log)
     space.sweep()
     shown = [row["text"] for row in rows(space)]
     left_out = {row["text"]: row["left_out"] for row in rows(space, "--all") if row["left_out"]}
-    assert "`read_line` skips blanks" in shown and asked not in shown
-    assert left_out[asked] == "its summary tells it"
-    assert left_out["the parser"] == "names nothing that could be looked up"
+    assert shown == [f"{asked} → Parser: accept empty files [edited parse.py]"]
+    assert left_out[asked] == "a summary tells what came of it, or nothing did"
+    assert left_out["`read_line` skips blanks"].startswith("a step: ")
+    assert any("LineReader" in text and "nothing shows" in why for text, why in left_out.items())
+
+
+@pytest.mark.rows("OBS-13")
+def test_what_two_sessions_hold_alike_is_told_once(tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "space")
+    for seed in (1, 2):
+        log = ClaudeLog(seed, start=START + seed * 3_600_000)
+        log.prompt("Make the parser accept empty files")
+        log.edit("/work/shop/src/parse.py", "a", "b")
+        log.run("npm test", "12 passed")
+        log.say("The parser accepts empty files; `read_line` gives a line of zero length.")
+        space.write(log)
+    space.sweep()
+    assert len(rows(space, "--type", "session_summary")) == 1
+    both = rows(space, "--type", "session_summary", "--all")
+    assert [row["left_out"] for row in both] == [None, "the same was noted in an older session"]

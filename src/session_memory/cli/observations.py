@@ -58,11 +58,14 @@ def command(
             project=project,
             types=types,
             since=to_ms(since, app.clock()),
-            limit=None if sample else limit,
-            excluded=excluded,
+            excluded=True,
         )
-        observations = noted(store, query)
-        if sample:
+        found = noted(store, query)
+        observations = [each for each in found if excluded or each.left_out is None]
+        hidden = len(found) - len(observations)
+        if not sample:
+            observations = observations[-limit:]
+        else:
             observations = _sample(observations, sample, seed)
         numbers = {each.observation.session for each in observations}
         sessions = {number: store.session(number) for number in numbers}
@@ -72,6 +75,8 @@ def command(
         return
     for each in observations:
         click.echo(_line(each))
+    if hidden:
+        click.echo(f"{hidden} more left out: --all shows them and why", err=True)
 
 
 def _sample(observations: list[Noted], count: int, seed: int) -> list[Noted]:

@@ -49,8 +49,20 @@ def git_state(attempts: Sequence[Attempt]) -> GitState | None:
     return None if state == GitState() else state
 
 
+def commit_subjects(attempt: Attempt) -> list[str]:
+    """The first lines of the commits that a command made, as git prints them."""
+    if attempt.command is None or "commit" not in attempt.command or not attempt.worked:
+        return []
+    output = _printed(attempt)
+    return [excerpt(found[3], _SUBJECT_CHARS) for found in _COMMITTED.finditer(output)]
+
+
+def _printed(attempt: Attempt) -> str:
+    return f"{attempt.head}\n{attempt.output}" if attempt.head else attempt.output
+
+
 def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
-    output = f"{attempt.head}\n{attempt.output}" if attempt.head else attempt.output
+    output = _printed(attempt)
     for found in _SWITCHED.finditer(output):
         state = _on_branch(state, found[1] or found[2])
     if "git status" in command and (short := _SHORT_STATUS.search(output)):

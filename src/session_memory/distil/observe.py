@@ -6,6 +6,7 @@ and web pages never are, so that no page can plant a rule.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from session_memory.core.schema import (
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
 from session_memory.core.text.similarity import phrase, untagged
-from session_memory.distil.attempts import AttemptLog
+from session_memory.distil.attempts import Attempt, AttemptLog
 from session_memory.distil.inputs import (
     asks_little,
     is_probe,
@@ -36,7 +37,9 @@ from session_memory.distil.left_open import left_open
 from session_memory.distil.outcome import claims_completion
 from session_memory.distil.plan_items import PlanItems, is_routine
 from session_memory.distil.plans import decisions_in
+from session_memory.distil.prompts import read_prompt
 from session_memory.distil.rules import RuleLog
+from session_memory.distil.settled import ClosedTurn, credited, has_lasted, turn_work
 from session_memory.distil.substance import typed
 from session_memory.distil.turns import Ref, Turn, claims_little
 from session_memory.distil.user_words import QUEUED
@@ -97,6 +100,7 @@ class Observer:
         self._planned: dict[str, tuple[Ref, bool]] = {}
         self._calls = AttemptLog()
         self._ran: dict[int, Ref] = {}
+        self._turns: list[ClosedTurn] = []
         self._left: list[str] = []
         """Open items and blockers that the agent named in the last turn in which it spoke."""
         self._last_words = ""
@@ -127,6 +131,7 @@ class Observer:
     def finish(self) -> list[Observation]:
         """Everything observed, in source order."""
         self._close(last=True)
+        self._sum_up()
         # An agent that says it is done only forgot to tick off the rest of its plan.
         forgotten = claims_completion(self._last_words)
         for words, (ref, done) in self._planned.items():
@@ -149,6 +154,8 @@ class Observer:
         text = without_own_text(event.text or "").strip()
         if not text or not self._turn.heard(is_probe(text)):
             return
+        if self._turns and read_prompt(text).rejects:
+            self._turns[-1] = replace(self._turns[-1], rejected=True)
         ref = self._ref(event)
         self._request(text, ref)
         self._labels(text, ref)
@@ -253,7 +260,7 @@ class Observer:
     def _close(self, *, last: bool = False) -> None:
         """End a turn: a probe leaves nothing, any other what was said and one summary."""
         turn, said = self._turn, self._of_turn
-        self._turn, self._of_turn = Turn(), []
+        self._turn, self._of_turn = Turn(self._pos), []
         if turn.probe:
             return
         for ref, found in said[:MAX_PER_TURN]:
@@ -263,14 +270,36 @@ class Observer:
         if turn.last is not None:
             self._supersede(said)
             little = turn.says_little(last=last)
-            status = "low_value" if little else None
-            summary = self._made("session_summary", turn.summary(), turn.last, status)
-            self._keep(turn.last, summary)
+            self._turns.append(
+                ClosedTurn(
+                    ref=turn.last,
+                    asked=turn.request(),
+                    told=turn.told(),
+                    edited=turn.edited(),
+                    little=little,
+                    cosmetic=turn.only_looks_changed(),
+                    work=turn_work(self._calls_since(turn.began), self._session.cwd or ""),
+                )
+            )
             claim = turn.claim()
             if claim and not any(_tells(found, claim) for _, found in said):
                 # Where the summary is kept, it tells what the claim says.
                 status = "low_value" if little or claims_little(claim) else "done"
                 self._keep(turn.last, self._made("completion_claim", claim, turn.last, status))
+
+    def _sum_up(self) -> None:
+        """One summary per turn: done if its work lasted, else a snapshot of what was said."""
+        turns = credited(self._turns)
+        for at, turn in enumerate(turns):
+            status = "done" if has_lasted(turns, at) else "snapshot"
+            status = "low_value" if turn.says_little else status
+            made = self._made("session_summary", turn.summary, turn.ref, status)
+            self._keep(turn.ref, made)
+
+    def _calls_since(self, pos: int) -> list[Attempt]:
+        """The calls of the turn that began there."""
+        calls = self._calls.attempts
+        return calls[bisect_left(calls, pos, key=lambda call: call.pos) :]
 
     def _supersede(self, said: list[tuple[Ref, Observation]]) -> None:
         """What the agent called open in an earlier turn was done, dropped or is named again."""

@@ -97,7 +97,9 @@ class Ref(msgspec.Struct, frozen=True):
 class Turn:
     """What happened since the user last spoke; keeps excerpts only."""
 
-    def __init__(self) -> None:
+    def __init__(self, began: int = 0) -> None:
+        self.began = began
+        """The place in the log from which its calls are."""
         self.asked = self.hint = ""
         """What was asked; or what says too little alone, but goes with its answer."""
         self.probe = self._spoken = False
@@ -145,17 +147,16 @@ class Turn:
         if self.last is None or not self._answer:
             self.last = ref
 
-    def summary(self) -> str:
-        """What was asked, what the answer was, which files changed."""
-        if self._broken_off():
-            told = f"broken off after {self.calls} tool calls"
-        else:
-            told = gist(untagged(self._answer), _GIST_CHARS)
+    def request(self) -> str:
+        """What was asked, as a summary shows it."""
         asked = self.asked or self.hint  # one line already
-        if len(asked) > _ASKED_CHARS:
-            asked = excerpt(asked, _ASKED_CHARS)
-        files = self._edited()
-        return f"{asked} → {told}{files}" if asked else f"{told}{files}"
+        return asked if len(asked) <= _ASKED_CHARS else excerpt(asked, _ASKED_CHARS)
+
+    def told(self) -> str:
+        """What the answer was."""
+        if self._broken_off():
+            return f"broken off after {self.calls} tool calls"
+        return gist(untagged(self._answer), _GIST_CHARS)
 
     def says_little(self, *, last: bool = False) -> bool:
         """True for a turn not worth a summary: nothing came of it that would be looked up later.
@@ -163,7 +164,7 @@ class Turn:
         A turn that was broken off is told if it was the `last`: else what came next tells more.
         """
         if self._broken_off():
-            return not (last and self.edits and directs(self.asked)) or self._only_looks_changed()
+            return not (last and self.edits and directs(self.asked)) or self.only_looks_changed()
         answer = self._answer.strip()
         told = gist(untagged(answer), _GIST_CHARS)
         if is_draft(told) or is_draft(answer[:_DRAFT_CHARS]) or told.endswith((":", "?")):
@@ -172,7 +173,7 @@ class Turn:
             return True
         if self.edits:
             tells = own_words(f"{self.asked or self.hint} {told}")
-            return self._only_looks_changed() or len(tells) < _ANSWER_TELLS
+            return self.only_looks_changed() or len(tells) < _ANSWER_TELLS
         if _is_short(answer) or not self.asked:
             return True
         if len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None:
@@ -193,7 +194,7 @@ class Turn:
         is_told = request == self.asked and len(request) <= _ASKED_CHARS
         return "done" if is_told else "active"
 
-    def _only_looks_changed(self) -> bool:
+    def only_looks_changed(self) -> bool:
         """Colours, sizes and wordings are tried until they please; the last try is in the file."""
         return bool(self._files) and all(_LOOKS.search(path) for path in self._files)
 
@@ -217,7 +218,8 @@ class Turn:
         """No answer: the last word came before the last act, or announces what never came."""
         return self._calls_since > 0 or self._answer.endswith(":")
 
-    def _edited(self) -> str:
+    def edited(self) -> str:
+        """The names of the files it changed, as the end of a summary."""
         if not self._files:
             return ""
         names = [path.replace("\\", "/").rsplit("/", 1)[-1] for path in self._files]

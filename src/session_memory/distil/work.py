@@ -66,8 +66,8 @@ class Work(msgspec.Struct, frozen=True):
 
 def work_of(attempts: Sequence[Attempt], cwd: str) -> Work:
     """Everything the calls of a session did, in one pass."""
-    edits = [a.pos for a in attempts if _is_edit(a, cwd)]
-    code = [a.pos for a in attempts if _is_edit(a, cwd) and not _is_note(a)]
+    edits = [a.pos for a in attempts if is_project_edit(a, cwd)]
+    code = [a.pos for a in attempts if is_project_edit(a, cwd) and not _is_note(a)]
     first_edit = min(edits, default=-1)
     return Work(
         first_edit=first_edit,
@@ -81,7 +81,7 @@ def work_of(attempts: Sequence[Attempt], cwd: str) -> Work:
     )
 
 
-def _is_edit(attempt: Attempt, cwd: str) -> bool:
+def is_project_edit(attempt: Attempt, cwd: str) -> bool:
     """An edit of the project: not of an agent's own notes, not in another corner of the disk."""
     if not attempt.edits or not attempt.worked:
         return False

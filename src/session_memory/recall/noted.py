@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from session_memory.clock import iso
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.core.work_state import still_open
-from session_memory.distil.plan_items import names_little
 from session_memory.distil.rules import StandingRule, judge_statements
 from session_memory.store.port import ObservationQuery, RecallStore, SessionQuery
 
+_DAY_MS = 86_400_000
 _ITEMS = ("pending_item", "blocker")
 _LEFT_OUT = {
     "session_summary": "little came of this turn",
@@ -34,6 +34,10 @@ class Noted(msgspec.Struct, frozen=True):
 
     observation: Observation
     rule: StandingRule | None = None
+    copied: bool = False
+    """An older session has the same: agents copy sessions when they are resumed or forked."""
+    of_one_day: bool = False
+    """A wish that was never firm and was repeated within a day only: one task, two sessions."""
 
     @property
     def sure(self) -> str:
@@ -53,10 +57,16 @@ class Noted(msgspec.Struct, frozen=True):
         """Why it is not shown by default; None for what is."""
         status = self.observation.status
         kind = self.observation.type
-        if status == "done" and kind in ("user_request", "completion_claim"):
-            return "its summary tells it"
-        if kind == "completed_item" and names_little(self.observation.text):
-            return "names nothing that could be looked up"
+        if self.copied and status not in EXCLUDED_STATUSES:
+            return "the same was noted in an older session"
+        if self.of_one_day and status not in EXCLUDED_STATUSES:
+            return "said on one day only and not firmly: a matter of its task"
+        if kind == "session_summary" and status == "snapshot":
+            return "no check, no commit, or done over: nothing shows that it lasted"
+        if kind == "user_request" and status not in EXCLUDED_STATUSES:
+            return "a summary tells what came of it, or nothing did"
+        if kind in ("completed_item", "completion_claim") and status not in EXCLUDED_STATUSES:
+            return "a step: the summary of its turn tells what came of it"
         if status == "superseded":
             item = self.observation.type in _ITEMS
             return "done, dropped or overtaken since" if item else "said again in other words"
@@ -71,13 +81,24 @@ def noted(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     """What fits a query, oldest first; of more than its limit the latest."""
     asked = replace(query, limit=None)
     found = [Noted(one) for one in store.observations(asked) if one.type != "constraint"]
-    found = _settled(store, found, closed=query.excluded)
+    found = _copies_marked(_settled(store, found, closed=query.excluded))
     if not query.excluded:
         found = [each for each in found if each.left_out is None]
     if not query.types or "constraint" in query.types:
         found += _constraints(store, query)
         found.sort(key=lambda each: -1 if each.observation.at is None else each.observation.at)
     return found if query.limit is None else found[-query.limit :]
+
+
+def _copies_marked(found: list[Noted]) -> list[Noted]:
+    first: dict[tuple[str, str], int] = {}
+    for each in found:
+        first.setdefault((each.observation.type, each.observation.text), each.observation.session)
+    return [
+        replace(each, copied=first[one.type, one.text] != one.session)
+        for each in found
+        for one in (each.observation,)
+    ]
 
 
 def _settled(store: RecallStore, found: list[Noted], *, closed: bool) -> list[Noted]:
@@ -105,9 +126,7 @@ def _settled(store: RecallStore, found: list[Noted], *, closed: bool) -> list[No
 def _constraints(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     everything = replace(query, types=("constraint",), excluded=True, limit=None)
     found = judged(store, store.observations(everything))
-    return [
-        each for each in found if query.excluded or each.observation.status not in EXCLUDED_STATUSES
-    ]
+    return [each for each in found if query.excluded or each.left_out is None]
 
 
 def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[Noted]:
@@ -125,8 +144,17 @@ def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[Noted
         if verdict is None:
             found.append(Noted(one))
         else:
-            found.append(Noted(replace(one, status=verdict.status), verdict.rule))
+            lasting = one.status == "active" or _names_or_spans(verdict.rule)
+            told = replace(one, status=verdict.status)
+            found.append(Noted(told, verdict.rule, of_one_day=not lasting))
     return found
+
+
+def _names_or_spans(rule: StandingRule | None) -> bool:
+    """Whether a rule is a well-known wish, or was stated on more than one day."""
+    if rule is None or rule.intent is not None or rule.first_at is None or rule.last_at is None:
+        return True
+    return rule.first_at // _DAY_MS != rule.last_at // _DAY_MS
 
 
 def _by_project(store: RecallStore, wanted: set[int]) -> Iterable[list[int]]:

@@ -1,0 +1,116 @@
+"""Which turns did work that lasted: checked or committed, and not done over afterwards.
+
+What an agent says about its work is a claim. A passing check and a commit are evidence, and the
+next words of the user or the next edit of the same files may still take it back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from session_memory.distil.attempts import Attempt
+from session_memory.distil.git_state import commit_subjects
+from session_memory.distil.substance import directs, names_something, own_words
+from session_memory.distil.turns import Ref
+from session_memory.distil.work import is_project_edit, work_of
+
+_SUBJECT_TELLS = 3  # words of a commit's subject that carry meaning
+
+_AMENDS = ("fixup! ", "squash! ", "amend! ")  # the commit they are meant for tells it
+
+
+class TurnWork(msgspec.Struct, frozen=True):
+    """What the commands and edits of one turn show."""
+
+    files: frozenset[str] = frozenset()
+    code: bool = False
+    """It changed more than notes, which tell themselves what they say."""
+    checked: bool = False
+    """A check passed after the last edit of code, and none failed."""
+    commits: tuple[str, ...] = ()
+    """The subjects of its commits."""
+
+
+class ClosedTurn(msgspec.Struct, frozen=True):
+    """A turn that is over: what was asked and answered, and what was done."""
+
+    ref: Ref
+    asked: str
+    told: str
+    edited: str
+    """Its files, as the end of a summary."""
+    little: bool
+    """The answer would tell a later reader nothing."""
+    cosmetic: bool
+    """It changed looks only."""
+    work: TurnWork
+    rejected: bool = False
+    """The next prompt says that the work is wrong."""
+
+    @property
+    def summary(self) -> str:
+        """What was asked, what was committed or else answered, which files changed."""
+        asked, told = self.asked, self.told
+        if self.work.commits:
+            told = "; ".join(dict.fromkeys(self.work.commits))
+            asked = asked if directs(asked) else ""  # the subject of a commit stands alone
+        return f"{asked} → {told}{self.edited}" if asked else f"{told}{self.edited}"
+
+    @property
+    def says_little(self) -> bool:
+        """Whether its summary would tell a later reader nothing."""
+        if not self.work.commits or not self.work.files:
+            return self.little
+        return self.cosmetic or not any(map(_tells, self.work.commits))
+
+
+def turn_work(attempts: Sequence[Attempt], cwd: str) -> TurnWork:
+    """Read the calls of one turn."""
+    work = work_of(attempts, cwd)
+    fresh = [check for check in work.checks if check.pos > work.last_code_edit]
+    return TurnWork(
+        files=frozenset(path for a in attempts if is_project_edit(a, cwd) for path in a.files),
+        code=work.last_code_edit >= 0,
+        checked=work.last_code_edit >= 0 and bool(fresh) and all(each.passed for each in fresh),
+        commits=tuple(subject for a in attempts for subject in commit_subjects(a)),
+    )
+
+
+def credited(turns: Sequence[ClosedTurn]) -> list[ClosedTurn]:
+    """The turns of a session; "commit it" credits its commit to the turn that did the work."""
+    found = list(turns)
+    last: int | None = None  # the last turn with edits that are not committed
+    for at, turn in enumerate(turns):
+        if turn.work.commits:
+            if not turn.work.files and last is not None:
+                work = replace(found[last].work, commits=turn.work.commits)
+                found[last] = replace(found[last], work=work)
+            last = None
+        elif turn.work.files:
+            last = at
+    return found
+
+
+def has_lasted(turns: Sequence[ClosedTurn], at: int) -> bool:
+    """Whether the work of a turn lasted, as far as the session shows."""
+    turn = turns[at]
+    if turn.rejected or not turn.work.code:
+        return False
+    if turn.work.commits:  # a commit that is amended keeps its subject
+        before = {subject for earlier in turns[:at] for subject in earlier.work.commits}
+        return not before.issuperset(turn.work.commits)
+    redone: set[str] = set()
+    for later in turns[at + 1 :]:
+        redone |= later.work.files
+        if later.work.commits:
+            break
+    return turn.work.checked and not turn.work.files <= redone
+
+
+def _tells(subject: str) -> bool:
+    if subject.startswith(_AMENDS):
+        return False
+    return names_something(subject) or len(own_words(subject)) >= _SUBJECT_TELLS

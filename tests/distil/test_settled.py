@@ -1,0 +1,78 @@
+"""A turn's work lasted if a check or a commit followed it and nothing took it back."""
+
+from __future__ import annotations
+
+import pytest
+from tests.distil.observing import SESSION, agent, edit, in_order, result, shell, user
+
+from session_memory.core.schema import SessionEvent
+from session_memory.distil.observe import observe
+
+ASKED = user("Make the parser accept empty files")
+ANSWER = agent("The parser now accepts empty files; the reader gives it a line of zero length.")
+THANKS = user("thanks")
+COMMITTED = "[main 1a2b3c4] Parser: accept empty files in `read_line`"
+
+
+def changed(path: str, call: str) -> list[SessionEvent]:
+    call_of = edit(path)
+    named = SessionEvent(
+        **{
+            **{name: getattr(call_of, name) for name in SessionEvent.__struct_fields__},
+            "call_id": call,
+        }
+    )
+    return [named, result(call)]
+
+
+def ran(command: str, call: str, text: str = "12 passed", code: int = 0) -> list[SessionEvent]:
+    return [shell(command, call), result(call, text, code)]
+
+
+def told(*events: SessionEvent) -> list[str]:
+    found = observe(SESSION, in_order(*events))
+    return [one.text for one in found if one.type == "session_summary" and one.status == "done"]
+
+
+WORK = [ASKED, *changed("src/app.py", "e1")]
+
+
+@pytest.mark.rows("OBS-13")
+def test_a_claim_alone_is_no_evidence_and_a_passing_check_is() -> None:
+    assert told(*WORK, ANSWER, THANKS) == []
+    assert len(told(*WORK, *ran("npm test", "c1"), ANSWER, THANKS)) == 1
+    assert told(*WORK, *ran("npm test", "c1", "1 failed", 1), ANSWER, THANKS) == []
+
+
+@pytest.mark.rows("OBS-13")
+def test_a_commit_tells_what_was_done_also_when_it_was_asked_for_later() -> None:
+    commit = ran("git commit -am x", "c1", COMMITTED)
+    expected = [
+        "Make the parser accept empty files → Parser: accept empty files in `read_line`"
+        " [edited app.py]"
+    ]
+    assert told(*WORK, *commit, ANSWER) == expected
+    assert told(*WORK, ANSWER, user("commit it"), *commit, agent("Committed.")) == expected
+
+
+@pytest.mark.rows("OBS-13")
+def test_work_that_was_rejected_or_done_over_has_not_lasted() -> None:
+    checked = [*WORK, *ran("npm test", "c1"), ANSWER]
+    again = [user("Make it accept blanks too"), *changed("src/app.py", "e2"), agent("It does.")]
+    assert told(*checked, user("that is wrong, it does not work")) == []
+    assert told(*checked, *again) == []
+
+
+@pytest.mark.rows("OBS-13")
+@pytest.mark.parametrize("subject", ["Parser: accept empty files in `read_line`", "fixup! Parser"])
+def test_a_commit_that_is_amended_is_told_once(subject: str) -> None:
+    first = [*WORK, *ran("git commit -am x", "c1", COMMITTED), ANSWER]
+    again = [user("Make it accept blanks too"), *changed("src/other.py", "e2")]
+    amended = ran("git commit --amend", "c2", f"[main 2b3c4d5] {subject}")
+    assert len(told(*first, *again, *amended, ANSWER)) == 1
+
+
+@pytest.mark.rows("OBS-13")
+def test_notes_tell_themselves_what_they_say() -> None:
+    notes = [ASKED, *changed("docs/notes.md", "e1")]
+    assert told(*notes, *ran("git commit -am x", "c1", COMMITTED), ANSWER) == []
