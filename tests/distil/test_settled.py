@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from tests.distil.observing import SESSION, agent, edit, in_order, result, shell, user
 
@@ -15,14 +16,7 @@ COMMITTED = "[main 1a2b3c4] Parser: accept empty files in `read_line`"
 
 
 def changed(path: str, call: str) -> list[SessionEvent]:
-    call_of = edit(path)
-    named = SessionEvent(
-        **{
-            **{name: getattr(call_of, name) for name in SessionEvent.__struct_fields__},
-            "call_id": call,
-        }
-    )
-    return [named, result(call)]
+    return [msgspec.structs.replace(edit(path), call_id=call), result(call)]
 
 
 def ran(command: str, call: str, text: str = "12 passed", code: int = 0) -> list[SessionEvent]:
@@ -47,10 +41,8 @@ def test_a_claim_alone_is_no_evidence_and_a_passing_check_is() -> None:
 @pytest.mark.rows("OBS-13")
 def test_a_commit_tells_what_was_done_also_when_it_was_asked_for_later() -> None:
     commit = ran("git commit -am x", "c1", COMMITTED)
-    expected = [
-        "Make the parser accept empty files → Parser: accept empty files in `read_line`"
-        " [edited app.py]"
-    ]
+    asked, subject = "Make the parser accept empty files", COMMITTED.partition("] ")[2]
+    expected = [f"{asked} → {subject} [edited app.py]"]
     assert told(*WORK, *commit, ANSWER) == expected
     assert told(*WORK, ANSWER, user("commit it"), *commit, agent("Committed.")) == expected
 

@@ -109,5 +109,5 @@ def test_a_redaction_rule_that_cannot_be_used_is_warned_of(
     rules.write_text("[[rules]]\nid = 'bad'\nregex = '(?<=a)b'\n", encoding="utf-8")
     monkeypatch.setenv("SESSION_MEMORY_REDACT_GITLEAKS", str(rules))
     capsys.readouterr()
-    assert main(["project", "project", "journal", "flush", log.session_id]) == 0
+    assert main(["project", "journal", "flush", log.session_id]) == 0
     assert "rule bad is not used" in capsys.readouterr().err

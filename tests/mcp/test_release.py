@@ -71,7 +71,7 @@ def environment(place: Path, wheel: Path) -> Path:
     python = place / BIN / "python"
     step = (sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet")
     run(*step, "--no-index", "--no-deps", "--no-compile", str(wheel), cwd=place.parent)
-    own = run(str(python), "-c", "store import sysconfig; print(sysconfig.get_path('purelib'))",
+    own = run(str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))",
               cwd=place.parent).strip()  # fmt: skip
     for name in declared(wheel):
         link(metadata.distribution(name), Path(own))
@@ -94,7 +94,7 @@ def test_the_release_is_built_installed_and_answers(
     for name in pages:
         assert (source / "docs" / name).read_bytes() == (tree / "docs" / name).read_bytes()
     python = environment(tmp_path / "env", wheel)
-    where = run(str(python), "-c", "store import session_memory; print(session_memory.__file__)",
+    where = run(str(python), "-c", "import session_memory; print(session_memory.__file__)",
                 cwd=tmp_path)  # fmt: skip
     assert str(tmp_path / "env") in where
     listed = "import importlib.metadata as m; print(*sorted(d.name for d in m.distributions()))"

@@ -63,10 +63,7 @@ def command(
         found = noted(store, query)
         observations = [each for each in found if excluded or each.left_out is None]
         hidden = len(found) - len(observations)
-        if not sample:
-            observations = observations[-limit:]
-        else:
-            observations = _sample(observations, sample, seed)
+        observations = observations[-limit:] if not sample else _sample(observations, sample, seed)
         numbers = {each.observation.session for each in observations}
         sessions = {number: store.session(number) for number in numbers}
     if app.json:

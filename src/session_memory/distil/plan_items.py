@@ -7,7 +7,6 @@ from collections import Counter
 
 from session_memory.core.commands import words
 from session_memory.distil.plans import PlanLog
-from session_memory.distil.substance import names_code, own_words
 
 _COMPLETIONS = ('"completed"', '"complete"', '"done"')
 
@@ -27,7 +26,6 @@ _VAGUE = words(
     " latest current dependencies module"
 )
 _NUMBERED = re.compile(r"(?:(?:task|step|phase|part) )?\d+[a-z]?(?:[.:)]| -) ", re.I)
-_TELLS = 2
 _FEW_WORDS = 5
 _MORE_WORDS = 7
 
@@ -43,12 +41,6 @@ def is_routine(item: str) -> bool:
         return True
     # "Implement core functionality" names nothing that could be looked up later.
     return all(word in _VAGUE or word in _ROUTINE for word in said)
-
-
-def names_little(item: str) -> bool:
-    """Whether a finished step names no part of the program, or only one that all know."""
-    own = [word for word in own_words(item) if word.lower() not in _VAGUE | _ROUTINE]
-    return not names_code(item) or len(own) < _TELLS
 
 
 class PlanItems:
