@@ -41,7 +41,11 @@ def swept(root: Path, *logs: QwenLog) -> Workspace:
     return space
 
 
-@given(words=st.lists(st.text(max_size=12), min_size=1, max_size=4), code=st.integers(0, 255))
+# Without signs that assign a value: what stands behind a name of a secret would be redacted.
+SPOKEN = st.text(st.characters(exclude_characters="=:"), max_size=12)
+
+
+@given(words=st.lists(SPOKEN, min_size=1, max_size=4), code=st.integers(0, 255))
 @settings(max_examples=12, deadline=None, suppress_health_check=SLOW)
 def test_what_a_session_says_comes_back_from_the_store_as_it_went_in(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], code: int
