@@ -128,10 +128,12 @@ def test_of_checks_of_one_kind_the_one_most_sessions_pass_is_told() -> None:
     }
 
 
-def said(session: int, text: str, intent: str | None = None, **fields: Any) -> Mined:
+def said(
+    session: int, text: str, intent: str | None = None, day: int | None = None, **fields: Any
+) -> Mined:
     """A session in which the user said something that may be a rule."""
     statement = RuleStatement(
-        text, 1, START + session, "does not want it", False, "against", intent
+        text, 1, START + (day or session) * 24 * HOUR, "does not want it", False, "against", intent
     )
     return mined(session, signal("stated_rule", text, said=statement, quote=text), **fields)
 
@@ -158,6 +160,21 @@ def test_a_wish_said_once_in_each_of_two_projects_is_no_habit_yet() -> None:
     assert once.left_out == "said once, taken back, or no rule by itself"
     (again,) = found(here, there, said(3, "too complicated", name, repo="game"))
     assert (again.rule, again.left_out) == ("Keep it short and simple.", "")
+
+
+@pytest.mark.rows("DET-12")
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("don't mention the workers", 1),
+        ("don't do those tests in the browser", None),
+        ("don't make a plan for B now", None),
+    ],
+    ids=["one day, two agents", "points at the screen", "an option by its letter"],
+)
+def test_what_holds_only_in_its_moment_is_no_rule(text: str, day: int | None) -> None:
+    told = found(said(1, text, day=day), said(2, text, day=day, flavor="codex"))
+    assert all(rule.left_out for rule in told)
 
 
 @pytest.mark.rows("DET-12")
@@ -196,7 +213,7 @@ def asks(log: ClaudeLog | CodexLog, wish: str) -> ClaudeLog | CodexLog:
 def space(tmp_path: Path) -> Workspace:
     space = Workspace(tmp_path / "space")
     asks(ClaudeLog(1), "we should discuss before you edit it").write(space.claude)
-    late = CodexLog(2, at=START + HOUR).header().turn()
+    late = CodexLog(2, at=START + 24 * HOUR).header().turn()
     asks(late, "please don't change the code yet").write(space.flavor_home("codex"))
     space.sweep()
     return space

@@ -9,6 +9,7 @@ import msgspec
 
 from session_memory.core.schema import RuleStatement
 from session_memory.detect.tally import SingleSignal
+from session_memory.distil.lasting import is_meant_to_last, points_at_its_moment
 from session_memory.distil.rule_terms import GENERIC, terms_of
 from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import standing_rules
@@ -29,6 +30,7 @@ _RULES = {
 
 
 _REPEATED = 2
+_DAY_MS = 86_400_000
 _REFUSES = "does not want it"
 
 
@@ -82,7 +84,15 @@ def _is_habit(said: Sequence[SingleSignal]) -> bool:
     """Said twice in one project, or three times in all: once here and once there may be chance."""
     sessions = {mined.session: mined.repo for mined, _ in said}
     in_one_project = max(Counter(sessions.values()).values())
-    return in_one_project >= _REPEATED or len(sessions) > _REPEATED
+    often = in_one_project >= _REPEATED or len(sessions) > _REPEATED
+    return often and (_on_several_days(said) or any(is_meant_to_last(s.locus) for _, s in said))
+
+
+def _on_several_days(said: Sequence[SingleSignal]) -> bool:
+    """One text that is given to several agents on a day is one order."""
+    times = [signal.said.at for _, signal in said if signal.said is not None]
+    days = {at // _DAY_MS for at in times if at is not None}
+    return len(days) > 1 or not days
 
 
 def _shared_terms(said: Sequence[SingleSignal]) -> frozenset[str]:
@@ -98,6 +108,8 @@ def rule_text(said: RuleStatement, shared: frozenset[str]) -> str:
     if said.intent is not None:
         return _RULES.get(said.intent, f"{said.intent[:1].upper()}{said.intent[1:]}.")
     words = " ".join(said.text.split())
+    if points_at_its_moment(words):
+        return ""
     if len(set(terms_of(words)) - shared - GENERIC) > len(shared):
         return ""
     if said.why.startswith(_REFUSES) and "?" not in words:

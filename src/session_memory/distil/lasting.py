@@ -20,6 +20,7 @@ _LASTS = re.compile(
 _AT_ITS_MOMENT = re.compile(
     r"\b(?:this|these|those|we did|you did)\b|\b(?:like|do|with|of|about|at) that\b"
     r"|\b(?-i:[B-HJ-Z])\b(?!\.)|\b(?:option|variant|step|item|number) \w\b"
+    r"|\b(?:get|go|switch|move) (?:back|on|over)\b"
     r"|\bthat(?:'?s)?\s*(?:$|[.,;!?\"])",
     re.I,
 )
