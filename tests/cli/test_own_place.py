@@ -23,8 +23,10 @@ GIVEN: dict[str, list[str]] = {
     "init": ["--dry-run"],
     "uninstall": ["--dry-run"],
     "config schedule install": ["--dry-run"],
+    "config set": ["memory.max_traces", "12"],
     "show": ["1"],
     "search": ["parser"],
+    "rules add": ["Run make check before a commit."],
     "rules approve": ["{pattern}"],
     "rules draft": ["{pattern}"],
     "rules edit": ["{pattern}", "--text", "run make check"],
@@ -84,6 +86,8 @@ USAGE_ERROR = 2
 ORDER = {
     "sweep": -3,
     "rules detect": -2,
+    "rules reject": -1.6,  # before it is approved
+    "rules undo": -1.5,
     "store export": -1,
     "store backup": -1,
     "store restore": 1,

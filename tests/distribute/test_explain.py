@@ -38,7 +38,7 @@ def test_it_still_cites_when_the_raw_text_has_gone(desk: Desk, tmp_path: Path) -
 def test_observations_and_sessions_are_explained_too(desk: Desk, tmp_path: Path) -> None:
     shop = repository(tmp_path, "shop")
     name = desk.corrected(shop)
-    note = desk.json("project", "observations")["observations"][0]
+    note = desk.json("project", "observations", "--all")["observations"][0]
     told = desk.json("rules", "explain", note["hash"])
     assert (told["what"], told["evidence"][0]["session"]) == ("observation", note["session"])
     assert told["evidence"][0]["event"] == note["event"] and told["evidence"][0]["raw"]

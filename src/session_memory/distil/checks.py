@@ -238,7 +238,9 @@ def _kind_of_task(program: str, plain: list[str]) -> CheckKind | None:
     for target in targets[:4]:
         match = _TASK_NAME.search(target.rsplit(":", 1)[-1]) or _TASK_NAME.search(target)
         if match is not None:
-            return _named(match)
+            # GNU's `make check` runs the tests; a script of that name mostly lints.
+            runs_tests = program in ("make", "gmake") and target in ("check", "checks")
+            return "test" if runs_tests else _named(match)
         if program in ("npm", "pnpm", "yarn", "bun", "composer", "deno", "poe", "just"):
             return None  # later words are arguments of the script, not targets
     return None
