@@ -56,7 +56,10 @@ def test_work_that_was_rejected_or_done_over_has_not_lasted() -> None:
 
 
 @pytest.mark.rows("OBS-13")
-@pytest.mark.parametrize("subject", ["Parser: accept empty files in `read_line`", "fixup! Parser"])
+@pytest.mark.parametrize(
+    "subject",
+    ["Parser: accept empty files in `read_line`", "fixup! Parser", "Merge branch 'main' into x"],
+)
 def test_a_commit_that_is_amended_is_told_once(subject: str) -> None:
     first = [*WORK, *ran("git commit -am x", "c1", COMMITTED), ANSWER]
     again = [user("Make it accept blanks too"), *changed("src/other.py", "e2")]

@@ -111,8 +111,9 @@ def test_a_trap_is_told_with_what_works_and_in_how_many_sessions() -> None:
         cure("Edit a.py", "Read a.py", "File has not been read yet"),
         cure("git push", "git pull --rebase", "rejected: fetch first"),
         cure("tool go", "tool " + "x" * 200, "unknown flag"),
+        cure("tool build && tool test", "tool test", "no such target"),
     ],
-    ids=["an edit", "an editor's quirk", "a state that passes", "too long to read"],
+    ids=["an edit", "an editor's quirk", "a state that passes", "too long to read", "a chain"],
 )
 def test_what_will_not_fail_again_or_cannot_be_read_is_no_trap(known: Cure) -> None:
     assert texts(briefing(sessions({"cures": (known,)})), "trap") == []

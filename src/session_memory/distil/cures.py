@@ -52,7 +52,7 @@ _SYNCS = words("push pull fetch")
 _GIT_REMEDIES = words("pull fetch rebase merge remote")
 # The text of a script tells what it does; two scripts of one interpreter need not do the same.
 _SCRIPT = re.compile(r"<<|(?:^|\s)-(?:e|c|p|lc|-eval|-print)\s")
-_SILENCER = re.compile(r"--(?:force|no-verify|skip)")
+_SILENCER = re.compile(r"--(?:force|no-verify|skip|no-frozen|no-check|legacy-peer|ignore-)")
 _SCRIPT_WORD = re.compile(r"\w{2,}")
 _LEAST_SCRIPT_WORDS = 8
 _SAME_SCRIPT = 0.7

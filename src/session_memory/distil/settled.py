@@ -19,7 +19,7 @@ from session_memory.distil.work import is_project_edit, work_of
 
 _SUBJECT_TELLS = 3  # words of a commit's subject that carry meaning
 
-_AMENDS = ("fixup! ", "squash! ", "amend! ")  # the commit they are meant for tells it
+_AMENDS = ("fixup! ", "squash! ", "amend! ", "Merge ")  # other commits tell what is in them
 
 
 class TurnWork(msgspec.Struct, frozen=True):

@@ -106,6 +106,8 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
         return ""
     if max(len(best.failed), len(best.works)) > COMMAND_CHARS or "\n" in best.cure.failed.strip():
         return "the command is too long to be typed again"
+    if " && " in best.failed and _sessions(group) < 2:
+        return "a chain of commands that one session put together"
     if best.failed == best.works and not best.directory:
         return "the same command worked later"
     if not best.mends and newest.cure.kind != "install":
