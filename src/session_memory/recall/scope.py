@@ -64,7 +64,7 @@ def find_project(projects: list[Project], key: str | None) -> Project:
             return project
     keys = [project.key for project in projects]
     similar = difflib.get_close_matches(key or "", keys, n=3, cutoff=0.5)
-    listing = "`session-memory usage` lists projects"
+    listing = "`session-memory project list` names them"
     hint = f"did you mean {', '.join(similar)}?" if similar else listing
     raise NotFound("Project not found", hint=hint)
 
