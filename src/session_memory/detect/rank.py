@@ -43,7 +43,7 @@ def value(candidate: Candidate, now_ms: int) -> float:
 def _recency(last_seen: int | None, now_ms: int) -> float:
     if last_seen is None:
         return 0.5
-    age_days = max(0, now_ms - last_seen) / _DAY_MS
+    age_days = max(0, now_ms - last_seen) // _DAY_MS  # whole days: two calls agree on the value
     return 0.5 ** (age_days / HALF_LIFE_DAYS)
 
 
