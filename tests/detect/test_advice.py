@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from tests.detect.digests import mined, signal
 
@@ -107,6 +108,18 @@ def test_a_check_that_a_project_has_moved_on_from_is_not_told() -> None:
 
 
 @pytest.mark.rows("DET-10")
+def test_what_many_later_sessions_did_not_meet_again_is_past() -> None:
+    cure = signal("cure", "python3 not python", about="x", tried=1, rule="Use `python3`.")
+    later = [mined(at, signal("retry_loop", "make"), at=START + at * HOUR) for at in range(3, 13)]
+    idle = [mined(at, at=START + at * HOUR) for at in range(20, 30)]
+    told = reasons(*twice(cure), *later)
+    assert told["python3 not python"] == "not met any more: the project moved on"
+    assert reasons(*twice(cure), *later[1:], *idle)["python3 not python"] == ""
+    elsewhere = [msgspec.structs.replace(each, repo="tool") for each in later]
+    assert reasons(*twice(cure), *elsewhere)["python3 not python"] == ""
+
+
+@pytest.mark.rows("DET-10")
 def test_an_error_that_says_what_to_do_is_told_once() -> None:
     rule = "The shell is zsh: quote it."
     error = signal("recurring_error", "unquoted", rule=rule)
@@ -163,14 +176,33 @@ def test_a_wish_said_once_in_each_of_two_projects_is_no_habit_yet() -> None:
 
 
 @pytest.mark.rows("DET-12")
+def test_a_remark_on_one_text_needs_more_sessions_than_a_way_of_working() -> None:
+    name = "keep it short and simple"
+    twice_said = [said(1, "keep it simple", name), said(2, "keep it short", name)]
+    assert all(rule.left_out for rule in found(*twice_said))
+    (rule,) = found(*twice_said, said(3, "too complicated", name))
+    assert rule.left_out == ""
+    (rule,) = found(said(1, "always keep it simple", name), twice_said[1])
+    assert rule.left_out == ""
+
+
+@pytest.mark.rows("DET-12")
 @pytest.mark.parametrize(
     ("text", "day"),
     [
         ("don't mention the workers", 1),
         ("don't do those tests in the browser", None),
         ("don't make a plan for B now", None),
+        ("the visual tests are what nobody asked for", None),
+        ("don't run the slow browser tests on the old server", None),
     ],
-    ids=["one day, two agents", "points at the screen", "an option by its letter"],
+    ids=[
+        "one day, two agents",
+        "points at the screen",
+        "an option by its letter",
+        "cannot be read aloud",
+        "one long text given to two agents",
+    ],
 )
 def test_what_holds_only_in_its_moment_is_no_rule(text: str, day: int | None) -> None:
     told = found(said(1, text, day=day), said(2, text, day=day, flavor="codex"))
@@ -182,6 +214,30 @@ def test_an_order_mostly_about_something_else_is_no_rule() -> None:
     order = RuleStatement("use opus to plan option two", 1, None, "asks for it", False, "for")
     assert rule_text(order, frozenset(terms_of("opus"))) == ""
     assert rule_text(order, frozenset(terms_of("opus plan"))) == f'The user wants: "{order.text}"'
+
+
+@pytest.mark.rows("DET-12")
+@pytest.mark.parametrize(
+    ("words", "is_rule"),
+    [
+        ("give me the link to the trail", False),
+        ("use the deploy skill", False),
+        ("use the deploy skill for releases", True),
+        ("run the tests before you commit", True),
+        ("always give me the link to the trail", True),
+    ],
+)
+def test_an_order_is_a_rule_only_if_it_says_when(words: str, is_rule: bool) -> None:
+    order = RuleStatement(words, 1, None, "asks for it", False, "for")
+    assert bool(rule_text(order, frozenset(terms_of(words)))) == is_rule
+
+
+@pytest.mark.rows("DET-12")
+def test_a_wish_is_quoted_from_where_it_begins() -> None:
+    words = "heres what i dont want visual tests"
+    wish = RuleStatement(words, 1, None, "does not want it", False, "against")
+    told = rule_text(wish, frozenset(terms_of(words)))
+    assert told == 'The user said: "i dont want visual tests"'
 
 
 @pytest.mark.rows("DET-12")

@@ -112,6 +112,15 @@ def test_a_check_of_the_whole_project_is_a_rule(command: str, locus: str, rule: 
     assert found.locus == locus and found.rule.endswith(rule) and bool(found.rule) == bool(rule)
 
 
+def test_a_check_in_a_shell_left_in_a_subdirectory_is_no_check_of_the_root() -> None:
+    there = ran("cd src && go vet ./...", 1, verifies=True)
+    bare = ran("go build ./...", 2, verifies=True)
+    back = ran("cd /a/shop && git status", 3)
+    after = digest(outcome="success", commands=(there, bare, back, ran("make", 4, verifies=True)))
+    rules = [one.rule for one in of(signals(after, PLACE), "verified_recipe")]
+    assert rules == ["Verify with `go vet ./...` in `src`.", "", "Verify with `make`."]
+
+
 def test_an_error_that_says_nothing_is_named_by_the_command_that_failed() -> None:
     silent = cured("", "make x", "make setup")
     (cure,) = of(signals(digest(cures=(silent,)), PLACE), "cure")

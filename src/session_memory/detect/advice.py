@@ -21,6 +21,9 @@ ONE_SESSION = "seen in one session only"
 _WITH_CURE = "told with its cure"
 _WITH_PROBLEM = "told with its problem"
 _OTHER_CHECK = "another check of its kind is told"
+_MOVED_ON = "not met any more: the project moved on"
+_QUIET_SESSIONS = 10
+_QUIET_SHARE = 5
 _NO_RULE: dict[SignalType, str] = {
     "stated_rule": "said once, taken back, or no rule by itself",
     "notice": "ordinary",
@@ -67,10 +70,17 @@ def _reason(
         return ONE_SESSION
     if one.type == "cure" and (one.locus in ruled or ruled.issuperset(one.problems)):
         return _WITH_PROBLEM
+    if one.type != "stated_rule" and _is_past(one):
+        return _MOVED_ON
     is_check = one.type == "verified_recipe"
     if is_check and not any(best.get(key) == one.id for key in _uses(one)):
         return _OTHER_CHECK
     return ""
+
+
+def _is_past(one: Candidate) -> bool:
+    """Whether many sessions went by without it; what users want holds until they take it back."""
+    return one.sessions_since >= max(_QUIET_SESSIONS, _QUIET_SHARE * one.sessions)
 
 
 def _sure(one: Candidate, met: Mapping[str, Candidate]) -> str:

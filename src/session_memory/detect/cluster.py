@@ -45,7 +45,11 @@ def cluster(
         if len(tally.counts) >= least
     )
     recurring = [
-        msgspec.structs.replace(candidate, status=statuses.get(candidate.id, "candidate"))
+        msgspec.structs.replace(
+            candidate,
+            status=statuses.get(candidate.id, "candidate"),
+            sessions_since=counter.sessions_since(candidate),
+        )
         for candidate in candidates
         if candidate.sessions >= least
     ]
@@ -75,6 +79,7 @@ class SignalCounter:
 
     def __init__(self) -> None:
         self.sessions: dict[int, FlavorAndRepo] = {}
+        self._ended: dict[str, dict[int, int]] = {}  # by project, the end of every session
         self._by_pattern: dict[str, Tally] = {}
         self._by_key: dict[object, Tally | SingleSignal] = {}
         self._shapes: dict[str, tuple[str, ...]] = {}  # of every error
@@ -83,6 +88,8 @@ class SignalCounter:
     def add(self, mined: Mined) -> None:
         """Count the signals of a session."""
         self.sessions.setdefault(mined.counts_as, (mined.flavor, mined.repo))
+        if mined.repo and mined.at is not None and mined.signals:  # without any, nothing was done
+            self._ended.setdefault(mined.repo, {})[mined.counts_as] = mined.at
         by_pattern = self._by_pattern
         session = None  # without its signals, so that keeping one of them does not keep them all
         for signal in mined.signals:
@@ -95,6 +102,13 @@ class SignalCounter:
             else:
                 session = session or msgspec.structs.replace(mined, signals=())
                 self._add_new(session, signal)
+
+    def sessions_since(self, candidate: Candidate) -> int:
+        """Sessions of its projects that ended after it was last seen."""
+        last = candidate.last_seen
+        if last is None:
+            return 0
+        return sum(at > last for repo in candidate.repos for at in self._ended[repo].values())
 
     def _add_new(self, mined: Mined, signal: Signal) -> None:
         key = self._key(signal)

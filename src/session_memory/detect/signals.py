@@ -259,13 +259,26 @@ def verified_recipes(view: DigestView) -> Iterator[RawSignal]:
     """Checks that passed in a session that went well: how this work is verified."""
     if view.digest.outcome != "success":
         return
+    elsewhere = _ran_elsewhere(view)
     for index in view.passed:
         run = view.digest.commands[index]
-        named = _project_checks(run.command, view.project.roots)
+        named = () if index in elsewhere else _project_checks(run.command, view.project.roots)
         for locus, rule in named or ((view.loci[index], ""),):
             raw = _of_run("verified_recipe", locus, run)
             raw.rule = rule
             yield raw
+
+
+def _ran_elsewhere(view: DigestView) -> frozenset[int]:
+    """Checks that name no directory, in a shell that an earlier command left in a subdirectory."""
+    found: list[int] = []
+    place = ""
+    for index, run in enumerate(view.digest.commands):
+        if run.command.lstrip().startswith("cd "):
+            place = directory_of(run.command, view.project.roots)
+        elif place and run.is_check:
+            found.append(index)
+    return frozenset(found)
 
 
 @lru_cache(maxsize=4096)

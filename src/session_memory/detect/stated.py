@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -13,6 +14,7 @@ from session_memory.distil.lasting import is_meant_to_last, points_at_its_moment
 from session_memory.distil.rule_terms import GENERIC, terms_of
 from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import standing_rules
+from session_memory.distil.substance import is_operation
 
 # Wishes that users voice in many words, as one would write them down.
 _RULES = {
@@ -29,6 +31,27 @@ _RULES = {
 }
 
 
+_OF_A_PIECE = frozenset(
+    (
+        "only the changes asked for",
+        "keep it short and simple",
+        "no text that sounds generated",
+        "no needless comments in code",
+    )
+)
+"""Wishes that are often about one text or commit: only many sessions make them a rule."""
+_PASTED = 40
+_USES_ALONE = re.compile(
+    r"(?:\w+ ){0,3}(?:use|run|with) (?:\S+ ){0,4}(?:skill|command|agent|subagent|tool|mcp)s?\W*$",
+    re.I,
+)
+_WHEN = re.compile(
+    r"\b(?:before|after|when|if|once|until|unless|each|every|while|for|instead of|rather than)\b",
+    re.I,
+)
+_BEFORE_WISH = 40
+_WISH = re.compile(r"\b(?:(?:i|we) )?(?:don'?t want|never want|don'?t|never|always) ", re.I)
+"""Where the wish begins in "heres what i dont want a visual test"."""
 _REPEATED = 2
 _DAY_MS = 86_400_000
 _REFUSES = "does not want it"
@@ -47,10 +70,14 @@ class Stated(msgspec.Struct, frozen=True):
 def group_stated(said: Iterable[SingleSignal]) -> list[Stated]:
     """Every statement in one group; what users voice in many words is one wish in all projects."""
     pools: dict[str | None, list[SingleSignal]] = {}
+    pasted: dict[str, int] = {}
     for mined, signal in said:
         statement = signal.said
         if statement is None:
             continue
+        words = " ".join(statement.text.lower().split())
+        if len(words) >= _PASTED and pasted.setdefault(words, mined.session) != mined.session:
+            continue  # one text given to several sessions was said once
         pool = f"\0{statement.intent}" if statement.intent else mined.repo
         pools.setdefault(pool, []).append((mined, signal))
     return [group for pool in pools.values() for group in _groups(pool)]
@@ -85,7 +112,11 @@ def _is_habit(said: Sequence[SingleSignal]) -> bool:
     sessions = {mined.session: mined.repo for mined, _ in said}
     in_one_project = max(Counter(sessions.values()).values())
     often = in_one_project >= _REPEATED or len(sessions) > _REPEATED
-    return often and (_on_several_days(said) or any(is_meant_to_last(s.locus) for _, s in said))
+    if any(is_meant_to_last(signal.locus) for _, signal in said):
+        return often
+    if any(signal.said and signal.said.intent in _OF_A_PIECE for _, signal in said):
+        often = len(sessions) > _REPEATED
+    return often and _on_several_days(said)
 
 
 def _on_several_days(said: Sequence[SingleSignal]) -> bool:
@@ -108,10 +139,18 @@ def rule_text(said: RuleStatement, shared: frozenset[str]) -> str:
     if said.intent is not None:
         return _RULES.get(said.intent, f"{said.intent[:1].upper()}{said.intent[1:]}.")
     words = " ".join(said.text.split())
-    if points_at_its_moment(words):
+    if points_at_its_moment(words) or (said.stance == "for" and not _says_when(words)):
         return ""
     if len(set(terms_of(words)) - shared - GENERIC) > len(shared):
         return ""
-    if said.why.startswith(_REFUSES) and "?" not in words:
-        return f'The user said: "{words}"'
-    return f'The user wants: "{words}"' if reads_as_rule(words) else ""
+    if not reads_as_rule(words) and (wish := _WISH.search(words, 0, _BEFORE_WISH)):
+        words = words[wish.start() :]
+    if not reads_as_rule(words):
+        return ""
+    return f'The user {"said" if said.why.startswith(_REFUSES) else "wants"}: "{words}"'
+
+
+def _says_when(words: str) -> bool:
+    """Whether an order can be followed later: "use the deploy skill" does not say for what."""
+    of_the_moment = is_operation(words) or _USES_ALONE.match(words) is not None
+    return not of_the_moment or _WHEN.search(words) is not None or is_meant_to_last(words)

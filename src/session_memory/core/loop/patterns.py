@@ -31,7 +31,7 @@ SignalType = Literal[
 ]
 SUCCESSES: frozenset[SignalType] = frozenset(("cure", "verified_recipe", "fast_path"))
 
-MINER_VERSION = 5
+MINER_VERSION = 6
 """Raised when signals get better: every digest is then mined once more."""
 # Values of which there are millions hold nothing that could point back at them: `gc=False` keeps
 # the collector from walking them, which took a third of the time of a detection.
@@ -144,3 +144,5 @@ class Candidate(msgspec.Struct, frozen=True):
     """Why it is no candidate for a rule; '' for those that are reported."""
     problems: tuple[str, ...] = ()
     """For a cure: the loci of all problems it helped against, the most frequent first."""
+    sessions_since: int = 0
+    """Sessions of its projects that ended after it was last seen."""
