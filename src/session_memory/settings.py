@@ -23,6 +23,7 @@ FLAVORS = (
     "cline",
     "roo",
     "kilo",
+    "cowork",
 )
 """The agents of adapters/registry.py, copied here by `make docs`: settings are below adapters in
 the order of layers, and every command reads them. Any other agent may have settings too."""

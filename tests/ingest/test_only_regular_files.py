@@ -87,6 +87,9 @@ LOGS: dict[str, Callable[[Machine], Path]] = {
     "qwen": lambda machine: machine.home / ".qwen/projects/-work/chats/odd.jsonl",
     "copilot": lambda machine: machine.home / ".copilot/session-state/odd/events.jsonl",
     "cline": lambda machine: machine.home / ".cline/data/tasks/odd/ui_messages.json",
+    "cowork": lambda machine: (
+        machine.home / ".config/Claude/local-agent-mode-sessions/o/a/local_1/audit.jsonl"
+    ),
     "pi": lambda machine: machine.home / ".pi/agent/sessions/--work--/odd.jsonl",
 }
 

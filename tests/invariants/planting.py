@@ -23,6 +23,7 @@ requestId response_id resumeTime role say sessionID sessionId sessionUpdate sour
 startTime status stop_reason subagent_id subtype thread_id timestamp toolCallId tool_call_id
 tool_use_id ts
 turn_id type usageId userType uuid
+_audit_timestamp session_id
 """
 STRUCTURE = frozenset(_STRUCTURE.split())
 """Names whose values tell one record from another: with a secret in them it would be no record."""
@@ -87,6 +88,16 @@ def claude(home: Path, _planter: Planter) -> None:
     log.row("hologram", shape="unheard of")
     log.title("a title")
     log.write(home)
+
+
+def cowork(home: Path, _planter: Planter) -> None:
+    log = sessions.cowork(20)
+    log.record["title"] = "a title"
+    log.edit("/work/b.py", "old", "new")
+    log.row("hologram", shape="unheard of")
+    log.write(home)
+    audited = sessions.cowork(21)  # without a transcript
+    audited.write_audit(home)
 
 
 def codex(home: Path, _planter: Planter) -> None:
@@ -256,6 +267,7 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "cline": cline,
     "roo": roo,
     "kilo": kilo,
+    "cowork": cowork,
 }
 
 

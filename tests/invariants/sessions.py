@@ -8,6 +8,7 @@ from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.codex.log_builder import CodexLog, tokens
 from session_memory.adapters.copilot.log_builder import CopilotLog, spent
+from session_memory.adapters.cowork.log_builder import CoworkLog
 from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 from session_memory.adapters.kilo.log_builder import KiloLog
@@ -17,7 +18,9 @@ from session_memory.adapters.qwen.log_builder import QwenLog
 from session_memory.adapters.roo.log_builder import RooLog
 from session_memory.testing.workspace import Workspace
 
-LOGS = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
+GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
+"""Flavours with genuine logs of lines."""
+LOGS = (*GENUINE, "cowork")
 """Flavours that append lines to a file, which may be torn anywhere."""
 DOCUMENTS = ("cline", "roo", "kilo")
 """Flavours that write a whole file anew at every change, or keep rows in a database."""
@@ -29,6 +32,15 @@ MIXED = ("claude", "codex", "grok")
 def claude(seed: int, steps: int = 3) -> ClaudeLog:
     log = ClaudeLog(seed)
     log.prompt(f"work on task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", exit_code=step % 3)
+    log.say(f"task {seed} is done")
+    return log
+
+
+def cowork(seed: int, steps: int = 3) -> CoworkLog:
+    log = CoworkLog(seed)
+    log.prompt(f"prepare task {seed}: keep the façade")
     for step in range(steps):
         log.run(f"sort step-{step}", f"{seed} step {step} done", exit_code=step % 3)
     log.say(f"task {seed} is done")
@@ -134,6 +146,7 @@ BUILDERS = {
     "cline": cline,
     "roo": roo,
     "kilo": kilo,
+    "cowork": cowork,
 }
 
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 import pytest
 from tests.invariants.broken import broken, difference
-from tests.invariants.sessions import BUILDERS, FLAVORS, LOGS, log_file
+from tests.invariants.sessions import BUILDERS, FLAVORS, GENUINE, LOGS, log_file
 from tests.invariants.sizes import SIZES, record
 
 from session_memory.adapters.block_records import line_records
@@ -304,7 +304,7 @@ def test_no_mutant_of_a_built_line_costs_another_record(tmp_path: Path, flavor: 
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize("flavor", LOGS)
+@pytest.mark.parametrize("flavor", GENUINE)
 def test_no_mutant_of_a_genuine_line_costs_another_record(shared: Path, flavor: str) -> None:
     settle(flavor, check_mutants(flavor, genuine_lines(flavor, shared)), "genuine")
 

@@ -15,6 +15,7 @@ _GLUED = {
     "<ide_selection>": ("</ide_selection>", "ide_context"),
     "<ide_diagnostics>": ("</ide_diagnostics>", "ide_context"),
     "<system-reminder>": ("</system-reminder>", "system_reminder"),
+    "<uploaded_files>": ("</uploaded_files>", "uploaded_files"),
 }
 """Tags the client puts in front of what the human typed, in the same string."""
 
