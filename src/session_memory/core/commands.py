@@ -122,6 +122,7 @@ def steps(command: str) -> tuple[Step, ...]:
     return tuple(collected)
 
 
+@lru_cache(maxsize=2048)
 def changes_files(command: str) -> bool:
     """True for shell commands that edit in place, patch, or write a file from a here-document."""
     head = command[:SCAN_CHARS].replace("2>&1", "").replace("2>/dev/null", "")

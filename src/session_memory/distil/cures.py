@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 
 from session_memory.core.commands import Step, normalized, reads_only, steps, words
 from session_memory.core.digest import MAX_CURES
@@ -33,7 +34,8 @@ _NO_PROGRAM = re.compile(
 )
 # The call itself was wrong: nothing was tried yet.
 _WRONG_CALL = re.compile(
-    r"no matches found|unmatched|unexpected (?:option|argument|end of file|EOF)|bad flag"
+    # In lower case, as the text then is.
+    r"no matches found|unmatched|unexpected (?:option|argument|end of file|eof)|bad flag"
     r"|(?:unknown|unrecognized|invalid|illegal|unsupported|missing|deprecated) (?:or unexpected )?"
     r"(?:flag|option|command|subcommand|argument|usage|json field|field|key|pid)"
     r"|^usage: |usage error|invalid (?:choice|arguments)|expects? (?:one|a single|exactly|at most)"
@@ -41,7 +43,7 @@ _WRONG_CALL = re.compile(
     r"|cd: .*no such file|does not contain main module|did not match any files"
     r"|not a (?:git repository|valid)|could not read package.json"
     r"|problem with the editor|terminal is dumb|(?:not|requires) an? (?:tty|terminal)",
-    re.I | re.M,
+    re.M,
 )
 _INSTALLERS = words(
     "npm pnpm yarn bun pip pip3 uv brew apt apt-get cargo go gem bundle poetry mise asdf rustup"
@@ -275,7 +277,12 @@ def _is_no_failure(attempt: Attempt) -> bool:
 
 def is_wrong_call(attempt: Attempt) -> bool:
     """Whether the call itself was wrong, so that what it was to do was not tried."""
-    return bool(_WRONG_CALL.search(attempt.output) or _NO_PROGRAM.search(attempt.output))
+    return _says_wrong_call(attempt.output)
+
+
+@lru_cache(maxsize=256)  # the outcome and every search for a cure look at the same outputs
+def _says_wrong_call(output: str) -> bool:
+    return bool(_WRONG_CALL.search(output.lower()) or _NO_PROGRAM.search(output))
 
 
 def _is_same_command(failed: Attempt, other: Attempt) -> bool:
@@ -377,11 +384,13 @@ def _was_advised(failed: Attempt, other: Attempt) -> bool:
     shown = " ".join(_text(other).split())
     if _HELP & set(shown.split()):
         return False
-    advice = (" ".join(named.split()) for named in _ADVICE.findall(failed.output))
-    return any(
-        " " in named and not named.startswith("git ") and _follows(failed, shown, named)
-        for named in advice
-    )
+    return any(_follows(failed, shown, named) for named in _advice_in(failed.output))
+
+
+@lru_cache(maxsize=16)  # every later command is held against the advice of one failure
+def _advice_in(output: str) -> list[str]:
+    named = (" ".join(words.split()) for words in _ADVICE.findall(output))
+    return [words for words in named if " " in words and not words.startswith("git ")]
 
 
 def _follows(failed: Attempt, shown: str, advice: str) -> bool:

@@ -22,7 +22,6 @@ from session_memory.core.hashing import blake2b
 from session_memory.core.schema import Digest, Session, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
-from session_memory.distil.attempts import AttemptLog
 from session_memory.distil.cures import find_cures
 from session_memory.distil.git_state import git_state
 from session_memory.distil.main_request import MainRequest
@@ -36,8 +35,8 @@ from session_memory.distil.prompts import (
     read_prompt,
     stops_work,
 )
-from session_memory.distil.rules import RuleLog
 from session_memory.distil.runs import RunLog
+from session_memory.distil.session_logs import SessionLogs
 from session_memory.distil.substance import typed
 from session_memory.distil.work import work_of
 
@@ -59,19 +58,24 @@ def build_digest(
     `continued` says that these events follow others that are gone (their raw text was evicted), so
     that a "thanks" at the start is about work; `merge_digests` joins the result with the kept one.
     """
-    builder = _Builder(continued)
+    logs = SessionLogs()
+    builder = DigestBuilder(logs, continued=continued)
     for event in events:
+        logs.add(event)
         builder.add(event)
     return builder.digest(session)
 
 
-class _Builder:
-    """Takes events one by one and keeps excerpts only, whatever their number and length."""
+class DigestBuilder:
+    """Takes events one by one and keeps excerpts only, whatever their number and length.
 
-    def __init__(self, continued: bool) -> None:
+    `logs` has read each event before this does.
+    """
+
+    def __init__(self, logs: SessionLogs, *, continued: bool = False) -> None:
         self.runs = RunLog()
-        self.calls = AttemptLog()
-        self.rules = RuleLog()
+        self.calls = logs.calls
+        self.rules = logs.rules
         self.plans = PlanLog()
         self.fingerprint = blake2b(digest_size=16)
         self.events = self.turns = self.requests = 0
@@ -100,7 +104,6 @@ class _Builder:
         self.events += 1
         self.fingerprint.update((event.fingerprint & _FINGERPRINT_MASK).to_bytes(8, "little"))
         kind = event.kind
-        self.rules.add(event)
         if event.inherited:  # counted in the original session; here it is only context
             if kind == "user_prompt":
                 self._objective(_INHERITED, event.text or "", self.events)
@@ -125,14 +128,12 @@ class _Builder:
     def _call(self, event: SessionEvent) -> None:
         self._working()
         self.runs.call(event, self.events)
-        self.calls.call(event, self.events)
         if event.tool_class == "plan" and event.tool is not None:
             self.plans.call(event.tool, event.text or "", event.call_id)
 
     def _result(self, event: SessionEvent) -> None:
         self.active = self.events
         self.runs.result(event)
-        self.calls.result(event, self.events)
         self.plans.result(event.call_id, event.text or "")
         if event.label == "interrupted":
             self._interruption()

@@ -63,8 +63,9 @@ def _printed(attempt: Attempt) -> str:
 
 def _after(state: GitState, command: str, attempt: Attempt) -> GitState:
     output = _printed(attempt)
-    for found in _SWITCHED.finditer(output):
-        state = _on_branch(state, found[1] or found[2])
+    if "branch" in output or "Already on" in output:
+        for found in _SWITCHED.finditer(output):
+            state = _on_branch(state, found[1] or found[2])
     if "git status" in command and (short := _SHORT_STATUS.search(output)):
         state = _on_branch(state, short[1])
     if "git commit" in command and not attempt.failed:

@@ -24,7 +24,7 @@ from session_memory.core.schema import (
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.own_text import without_own_text
 from session_memory.core.text.similarity import phrase, untagged
-from session_memory.distil.attempts import Attempt, AttemptLog
+from session_memory.distil.attempts import Attempt
 from session_memory.distil.inputs import (
     asks_little,
     is_probe,
@@ -38,7 +38,7 @@ from session_memory.distil.outcome import claims_completion
 from session_memory.distil.plan_items import PlanItems, is_routine
 from session_memory.distil.plans import decisions_in
 from session_memory.distil.prompts import read_prompt
-from session_memory.distil.rules import RuleLog
+from session_memory.distil.session_logs import SessionLogs
 from session_memory.distil.settled import ClosedTurn, credited, has_lasted, turn_work
 from session_memory.distil.substance import typed
 from session_memory.distil.turns import Ref, Turn, claims_little
@@ -77,28 +77,31 @@ _STATUS: dict[ObservationType, ObservationStatus] = {
 
 def observe(session: Session, events: Iterable[SessionEvent]) -> list[Observation]:
     """The observations of a session from its events in source order, each with its text."""
-    observer = Observer(session)
+    logs = SessionLogs()
+    observer = Observer(session, logs)
     for event in events:
+        logs.add(event)
         observer.add(event)
     return observer.finish()
 
 
 class Observer:
-    """Takes events one by one, so that the digest can be built from the same pass."""
+    """Takes events one by one, so that the digest can be built from the same pass.
 
-    def __init__(self, session: Session) -> None:
+    `logs` has read each event before this does.
+    """
+
+    def __init__(self, session: Session, logs: SessionLogs) -> None:
         self._session = session
+        self._logs = logs
         self._name = f"{session.flavor}\0{session.external_id}\0".encode()
         self._internal = session.source_kind == "internal"
-        self._pos = 0
         self._at: int | None = None
-        self._rules = RuleLog()
         self._turn = Turn()
         self._of_turn: list[tuple[Ref, Observation]] = []
         self._kept: dict[str, tuple[int, Observation]] = {}
         self._plan = PlanItems()
         self._planned: dict[str, tuple[Ref, bool]] = {}
-        self._calls = AttemptLog()
         self._ran: dict[int, Ref] = {}
         self._turns: list[ClosedTurn] = []
         self._left: list[str] = []
@@ -107,13 +110,11 @@ class Observer:
 
     def add(self, event: SessionEvent) -> None:
         """Take in the next event; events a fork copied were observed in the original session."""
-        self._pos += 1
         if event.at is not None:
             self._at = event.at
         if event.inherited or self._internal:
             return
         kind = event.kind
-        wishes = self._rules.add(event)
         if kind == "tool_result":
             self._result(event)
         elif kind == "tool_call":
@@ -126,7 +127,7 @@ class Observer:
             self._queued(event)
         elif kind == "injected":
             self._injected(event)
-        self._wishes(wishes, event)
+        self._wishes(self._logs.new_rules, event)
 
     def finish(self) -> list[Observation]:
         """Everything observed, in source order."""
@@ -138,7 +139,7 @@ class Observer:
             kind = "completed_item" if done else "pending_item"
             little = is_routine(words) or (forgotten and not done)
             self._keep(ref, self._made(kind, words, ref, "low_value" if little else None))
-        for end in left_open(self._calls.attempts, self._session.cwd or ""):
+        for end in left_open(self._logs.calls.attempts, self._session.cwd or ""):
             ref = self._ran.get(end.seq)
             if ref is not None:
                 ref = replace(ref, origin="tool")  # nobody said it: commands show it
@@ -219,16 +220,13 @@ class Observer:
             self._plan.call(event.tool, event.text or "", event.call_id)
             if not self._turn.probe:
                 self._replan(ref)
-        else:
-            self._calls.call(event, self._pos)
-            if event.command:
-                self._ran[event.seq] = ref
-                if len(self._ran) > _MAX_RAN:
-                    del self._ran[next(iter(self._ran))]
+        elif event.command:
+            self._ran[event.seq] = ref
+            if len(self._ran) > _MAX_RAN:
+                del self._ran[next(iter(self._ran))]
 
     def _result(self, event: SessionEvent) -> None:
         self._plan.result(event.call_id, event.text or "")
-        self._calls.result(event, self._pos)
 
     def _replan(self, ref: Ref) -> None:
         """Take the plan as it stands; items removed from it undone are no longer open."""
@@ -260,16 +258,16 @@ class Observer:
     def _close(self, *, last: bool = False) -> None:
         """End a turn: a probe leaves nothing, any other what was said and one summary."""
         turn, said = self._turn, self._of_turn
-        self._turn, self._of_turn = Turn(self._pos), []
+        self._turn, self._of_turn = Turn(self._logs.pos), []
         if turn.probe:
             return
+        little = turn.says_little(last=last)
         for ref, found in said[:MAX_PER_TURN]:
             if found.type == "user_request" and found.status == "active":
-                found = replace(found, status=turn.worth(found.text, last=last))
+                found = replace(found, status=turn.worth(found.text, little=little, last=last))
             self._keep(ref, found)
         if turn.last is not None:
             self._supersede(said)
-            little = turn.says_little(last=last)
             self._turns.append(
                 ClosedTurn(
                     ref=turn.last,
@@ -298,7 +296,7 @@ class Observer:
 
     def _calls_since(self, pos: int) -> list[Attempt]:
         """The calls of the turn that began there."""
-        calls = self._calls.attempts
+        calls = self._logs.calls.attempts
         return calls[bisect_left(calls, pos, key=lambda call: call.pos) :]
 
     def _supersede(self, said: list[tuple[Ref, Observation]]) -> None:
@@ -321,7 +319,7 @@ class Observer:
         self._of_turn.append((ref, self._made(kind, text, ref, status)))
 
     def _ref(self, event: SessionEvent) -> Ref:
-        return Ref(self._pos, event.id, event.origin, self._at)
+        return Ref(self._logs.pos, event.id, event.origin, self._at)
 
     def _made(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -148,6 +149,7 @@ _TASK_NOTICE = '{"task_id":'  # a client tells its agent about a command in the 
 _SLASH = re.compile(r"(?:<command-(?:name|message)>|/[\w:.-]+$)")
 
 
+@lru_cache(maxsize=16)  # the digest and the observations read the same prompts
 def read_prompt(text: str) -> Reading:
     """Read a prompt once for all it may say; a rejection anywhere in it takes approval back."""
     head = text[:_HEAD_CHARS].replace("’", "'").lower().strip()

@@ -5,13 +5,11 @@ The digest is what makes its raw text evictable.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
 from session_memory.core.digest import is_poorer, low_value_reason, merge_digests
-from session_memory.core.schema import SessionEvent
 from session_memory.core.text.reason import reason_of
-from session_memory.distil.digest import build_digest
+from session_memory.distil.digest import DigestBuilder
 from session_memory.distil.observe import Observer
+from session_memory.distil.session_logs import SessionLogs
 from session_memory.store.port import DistilStore, Writer
 
 
@@ -50,9 +48,14 @@ def analyze_one(store: DistilStore, writer: Writer, session_id: int) -> bool:
 def _analyze(store: DistilStore, writer: Writer, session_id: int) -> None:
     session = store.session(session_id)
     evicted = store.evicted_digest(session_id)
-    observer = Observer(session)
-    events = _observed(store.events(session_id, texts=True), observer)
-    digest = build_digest(session, events, continued=evicted is not None)
+    logs = SessionLogs()
+    observer = Observer(session, logs)
+    builder = DigestBuilder(logs, continued=evicted is not None)
+    for event in store.events(session_id, texts=True):
+        logs.add(event)
+        observer.add(event)
+        builder.add(event)
+    digest = builder.digest(session)
     if evicted is not None:  # what raw holds is only what came after (DIG-03), or nothing (DIG-05)
         digest = merge_digests(evicted, digest) if digest.events else evicted
     if store.lost_events(session_id):
@@ -66,10 +69,3 @@ def _analyze(store: DistilStore, writer: Writer, session_id: int) -> None:
             return
     writer.save_observations(session_id, observer.finish())
     writer.save_digest(session_id, digest, low_value_reason(session, digest))
-
-
-def _observed(events: Iterable[SessionEvent], observer: Observer) -> Iterator[SessionEvent]:
-    """Pass events on to the digest by way of the observer: each text is decompressed only once."""
-    for event in events:
-        observer.add(event)
-        yield event

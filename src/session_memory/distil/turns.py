@@ -185,11 +185,14 @@ class Turn:
         # A fact about the program is worth keeping; an opinion or a state of the moment is not.
         return not (directs(self.asked) or (asks_for_fact(self.asked) and names_code(told)))
 
-    def worth(self, request: str, *, last: bool = False) -> ObservationStatus:
-        """What a request counts: done where its summary gives it, together with its result."""
+    def worth(self, request: str, *, little: bool, last: bool) -> ObservationStatus:
+        """What a request counts: done where its summary gives it, together with its result.
+
+        `little` is what `says_little` says of this turn.
+        """
         if is_draft(request) or not directs(request):
             return "low_value"
-        if self.says_little(last=last):
+        if little:
             return "active" if last else "done"  # what came next tells what came of it
         is_told = request == self.asked and len(request) <= _ASKED_CHARS
         return "done" if is_told else "active"

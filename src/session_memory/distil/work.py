@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -104,6 +105,11 @@ def _acts(attempt: Attempt) -> bool:
     command = attempt.command
     if command is None or attempt.edits or not attempt.worked or check_of(command) is not None:
         return False
+    return _changes_anything(command)
+
+
+@lru_cache(maxsize=2048)  # a turn and its session look at the same commands
+def _changes_anything(command: str) -> bool:
     if _CHANGING.isdisjoint(_WORD.findall(command[:SCAN_CHARS])):  # spares most the taking apart
         return False
     return any(map(_changes_something, steps(command)))
@@ -125,7 +131,12 @@ def ships(attempt: Attempt) -> bool:
     """Shipped, or on the way when the log ends."""
     if attempt.command is None or attempt.failed or attempt.denied:
         return False
-    return _SHIPS.search(attempt.command) is not None
+    return _is_shipping(attempt.command)
+
+
+@lru_cache(maxsize=2048)
+def _is_shipping(command: str) -> bool:
+    return _SHIPS.search(command) is not None
 
 
 def _last_checks(attempts: Sequence[Attempt], first_edit: int) -> tuple[CheckResult, ...]:

@@ -126,17 +126,23 @@ def error_lines(text: str, limit: int) -> list[str]:
     picked: list[str] = []
     if "Traceback (most recent" in seen:
         picked += [line for line in reversed(lines) if _RAISED.match(line)][:1]
-    telling = [line for line in lines if _has_one(line, _TELLING) and not _NO_ERROR.search(line)]
+    # Few of the words stand in any one output: that spares most comparisons.
+    lowered = "\n".join(lines).lower()
+    surely = [word for word in _TELLING if word in lowered]
+    perhaps = [word for word in _PERHAPS_TELLING if word in lowered]
+    telling = [line for line in lines if _has_one(line, surely) and not _NO_ERROR.search(line)]
     picked += [line for line in telling if not _WARNING.match(line)]
     picked += [line for line in telling if _WARNING.match(line)]
-    picked += [line for line in lines if _has_one(line, _PERHAPS_TELLING) or _FINDING.match(line)]
+    picked += [line for line in lines if _has_one(line, perhaps) or _FINDING.match(line)]
     # A long output without a telling line is what the program found, not what went wrong.
     if not picked and len(lines) <= _SHORT_LINES:
         picked = lines[:1]
     return list(dict.fromkeys(picked))[:limit]
 
 
-def _has_one(line: str, words: tuple[str, ...]) -> bool:
+def _has_one(line: str, words: list[str]) -> bool:
+    if not words:
+        return False
     lowered = line.lower()
     return any(word in lowered for word in words)
 
