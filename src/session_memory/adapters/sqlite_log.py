@@ -1,0 +1,418 @@
+"""Databases in which other programs keep sessions: read without leaving a trace.
+
+`read_database` gives one unchanging view of a database, whether or not its owner has it open.
+`database_sources` and `sqlite_adapter` turn each session of a database into a source of its own, so
+that a session that changed is read alone and one that was deleted takes nothing with it.
+
+SQLite itself would open a write-ahead log for writing, create files next to the database, and need
+a writable folder. So every file is opened through `_ReadOnlyFiles`, and where SQLite cannot read
+under that rule (no `-shm` next to a `-wal`, a lock, an unfinished transaction), it reads a copy in
+a private folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import tempfile
+from collections.abc import Callable, Generator, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from session_memory.adapters.agent import Agent
+from session_memory.adapters.common import Adapter, SourceFile, unreadable
+from session_memory.adapters.whole_log import Line, Tell, made_lines_adapter
+from session_memory.core.hashing import blake2b
+from session_memory.plain_files import UnfitFile, open_plain
+
+STEPS_MAX = 1_000_000_000
+"""How many steps SQLite may take over one reading: some seconds, and fifty times what a database of
+a gigabyte needs."""
+STEPS_AT_ONCE = 1_000_000
+BUSY_MS = 2000
+"""How long a writer that checkpoints or recovers may keep us waiting."""
+COPY_TRIES = 3
+COPY_CAP = 8 * 1024**3
+"""No database larger than this is copied."""
+_HEADER = 100
+_MAGIC = b"SQLite format 3\0"
+_LOG_HEADER = 32
+_SIDES = ("-wal", "-journal")
+
+Needs = Mapping[str, tuple[str, ...]]
+"""The tables a reader cannot do without, and their columns."""
+Rows = Iterator[tuple[Any, ...]]
+
+
+class SessionRows(msgspec.Struct, frozen=True):
+    """What a listing says of one session, without reading it."""
+
+    id: str
+    changed_at: int | None
+    """When it was last changed, in milliseconds."""
+    mark: tuple[object, ...]
+    """Values that differ once anything of it changes: counts, newest changes, lengths."""
+    size: int
+    """About how many bytes it has."""
+
+
+class Database:
+    """One unchanging view of a database."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def rows(self, query: str, *values: str | int | bytes) -> Rows:
+        """The rows of a query."""
+        cursor: Any = self._connection.cursor()
+        return cursor.execute(query, values)
+
+    def columns(self, table: str) -> frozenset[str]:
+        """The columns of a table; none where there is no such table."""
+        found = self.rows("SELECT name FROM pragma_table_info(?)", table)
+        return frozenset(name for (name,) in found)
+
+
+def text_of(column: str) -> str:
+    """SQL for a text as bytes: text that is no UTF-8 must not cost the rest of its session."""
+    return f"CAST({column} AS BLOB)"
+
+
+def capped(column: str) -> str:
+    """SQL for a column as bytes, NULL where it has more than `?` of them: it never fills memory."""
+    return f"CASE WHEN octet_length({column}) <= ? THEN CAST({column} AS BLOB) END"
+
+
+def readable(value: Any) -> Any:
+    """A value as JSON can hold it; bytes that are no UTF-8 are replaced."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+
+
+# --- reading ---
+
+
+@contextlib.contextmanager
+def read_database(path: str, needs: Needs) -> Generator[Database]:
+    """A view of a database that stays as it is while it is read.
+
+    Raises UnfitFile where the file is no such database, and another OSError where a later attempt
+    may succeed.
+    """
+    _check_file(path)
+    try:
+        with contextlib.closing(_connect(path)) as held:
+            _check_tables(held.database, needs)
+            yield held.database
+            held.check()
+    except apsw.InterruptError as error:
+        raise UnfitFile(f"reading it takes more than {STEPS_MAX} steps of SQLite") from error
+    except (apsw.NotADBError, apsw.CorruptError) as error:
+        raise UnfitFile(f"the database is damaged: {error}") from error
+    except (apsw.Error, UnicodeDecodeError) as error:
+        raise OSError(f"{type(error).__name__}: {error}; the next sweep tries again") from error
+
+
+class _Held:
+    """An open connection, and what has to be done when it closes."""
+
+    def __init__(self, connection: apsw.Connection, check: Callable[[], None]) -> None:
+        self._connection = connection
+        self.check = check
+        self.database = Database(connection)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _connect(path: str) -> _Held:
+    """Open a database where it lies, or a copy of it where that cannot be."""
+    if not any(os.path.exists(path + side) for side in _SIDES):
+        return _open_unused(path)
+    try:
+        return _open_shared(path)
+    except (apsw.CantOpenError, apsw.BusyError, apsw.LockedError, apsw.ReadOnlyError, apsw.IOError):
+        return _open_copy(path)
+
+
+def _open_unused(path: str) -> _Held:
+    """A database nobody has open: read without locks, and only believed if it did not change."""
+    before = _touched(path)
+
+    def check() -> None:
+        if _touched(path) != before:  # one page may be older than the change, the next newer
+            raise OSError("it changed while it was read; the next sweep reads it again")
+
+    return _Held(_begin(_uri(path, "mode=ro&immutable=1"), _files()), check)
+
+
+def _open_shared(path: str) -> _Held:
+    """A database whose owner may be writing: SQLite keeps our view apart from what comes later."""
+    return _Held(_begin(_uri(path, "mode=ro&readonly_shm=1"), _files()), _nothing)
+
+
+def _open_copy(path: str) -> _Held:
+    """A copy in a private folder, which is gone as soon as it is open."""
+    folder = tempfile.mkdtemp(prefix="session-memory-")
+    try:
+        copied = _copy(path, folder)
+        # No other program knows of the copy, so it needs no file of shared memory.
+        connection = _begin(_uri(copied, "mode=rw"), None, "PRAGMA locking_mode = EXCLUSIVE")
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    if os.name == "posix":  # open files outlive their names, even where we are killed
+        shutil.rmtree(folder, ignore_errors=True)
+        return _Held(connection, _nothing)
+    return _Copied(connection, folder)
+
+
+class _Copied(_Held):
+    def __init__(self, connection: apsw.Connection, folder: str) -> None:
+        super().__init__(connection, _nothing)
+        self._folder = folder
+
+    def close(self) -> None:
+        super().close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _copy(path: str, folder: str) -> str:
+    """Copy a database with its log or journal, all from one moment."""
+    target = os.path.join(folder, "copy.db")
+    for _ in range(COPY_TRIES):
+        before = _touched(path)
+        if sum(size for size, *_ in before) > COPY_CAP:
+            raise UnfitFile(f"it is in use and larger than {COPY_CAP} bytes")
+        for side in ("-journal", "-wal", ""):  # the log first: it grows until it is written back
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(target + side)
+            try:
+                with open_plain(path + side) as source, open(target + side, "wb") as copy:
+                    shutil.copyfileobj(source, copy, 1024 * 1024)
+            except FileNotFoundError:
+                if not side:
+                    raise
+        if _touched(path) == before:
+            return target
+    raise OSError("it is being written; the next sweep reads it")
+
+
+def _begin(uri: str, vfs: str | None, *first: str) -> apsw.Connection:
+    """A connection that has begun to read and trusts nothing in the file."""
+    flags = apsw.SQLITE_OPEN_URI | (
+        apsw.SQLITE_OPEN_READONLY if vfs else apsw.SQLITE_OPEN_READWRITE
+    )
+    db = apsw.Connection(uri, flags=flags, vfs=vfs)
+    try:
+        db.set_busy_timeout(BUSY_MS)
+        for setting, wanted in _DISTRUST:
+            db.config(setting, wanted)
+        _limit_steps(db)
+        for statement in (*first, "BEGIN", "SELECT count(*) FROM sqlite_master"):
+            list(Database(db).rows(statement))
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+_DISTRUST = (
+    (apsw.SQLITE_DBCONFIG_DEFENSIVE, 1),
+    (apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+    (apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+    (apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1),
+)
+"""The file may be anybody's: its schema runs no code, and closing it writes nothing back."""
+
+
+def _limit_steps(db: apsw.Connection) -> None:
+    left = STEPS_MAX // STEPS_AT_ONCE
+
+    def is_too_much() -> bool:
+        nonlocal left
+        left -= 1
+        return left < 0
+
+    db.set_progress_handler(is_too_much, STEPS_AT_ONCE)
+
+
+class _ReadOnlyFiles(apsw.VFS):
+    """The files of the system, none of which can be created, written or removed."""
+
+    NAME = "session-memory-read-only"
+
+    def __init__(self) -> None:
+        super().__init__(self.NAME, base="")
+
+    def xOpen(self, name: Any, flags: list[int]) -> Any:  # noqa: N802 - SQLite's name
+        if name is not None:  # files without a name are SQLite's own, for large sorts
+            flags[0] = flags[0] & ~_WRITING | apsw.SQLITE_OPEN_READONLY
+        return super().xOpen(name, flags)
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:  # noqa: N802
+        raise apsw.ReadOnlyError(filename)
+
+
+_WRITING = apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_DELETEONCLOSE
+_registered: list[_ReadOnlyFiles] = []
+
+
+def _files() -> str:
+    """The name under which SQLite knows the read-only files."""
+    if not _registered:
+        _registered.append(_ReadOnlyFiles())
+    return _ReadOnlyFiles.NAME
+
+
+def _uri(path: str, options: str) -> str:
+    return f"{Path(path).absolute().as_uri()}?{options}"
+
+
+def _nothing() -> None:
+    """The check of a view that cannot have changed."""
+
+
+# --- what is accepted ---
+
+
+def _check_file(path: str) -> None:
+    """Refuse what is no database, and a pipe or device in its place: SQLite would wait for it."""
+    for side in (*_SIDES, "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            if not stat.S_ISREG(os.stat(path + side).st_mode):
+                raise UnfitFile(f"{os.path.basename(path + side)} is not a regular file")
+    with open_plain(path) as file:
+        head = file.read(_HEADER)
+    if not head:
+        raise UnfitFile("the file is empty")
+    if len(head) < _HEADER or not head.startswith(_MAGIC):
+        raise UnfitFile("it is not a SQLite database")
+
+
+def _check_tables(db: Database, needs: Needs) -> None:
+    """Refuse anything but tables of plain columns, with every column that is needed."""
+    found = {
+        name: (kind, sql)
+        for name, kind, sql in db.rows(
+            "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')"
+        )
+    }
+    for table, columns in needs.items():
+        kind, sql = found.get(table, ("", ""))
+        if not kind:
+            raise UnfitFile(f"it has no table {table}")
+        virtual = isinstance(sql, str) and sql[:20].upper().startswith("CREATE VIRTUAL")
+        hidden = db.rows("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden != 0", table)
+        if kind != "table" or virtual or next(hidden, None):
+            raise UnfitFile(f"{table} is not a plain table")
+        if missing := sorted(set(columns) - db.columns(table)):
+            raise UnfitFile(f"its table {table} has no column {', '.join(missing)}")
+
+
+# --- databases and their sessions as sources ---
+
+
+def database_source(path: str) -> SourceFile:
+    """A database as a whole, under a stamp that stays equal as long as nothing is written to it.
+
+    Besides sizes and times it holds SQLite's own counter of changes and the mark of its log. That
+    costs no more than two small reads.
+    """
+    info = os.stat(path)
+    seen = repr(_touched(path)).encode() + _head(path, _HEADER) + _head(path + "-wal", _LOG_HEADER)
+    mark = int.from_bytes(blake2b(seen, digest_size=8).digest(), "big") >> 1
+    return SourceFile(path, info.st_size, info.st_mtime_ns, mark, info.st_dev, info.st_ino)
+
+
+def database_sources(
+    path: str, needs: Needs, list_sessions: Callable[[Database], Iterator[SessionRows]]
+) -> Iterator[SourceFile]:
+    """One source per session, called `PATH#ID`; a database that cannot be read, without a size."""
+    try:
+        info = os.stat(path)
+        with read_database(path, needs) as db:
+            found = list(list_sessions(db))
+    except FileNotFoundError:
+        return
+    except OSError:
+        yield unreadable(path)
+        return
+    for one in found:
+        seen = blake2b(repr((one.id, one.mark)).encode("utf-8", "replace"), digest_size=8).digest()
+        yield SourceFile(
+            path=f"{path}#{one.id}",
+            size=one.size,
+            mtime_ns=(one.changed_at or 0) * 1_000_000,
+            ctime_ns=int.from_bytes(seen, "big") >> 1,
+            device=info.st_dev,
+            inode=info.st_ino,
+        )
+
+
+def session_lines(
+    file: SourceFile, needs: Needs, lines: Callable[[Database, str, int], Iterator[Line]], cap: int
+) -> Iterator[Line]:
+    """The lines of one session; where its database could not be listed, the error says why."""
+    path, mark, session = file.path.rpartition("#")
+    if not mark or file.size < 0:
+        with read_database(file.path, needs):
+            raise OSError("it could not be read a moment ago; the next sweep reads it")
+    with read_database(path, needs) as db:
+        yield from lines(db, session, cap)
+
+
+def sqlite_adapter(
+    agent: Agent,
+    *,
+    find: Callable[[str], Iterator[str]],
+    needs: Needs,
+    list_sessions: Callable[[Database], Iterator[SessionRows]],
+    lines: Callable[[Database, str, int], Iterator[Line]],
+    tell: Tell,
+) -> Adapter:
+    """The adapter of an agent that keeps all of its sessions in databases.
+
+    `find` names the databases below a home, `lines` gives one session of a database as JSON lines,
+    with None for each that is over the cap.
+    """
+
+    def discover(root: str) -> Iterator[SourceFile]:
+        for path in find(root):
+            yield from database_sources(path, needs, list_sessions)
+
+    return made_lines_adapter(
+        agent,
+        discover=discover,
+        lines=lambda file, cap: session_lines(file, needs, lines, cap),
+        tell=tell,
+    )
+
+
+# --- what a file looks like from outside ---
+
+
+def _touched(path: str) -> list[tuple[int, int, int]]:
+    """Size, times and node of a database, its log and its journal; zeros where there is none."""
+    return [_stat(path + side) for side in ("", *_SIDES)]
+
+
+def _stat(path: str) -> tuple[int, int, int]:
+    try:
+        info = os.stat(path)
+    except FileNotFoundError:
+        return 0, 0, 0
+    return info.st_size, info.st_mtime_ns, info.st_ino
+
+
+def _head(path: str, length: int) -> bytes:
+    try:
+        with open_plain(path) as file:
+            return file.read(length)
+    except FileNotFoundError:
+        return b""
