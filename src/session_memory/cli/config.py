@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.config_file import named_file
 from session_memory.cli.output import emit_json, human_bytes, table
 from session_memory.config import load
 from session_memory.errors import Refused
@@ -65,8 +66,7 @@ def path(app: App) -> None:
     Examples:
       session-memory config path
     """
-    named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
-    click.echo(named or str(find_paths(app.environ).config_file))
+    click.echo(named_file(app))
 
 
 @click.command()
@@ -78,15 +78,14 @@ def init(app: App) -> None:
     Examples:
       session-memory config init
     """
-    named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
-    target = Path(named) if named else find_paths(app.environ).config_file
-    if named is None:
+    target = named_file(app)
+    if target == find_paths(app.environ).config_file:
         private_dir(target.parent)  # a directory the user named is the user's own affair
     try:
         with open_private(target, "x") as file:
             file.write(commented(packaged()))
     except FileExistsError:
-        hint = "edit it, or move it away first"
+        hint = "`session-memory config edit` opens it; or move it away first"
         raise Refused(f"{target} exists and is left as it is", hint=hint) from None
     load(str(target), {}, None, str(Path.home()))
     app.note(f"wrote {target}")

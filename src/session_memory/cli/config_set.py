@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 import click
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
-from session_memory.atomic_files import replace_file
 from session_memory.cli.app import App, pass_app
 from session_memory.cli.config import flat, shown
-from session_memory.config import kind_of, load
+from session_memory.cli.config_file import check_content, file_to_change, write_content
+from session_memory.config import kind_of
 from session_memory.errors import ConfigError, UsageError
-from session_memory.paths import find_paths, private_dir
 from session_memory.setting_kinds import from_text
 from session_memory.settings import KINDS
 
@@ -45,11 +42,7 @@ def command(app: App, key: str, value: str | None, unset: bool) -> None:
     if kind is None:
         hint = "`session-memory config show` lists them"
         raise ConfigError(f"no configuration key {key}", hint=hint)
-    named = app.config_path or app.environ.get("SESSION_MEMORY_CONFIG")
-    target = Path(named) if named else find_paths(app.environ).config_file
-    if named is None:
-        private_dir(target.parent)
-    target = Path(os.path.realpath(target))  # a link to a file of dotfiles stays a link
+    target = file_to_change(app)
     text = target.read_text(encoding="utf-8") if target.exists() else ""
     try:
         document = tomlkit.parse(text)
@@ -57,21 +50,10 @@ def command(app: App, key: str, value: str | None, unset: bool) -> None:
         raise ConfigError(f"{target}: {error}") from None
     _change(document, key.split("."), None if value is None else from_text(kind, value))
     changed = tomlkit.dumps(document)
-    before, after = (_value(target, content, key) for content in (text, changed))
-    mode = target.stat().st_mode & 0o777 if target.exists() else 0o600
-    replace_file(target, changed.encode(), mode)
+    before, after = (flat(check_content(target, t).config)[key] for t in (text, changed))
+    write_content(target, changed)
     click.echo(f"{key}: {shown(before, key)} -> {shown(after, key)}")
     app.note(f"in {target}")
-
-
-def _value(target: Path, content: str, key: str) -> object:
-    """What a key would be with this content; raises ConfigError where the content is not valid."""
-    trial = target.with_name(f"{target.name}.{os.getpid()}.check")
-    try:
-        replace_file(trial, content.encode())
-        return flat(load(str(trial), {}, None, str(Path.home())).config)[key]
-    finally:
-        trial.unlink(missing_ok=True)
 
 
 def _change(document: Any, path: list[str], value: object) -> None:

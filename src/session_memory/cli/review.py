@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
+from session_memory.cli.editor import edit_text
 from session_memory.cli.output import emit_json, human_time, one_line
 from session_memory.cli.rule_names import by_number, remember_order
 from session_memory.cli.rule_text import (
@@ -248,7 +249,7 @@ def edit(
         if not sys.stdin.isatty():
             raise UsageError("no new text", hint="give --text, or --file - to read it from stdin")
         catalog = read_for_review(curate_context(app))
-        text = click.edit(find(catalog, full_id(catalog, pattern)).text)
+        text = edit_text(find(catalog, full_id(catalog, pattern)).text)
         if text is None:
             app.note("nothing was changed")
             return

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
+from session_memory.cli.editor import edit_text
 from session_memory.cli.recall_options import project_key
 from session_memory.cli.rule_names import remember_order
 from session_memory.cli.rule_text import decision_sentence, gate_text, pattern_text
@@ -82,7 +83,7 @@ def _ask_about(app: App, context: CurateContext, name: str) -> tuple[str, bool]:
         if answer in ("s", "q"):
             return answer, False
         if answer == "e":
-            text = click.edit(str(_row(context, name)["text"]))
+            text = edit_text(str(_row(context, name)["text"]))
             if text is not None:
                 request = DecisionRequest("edit", name, who, app.clock(), text=text)
                 click.echo(decision_sentence(decide(context, [request])[0], False))

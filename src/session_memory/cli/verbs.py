@@ -112,6 +112,7 @@ CONFIG = Section(
     {
         "show": Verb("config:show", "Show every key, its value and where it came from."),
         "set": Verb("config_set", "Change one key of the configuration file."),
+        "edit": Verb("config_edit", "Open the configuration file in your editor."),
         "path": Verb("config:path", "Print the path of the configuration file."),
         "init": Verb("config:init", "Write a configuration file with every key in it."),
         "agents": Verb("agents", "List agents, their logs and what is captured."),
