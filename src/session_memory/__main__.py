@@ -73,7 +73,7 @@ def _run(args: list[str]) -> int:
     from session_memory.cli.app import App, cli
 
     if "_SESSION_MEMORY_COMPLETE" in os.environ:
-        cli.main(args, prog_name="session-memory")
+        return _complete(args)
     try:
         # Not cli.main(): it would turn a closed pipe into exit 1.
         # A copy of the arguments: click takes out what it has parsed, and errors look for --json.
@@ -91,6 +91,19 @@ def _run(args: list[str]) -> int:
         hint = f"see `{context.command_path} --help`" if context else None
         return _fail(args, error.exit_code, "usage", (error.format_message(), hint))
     return result if isinstance(result, int) else EXIT_OK
+
+
+def _complete(args: list[str]) -> int:
+    """Print what a shell can complete; whatever goes wrong, nothing is written onto its line."""
+    from session_memory.cli.app import cli
+
+    try:
+        cli.main(args, prog_name="session-memory")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except Exception:  # noqa: BLE001 - an error in the middle of typing helps nobody
+        return 1
+    return EXIT_OK
 
 
 def _fail(args: list[str], exit_code: int, code: str, told: tuple[str, str | None]) -> int:

@@ -181,8 +181,8 @@ def test_a_hand_that_writes_approved_does_not_get_past_the_gate(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("old", "new", "reason"),
     [
-        ('id = "p1"', 'id = "p2"', "holds the pattern p2"),
-        ('id = "p1"', 'id = "../p1"', "a pattern's id is"),
+        ('id = "p1"', 'id = "p2"', "holds the rule p2"),
+        ('id = "p1"', 'id = "../p1"', "a rule's id is"),
         ('status = "approved"', 'status = "provisional"', "exactly when"),
         ('status = "approved"', 'status = "splendid"', "Invalid enum value"),
         ("number = 1", "number = 2", "without a gap"),
@@ -206,7 +206,7 @@ def test_bytes_that_are_no_text_and_proposals_that_are_none_are_refused(tmp_path
     with pytest.raises(Refused, match="cannot read proposals"):
         read_catalog(tmp_path)
     (tmp_path / "catalog" / "p1.toml").write_bytes(b"\xff\xfe")
-    with pytest.raises(Refused, match="cannot read the pattern"):
+    with pytest.raises(Refused, match="cannot read the rule"):
         read_catalog(tmp_path)
 
 

@@ -128,33 +128,33 @@ def test_only_the_transitions_of_the_table_are_possible(before: Status, after: S
     if after in TRANSITIONS[before]:
         check_transition(before, after)
     else:
-        with pytest.raises(UsageError, match=f"a {before} pattern cannot become {after}"):
+        with pytest.raises(UsageError, match=f"a {before} rule cannot become {after}"):
             check_transition(before, after)
 
 
 @pytest.mark.rows("CUR-08")
 def test_illegal_decisions_raise_and_legal_ones_lead_where_they_should() -> None:
     fresh = catalog_of(proposal("p1"), proposal("p2"))
-    with pytest.raises(UsageError, match="candidate pattern cannot become retired"):
+    with pytest.raises(UsageError, match="candidate rule cannot become retired"):
         decide(fresh, "retire")
     rejected, _ = decide(fresh, "reject")
     assert rejected.status("p1") == "rejected"
-    with pytest.raises(UsageError, match="rejected pattern cannot become retired"):
+    with pytest.raises(UsageError, match="rejected rule cannot become retired"):
         decide(rejected, "retire")
     with pytest.raises(UsageError, match="approve it before editing"):
         decide(rejected, "edit", text="x")
     approved, _ = decide(rejected, "approve")
     assert approved.status("p1") == "approved"
-    with pytest.raises(UsageError, match="approved pattern cannot become rejected"):
+    with pytest.raises(UsageError, match="approved rule cannot become rejected"):
         decide(approved, "reject")
-    with pytest.raises(UsageError, match="by another pattern in use only"):
+    with pytest.raises(UsageError, match="by another rule in use only"):
         decide(approved, "supersede", superseded_by="p2")
     both, _ = decide(approved, "approve", "p2")
     replaced, done = decide(both, "supersede", superseded_by="p2")
     assert (replaced.status("p1"), done.pattern.current.superseded_by) == ("superseded", "p2")
-    with pytest.raises(UsageError, match="superseded pattern cannot become approved"):
+    with pytest.raises(UsageError, match="superseded rule cannot become approved"):
         decide(replaced, "approve")
-    with pytest.raises(NotFound, match="no pattern p9"):
+    with pytest.raises(NotFound, match="no rule p9"):
         decide(fresh, "approve", "p9")
 
 

@@ -106,7 +106,7 @@ def test_a_catalog_that_cannot_be_read_does_not_stop_an_undo(desk: Desk, tmp_pat
     name = desk.corrected(shop)
     desk.run("rules", "distribute")
     (desk.data / "catalog" / f"{name}.toml").write_text("a = ")
-    assert "CLAUDE.md: takes patterns out" in desk.run("rules", "withdraw", "--all")
+    assert "CLAUDE.md: takes rules out" in desk.run("rules", "withdraw", "--all")
     assert (shop / "CLAUDE.md").read_text() == "# Shop\n"
 
 
@@ -134,7 +134,7 @@ def test_wrong_usage_is_explained(desk: Desk, tmp_path: Path) -> None:
     assert "nothing is distributed in" in desk.err and "rules files" in desk.err
     desk.run("--set", "distribute.targets=README.md", "rules", "distribute", code=4)
     assert "CLAUDE.md" in desk.err
-    desk.run("rules", "withdraw", "--pattern", "sm-none", code=1)
+    desk.run("rules", "withdraw", "--rule", "sm-none", code=1)
     assert desk.run("rules", "files").strip() == "nothing is distributed"
 
 

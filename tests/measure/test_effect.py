@@ -205,7 +205,7 @@ def test_sessions_that_cannot_be_sorted_are_left_out_and_counted() -> None:
     given = (*GIVEN, Given("p1", 9, "third", SINCE - 5 * DAY))
     effect = before_after(SUBJECT, timeline, given, POLICY, NOW)
     assert effect.left_out == {
-        "another version of the pattern": 1,
+        "another version of the rule": 1,
         "before the window": 1,
         "while it was given or taken out": 1,
     }

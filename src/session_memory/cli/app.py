@@ -14,10 +14,10 @@ import click
 
 from session_memory import __version__
 from session_memory.cli.output import paint, safe, wants_color
+from session_memory.cli.parameters import take_text
 from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Loaded, load
-from session_memory.file_names import name_to_text
 from session_memory.paths import Paths, find_paths
 from session_memory.settings import Config
 
@@ -141,7 +141,7 @@ class LazyGroup(click.Group):
         held = getattr(import_module(f"session_memory.cli.{module}"), name or "command")
         command: click.Command = copy(held)
         command.name = cmd_name
-        _take_text(command)
+        take_text(command)
         _take_global_options(command)
         return command
 
@@ -204,24 +204,6 @@ def _section(name: str, section: Section) -> LazyGroup:
     group.verbs = section.verbs
     _take_global_options(group)
     return group
-
-
-class _Text(click.types.StringParamType):
-    """Text from the command line in the form in which names are stored, see `file_names`."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Like any text, in storable form."""
-        return name_to_text(str(super().convert(value, param, ctx)))
-
-
-def _take_text(command: click.Command) -> None:
-    """Make every text parameter of a command storable, except paths of this machine."""
-    for param in command.params:
-        is_path = param.metavar in ("PATH", "FILE") or param.name == "file"
-        if type(param.type) is click.types.StringParamType and not is_path:
-            param.type = _Text()
-    for inner in command.commands.values() if isinstance(command, click.Group) else ():
-        _take_text(inner)
 
 
 def _take_global_options(command: click.Command) -> None:

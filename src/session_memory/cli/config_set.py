@@ -14,16 +14,10 @@ from session_memory.cli.config_file import check_content, file_to_change, write_
 from session_memory.config import kind_of
 from session_memory.errors import ConfigError, UsageError
 from session_memory.setting_kinds import from_text
-from session_memory.settings import KINDS
-
-
-def _keys(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[str]:
-    """For the completion of a shell."""
-    return [key for key in KINDS if key.startswith(begun)]
 
 
 @click.command(name="set")
-@click.argument("key", shell_complete=_keys)
+@click.argument("key")
 @click.argument("value", required=False)
 @click.option("--unset", is_flag=True, help="Take the key out of the file: the default counts.")
 @pass_app

@@ -1,4 +1,4 @@
-"""`session-memory rules distribute`: give approved patterns to agents through files they read."""
+"""`session-memory rules distribute`: give approved rules to agents through files they read."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _force = click.option(
 @json_option
 @pass_app
 def command(app: App, repo: str | None, dry_run: bool, force: bool) -> int:
-    """Write approved patterns into files that agents read, in the repositories they are for.
+    """Write approved rules into files that agents read, in the repositories they are for.
 
     Only lines between our two markers change; `rules withdraw` removes them again, byte for byte.
     Patterns that are under trial, or excluded by [distribute], are left out and listed.
@@ -80,9 +80,7 @@ def distribute_all(app: App) -> int:
 
 @click.command(name="withdraw")
 @_repo
-@click.option(
-    "--pattern", "patterns", metavar="ID", multiple=True, help="Only this pattern; repeatable."
-)
+@click.option("--rule", "rules", metavar="ID", multiple=True, help="Only this rule; repeatable.")
 @click.option("--all", "everything", is_flag=True, help="Everything in every repository.")
 @_dry_run
 @_force
@@ -92,19 +90,19 @@ def undo(
     app: App,
     *,
     repo: str | None,
-    patterns: tuple[str, ...],
+    rules: tuple[str, ...],
     everything: bool,
     dry_run: bool,
     force: bool,
 ) -> int:
-    """Remove what was distributed: from a repository, of a pattern, or everything.
+    """Remove what was distributed: from a repository, of a rule, or everything.
 
     Files get back the bytes they had; what you wrote outside our block since then stays.
 
     \b
     Examples:
       session-memory rules withdraw --repo . --dry-run
-      session-memory rules withdraw --pattern sm-1a2b3c4d5e6f
+      session-memory rules withdraw --rule sm-1a2b3c4d5e6f
       session-memory rules withdraw --all
     """
     from session_memory.distribute.files import FileReader
@@ -112,8 +110,8 @@ def undo(
     from session_memory.distribute.undo import UndoRequest, plan_undo
     from session_memory.worker.lessons import writing_problem
 
-    if everything == bool(repo or patterns):
-        raise UsageError("say what to undo: --repo, --pattern, or --all alone")
+    if everything == bool(repo or rules):
+        raise UsageError("say what to remove: --repo, --rule, or --all alone")
     ledger = read_ledger(app.paths.data)
     root = None
     if repo is not None:
@@ -121,7 +119,7 @@ def undo(
         if root is None:
             hint = "`session-memory rules files` lists the files that hold something"
             raise NotFound(f"nothing is distributed in {repo}", hint=hint)
-    names = frozenset(_full_id(ledger, name) for name in patterns)
+    names = frozenset(_full_id(ledger, name) for name in rules)
     request = UndoRequest(root, names, force)
     code = _carry_out(
         app, lambda known: plan_undo(known, FileReader(), writing_problem, request), dry_run
@@ -153,7 +151,7 @@ def status(app: App) -> None:
         emit_json({"files": files})
         return
     rows = [(file.state, f"{file.root}/{file.path}", len(file.patterns)) for file in files]
-    click.echo(table(rows, ("state", "file", "patterns")) if rows else "nothing is distributed")
+    click.echo(table(rows, ("state", "file", "rules")) if rows else "nothing is distributed")
 
 
 def _request(app: App) -> DistributeRequest:
@@ -182,7 +180,7 @@ def _full_id(ledger: Ledger, given: str) -> str:
     distributed = {pattern for entry in ledger.entries for pattern in entry.patterns}
     name = match_id(given, distributed)
     if name is None:
-        raise NotFound(f"no distributed pattern {given}")
+        raise NotFound(f"no distributed rule {given}")
     return name
 
 

@@ -17,11 +17,11 @@ SHOWN = 10
 
 
 @click.command(name="explain")
-@click.argument("name", metavar="ID")
+@click.argument("any_id", metavar="ID")
 @json_option
 @pass_app
-def command(app: App, name: str) -> None:
-    """Show where something comes from: a distributed line, a pattern, an observation, a session.
+def command(app: App, any_id: str) -> None:
+    """Show where something comes from: a distributed line, a rule, an observation, a session.
 
     For sessions whose raw text was evicted, their signals and digests are shown.
 
@@ -31,7 +31,7 @@ def command(app: App, name: str) -> None:
       session-memory rules explain 1a2b
     """
     with reading(app) as store:
-        explanation = explain(store, app.paths.data, app.config.curate, name)
+        explanation = explain(store, app.paths.data, app.config.curate, any_id)
     if app.json:
         emit_json(explanation)
         return
@@ -63,7 +63,7 @@ def _lines(explanation: dict[str, Any], now: int) -> Iterator[str]:
         yield f"  under trial since {iso(trial.started_at)}" if trial.runs else "  was under trial"
     yield from _evidence_lines(explanation.get("evidence", ()))
     for name in explanation.get("patterns", ()):
-        yield f"  shows pattern {one_line(name)}"
+        yield f"  shows rule {one_line(name)}"
     for note in explanation.get("observations", ()):
         yield f"  {note['type']} {one_line(note['id'])}: {one_line(note['text'])}"
 

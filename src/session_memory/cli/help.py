@@ -7,17 +7,22 @@ from click.shell_completion import CompletionItem
 
 from session_memory.cli.app import App, pass_app
 from session_memory.cli.topics import TOPICS
-from session_memory.cli.verbs import VERBS
+from session_memory.cli.verbs import VERBS, Section, Verb
 from session_memory.errors import NotFound
 
 
 def _complete(
-    _context: click.Context, _parameter: click.Parameter, begun: str
+    context: click.Context, _parameter: click.Parameter, begun: str
 ) -> list[CompletionItem]:
-    verbs = {name: verb.help for name, verb in VERBS.items()}
-    named = verbs | {name: topic.title for name, topic in TOPICS.items()}
+    named = dict[str, Verb | Section](VERBS)
+    for word in context.params.get("words") or ():
+        section = named.get(word)
+        named = dict(section.verbs) if isinstance(section, Section) else {}
+    texts = {name: verb.help for name, verb in named.items()}
+    if not context.params.get("words"):
+        texts |= {name: topic.title for name, topic in TOPICS.items()}
     return [
-        CompletionItem(name, help=text) for name, text in named.items() if name.startswith(begun)
+        CompletionItem(name, help=text) for name, text in texts.items() if name.startswith(begun)
     ]
 
 

@@ -1,4 +1,4 @@
-"""`session-memory rules stages`: where every pattern stands, on one screen."""
+"""`session-memory rules stages`: where every rule stands, on one screen."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ TEXT_CHARS = 40
 
 
 @click.command(name="loop")
-@click.option("--all", "everything", is_flag=True, help="Every pattern, including closed ones.")
+@click.option("--all", "everything", is_flag=True, help="Every rule, including closed ones.")
 @json_option
 @pass_app
 def command(app: App, everything: bool) -> None:
-    """Show each pattern's stage, from candidate to verdict, and the next command to run.
+    """Show each rule's stage, from candidate to verdict, and the next command to run.
 
     \b
     Examples:
@@ -43,12 +43,10 @@ def command(app: App, everything: bool) -> None:
     rows = [pattern for pattern in patterns if everything or pattern.stage != "closed"]
     shown = rows if everything else rows[:SHOWN]
     if shown:
-        headers = ("pattern", "stage", "where", "verdict", "text", "next")
+        headers = ("rule", "stage", "where", "verdict", "text", "next")
         click.echo(table(list(map(_row, shown)), headers))
     else:
-        click.echo(
-            "no patterns yet: `session-memory rules detect`, then `session-memory rules propose`"
-        )
+        click.echo("no rules yet: `session-memory rules` looks for what recurs")
     if len(rows) > len(shown):
         app.note(f"{len(rows) - len(shown)} more; --all shows them")
 

@@ -31,10 +31,10 @@ _html = click.option(
 @json_option
 @pass_app
 def command(app: App, html: str | None, dry_run: bool) -> None:
-    """Compare sessions before and after a pattern was given, and the arms of trials.
+    """Compare sessions before and after a rule was given, and the arms of trials.
 
     Verdicts are improved, no_effect, regressed or insufficient_data; [measure] sets how much data
-    they need. A pattern that does not help is proposed for retirement in `rules list`, never
+    they need. A rule that does not help is proposed for retirement in `rules list`, never
     removed.
 
     \b
@@ -73,9 +73,9 @@ def _row(effect: Effect) -> dict[str, object]:
 
 @click.group(name="trial")
 def trial() -> None:
-    """Give a pattern to a random half of the sessions, and compare both halves.
+    """Give a rule to a random half of the sessions, and compare both halves.
 
-    The next `rules distribute` removes a pattern under trial from files; instead, the hook gives
+    The next `rules distribute` removes a rule under trial from files; instead, the hook gives
     it to half of the sessions when they start.
 
     \b
@@ -87,15 +87,15 @@ def trial() -> None:
 
 
 @trial.command()
-@click.argument("pattern")
+@click.argument("rule")
 @dry_run_option
 @json_option
 @pass_app
-def start(app: App, pattern: str, dry_run: bool) -> None:
-    """Start a trial of an approved pattern.
+def start(app: App, rule: str, dry_run: bool) -> None:
+    """Start a trial of an approved rule.
 
-    Exit code 8: the pattern is not approved or already under trial, or no session could take part:
-    no agent has our hook, or none of the pattern's projects is on this machine.
+    Exit code 8: the rule is not approved or already under trial, or no session could take part:
+    no agent has our hook, or none of the rule's projects is on this machine.
 
     \b
     Examples:
@@ -106,11 +106,11 @@ def start(app: App, pattern: str, dry_run: bool) -> None:
     from session_memory.measure.trial import start as begin
 
     catalog = under_gate(read_catalog(app.paths.data), app.config.curate)
-    name = _full_id(pattern, {*catalog.patterns, *catalog.proposals})
+    name = _full_id(rule, {*catalog.patterns, *catalog.proposals})
     known = catalog.patterns.get(name)
     if known is None or not known.current.distribution_ready:
         status, hint = catalog.status(name), f"`session-memory rules approve {name}` first"
-        raise Refused(f"{name} is {status}; only approved patterns can be tried", hint=hint)
+        raise Refused(f"{name} is {status}; only approved rules can be tried", hint=hint)
     version = known.current.number
     _check_reach(app, name)
     _change(app, lambda trials: begin(trials, name, version, app.clock()), dry_run)
@@ -136,7 +136,7 @@ def _check_reach(app: App, name: str) -> None:
     places = hooked_places(app)
     if None not in places and not places & set(roots):
         raise Refused(
-            f"{name} would reach no session: no agent has our hook, which gives patterns on trial",
+            f"{name} would reach no session: no agent has our hook, which gives rules on trial",
             hint="`session-memory init` adds it",
         )
     if not injects(app.paths.state):
@@ -147,11 +147,11 @@ def _check_reach(app: App, name: str) -> None:
 
 
 @trial.command()
-@click.argument("pattern")
+@click.argument("rule")
 @dry_run_option
 @json_option
 @pass_app
-def stop(app: App, pattern: str, dry_run: bool) -> None:
+def stop(app: App, rule: str, dry_run: bool) -> None:
     """Stop a trial; its data stays and is still measured.
 
     \b
@@ -162,7 +162,7 @@ def stop(app: App, pattern: str, dry_run: bool) -> None:
     from session_memory.measure.trial import stop as end
     from session_memory.store.trial_files import read_trials
 
-    name = _full_id(pattern, under_trial(read_trials(app.paths.data)))
+    name = _full_id(rule, under_trial(read_trials(app.paths.data)))
     _change(app, lambda known: end(known, name, app.clock()), dry_run)
 
 
@@ -203,7 +203,7 @@ def _show(app: App, trials: tuple[Trial, ...], *, dry_run: bool) -> None:
         )
         for trial in trials
     ]
-    headers = ("pattern", "version", "started", "stopped")
+    headers = ("rule", "version", "started", "stopped")
     click.echo(table(rows, headers) if rows else "no trials")
 
 
@@ -211,5 +211,5 @@ def _full_id(given: str, ids: Collection[str]) -> str:
     name = match_id(given, ids)
     if name is None:
         hint = "`session-memory rules stages` lists them"
-        raise NotFound(f"no such pattern: {one_line(given)}", hint=hint)
+        raise NotFound(f"no such rule: {one_line(given)}", hint=hint)
     return name

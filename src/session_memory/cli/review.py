@@ -1,4 +1,4 @@
-"""`session-memory rules`: a person decides which patterns enter the catalog."""
+"""`session-memory rules`: a person decides which rules agents are given."""
 
 from __future__ import annotations
 
@@ -90,11 +90,11 @@ def _what_next(rows: list[dict[str, Any]], known: int, *, filtered: bool) -> str
 
 
 @click.command()
-@click.argument("pattern")
+@click.argument("rule")
 @click.option("--version", "number", type=click.IntRange(1), help="Show this version only.")
 @json_option
 @pass_app
-def show(app: App, pattern: str, number: int | None) -> None:
+def show(app: App, rule: str, number: int | None) -> None:
     """Show one rule, its evidence and every decision on it, or one version of it.
 
     \b
@@ -103,7 +103,7 @@ def show(app: App, pattern: str, number: int | None) -> None:
       session-memory rules show fc-12ab
     """
     catalog = read_for_review(curate_context(app))
-    name = full_id(catalog, by_number(app, pattern))
+    name = full_id(catalog, by_number(app, rule))
     decided = catalog.patterns.get(name)
     versions = decided.versions if decided else ()
     if number is not None:
@@ -125,7 +125,7 @@ def show(app: App, pattern: str, number: int | None) -> None:
 
 
 @click.command()
-@click.argument("patterns", nargs=-1, required=True)
+@click.argument("rules", nargs=-1, required=True)
 @_reason
 @_by
 @distribute_option
@@ -134,7 +134,7 @@ def show(app: App, pattern: str, number: int | None) -> None:
 @pass_app
 def approve(
     app: App,
-    patterns: tuple[str, ...],
+    rules: tuple[str, ...],
     *,
     reason: str,
     by: str | None,
@@ -153,22 +153,20 @@ def approve(
       session-memory rules approve fc-12ab --distribute
     """
     who, now = by or default_reviewer(app.environ), app.clock()
-    names = [by_number(app, name) for name in patterns]
+    names = [by_number(app, name) for name in rules]
     requests = [DecisionRequest("approve", name, who, now, reason) for name in names]
     decisions = decide(curate_context(app), requests, dry_run=dry_run)
     return finish(app, decisions, dry_run=dry_run, distribute=distribute)
 
 
 @click.command()
-@click.argument("patterns", nargs=-1, required=True)
+@click.argument("rules", nargs=-1, required=True)
 @click.option("--reason", required=True, help="Why; recorded with the decision.")
 @_by
 @dry_run_option
 @json_option
 @pass_app
-def reject(
-    app: App, patterns: tuple[str, ...], *, reason: str, by: str | None, dry_run: bool
-) -> None:
+def reject(app: App, rules: tuple[str, ...], *, reason: str, by: str | None, dry_run: bool) -> None:
     """Reject rules; more evidence does not bring them back.
 
     \b
@@ -176,22 +174,22 @@ def reject(
       session-memory rules reject fc-12ab --reason "a one-off"
     """
     who, now = by or default_reviewer(app.environ), app.clock()
-    names = [by_number(app, name) for name in patterns]
+    names = [by_number(app, name) for name in rules]
     requests = [DecisionRequest("reject", name, who, now, reason) for name in names]
     _decide(app, requests, dry_run)
 
 
 @click.command()
-@click.argument("pattern")
+@click.argument("rule")
 @_reason
-@click.option("--superseded-by", metavar="ID", help="The pattern in use that replaces it.")
+@click.option("--superseded-by", metavar="ID", help="The rule in use that replaces it.")
 @_by
 @dry_run_option
 @json_option
 @pass_app
 def retire(
     app: App,
-    pattern: str,
+    rule: str,
     *,
     reason: str,
     superseded_by: str | None,
@@ -206,7 +204,7 @@ def retire(
     """
     request = DecisionRequest(
         action="retire" if superseded_by is None else "supersede",
-        pattern=by_number(app, pattern),
+        pattern=by_number(app, rule),
         who=by or default_reviewer(app.environ),
         at=app.clock(),
         why=reason,
@@ -216,7 +214,7 @@ def retire(
 
 
 @click.command()
-@click.argument("pattern")
+@click.argument("rule")
 @click.option("--text", help="The new text.")
 @click.option(
     "--file", type=click.File("r", encoding="utf-8"), help="Read the new text here; `-` is stdin."
@@ -228,7 +226,7 @@ def retire(
 @pass_app
 def edit(
     app: App,
-    pattern: str,
+    rule: str,
     *,
     text: str | None,
     file: Any,
@@ -242,19 +240,19 @@ def edit(
     Examples:
       session-memory rules edit fc-12ab --text "Run the tests with PYTHONPATH=src."
     """
-    pattern = by_number(app, pattern)
+    rule = by_number(app, rule)
     if file is not None:
         text = str(file.read(INPUT_LIMIT))
     if text is None:
         if not sys.stdin.isatty():
             raise UsageError("no new text", hint="give --text, or --file - to read it from stdin")
         catalog = read_for_review(curate_context(app))
-        text = edit_text(find(catalog, full_id(catalog, pattern)).text)
+        text = edit_text(find(catalog, full_id(catalog, rule)).text)
         if text is None:
             app.note("nothing was changed")
             return
     who = by or default_reviewer(app.environ)
-    _decide(app, [DecisionRequest("edit", pattern, who, app.clock(), reason, text)], dry_run)
+    _decide(app, [DecisionRequest("edit", rule, who, app.clock(), reason, text)], dry_run)
 
 
 @click.command()
@@ -282,12 +280,12 @@ def undo(app: App, by: str | None, dry_run: bool) -> None:
 def propose(app: App, *, file: Any, everything: bool, dry_run: bool) -> None:
     """Add proposals from `rules detect`, or from FILE (`-` is stdin): a JSON array of proposals.
 
-    Provisional patterns are checked again with the evidence that has come in.
+    Provisional rules are checked again with the evidence that has come in.
 
     \b
     Examples:
       session-memory rules propose
-      session-memory rules propose patterns.json --dry-run
+      session-memory rules propose rules.json --dry-run
     """
     context, complete = curate_context(app), file is None
     proposals = (
@@ -299,10 +297,10 @@ def propose(app: App, *, file: Any, everything: bool, dry_run: bool) -> None:
 
 
 @click.command()
-@click.argument("pattern")
+@click.argument("rule")
 @json_option
 @pass_app
-def draft(app: App, pattern: str) -> None:
+def draft(app: App, rule: str) -> None:
     """Ask the configured model for a better wording, and print it. Nothing is changed.
 
     \b
@@ -312,7 +310,7 @@ def draft(app: App, pattern: str) -> None:
     """
     from session_memory.curate.draft import draft_text
 
-    entry, text = draft_text(curate_context(app), pattern)
+    entry, text = draft_text(curate_context(app), by_number(app, rule))
     if app.json:
         emit_json({"pattern": entry.id, "before": entry.text, "draft": text})
         return
@@ -328,7 +326,7 @@ def sync(app: App, dry_run: bool) -> None:
 
     Run it after files were changed by git or by hand, or when rows were lost. Decisions are taken
     over from the files, figures are counted again, and the index is rewritten. Texts edited by hand
-    are listed; they count once approved. A pattern that its file calls approved without enough
+    are listed; they count once approved. A rule that its file calls approved without enough
     evidence stays provisional, and is listed with the reason.
 
     \b
@@ -347,7 +345,7 @@ def sync(app: App, dry_run: bool) -> None:
             }
         )
         return
-    click.echo(f"{report.patterns} patterns in files, {len(report.changed)} decisions taken over")
+    click.echo(f"{report.patterns} rules in files, {len(report.changed)} decisions taken over")
     for name, reason in report.held_back.items():
         click.echo(f"{name} is approved in its file only; the gate keeps it provisional: {reason}")
     for name in report.edited_by_hand:

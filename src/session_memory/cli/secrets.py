@@ -33,7 +33,7 @@ def scan(app: App) -> int:
     """Count stored texts that today's rules would redact. Exit code 3 if there are any.
 
     Looks at events, digests, facts and observations, and at what was made of them: memories,
-    journals, patterns and the pages for new sessions.
+    journals, rules and the pages for new sessions.
 
     \b
     Examples:

@@ -22,6 +22,9 @@ SHELLS: dict[str, type[ShellComplete]] = {
 def command(_app: App, shell: str) -> None:
     """Print the completion script for a shell; bash needs version 4.4 or later.
 
+    The Tab key then completes commands and options, and from the store sessions, projects, agents
+    and rules, configuration keys and help topics. zsh and fish show titles next to the names.
+
     \b
     Examples:
       eval "$(session-memory shell-completion bash)"         in ~/.bashrc

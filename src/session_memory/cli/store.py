@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from session_memory.cli.app import App
 from session_memory.errors import StoreMissing
-from session_memory.ingest.context import SweepContext
 from session_memory.paths import private_dir
 from session_memory.store import open_store, store_exists
 from session_memory.store.damage import absent
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.store.unfinished import marked
+
+if TYPE_CHECKING:
+    from session_memory.ingest.context import SweepContext
 
 
 @contextmanager
@@ -44,6 +47,7 @@ def sweep_context(app: App) -> SweepContext:
     """Everything a sweep needs, from the command line's context."""
     from session_memory.adapters.registry import adapters_here
     from session_memory.core.project.disk_tree import DiskTree
+    from session_memory.ingest.context import SweepContext
 
     directory = str(app.paths.data)
     home = str(Path.home())

@@ -26,7 +26,7 @@ project      what sessions work on: usually a repository with its worktrees
 lane         the part of a project a session works in: a directory or a topic
 pack         the state of a project in a few lines, for an agent that starts
 closure      a check of whether work that was called done was done
-rule         a sentence for agents that you approved; also called a pattern
+rule         a sentence for agents that you approved
 locus        what recurs in the same form: a command, a path or an error
 gate         the evidence a rule needs before agents are given it
 trial        giving a rule to half of the sessions, by chance, to measure it

@@ -60,7 +60,7 @@ def bloat_warnings(
         warnings.append(BloatWarning("same_locus", name, message))
     live = len(index.live - {entry.id})
     if live >= limit:
-        message = f"the catalog holds {live} patterns already; curate.max_patterns = {limit}"
+        message = f"the catalog holds {live} rules already; curate.max_patterns = {limit}"
         warnings.append(BloatWarning("too_many", None, message))
     return tuple(warnings)
 

@@ -25,9 +25,7 @@ from session_memory.store.lock import exclusive
 FOLDER = "catalog"
 INDEX = "index.toml"
 PROPOSALS = "proposals.json"
-HEAD = (
-    "# A pattern of session-memory. Edit `text` by hand, then `session-memory rules approve` it.\n"
-)
+HEAD = "# A rule of session-memory. Edit `text` by hand, then `session-memory rules approve` it.\n"
 INDEX_HEAD = "# Made from the files beside it; edits here are overwritten.\n"
 
 # What a basic string of TOML cannot hold, and what a reader could not see.
@@ -111,9 +109,9 @@ def _read_pattern(path: Path) -> Pattern:
     try:
         pattern = from_text(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise Refused(f"cannot read the pattern {path}: {error}", hint=hint) from None
+        raise Refused(f"cannot read the rule {path}: {error}", hint=hint) from None
     if pattern.id != path.stem:
-        raise Refused(f"{path} holds the pattern {pattern.id}", hint="name the file after its id")
+        raise Refused(f"{path} holds the rule {pattern.id}", hint="name the file after its id")
     return pattern
 
 

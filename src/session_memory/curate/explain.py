@@ -54,7 +54,7 @@ def explain(store: Store, data: Path, policy: Curate, name: str) -> dict[str, An
     with suppress(NotFound):
         explanations.append(_of_session(store, store.find_session(name), witnesses))
     if not explanations:
-        hint = "it may be the id of a line (sm-...), a pattern, an observation or a session"
+        hint = "it may be the id of a line (sm-...), a rule, an observation or a session"
         raise NotFound(f"nothing is known as {name}", hint=hint)
     matches = [match for match in explanations if match["id"] == name] or explanations
     if len(matches) > 1:

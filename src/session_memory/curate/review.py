@@ -156,9 +156,7 @@ def _status_after(
         case "supersede":
             other = request.superseded_by
             if other is None or other == request.pattern or catalog.status(other) not in LIVE:
-                raise UsageError(
-                    f"{request.pattern} can be superseded by another pattern in use only"
-                )
+                raise UsageError(f"{request.pattern} can be superseded by another rule in use only")
             return "superseded"
         case "edit":
             if before not in LIVE and before != "candidate":
@@ -326,7 +324,7 @@ def find(catalog: Catalog, name: str) -> Proposal | Pattern:
     entry = catalog.patterns.get(name) or catalog.proposals.get(name)
     if entry is None:
         hint = "`session-memory rules list --all` names them"
-        raise NotFound(f"no pattern {name}", hint=hint)
+        raise NotFound(f"no rule {name}", hint=hint)
     return entry
 
 

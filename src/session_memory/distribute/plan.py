@@ -140,7 +140,7 @@ def _plan_block(
             before=content.data,
             after=None if is_removed else after,
             patterns=given,
-            why=f"gives {len(given)} patterns" if lines else "nothing to give any more",
+            why=f"gives {len(given)} rules" if lines else "nothing to give any more",
             edited=block_edit(blocks),
         )
     )
@@ -204,7 +204,7 @@ def _plan_skills(
                     before=content.data,
                     after=after,
                     patterns=(lesson.id,),
-                    why="gives 1 pattern",
+                    why="gives 1 rule",
                     edited=builder.skill_edit(file, content),
                 )
             )

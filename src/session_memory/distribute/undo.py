@@ -93,7 +93,7 @@ def remove_patterns(builder: PlanBuilder, entry: Entry, patterns: frozenset[str]
             before=content.data,
             after=after,
             patterns=left,
-            why="takes patterns out",
+            why="takes rules out",
             edited=edited,
         )
     )

@@ -40,7 +40,7 @@ LEVEL = 1 - ALPHA / LOOKS
 """Of every look's interval."""
 DAY_MS = 86_400_000
 UNCONTROLLED = "no untouched repositories with enough sessions: a trend would look like an effect"
-SELECTED = "the pattern was chosen because it was frequent before: some fall is to be expected"
+SELECTED = "the rule was chosen because it was frequent before: some fall is to be expected"
 
 
 class Subject(msgspec.Struct, frozen=True):
@@ -181,7 +181,7 @@ def _cells(
         began_with = touched.get(session.repo, first)
         since, until = (here.since, here.until) if here else (first, None)
         if here is None and session.repo in touched:
-            left_out["another version of the pattern"] += 1
+            left_out["another version of the rule"] += 1
         elif session.ended <= began_with:
             if session.began < began_with - policy.window_days * DAY_MS:
                 left_out["before the window"] += 1

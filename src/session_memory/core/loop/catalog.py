@@ -203,14 +203,14 @@ class Catalog(msgspec.Struct, frozen=True):
 def check_id(name: str) -> None:
     """Refuse a name that could not be a file's: it becomes one."""
     if not _ID.fullmatch(name):
-        raise ValueError(f"a pattern's id is small letters, digits, `-` and `_`, not {name!r}")
+        raise ValueError(f"a rule's id is small letters, digits, `-` and `_`, not {name!r}")
 
 
 def check_transition(before: Status, after: Status) -> None:
     """Refuse a change that the table does not have."""
     if after not in TRANSITIONS[before]:
         allowed = ", ".join(sorted(TRANSITIONS[before])) or "nothing else"
-        raise UsageError(f"a {before} pattern cannot become {after}; allowed: {allowed}")
+        raise UsageError(f"a {before} rule cannot become {after}; allowed: {allowed}")
 
 
 def match_id(
