@@ -53,7 +53,7 @@ def test_every_command_has_an_example_that_its_options_allow(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "patterns.json").touch()  # some examples read a file
+    (tmp_path / "rules.json").touch()  # some examples read a file
     found = examples(COMMANDS[path])
     assert found, f"`{path} --help` shows no example"
     for example in found:
