@@ -131,10 +131,10 @@ def test_light_commands_import_nothing_heavy(args: list[str], tmp_path: Path) ->
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, check=True
     )
-    shared = ("app", "output", "progress", "tables", "terminal", "verbs")
+    shared = ("app", "output", "parameters", "progress", "tables", "terminal", "verbs")
     verbs = [f"session_memory.cli.{name}" for name in shared]
     if args == ["config", "show"]:
-        verbs.insert(1, "session_memory.cli.config")
+        verbs[1:1] = ["session_memory.cli.config", "session_memory.cli.config_file"]
     assert done.stderr == repr((0, set[str](), verbs))
 
 
