@@ -24,6 +24,7 @@ FLAVORS = (
     "roo",
     "kilo",
     "cowork",
+    "copilot_chat",
 )
 """The agents of adapters/registry.py, copied here by `make docs`: settings are below adapters in
 the order of layers, and every command reads them. Any other agent may have settings too."""

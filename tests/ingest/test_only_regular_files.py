@@ -90,6 +90,9 @@ LOGS: dict[str, Callable[[Machine], Path]] = {
     "cowork": lambda machine: (
         machine.home / ".config/Claude/local-agent-mode-sessions/o/a/local_1/audit.jsonl"
     ),
+    "copilot_chat": lambda machine: (
+        machine.home / ".config/Code/User/workspaceStorage/abc/chatSessions/odd.jsonl"
+    ),
     "pi": lambda machine: machine.home / ".pi/agent/sessions/--work--/odd.jsonl",
 }
 

@@ -23,7 +23,7 @@ requestId response_id resumeTime role say sessionID sessionId sessionUpdate sour
 startTime status stop_reason subagent_id subtype thread_id timestamp toolCallId tool_call_id
 tool_use_id ts
 turn_id type usageId userType uuid
-_audit_timestamp session_id
+_audit_timestamp k session_id toolId
 """
 STRUCTURE = frozenset(_STRUCTURE.split())
 """Names whose values tell one record from another: with a secret in them it would be no record."""
@@ -98,6 +98,24 @@ def cowork(home: Path, _planter: Planter) -> None:
     log.write(home)
     audited = sessions.cowork(21)  # without a transcript
     audited.write_audit(home)
+
+
+def copilot_chat(home: Path, planter: Planter) -> None:
+    log = sessions.copilot_chat(20)
+    log.think("let me see")
+    log.tool("copilot_createFile", "create_file", {"filePath": "/work/b.py", "content": "x"}, "ok")
+    log.tool(planter.secret(), "odd", {"depth": "any"}, "an unheard-of tool", same_id=False)
+    log.item({"kind": "inlineReference", "inlineReference": {"path": "/work/a.py"}})
+    log.item({"kind": "hologram", "shape": "unheard of"})
+    log.item({"kind": f"shape {planter.secret()}", "shape": "unheard of"})
+    log.prompt("and the rest")
+    log.item({"kind": "textEditGroup", "uri": {"path": "/work/c.py"}, "edits": [{"text": "new"}]})
+    log.set("result", {"errorDetails": {"message": "overloaded"}})
+    log.change(1, ["customTitle"], "a title")
+    log.write(home)
+    old = sessions.copilot_chat(21)
+    old.document["requests"].append({"prompt": "of another shape"})
+    old.write_document(home)
 
 
 def codex(home: Path, _planter: Planter) -> None:
@@ -268,6 +286,7 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "roo": roo,
     "kilo": kilo,
     "cowork": cowork,
+    "copilot_chat": copilot_chat,
 }
 
 

@@ -8,6 +8,7 @@ from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.codex.log_builder import CodexLog, tokens
 from session_memory.adapters.copilot.log_builder import CopilotLog, spent
+from session_memory.adapters.copilot_chat.log_builder import CopilotChatLog
 from session_memory.adapters.cowork.log_builder import CoworkLog
 from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
@@ -20,7 +21,7 @@ from session_memory.testing.workspace import Workspace
 
 GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
 """Flavours with genuine logs of lines."""
-LOGS = (*GENUINE, "cowork")
+LOGS = (*GENUINE, "cowork", "copilot_chat")
 """Flavours that append lines to a file, which may be torn anywhere."""
 DOCUMENTS = ("cline", "roo", "kilo")
 """Flavours that write a whole file anew at every change, or keep rows in a database."""
@@ -43,6 +44,15 @@ def cowork(seed: int, steps: int = 3) -> CoworkLog:
     log.prompt(f"prepare task {seed}: keep the façade")
     for step in range(steps):
         log.run(f"sort step-{step}", f"{seed} step {step} done", exit_code=step % 3)
+    log.say(f"task {seed} is done")
+    return log
+
+
+def copilot_chat(seed: int, steps: int = 3) -> CopilotChatLog:
+    log = CopilotChatLog(seed)
+    log.prompt(f"finish task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
     log.say(f"task {seed} is done")
     return log
 
@@ -147,6 +157,7 @@ BUILDERS = {
     "roo": roo,
     "kilo": kilo,
     "cowork": cowork,
+    "copilot_chat": copilot_chat,
 }
 
 

@@ -36,6 +36,7 @@ BUILT_IN = (
     "roo",
     "kilo",
     "cowork",
+    "copilot_chat",
 )
 """Our agents: each has a folder of that name beside this file, with its record in `__init__.py`.
 The order is that of every report. After a change run `make docs`, which renews generated tables."""
