@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import msgspec
 
@@ -24,7 +25,11 @@ class Cued(msgspec.Struct, frozen=True):
     """A pattern, and the words of which a sentence needs at least one to be searched for it."""
 
     cues: frozenset[str]
-    pattern: re.Pattern[str]
+    pattern: str
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Where the pattern stands in a text, whatever its cues."""
+        return _compiled(self.pattern).search(text)
 
 
 class Sentence(msgspec.Struct, frozen=True):
@@ -39,9 +44,14 @@ class Sentence(msgspec.Struct, frozen=True):
 
     def has(self, cued: Cued) -> bool:
         """Whether the pattern is found in it."""
-        return not cued.cues.isdisjoint(self.words) and bool(cued.pattern.search(self.text))
+        return not cued.cues.isdisjoint(self.words) and bool(cued.search(self.text))
+
+
+@cache  # on first use: compiling takes long, and many sessions have no cue of a pattern
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
 
 
 def cued(cues: str, *parts: str) -> Cued:
     """A pattern of alternatives with its cues, written as one line of words."""
-    return Cued(words(cues), re.compile("|".join(parts)))
+    return Cued(words(cues), "|".join(parts))

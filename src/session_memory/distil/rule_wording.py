@@ -433,7 +433,7 @@ def _firm(one: Sentence, place: Moment) -> Wording | None:
         return None
     stance: RuleStance = "for" if _NEGATES.isdisjoint(one.words) else "against"
     if one.has(_LASTING) and not _SPECULATES.search(text):
-        lasting = _LASTING.pattern.search(text)
+        lasting = _LASTING.search(text)
         if lasting and _DIRECTS.search(text.replace(lasting[0], "")):
             return Wording(f'says "{lasting[0]}"', True, stance)
     if after_work and one.has(_GATE) and _DIRECTS.search(text):
