@@ -23,6 +23,7 @@ FLAVORS = (
     "cline",
     "roo",
     "kilo",
+    "crush",
     "cowork",
     "copilot_chat",
 )

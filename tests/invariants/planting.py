@@ -11,6 +11,7 @@ from typing import Any
 from tests.invariants import sessions
 
 from session_memory.adapters.cline.log_builder import ClineLog
+from session_memory.adapters.crush.log_builder import CrushLog
 from session_memory.adapters.qwen.log_builder import usage
 from session_memory.testing.workspace import Workspace
 
@@ -30,6 +31,7 @@ STRUCTURE = frozenset(_STRUCTURE.split())
 TOOL_NAMES = ("name", "tool", "toolName", "tool_name")
 """A tool of that name is known; one that is not is planted by hand."""
 TEXTS = (".md", ".txt")
+DATABASES = (".db", ".sqlite3")
 
 
 def is_json_object(text: str) -> bool:
@@ -273,6 +275,27 @@ def kilo(home: Path, planter: Planter) -> None:
     log.write(home)
 
 
+def crush(home: Path, planter: Planter) -> None:
+    """Rows are planted before they are written; the ids are columns."""
+    log = sessions.crush(20)
+    log.tool("edit", {"file_path": "/work/b.py", "old_string": "old"}, "edited", is_error=True)
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool")
+    log.say("I see", thought="let me see")
+    log.message("assistant", finish={"reason": "error", "message": "overloaded", "details": "no"})
+    log.message("assistant", finish={"reason": "canceled", "message": "stopped"})
+    log.message("assistant", finish={"reason": planter.secret()})
+    log.message("user", {"type": f"shape {planter.secret()}", "data": {"shape": "unheard of"}})
+    log.message(f"role {planter.secret()}", {"type": "text", "data": {"text": "unheard of"}})
+    child = CrushLog(21, parent=log.session_id)
+    child.prompt("look around")
+    for one in (log, child):
+        one.session["title"] = f"a title {planter.secret()}"
+        for row in one.rows:
+            row["parts"] = planter.plant(row["parts"])
+            row["model"] = planter.plant(row["model"])
+        one.write(home)
+
+
 BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "claude": claude,
     "codex": codex,
@@ -285,6 +308,7 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "cline": cline,
     "roo": roo,
     "kilo": kilo,
+    "crush": crush,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
 }
@@ -294,6 +318,7 @@ def planted(space: Workspace, flavor: str) -> tuple[str, ...]:
     """One busy session of a flavour with secrets in all of it."""
     home, planter = space.flavor_home(flavor), Planter(flavor)
     BUSY[flavor](home, planter)
-    for path in sorted(path for path in home.rglob("*") if path.suffix != ".db" and path.is_file()):
+    files = (path for path in home.rglob("*") if path.is_file())
+    for path in sorted(path for path in files if path.suffix not in DATABASES):
         planter.plant_file(path)
     return tuple(planter.secrets)

@@ -10,6 +10,7 @@ from session_memory.adapters.codex.log_builder import CodexLog, tokens
 from session_memory.adapters.copilot.log_builder import CopilotLog, spent
 from session_memory.adapters.copilot_chat.log_builder import CopilotChatLog
 from session_memory.adapters.cowork.log_builder import CoworkLog
+from session_memory.adapters.crush.log_builder import CrushLog
 from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 from session_memory.adapters.kilo.log_builder import KiloLog
@@ -24,8 +25,10 @@ GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
 LOGS = (*GENUINE, "cowork", "copilot_chat")
 """Flavours that append lines to a file, which may be torn anywhere."""
 DOCUMENTS = ("cline", "roo", "kilo")
-"""Flavours that write a whole file anew at every change, or keep rows in a database."""
-FLAVORS = (*LOGS, "opencode", *DOCUMENTS)
+"""Flavours that write a whole file anew at every change."""
+DATABASES = ("crush",)
+"""Flavours that keep rows in a database."""
+FLAVORS = (*LOGS, "opencode", *DOCUMENTS, *DATABASES)
 MIXED = ("claude", "codex", "grok")
 """Enough of them where the store is tested: to it the others are no other work."""
 
@@ -144,6 +147,16 @@ def carried_out(log: ClineLog, seed: int, steps: int) -> ClineLog:
     return log
 
 
+def crush(seed: int, steps: int = 3) -> CrushLog:
+    log = CrushLog(seed)
+    log.prompt(f"attend to task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} is done")
+    log.spend(0.25)
+    return log
+
+
 BUILDERS = {
     "claude": claude,
     "codex": codex,
@@ -156,6 +169,7 @@ BUILDERS = {
     "cline": cline,
     "roo": roo,
     "kilo": kilo,
+    "crush": crush,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
 }

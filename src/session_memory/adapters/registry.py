@@ -35,6 +35,7 @@ BUILT_IN = (
     "cline",
     "roo",
     "kilo",
+    "crush",
     "cowork",
     "copilot_chat",
 )
