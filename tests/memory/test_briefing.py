@@ -94,13 +94,15 @@ def test_a_trap_is_told_with_what_works_and_in_how_many_sessions() -> None:
         " met in 2 sessions, last 1970-01-04"
     )
     assert [(ref.session, ref.seq) for ref in line.evidence] == [(3, 2), (3, 3)]
-    missing = {"cures": (cure("npm run build", "npm ci", "vite: command not found", "install"),)}
-    assert texts(briefing(sessions(missing)), "trap") == [
+    module = cure("make docs", "pip install pyyaml", "No module named 'yaml'", "install")
+    assert texts(briefing(sessions({"cures": (module,)})), "trap") == [
         (
-            "In a fresh checkout run `npm ci` before `npm run build`"
-            " (else: vite: command not found); met in 1 session 1970-01-02"
+            "In a fresh checkout run `pip install pyyaml` before `make docs`"
+            " (else: No module named 'yaml'); met in 1 session 1970-01-02"
         )
     ]
+    usual = cure("npm run build", "npm ci", "vite: command not found", "install")
+    assert briefing(sessions({"cures": (usual,)})) == []
 
 
 @pytest.mark.rows("BRF-03")
@@ -125,6 +127,14 @@ def test_a_check_that_works_is_not_said_to_fail_because_a_fixer_mends_what_it_fi
     assert texts(briefing(sessions(fixed, fixed)), "trap") == [
         "What `bun run lint` finds, `bun run lint:fix` mends; met in 2 sessions, last 1970-01-03"
     ]
+
+
+@pytest.mark.rows("BRF-02", "BRF-03")
+def test_a_count_is_of_all_sessions_and_not_of_the_recent_ones() -> None:
+    trap = (cure("tool status --json", "tool status", "unknown flag: --json"),)
+    both = {"commands": (check("npm test"),), "cures": trap}
+    told = [line.text for line in briefing(sessions(*[both] * 30))]
+    assert "(it passed in 30 sessions)" in told[0] and "met in 30 sessions" in told[1]
 
 
 @pytest.mark.rows("BRF-02")

@@ -97,7 +97,7 @@ def test_forget_removes_one_trace(shell: Shell) -> None:
     traces = [path for path in shell.bench.files() if path.parent.name == "trace_summaries"]
     assert len(traces) == 9 and name not in shell.bench.traces()
     page = shell.bench.page()  # made again without it, at once
-    assert name not in page and any(trace.name in page for trace in traces)
+    assert name not in page and any(thread in page for thread in shell.bench.traces())
     assert shell.json("extract", "--now")["candidates"] == 0
     assert "removed by the user" in shell.run("status")
 

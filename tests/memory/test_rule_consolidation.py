@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.memory.workbench import Bench
 
@@ -131,6 +132,33 @@ def test_a_fetched_tool_that_one_session_ran_is_left_out_beside_the_projects_own
 
 
 @pytest.mark.rows("MEM-01")
+@pytest.mark.parametrize(
+    ("ran", "told"),
+    [
+        (("npm test 2>&1 | tail -5", "npm test 2>&1 | grep -c ok"), ["`npm test` verifies tests"]),
+        (("npm run lint 2>&1 | grep error",), []),
+        (("npm test 2>&1 | head -50",), []),
+        (("npm run build 2>&1 | head -50",), ["`npm run build` verifies build"]),
+        (("npm run check",), ["`npm run check` verifies a change"]),
+        (("cd /tmp/other && npm test",), []),
+        (("cd /work/shop && npm test",), ["`npm test` verifies tests"]),
+        (
+            ("cd packages/a && npm run check", "cd /work/shop && npm run check"),
+            ["`npm run check` verifies a change"],
+        ),
+        (("cd packages/a && npm run build", "cd packages/b && npm run build"), []),
+        (("cd apps/web && vite build", "pnpm --filter api build"), []),
+        (("cd src && go test ./...",), ["`go test ./...` in `src` verifies tests"]),
+    ],
+)
+def test_a_check_is_told_where_the_log_shows_that_the_whole_project_passed(
+    ran: tuple[str, ...], told: list[str]
+) -> None:
+    shown = [line.removeprefix("- ").partition("; passed")[0] for line in lines(session(1, *ran))]
+    assert shown == told
+
+
+@pytest.mark.rows("MEM-01")
 def test_a_check_stands_in_the_directory_that_most_sessions_name() -> None:
     told = lines(session(1, "cd src && go test ./..."), session(2, "go test ./..."))
     assert [line.partition("; passed")[0] for line in told] == [
@@ -200,6 +228,25 @@ def test_a_call_that_works_again_is_no_trap_any_more() -> None:
     assert "worked in session-, 1970-01-04" in next(iter(left_out(first, second, later).values()))
 
 
+@pytest.mark.rows("MEM-03")
+@pytest.mark.parametrize(
+    ("failed", "error", "works", "is_told"),
+    [
+        ("pnpm --filter app add -D left", "Unexpected store location", "pnpm install", False),
+        ("tool build --filter web", "sh: tool: command not found", "tool build", False),
+        ("pnpm install", "Cannot install with frozen-lockfile", "pnpm install --fix-lock", False),
+        ("tool status --json", "unknown flag: --json", "tool status", True),
+        ("rerun tool test", "unrecognized subcommand 'tool'", "tool test", True),
+        ("tool list", "sh: tool: command not found", "npx --yes tool@latest list", True),
+        ("tool migrate", "DB_URL is not set", "DB_URL=sqlite:x tool migrate", True),
+    ],
+)
+def test_a_trap_is_told_only_if_what_works_does_the_same_job(
+    failed: str, error: str, works: str, is_told: bool
+) -> None:
+    assert bool(lines(session(1, cures=(cured(failed, error, works),)))) is is_told
+
+
 def rule(text: str, firm: bool = False, intent: str | None = None, day: int = 1) -> RuleStatement:
     return RuleStatement(text, 1, day * DAY, "says so", firm, "against", intent)
 
@@ -211,26 +258,75 @@ def test_a_wish_is_told_if_it_was_repeated_or_says_that_it_lasts() -> None:
     told = lines(session(1, rules=(never, once)))
     assert len(told) == 1 and told[0].startswith('- "never push to the main branch')
     assert "; said in 1 session " in told[0]
-    discuss = rule("discuss it with me first", intent="discuss first")
-    assert "discuss first" not in "".join(lines(session(1, rules=(discuss,))))
-    same_day = session(1, rules=(discuss,)), session(2, rules=(discuss,))
-    assert lines(*same_day) == [] and "on one day" in next(iter(left_out(*same_day).values()))
-    later = rule("discuss it with me first", intent="discuss first", day=2)
-    both = lines(session(1, rules=(discuss,)), session(2, rules=(later,)))
-    assert both[0].startswith("- discuss first") and "said in 2 sessions" in both[0]
-    moment = rule("commit and push this change only", intent="only the changes asked for")
-    again = rule(moment.text, intent=moment.intent, day=2)
-    (named,) = lines(session(1, rules=(moment,)), session(2, rules=(again,)))
-    assert named.startswith("- only the changes asked for; said in 2 sessions")
+    same_day = [session(n, rules=(rule("run the linter before each push"),)) for n in (1, 2)]
+    assert lines(*same_day) == [] and "in one task" in next(iter(left_out(*same_day).values()))
+    later = session(2, rules=(rule("run the linter before each push", day=2),))
+    (both,) = lines(same_day[0], later)
+    assert both.startswith('- "run the linter before each push"; said in 2 sessions')
+
+
+def on_days(
+    text: str, *days: int, intent: str | None = None, firm: bool = False
+) -> list[KnownSession]:
+    """One session a day in which the user says it."""
+    return [session(day, rules=(rule(text, firm, intent, day),)) for day in days]
+
+
+@pytest.mark.rows("MEM-04")
+def test_an_order_for_one_task_is_a_wish_from_three_tasks_on_or_as_a_correction() -> None:
+    def told(*days: int, firm: bool = False) -> list[str]:
+        said = "dont change the code just yet"
+        return lines(*on_days(said, *days, intent="discuss first", firm=firm))
+
+    assert told(1) == [] and told(1, 2) == []
+    (habit,) = told(1, 2, 3)
+    assert habit.startswith("- discuss first; said in 3 sessions")
+    (correction,) = told(1, 2, firm=True)
+    assert correction.startswith("- discuss first; said in 2 sessions")
+
+
+@pytest.mark.rows("MEM-04")
+@pytest.mark.parametrize(
+    ("said", "is_told"),
+    [
+        ("give me the link to the review please", False),
+        ("use tidy-up skill", False),
+        ("let's push the branch to staging again", False),
+        ("Create a plan for B and review with Fable 5", False),
+        ("no tests for the other message", False),
+        ("don't show the score on the start screen", False),
+        ("don't amend commits", True),
+        ("write the reply using /plain-words", True),
+        ("use bun for scripts, not npm", True),
+    ],
+)
+def test_a_quote_is_told_only_if_it_can_be_read_aloud(said: str, is_told: bool) -> None:
+    assert bool(lines(*on_days(said, 1, 2))) is is_told
+
+
+@pytest.mark.rows("MEM-04")
+def test_a_prompt_pasted_into_two_sessions_and_two_sessions_on_one_branch_count_once() -> None:
+    pasted = "run all the linters and formatters before each commit"
+    assert lines(*on_days(pasted, 1, 2)) == []
+    one, two = on_days("don't amend commits", 1, 2)
+    assert len(lines(one, two)) == 1
+    on_branch = [msgspec.structs.replace(each, branch="feat/parser") for each in (one, two)]
+    assert lines(*on_branch) == []
+    on_trunk = [msgspec.structs.replace(each, branch="main") for each in (one, two)]
+    assert len(lines(*on_trunk)) == 1
 
 
 @pytest.mark.rows("MEM-05")
-def test_files_stand_on_one_line_from_two_sessions_on_and_notes_are_none() -> None:
-    first = session(1, files=("/work/shop/src/a.py", "/work/shop/PLAN.md", "/tmp/x.py"))
-    assert lines(first) == []
-    second = session(2, files=("/work/shop/src/a.py", "/work/shop/PLAN.md", "/work/shop/src/b.py"))
-    (line,) = lines(first, second)
-    assert line.startswith("- Of 2 sessions, most changed `src/a.py` (2 sessions) (trace session-2")
+def test_files_that_half_the_sessions_changed_stand_on_one_line() -> None:
+    usual = ("/work/shop/PLAN.md", "/tmp/x.py", "/work/shop/index.html", "/work/shop/style.css")
+    changing = [session(day, files=("/work/shop/src/a.py", *usual)) for day in (1, 2, 3)]
+    assert lines(*changing[:2]) == []
+    (line,) = lines(*changing)
+    assert line.startswith("- Of 3 sessions, most changed `src/a.py` (3 sessions) (trace session-3")
+    others = [session(day, files=("/work/shop/src/b.py",)) for day in (4, 5)]
+    assert "`src/a.py` (3 sessions)" in lines(*changing, *others)[0]
+    more = [session(day, files=(f"/work/shop/src/{day}.py",)) for day in (6, 7)]
+    assert lines(*changing, *others, *more) == []
 
 
 @pytest.mark.rows("MEM-05")
@@ -244,9 +340,28 @@ def test_the_last_session_is_named_only_if_its_title_says_something() -> None:
         "Unify the two ways settings are parsed": True,
     }
     for title, listed in titles.items():
-        trace = parse_trace(Trace(1, "one", "/w", f"# {title} (success)\n", "s", DAY))
-        page = make_memory([trace], {"one": "trace_summaries/one_x.md"}, UnknownTree())
-        assert (title in page.files["MEMORY.md"]) is listed, title
+        assert (title in last_session(title, outcome="partial")) is listed, title
+
+
+def last_session(title: str, **said: object) -> str:
+    """The page of a project whose only session is titled so, and ended as its digest says."""
+    trace = parse_trace(Trace(1, "one", "/w", f"# {title} (partial)\n", "s", DAY))
+    digest = msgspec.structs.replace(Digest(*DIGEST), **said)
+    known = KnownSession(1, "one", DAY, digest)
+    files = {"one": "trace_summaries/one_x.md"}
+    return make_memory([trace], files, UnknownTree(), [known]).files["MEMORY.md"]
+
+
+@pytest.mark.rows("MEM-05")
+def test_the_last_session_is_named_by_its_main_request_and_only_if_it_left_work() -> None:
+    title = "Unify the two ways settings are parsed"
+    assert title in last_session(title, outcome="partial")
+    assert title in last_session(title, ended="cut off")
+    assert title not in last_session(title)
+    assert title not in last_session(title, outcome="partial", requests=30)
+    objective = "check out main; then: let the importer read compressed archives"
+    page = last_session(title, outcome="partial", objective=objective)
+    assert "let the importer read compressed archives" in page and title not in page
 
 
 def test_what_the_last_session_left_is_open_and_what_older_ones_left_is_not() -> None:
@@ -364,7 +479,7 @@ def test_a_project_that_is_not_here_cannot_be_judged(tmp_path: Path) -> None:
 
 
 def test_a_memory_marks_what_is_gone_from_its_project(bench: Bench, project: Path) -> None:
-    for seed in (1, 2):
+    for seed in (1, 2, 3):
         log = ClaudeLog(seed, cwd=str(project))
         log.prompt("make the parser read empty lines")
         log.edit(f"{project}/src/gone.py", "a", "b")
@@ -372,4 +487,4 @@ def test_a_memory_marks_what_is_gone_from_its_project(bench: Bench, project: Pat
         bench.space.write(log)
     bench.swept().extract()
     bench.consolidate(None, str(project))
-    assert "`src/gone.py` (gone?) (2 sessions)" in bench.page(str(project))
+    assert "`src/gone.py` (gone?) (3 sessions)" in bench.page(str(project))

@@ -27,7 +27,8 @@ _AT_ITS_MOMENT = re.compile(
 _EDITOR_CALL = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
 _PASSES = re.compile(
     r"fetch first|non-fast-forward|rejected|conflict|timed? ?out|already (?:exists|in use|claimed)"
-    r"|unmerged|interrupted|address already|rate limit",
+    r"|unmerged|interrupted|address already|rate limit|outdated_lockfile|frozen-lockfile"
+    r"|index\.lock|lock ?file (?:is|needs)",
     re.I,
 )
 _OF_THE_PLACE = re.compile(

@@ -31,6 +31,7 @@ from session_memory.distil.user_words import spoken_sentences, user_words
 
 _TEXT_CHARS = 280
 _MAX_PROMPTS = 2000
+_AFTER_REFUSAL = "after a refusal"
 
 Sureness = Literal["repeated", "stated once, firmly"]
 
@@ -58,6 +59,8 @@ class StandingRule(msgspec.Struct, frozen=True):
     last_at: int | None
     evidence: tuple[Evidence, ...]
     """Every statement, oldest first."""
+    corrects: bool = False
+    """Said firmly, or right after the user stopped the agent, at least once."""
 
 
 class RuleLog:
@@ -128,7 +131,7 @@ class RuleLog:
         terms = terms_of(text)
         if not terms or (wording.firm and wording.intent is None and len(terms) < _LEAST_TERMS):
             return
-        why = f"{wording.why}, after a refusal" if self._refused else wording.why
+        why = f"{wording.why}, {_AFTER_REFUSAL}" if self._refused else wording.why
         statement = RuleStatement(
             text=excerpt(without_opening(text), _TEXT_CHARS),
             seq=event.seq,
@@ -201,6 +204,8 @@ _COMMON_SHARE = 0.1
 _FEW = 4
 _SAME_TERMS = 2
 _REMARK_WORDS = 12
+_PASTED_CHARS = 40
+"""Nobody types as much in the same words twice."""
 _NAMES_CODE = re.compile(r"[`{}<>=]|\w_\w|[a-z][A-Z]|\(\)|\d")
 _MOST_COMMON = 30  # sessions; keeps comparing cheap for large projects
 
@@ -371,6 +376,7 @@ def _rule(standing: Sequence[_Said]) -> StandingRule | None:
         evidence=tuple(
             Evidence(e.session, e.statement.seq, e.statement.at, e.statement.text) for e in standing
         ),
+        corrects=bool(firm) or any(_AFTER_REFUSAL in each.statement.why for each in standing),
     )
 
 
@@ -398,10 +404,14 @@ def _is_remark(one: RuleStatement) -> bool:
 
 
 def _sessions(said: Sequence[_Said]) -> int:
-    """Sessions that state it; sessions begun with the same prompt count once."""
-    later = {each.session for each in said if not each.statement.opens}
-    opened = {each.statement.text.lower() for each in said if each.session not in later}
-    return len(later) + len(opened)
+    """Sessions that state it; a prompt that begins several, or is pasted into them, counts once."""
+    first: dict[str, int] = {}
+    typed: set[int] = set()
+    for each in said:
+        text = each.statement.text.lower()
+        pasted = each.statement.opens or len(text) >= _PASTED_CHARS
+        typed.add(first.setdefault(text, each.session) if pasted else each.session)
+    return len(typed)
 
 
 def _best(said: Sequence[_Said]) -> RuleStatement:

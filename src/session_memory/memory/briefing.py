@@ -19,7 +19,6 @@ from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import NoticeKind, Project
 from session_memory.core.typed_commands import typed_command
 from session_memory.distil.git_state import left_on_branch
-from session_memory.distil.lasting import points_at_its_moment
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.project_checks import Check, find_checks
 from session_memory.memory.traps import find_traps
@@ -29,7 +28,7 @@ from session_memory.store.port import SessionQuery, SessionReader
 
 MAX_CHARS = 1_600
 RECENT = 20
-"""Sessions whose checks and traps are told: projects change their tools."""
+"""Sessions among which a trap was met last: projects change their tools."""
 NEWEST = 10
 """Sessions among which a check must have passed, and a trap that only one met was met."""
 MAX_SESSIONS = 60
@@ -65,8 +64,8 @@ def briefing(sessions: Sequence[KnownSession], known_text: str = "") -> list[Bri
     `known_text` is what the agent reads anyway, such as CLAUDE.md: nothing in it is told again.
     """
     lines = [
-        *_verify(sessions[:RECENT], known_text),
-        *_traps(sessions[:RECENT], known_text),
+        *_verify(sessions, known_text),
+        *_traps(sessions, known_text),
         *_rules(sessions, known_text),
         *_facts(sessions[:RECENT]),
         *_left_open(sessions[:1]),
@@ -138,10 +137,11 @@ def _failed_since(check: Check) -> bool:
 def _traps(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingLine]:
     """Calls that fail here and what works instead, those of most sessions first."""
     newest = {session.thread for session in sessions[:NEWEST]}
+    recent = {session.thread for session in sessions[:RECENT]}
     lines = [
         BriefingLine("trap", trap.text, _references(trap.events))
         for trap in find_traps(sessions).told
-        if len(trap.threads) > 1 or newest.issuperset(trap.threads)
+        if len(recent.intersection(trap.threads)) > 1 or newest.issuperset(trap.threads)
     ]
     return [line for line in lines if not _is_known(line, known_text)][:_MAX_TRAPS]
 
@@ -157,8 +157,7 @@ def _rules(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingLi
     for wish in find_wishes(sessions).told:
         quote = re.search(r'"(.+)"', wish.text)
         known = quote is not None and quote[1] in known_text
-        unclear = wish.text.startswith('"') and points_at_its_moment(wish.text)
-        if len(wish.threads) > 1 and not known and not unclear:
+        if len(wish.threads) > 1 and not known:
             text = f"The user wants: {wish.text}"
             lines.append(BriefingLine("rule", text, _references(wish.events)))
     return lines[:_MAX_RULES]

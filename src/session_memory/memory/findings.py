@@ -25,7 +25,8 @@ MAX_FACTS = 10
 MAX_NOTED = 6
 MAX_FILES = 5
 LEAST_SESSIONS = 2
-_LEAST_SHARE = 0.4
+_LEAST_CHANGED = 3
+_LEAST_SHARE = 0.5
 _COMMAND_CHARS = 100
 _BY_RULE = re.compile(
     r"^`[^`]+` (?:passes here|failed|fails )|^`[^`]+`: changed here|^(?:Decided|Done|Blocked): "
@@ -35,10 +36,11 @@ _BY_RULE = re.compile(
 _NO_PLACE = re.compile(
     r"(?:^|/)(?:\.[\w-]+/|tmp/|temp/|node_modules/|todos?\b|(?:PLAN|STATE|NOTES?|TODO|README"
     r"|CHANGELOG|AGENTS|CLAUDE|GEMINI|HANDOFF|PROGRESS)\b[\w.-]*$)|\.lock$|-lock\.\w+$|^[/~]"
-    r"|^[A-Za-z]:|^\.\.|(?:^|/)(?:package|go)\.(?:json|mod|sum)$",
+    r"|^[A-Za-z]:|^\.\.|(?:^|/)(?:package|go)\.(?:json|mod|sum)$"
+    r"|(?:^|/)(?:index|styles?|globals?)\.\w+$",
     re.I,
 )
-"""Notes, lists of dependencies and what lies outside: work everywhere touches them."""
+"""Notes, lists of dependencies, entry pages and what lies outside: all work touches them."""
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -127,7 +129,7 @@ def _files(sessions: Sequence[KnownSession]) -> list[Statement]:
         for path in dict.fromkeys(short_path(path, session.roots) for path in edited):
             if not _NO_PLACE.search(path):
                 changed.setdefault(path, []).append(session)
-    least = max(LEAST_SESSIONS, at_work * _LEAST_SHARE)
+    least = max(_LEAST_CHANGED, at_work * _LEAST_SHARE)
     often = [path for path in changed if len(changed[path]) >= least]
     often.sort(key=lambda path: (-len(changed[path]), path))
     return [

@@ -44,9 +44,12 @@ def known_sessions(store: SessionReader, traces: Iterable[Trace]) -> list[KnownS
     for trace in traces:
         digest = store.digest(trace.session_id)
         if digest is not None:
-            roots = project_roots(store.session(trace.session_id), projects)
+            session = store.session(trace.session_id)
+            roots = project_roots(session, projects)
             known.append(
-                KnownSession(trace.session_id, trace.thread_id, trace.updated_at, digest, roots)
+                KnownSession(
+                    session.id, trace.thread_id, trace.updated_at, digest, roots, session.branch
+                )
             )
     return known
 

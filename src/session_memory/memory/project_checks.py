@@ -2,13 +2,14 @@
 
 The project's own checks come first, one of each kind, with how many sessions passed them. A form
 that checks a part only, one that other checks replaced, and one that keeps failing are left out,
-each with its reason.
+each with its reason. Behind a filter such as `| grep` nobody knows whether a check passed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -22,6 +23,7 @@ from session_memory.memory.wording import code
 
 MAX_CHECKS = 6
 _PER_KIND = 2
+_LEAST_FOR_PART = 3
 _COMMAND_CHARS = 100
 _REPLACED_AFTER = 3
 """Sessions that pass another check of the kind and no longer run this one."""
@@ -29,12 +31,25 @@ _GIVEN_UP_AFTER = 2
 """Sessions in a row in which a check fails to the end."""
 _SHELL_STAYS = frozenset(("claude",))
 """Agents whose shell stays in the directory that a call changed to."""
-_NAMED: dict[CheckKind, str] = {"test": "tests", "build": "build", "lint": "lint", "types": "types"}
+Kind = CheckKind | Literal["any"]
+_NAMED: dict[Kind, str] = {
+    "test": "tests",
+    "build": "build",
+    "lint": "lint",
+    "types": "types",
+    "any": "a change",
+}
+_ANY = re.compile(r"(?:checks?|verify|validate|ci|all|qa|pre-?commit)(?::all)?")
+"""Names of tasks that do not say what they check."""
 _RUNNERS = words("npm pnpm yarn bun make gmake just task rake gradle mvn turbo nx mise pixi poe")
 _FETCHED = words("npx bunx pnpx uvx")  # they run tools that need not be the project's
 _PART = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
 _NARROWS = re.compile(r"^--?(?:filter|F|max-|run|k|t|grep|only|workspace|w)\b|^--[\w-]+=")
+_SELECTS_PART = re.compile(r"^(?:--filter|-F|--workspace|-w|-p|--package|--project)(?:=|$)")
 _EVERYTHING = frozenset((".", "./..."))
+_CUTS_OFF = re.compile(r"\|\s*(?:grep|egrep|rg|wc|sort|awk|sed|cut|uniq)\b")
+_CUTS_END = re.compile(r"\|\s*head\b")
+_CD = re.compile(r"""^\s*cd\s+["']?((?:[/~]|[A-Za-z]:)[^"';&|]*)""")
 _FIXES = re.compile(r"^--(?:fix|write|apply)|[:_-]fix$|^-w$")
 _NO_CODE = re.compile(r"\b(?!types?|lint|format|fmt|code|style|ts|tsc|deps)\w+:check\b")
 
@@ -44,12 +59,14 @@ class Check(msgspec.Struct, frozen=True):
 
     command: str
     directory: str
-    kind: CheckKind
+    kind: Kind
     is_general: bool
     """It is for the whole project: it names no file and changes none."""
     passed: tuple[tuple[KnownSession, int], ...] = ()
     """Sessions that ended with it passing, and the event."""
     failed: tuple[KnownSession, ...] = ()
+    in_root: bool = False
+    """A session changed to the root of the project to run it."""
 
     @property
     def verifies(self) -> str:
@@ -126,6 +143,7 @@ def _collect(sessions: Iterable[KnownSession]) -> list[Check]:
     for session in sessions:
         for key, (check, seq, passed) in _last_runs(session).items():
             known = seen.get(key, check)
+            known = msgspec.structs.replace(known, in_root=known.in_root or check.in_root)
             if passed:
                 known = msgspec.structs.replace(known, passed=(*known.passed, (session, seq)))
             else:
@@ -142,27 +160,55 @@ def _last_runs(session: KnownSession) -> dict[tuple[str, ...], tuple[Check, int,
         moves = run.command.lstrip().startswith("cd ")
         if moves or session.digest.flavor not in _SHELL_STAYS:
             directory = directory_of(run.command, session.roots)
-        if not run.is_check or run.denied:
+        if not run.is_check or run.denied or _is_elsewhere(run.command, session.roots):
             continue
         parts = typed_command(run.command).split(" && ")
         for part in parts:
             command = typed_command(part)
-            check = _check(command, directory)
+            check = _check(command, directory, in_root=moves and not directory)
             if check is None or (run.is_error and len(parts) > 1):
                 continue  # of a chain that failed, nobody knows which part did
+            if not run.is_error and _hides_failure(run.command, check.kind):
+                continue
             plain = (word for word in command.split() if not word.startswith("-"))
             runs[(directory, *plain)] = (check, run.seq, not run.is_error)
     return runs
 
 
-def _check(command: str, directory: str) -> Check | None:
+def _hides_failure(command: str, kind: Kind) -> bool:
+    """Whether a filter may have kept a failure from the log; compilers report at the top."""
+    found = check_of(command)
+    if found is None or found.exit_tells:
+        return False
+    whole_end = kind in ("test", "any") and _CUTS_END.search(command)
+    return bool(whole_end or _CUTS_OFF.search(command))
+
+
+def _is_elsewhere(command: str, roots: Sequence[str]) -> bool:
+    """Whether a command changes to a directory outside of every clone of the project first."""
+    moved = _CD.match(command)
+    names = {name.replace("\\", "/").rstrip("/").rpartition("/")[2].lower() for name in roots}
+    path = moved[1].lower().replace("\\", "/").strip() if moved else ""
+    return bool(path and names) and names.isdisjoint(path.split("/"))
+
+
+def _check(command: str, directory: str, *, in_root: bool) -> Check | None:
     found = check_of(command)
     one_step = len(steps(command)) == 1 and "\n" not in command
     if found is None or not one_step or len(command) > _COMMAND_CHARS or FORGOTTEN in command:
         return None
     if any(map(_FIXES.search, command.split()[1:])) or _NO_CODE.search(command):
         return None
-    return Check(command, directory, found.kinds[0], _is_general(command))
+    kind = _kind(command, found.kinds[0])
+    return Check(command, directory, kind, _is_general(command), in_root=in_root)
+
+
+def _kind(command: str, kind: CheckKind) -> Kind:
+    """What a check verifies; the name of a task such as `check` does not say."""
+    step = steps(command)[0]
+    task = [word for word in step.words if not word.startswith("-") and word != "run"][:1]
+    unknown = step.program in _RUNNERS and any(map(_ANY.fullmatch, task))
+    return "any" if unknown else kind
 
 
 def _is_general(command: str) -> bool:
@@ -179,7 +225,7 @@ def _joined(checks: Sequence[Check]) -> list[Check]:
     kept = list(checks)
     for check in checks:
         bare = next((o for o in kept if o.command == check.command and not o.directory), None)
-        if not check.directory or bare is None or bare.sessions > check.sessions:
+        if not check.directory or bare is None or bare.sessions > check.sessions or bare.in_root:
             continue
         kept.remove(bare)
         kept[kept.index(check)] = msgspec.structs.replace(
@@ -205,16 +251,30 @@ def _why_not(check: Check, seen: Sequence[Check], told: Sequence[Check]) -> str:
         since = [s for s, _ in other.passed if s.at > check.last_at]
         if other.kind == check.kind and other.is_general and len(since) >= _REPLACED_AFTER:
             return f"{other.shown} took its place: {len(since)} sessions since passed only that"
-    if not check.is_general and (same_kind or check.sessions < _PER_KIND):
+    if check.directory and (beside := _beside(check, seen)):
+        return f"the project has other parts too: {beside.shown}"
+    if not check.is_general and (same_kind or check.sessions < _LEAST_FOR_PART):
         return "it checks a part" + (f" of what {same_kind[0].shown} does" if same_kind else "")
     fetched = check.command.split()[0] in _FETCHED and check.sessions < _PER_KIND
     if fetched and any(steps(other.command)[0].program in _RUNNERS for other in told):
         return "one session only, beside the project's own tasks"
-    if same_kind and check.sessions < _PER_KIND:
-        return f"one session only, and {same_kind[0].shown} verifies {check.verifies} too"
+    if same_kind and (check.sessions < _PER_KIND or check.directory != same_kind[0].directory):
+        return f"{same_kind[0].shown} verifies {check.verifies} too"
     if len(same_kind) >= _PER_KIND or len(told) >= MAX_CHECKS:
         return "others are used more"
     return ""
+
+
+def _beside(check: Check, seen: Sequence[Check]) -> Check | None:
+    """A check of the same kind for the root, or for another part of the project."""
+    for other in seen:
+        if other.kind != check.kind or other is check:
+            continue
+        elsewhere = other.is_general and other.directory != check.directory
+        selects = any(map(_SELECTS_PART.search, other.command.split()[1:]))
+        if selects or (elsewhere and 2 * other.sessions >= check.sessions):
+            return other
+    return None
 
 
 def _doubt(check: Check) -> str:

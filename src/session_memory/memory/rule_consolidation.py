@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from session_memory.clock import iso
+from session_memory.core.digest import THEN
 from session_memory.core.text.safe_text import one_line
 from session_memory.distil.lasting import names_its_subject
 from session_memory.memory.findings import LEAST_SESSIONS, Findings, find_all
@@ -22,7 +23,8 @@ from session_memory.memory.wording import cite
 SHORT_CHARS = 8
 NAMED_TRACES = 2
 VERIFY_SKILL = "verify-changes"
-_CHECK_ORDER = ("build", "types", "lint", "tests")
+_FEW_REQUESTS = 8
+_CHECK_ORDER = ("build", "types", "lint", "tests", "a change")
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -66,7 +68,7 @@ def make_memory(
         path = f"{SKILLS}/{VERIFY_SKILL}/{SKILL_FILE}"
         files[path] = verify_skill(steps, findings)
         lines += ["## Skills", "", f"- [{VERIFY_SKILL}]({path}): how a change is verified here", ""]
-    lines += page.last_session()
+    lines += page.last_session(sessions)
     files[MEMORY] = "\n".join(lines).rstrip() + "\n"
     told = tuple(one for statements in sections.values() for one in statements)
     return Memory(files, True, told, findings.left_out)
@@ -107,17 +109,29 @@ class _Page:
         more = f" and {len(threads) - NAMED_TRACES} more" if len(threads) > NAMED_TRACES else ""
         return f"- {text}{note} (trace {named}{more}){cite(*statement.events)}"
 
-    def last_session(self) -> list[str]:
-        """What the newest session was about, if its title says so; the summary has the others."""
+    def last_session(self, sessions: Sequence[KnownSession]) -> list[str]:
+        """What the newest session was about, if it left work; the summary has the others."""
         newest = self._traces[0] if self._traces else None
         path = self._files.get(newest.thread) if newest is not None else None
-        if newest is None or path is None or not names_its_subject(newest.title):
+        session = next((s for s in sessions[:1] if newest and s.thread == newest.thread), None)
+        if newest is None or path is None or session is None or not _left_work(session):
             return []
-        title = _inert(newest.title).replace("[", "(").replace("]", ")")
+        main = session.digest.objective or ""
+        title = main.partition(THEN)[2] if THEN in main else newest.title
+        if not names_its_subject(title):
+            return []
+        title = _inert(title).replace("[", "(").replace("]", ")")
         when = (iso(newest.at) or "-")[:10]
         name = self._names[newest.thread]
         line = f"- {when} {newest.outcome}: [{title}]({path}) (trace {name})"
         return ["## Last session", "", line]
+
+
+def _left_work(session: KnownSession) -> bool:
+    """Whether a session left work that one request describes: of many, none stands for all."""
+    digest = session.digest
+    undone = digest.outcome in ("partial", "fail") or digest.ended != "finished"
+    return digest.task == "work" and undone and digest.requests <= _FEW_REQUESTS
 
 
 def short_names(threads: Sequence[str]) -> dict[str, str]:

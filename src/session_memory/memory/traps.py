@@ -1,9 +1,9 @@
 """Traps: calls that fail in this project, and what works instead, by the cures in its digests.
 
-A trap that one session met is told when it is about the machine or the project: a program that is
-not there, a directory that is needed, a tool of its own. The use of a common tool is told from two
-sessions on. What an edit mended is history, and what passes by itself, such as a rejected push, is
-no trap.
+What works has to do the same job as what failed: the same call with another program, flag, quoting
+or directory, where everything that is missing from it was named in the error. The use of a common
+tool is told from two sessions on. What an edit mended is history, what passes by itself, such as a
+rejected push, is no trap, and that a fresh checkout needs its dependencies is known to everybody.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from session_memory.core.commands import words
 from session_memory.core.schema import Cure
 from session_memory.core.typed_commands import directory_of, typed_command
 from session_memory.distil.lasting import (
     COMMAND_CHARS,
-    is_about_the_place,
     is_about_usage,
     is_editor_call,
     mends,
@@ -31,6 +31,14 @@ from session_memory.memory.wording import code
 MAX_TRAPS = 8
 _ERROR_CHARS = 100
 _NO_MATCHES = re.compile(r"no matches found")
+_INSTALLS_ALL = re.compile(
+    r"(?:\w+=\S+ )*(?:(?:npm|pnpm|yarn|bun) (?:ci|i|install)|yarn|pip3? install (?:-e|-r) \S+"
+    r"|(?:uv|poetry|pdm) (?:sync|install)|(?:bundle|composer|mise) install|cargo fetch"
+    r"|go mod (?:download|tidy)|dotnet restore)(?: -\S+)*"
+)
+_WRAPPERS = words("npx bunx pnpx uvx sudo env command exec run x dlx --yes -y --")
+_ASSIGNMENT = re.compile(r"^\w+=")
+_VERSION = re.compile(r"(?<=\w)@[\w.^~-]+$")
 
 
 class _Met(msgspec.Struct, frozen=True):
@@ -78,7 +86,7 @@ def find_traps(sessions: Sequence[KnownSession]) -> Traps:
         reason = _why_not(group, sessions)
         if not reason and len(told) >= MAX_TRAPS:
             reason = "others were met more often"
-        (left_out if reason else told).append(_statement(key, group, reason))
+        (left_out if reason else told).append(_statement(key, group, sessions, reason))
     return Traps(tuple(told), tuple(left_out))
 
 
@@ -114,8 +122,12 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
         worked = _worked_since(best.failed, newest.session, sessions)
         if worked is not None:
             return f"{code(best.failed)} worked in {worked.thread[:8]}, {worked.day}"
-    if _does_another_thing(best):
-        return "what worked is another thing than what failed"
+    if best.cure.kind == "install" and _INSTALLS_ALL.fullmatch(best.works):
+        return "every fresh checkout needs its dependencies"
+    if best.cure.kind == "install" and not _supplies(best):
+        return "the error does not name what was installed"
+    if best.cure.kind == "command" and not best.mends and not _does_the_same(best):
+        return "what worked does another job than what failed"
     if _sessions(group) < 2 and best.mends and names_a_file(best.failed):
         return "it is about single files"
     if _sessions(group) < 2 and is_about_usage(best.cure):
@@ -123,15 +135,31 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
     return ""
 
 
-def _does_another_thing(met: _Met) -> bool:
-    """Another program on other things, though the first one is there: a state that had passed."""
-    if met.cure.kind != "command" or met.mends or is_about_the_place(met.cure.sample):
-        return False
-    failed, works = (
-        {word for word in command.split() if not word.startswith("-")}
-        for command in (met.failed, met.works)
-    )
-    return failed.isdisjoint(works)
+def _does_the_same(met: _Met) -> bool:
+    """Whether all that was left out of the call is its program, or is named by the error."""
+    failed, works = _arguments(met.failed), _arguments(met.works)
+    program = next(iter(failed), "")
+    error = met.cure.sample.lower()
+    gone = [word for word in failed if word not in works and _name(word) not in error]
+    return not gone or (gone == [program] and len(failed) > 1)
+
+
+def _arguments(command: str) -> list[str]:
+    """The words of a call without what only wraps it: `npx`, `NAME=value`, a version, quotes."""
+    bare = (_VERSION.sub("", word.strip("'\"")) for word in command.split())
+    return [word for word in bare if word not in _WRAPPERS and not _ASSIGNMENT.match(word)]
+
+
+def _name(word: str) -> str:
+    return word.lstrip("-").partition("=")[0].lower()
+
+
+def _supplies(met: _Met) -> bool:
+    """Whether the error names what was installed."""
+    error = met.cure.sample.lower()
+    said = [word for word in re.findall(r"\w+", error) if len(word) > 3]
+    installed = [word.lower() for word in met.works.split()[2:] if not word.startswith("-")]
+    return any(word in error or any(part in word for part in said) for word in installed)
 
 
 def _worked_since(
@@ -152,14 +180,26 @@ def _best(group: Sequence[_Met]) -> _Met:
     return min(group, key=lambda met: len(met.failed))
 
 
-def _statement(key: str, group: Sequence[_Met], note: str) -> Statement:
-    best, count = _best(group), _sessions(group)
-    newest = max(group, key=lambda met: met.session.at).session
+def _met_in(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> list[KnownSession]:
+    """The sessions that met it, newest first; the shell's quoting also where none got out of it."""
+    ids = {met.session.id for met in group}
+    if _NO_MATCHES.search(group[0].cure.sample):
+        ids |= {
+            s.id for s in sessions if any(_NO_MATCHES.search(e.sample) for e in s.digest.errors)
+        }
+    return sorted((s for s in sessions if s.id in ids), key=lambda session: -session.at)
+
+
+def _statement(
+    key: str, group: Sequence[_Met], sessions: Sequence[KnownSession], note: str
+) -> Statement:
+    best, met_in = _best(group), _met_in(group, sessions)
+    newest, count = met_in[0], len(met_in)
     often = "1 session" if count == 1 else f"{count} sessions, last"
     step = best.cure.step_seqs[-1] if best.cure.step_seqs else best.cure.proof_seq
     return Statement(
         f"{_text(best)}; met in {often} {newest.day}",
-        tuple(dict.fromkeys(met.session.thread for met in group)),
+        tuple(session.thread for session in met_in),
         (best.session.event(best.cure.error_seq), best.session.event(step)),
         at=newest.at,
         note=note,

@@ -1,7 +1,7 @@
 """What the user wants in a project, by the rules in its digests: quoted, with how often.
 
-A wish that was voiced in one session, or on one day, is mostly about its task. It is told only if
-its own words say that it is meant to last.
+A wish of one task is about that task. It is told only if its own words say that it is meant to
+last, and never if a reader who was not there could not tell what to do.
 """
 
 from __future__ import annotations
@@ -11,8 +11,10 @@ from collections.abc import Sequence
 import msgspec
 
 from session_memory.clock import iso
+from session_memory.core.commands import words
 from session_memory.core.forget import FORGOTTEN
-from session_memory.distil.lasting import is_meant_to_last, points_at_its_moment
+from session_memory.distil.lasting import is_meant_to_last
+from session_memory.distil.rule_clarity import illustrates, reads_aloud, says_how_to_work
 from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import StandingRule, standing_rules
 from session_memory.memory.known_session import KnownSession
@@ -20,6 +22,10 @@ from session_memory.memory.statements import Statement
 
 MAX_WISHES = 12
 _QUOTE_CHARS = 200
+_TASKS = 2
+_MANY_TASKS = 3
+"""After which a wish that mostly means one task, such as "discuss first", is a habit."""
+_TRUNKS = words("main master trunk develop dev next head")
 
 
 class Wishes(msgspec.Struct, frozen=True):
@@ -37,28 +43,45 @@ def find_wishes(sessions: Sequence[KnownSession]) -> Wishes:
     for rule in standing_rules({s.id: s.digest.rules for s in sessions if s.digest.rules}):
         if FORGOTTEN in rule.text:  # with its point gone, it would only mislead
             continue
-        reason = _why_not(rule)
+        reason = _why_not(rule, _tasks(rule, by_id))
         if not reason and len(told) >= MAX_WISHES:
             reason = "others were voiced more often"
         (left_out if reason else told).append(_statement(rule, by_id, reason))
     return Wishes(tuple(told), tuple(left_out))
 
 
-def _why_not(rule: StandingRule) -> str:
-    days = {(iso(said.at) or "")[:10] for said in rule.evidence}
-    if rule.sure == "repeated" and len(days) == 1 and not is_meant_to_last(rule.text):
-        return "said on one day only, so that it may be about one task"
-    if rule.sure == "repeated":
-        return "" if rule.intent or reads_as_rule(rule.text) else "its words do not say what to do"
-    if not is_meant_to_last(rule.text):
-        return "said once, and nothing says that it is meant to last"
+def _why_not(rule: StandingRule, tasks: int) -> str:
+    """Why a wish is not told; "" if it is."""
+    lasts = is_meant_to_last(rule.text)
+    if rule.sure != "repeated" or tasks < _TASKS:
+        if not lasts:
+            return "said in one task only, and nothing says that it is meant to last"
+        return "" if reads_aloud(rule.text) else "its words do not say enough by themselves"
+    if rule.intent:
+        often = tasks >= _MANY_TASKS or rule.corrects or lasts
+        return "" if often else "said in two tasks, each time as an order for that task"
+    if not reads_as_rule(rule.text) or not says_how_to_work(rule.text):
+        return "its words do not say how to work"
     return ""
+
+
+def _tasks(rule: StandingRule, by_id: dict[int, KnownSession]) -> int:
+    """In how many tasks it was said: what was said on one day, or on one branch, is of one task."""
+    tasks: list[set[str]] = []
+    for said in rule.evidence:
+        marks = {(iso(said.at) or "")[:10]}
+        branch = by_id[said.session].branch or ""
+        if branch and branch.lower() not in _TRUNKS:
+            marks.add(branch)
+        same = [task for task in tasks if not task.isdisjoint(marks)]
+        tasks = [task for task in tasks if task.isdisjoint(marks)] + [marks.union(*same)]
+    return min(len(tasks), rule.sessions)
 
 
 def _statement(rule: StandingRule, by_id: dict[int, KnownSession], note: str) -> Statement:
     quote = " ".join(rule.text.split())[:_QUOTE_CHARS]
     # A quote that points at its moment only misleads; the name of the wish says enough.
-    telling = reads_as_rule(rule.text) and not points_at_its_moment(rule.text)
+    telling = reads_as_rule(rule.text) and illustrates(rule.text)
     quoted = f'"{quote}"' if not rule.intent or telling else ""
     wish = ": ".join(part for part in (rule.intent, quoted) if part)
     often = "1 session" if rule.sessions == 1 else f"{rule.sessions} sessions, last"
