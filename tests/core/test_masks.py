@@ -64,6 +64,9 @@ def test_the_telling_line_is_found_behind_headers() -> None:
         "a.ts(1,2): error TS1: x"
     )
     assert error_line("collected 3\n0 errors\nE assert failed here") == "E assert failed here"
+    assert error_line("⚠ Unknown setting 'x' is ignored\nError: no such place") == (
+        "Error: no such place"
+    )
     assert error_line("Exit code 1") == ""
     assert error_line("") == ""
 

@@ -121,6 +121,9 @@ def test_any_telling_line_of_the_failure_finds_its_cure(tmp_path: Path) -> None:
         'error: script "lint" exited with code 1',
         "Tests: 1 failed, 4 passed, 5 total",
         "error: expect(received).toBe(expected)",
+        "SyntaxError: Unexpected end of JSON input",
+        "[FAILED] markdownlint --fix [FAILED]",
+        "[lint] ERROR task failed",
     ],
 )
 def test_a_line_that_names_nothing_is_no_error_to_answer(tmp_path: Path, line: str) -> None:
@@ -200,3 +203,49 @@ def test_of_many_edits_the_file_that_the_error_names_is_told(tmp_path: Path) -> 
     space = swept(tmp_path, edited(1, error, *files))
     (cure,) = answer(space, "src/cart.ts(3,1): error TS2322: no number")["cures"]
     assert cure["command"] == "edit src/cart.ts"
+
+
+@pytest.mark.rows("FIX-01")
+def test_what_mends_a_task_in_several_sessions_is_told_where_only_the_task_is_named(
+    tmp_path: Path,
+) -> None:
+    output = 'Found {} errors.\nerror: script "lint" exited with code 1'
+    logs = [log(seed) for seed in (1, 2)]
+    for seed, written in enumerate(logs, 1):
+        written.run("bun run lint", output.format(seed), exit_code=1)
+        written.run("bun run lint:fix", "done")
+        written.run("bun run lint", "ok")
+    space = swept(tmp_path, *logs)
+    (cure,) = answer(space, output.format(9))["cures"]
+    assert (cure["command"], cure["worked"]) == ("bun run lint:fix", 2)
+    ask(space, 'error: script "test" exited with code 1', code=1)
+
+
+@pytest.mark.rows("FIX-01")
+def test_a_line_of_many_faults_is_passed_over_for_the_next(tmp_path: Path) -> None:
+    wrapper = "ERROR shop build failed at bundle"
+    told = [f"{wrapper}\nerror: no {part} in the shop" for part in ("cart", "till")]
+    space = swept(tmp_path, edited(1, told[0], "cart.py"), edited(2, told[1], "till.py"))
+    assert answer(space, told[0])["cures"][0]["command"] == "edit cart.py"
+    assert answer(space, wrapper)["cures"] == []
+
+
+def test_a_file_that_had_to_be_read_is_told_without_its_name(tmp_path: Path) -> None:
+    error = "File has not been read yet. Read it first before writing to it."
+    written = log(1)
+    written.result(written.call("Edit", {"file_path": "/work/shop/a.py"}), error, error=True)
+    written.read("/work/shop/a.py", "a")
+    written.edit("/work/shop/a.py", "a", "b")
+    space = swept(tmp_path, written)
+    assert answer(space, error)["cures"][0]["command"] == "Read the file; Edit the file"
+
+
+def test_what_worked_by_chance_once_is_not_told_beside_what_works(tmp_path: Path) -> None:
+    error = "Error: unknown flag: --no-pager"
+    logs = [log(seed) for seed in range(1, 6)]
+    for seed, written in enumerate(logs, 1):
+        command = "shop status" if seed < 5 else "shop search cart"
+        written.run(f"{command} --no-pager", error, exit_code=1)
+        written.run(command, "ok")
+    found = answer(swept(tmp_path, *logs), error)
+    assert [cure["command"] for cure in found["cures"]] == ["shop status"]

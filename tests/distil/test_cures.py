@@ -130,6 +130,21 @@ FAILED_TEST = "FAILED tests/test_a.py::test_a\n1 failed, 3 passed"
             "vercel domains add a.app",
         ),
         (
+            'rg -n "target:\\n|type: grader|path: node" docs examples',
+            'rg: the literal "\\n" is not allowed in a regex',
+            'rg -n "type: grader|path: node" docs examples',
+        ),
+        (
+            "shop run all --dry --output /tmp/x",
+            "Error: the output must be in .results: /tmp/x",
+            "shop run all --dry --output .results/x",
+        ),
+        (
+            "bd update a5 --claim --json",
+            "Error claiming a5: already claimed by codex",
+            "bd update a5 --status open --json",
+        ),
+        (
             'node -e "const page = await get(config.url, config.key); show(page, config)"',
             "ReferenceError: Cannot determine intended module format",
             'node --input-type=module -e "const page = await get(config.url, config.key)"',
@@ -263,6 +278,22 @@ def test_an_install_into_another_folder_is_an_install() -> None:
     log = Log().run("npm run build", "sh: vite: command not found", 127)
     log.run("npm --prefix web install", "added 9 packages").run("npm run build", "built in 1s")
     assert [cure.kind for cure in log.cures] == ["install"]
+
+
+def test_an_install_of_what_was_missing_is_a_cure_though_another_call_shows_it() -> None:
+    log = Log().run("node a.mjs", "Error: Cannot find package 'playwright'", 1)
+    log.run("npm install playwright-core", "added 1 package").run("git status", "clean")
+    assert log.cures == ()
+    log.run("node b.mjs --with playwright-core", "ok")
+    [cure] = log.cures
+    assert (cure.kind, cure.steps) == ("install", ("npm install playwright-core",))
+
+
+def test_of_a_long_command_the_part_that_was_put_right_is_shown() -> None:
+    begin = f"curl -s 'http://x/{'a' * 300}'"
+    log = Log().run(f"{begin} | jq '.[] | .a + '", "jq: error: syntax error, unexpected end", 3)
+    log.run(f"{begin} | jq '.[] | .a'", "1")
+    assert [cure.steps for cure in log.cures] == [("… | jq '.[] | .a'",)]
 
 
 def test_every_telling_line_of_the_failure_is_kept_also_of_a_long_output() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 import msgspec
@@ -21,15 +21,18 @@ from session_memory.detect.same_error import (
     error_text,
     is_exact,
     is_same_shape,
+    task_of,
     telling_words,
 )
 from session_memory.distil.cures import file_name
+from session_memory.distil.lasting import is_editor_call, mends
 from session_memory.store.loop import Failures, Patterns
 
 MAX_CURES = 3
 _LINES = 8
 _COMMAND_CHARS = 400
 _MAX_QUOTES = 20
+_RARE = 3  # what worked this much less often than the best is chance
 _REFUSED = re.compile(
     r"user doesn't want to proceed|tool use was rejected|request interrupted"
     r"|sibling tool call errored",
@@ -100,17 +103,41 @@ _Same = Callable[[ErrorText, ErrorText], bool]
 
 def fix(patterns: Patterns, text: str) -> Fix | None:
     """What worked after this error; None where no session had it."""
-    asked = [error_text(line) for line in error_lines(text, _LINES) or [text]]
-    asked = [line for line in asked if line.exact]
-    if not asked or _REFUSED.search(text):
+    if _REFUSED.search(text):
         return None
+    lines = error_lines(text, _LINES) or [text]
+    failures = list(patterns.failures())
+    asked = [said for said in map(error_text, lines) if said.exact]
+    return (_by_words(failures, asked) if asked else None) or _by_task(failures, lines)
+
+
+def _by_words(failures: Sequence[Failures], asked: Sequence[ErrorText]) -> Fix | None:
     some_word = re.compile("|".join({word for line in asked for word in telling_words(line.exact)}))
-    sessions = [(each, _known_lines(each, some_word)) for each in patterns.failures()]
-    met = _met(sessions, asked, is_exact)
-    if met:
-        return _answer(met, "exact")
-    alike = [_without_edits(met) for met in _met(sessions, asked, is_same_shape)]
+    sessions = [(each, _known_lines(each, some_word)) for each in failures]
+    known = [_answer(met, "exact") for met in _met_by_line(sessions, asked, is_exact)]
+    if known:
+        # A line that other edits settled in every session is of many faults: the next may tell.
+        return next((each for each in known if each.cures or not each.was_edited), known[0])
+    shaped = next(_met_by_line(sessions, asked, is_same_shape), list[_Met]())
+    alike = [_without_edits(met) for met in shaped]
     return _answer(alike, "shape") if any(met.cures for met in alike) else None
+
+
+def _by_task(failures: Sequence[Failures], lines: Sequence[str]) -> Fix | None:
+    """Where only the task that failed is named: the command that mends what this task finds."""
+    tasks = set(map(task_of, lines)) - {""}
+    met: list[_Met] = []
+    for each in failures:
+        known = [
+            _Line(error_text(line), line, cure.error_seq, cure)
+            for cure in each.cures
+            if mends(cure)
+            for line in (cure.sample, *cure.lines)
+            if task_of(line) in tasks
+        ]
+        if known:
+            met.append(_Met(each, known))
+    return _answer(met, "exact") if len(met) > 1 else None
 
 
 def _without_edits(met: _Met) -> _Met:
@@ -119,10 +146,10 @@ def _without_edits(met: _Met) -> _Met:
     return _Met(met.failures, kept)
 
 
-def _met(
-    sessions: Iterable[tuple[Failures, list[_Line]]], asked: Sequence[ErrorText], same: _Same
-) -> list[_Met]:
-    """The sessions that had the error; of the lines asked about, the first that is known counts."""
+def _met_by_line(
+    sessions: Sequence[tuple[Failures, list[_Line]]], asked: Sequence[ErrorText], same: _Same
+) -> Iterator[list[_Met]]:
+    """For every line asked about that is known, the sessions that had it."""
     for line in asked:
         found = [
             _Met(failures, alike)
@@ -130,8 +157,7 @@ def _met(
             if (alike := [known for known in lines if same(known.text, line)])
         ]
         if found:
-            return found
-    return []
+            yield found
 
 
 def _known_lines(failures: Failures, some_word: re.Pattern[str]) -> list[_Line]:
@@ -165,7 +191,7 @@ def _answer(met: Sequence[_Met], match: Literal["exact", "shape"]) -> Fix:
     return Fix(
         problem,
         match,
-        tuple(cures[:MAX_CURES]),
+        tuple(cure for cure in cures[:MAX_CURES] if cure.worked * _RARE >= cures[0].worked),
         sum(one.times for one in met),
         sessions,
         min(dates, default=None),
@@ -204,6 +230,8 @@ def _shown(failures: Failures, cure: CureOfSession, problem: str) -> str:
         files = [short_path(step.partition(" ")[2], failures.roots) for step in cure.steps]
         named = [file for file in files if file_name(file) in problem]
         return excerpt("edit " + ", ".join(dict.fromkeys(named or files)), _COMMAND_CHARS)
+    if is_editor_call(cure.failed):  # the file is another one each time
+        return "; ".join(f"{step.partition(' ')[0]} the file" for step in cure.steps)
     return excerpt("; ".join(map(without_pagers, cure.steps)), _COMMAND_CHARS)
 
 

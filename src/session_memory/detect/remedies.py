@@ -16,6 +16,7 @@ from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import Cure
 from session_memory.core.typed_commands import directory_of, typed_command
 from session_memory.detect.loci import UNQUOTED, cached_error_locus
+from session_memory.distil.lasting import proves_install
 from session_memory.distil.project_checks import FIXES
 
 _QUOTE = "quote arguments that contain `?`, `*`, `[` or `]`."
@@ -82,7 +83,7 @@ def remedy_of(cure: Cure, roots: Sequence[str]) -> Remedy | None:
     if failed == works:
         return _in_directory(cure, failed, roots)
     if cure.kind == "install":
-        return _installed(failed, works)
+        return _installed(failed, works) if proves_install(cure) else None
     if normalized(cure.proof) == normalized(cure.failed) != normalized(cure.steps[-1]):
         return _run_first(failed, works)
     return _changed(cure, failed, works)

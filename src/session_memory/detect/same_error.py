@@ -33,13 +33,39 @@ _NO_REASON = re.compile(
     r"failed to push some refs|exited with (?:code|status)"
     r"|^npm (?:error|ERR!) (?:path|command|workspace|location|errno|Lifecycle|A complete log)\b"
     r"|exit (?:code|status) \d|expect\(.*\)\.|\.\.\.(?:Failed|Passed)$"
+    r"|^\[FAILED\]|^\[[^\]]+\] (?:ERROR )?(?:task )?failed$"
 )
+# Words of a language, not of what was run: any script in any project may print them.
+_OF_ANY_SCRIPT = re.compile(
+    r"(?:Uncaught )?(?:\w+\.)*"
+    r"(?:Syntax|Indentation|Type|Value|Reference|Range|EOF|JSONDecode)Error: "
+)
+_NAMES_SOMETHING = re.compile(r"['\"`\d/_]|[a-z][A-Z]|\w\.\w")
 
 
 def telling_words(line: str) -> list[str]:
     """The words that say what went wrong; counts and "exited with code 1" have none."""
-    found = [] if _NO_REASON.search(line) else _WORD.findall(_MASK.sub(" ", line))
+    if _NO_REASON.search(line):
+        return []
+    of_any = _OF_ANY_SCRIPT.match(line)
+    if of_any is not None and not _NAMES_SOMETHING.search(line, of_any.end()):
+        return []
+    found = _WORD.findall(_MASK.sub(" ", line))
     return [word for word in found if word.lower() not in _SAYS_NOTHING]
+
+
+_TASK = re.compile(
+    r"^error: script \"(?P<bun>[\w:.-]+)\" exited|^\[(?P<mise>[\w:.-]+)\] ERROR task failed"
+    r"|^g?make(?:\[\d+\])?: \*\*\* \[(?:\S+: )?(?P<make>[\w:.-]+)\] Error"
+    r"|^npm (?:ERR!|error) Lifecycle script `(?P<npm>[\w:.-]+)` failed"
+    r"|^error: Recipe `(?P<just>[\w:.-]+)` failed"
+)
+
+
+def task_of(line: str) -> str:
+    """The task that a runner says has failed, with the runner; '' for any other line."""
+    found = _TASK.match(line)
+    return f"{found.lastgroup} {found[found.lastgroup or 0]}" if found is not None else ""
 
 
 class ErrorText(msgspec.Struct, frozen=True, gc=False):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from session_memory.core.commands import Step, normalized, reads_only, steps, words
 from session_memory.core.digest import MAX_CURES
@@ -40,6 +41,7 @@ _WRONG_CALL = re.compile(
     r"(?:flag|option|command|subcommand|argument|usage|json field|field|key|pid)"
     r"|^usage: |usage error|invalid (?:choice|arguments)|expects? (?:one|a single|exactly|at most)"
     r"|needed a single revision|none of the others can be|bad substitution|syntax error"
+    r"|is not allowed in a regex|regex parse error|unterminated"
     r"|cd: .*no such file|does not contain main module|did not match any files"
     r"|not a (?:git repository|valid)|could not read package.json"
     r"|problem with the editor|terminal is dumb|(?:not|requires) an? (?:tty|terminal)",
@@ -55,6 +57,12 @@ _GIT_REMEDIES = words("pull fetch rebase merge remote")
 # The text of a script tells what it does; two scripts of one interpreter need not do the same.
 _SCRIPT = re.compile(r"<<|(?:^|\s)-(?:e|c|p|lc|-eval|-print)\s")
 _SILENCER = re.compile(r"--(?:force|no-verify|skip|no-frozen|no-check|legacy-peer|ignore-)")
+_MISSING_MODULE = re.compile(
+    r"(?:Cannot find (?:package|module)|No module named|no required module provides package) "
+    r"['\"]?([@\w][\w./@-]+)"
+)
+_FEW_WORDS = 2
+_LEAST_NAME = 4
 _SCRIPT_WORD = re.compile(r"\w{2,}")
 _LEAST_SCRIPT_WORDS = 8
 _SAME_SCRIPT = 0.7
@@ -63,6 +71,8 @@ _TELLING_CHARS = 120
 _SETS_TEXT = re.compile(r"\w+=(?:\$'|\$\(cat|['\"])")
 _ADVICE = re.compile(r"(?:[Rr]un|[Tt]ry|[Uu]se|with)[: ]+[`'\"]([a-z][\w./@ -]{3,80})[`'\"]")
 _FILTERS = words("grep egrep rg")
+_PATTERN_TOOLS = words("grep egrep rg jq awk sed perl")
+_SAME_PATTERN = 0.5
 _HELP = words("--help -h help")
 _TAKES_DIRECTORY = words("git make npm pnpm yarn")
 _DIRECTORY_FLAGS = words("-C --prefix --cwd --dir")
@@ -70,6 +80,8 @@ _GOES_SOMEWHERE = words("cd set export source")
 _GIT_LOOKS = words("status diff log branch show stash")
 _VERSIONED = re.compile(r"(python|pip|node|pytest)[\d.]*$")
 _SCRATCH = re.compile(r"^/tmp/|^/private/tmp/|^/var/folders/|[\\/]Temp[\\/]|scratchpad")
+_IN_QUOTES = re.compile(r"'[^']*'|\"(?:[^\"\\]|\\.)*\"")
+_PART = re.compile(r"\|\|?(?=\s)|&&|;(?=\s)|\n")
 _PAGER = re.compile(r"2>&1|2>/dev/null|\|\s*(?:tail|head|cat|less|grep|sed)\b[^|;&]*")
 _QUOTING = re.compile(r"[\s'\"\\]+")
 
@@ -96,12 +108,24 @@ def _cure_of(attempts: Sequence[Attempt], at: int) -> Cure | None:
         error_seq=failed.result_seq,
         failed=_shown(failed),
         kind=kind,
-        steps=tuple(dict.fromkeys(map(_shown, _telling_edits(failed, cure_steps))))[-_STEPS:],
+        steps=_shown_steps(failed, _telling_edits(failed, cure_steps)),
         step_seqs=tuple(step.seq for step in cure_steps),
         proof=_shown(proof),
         proof_seq=proof.seq,
         lines=tuple(excerpt(line, _SAMPLE_CHARS) for line in failed.errors[1:]),
     )
+
+
+def _shown_steps(failed: Attempt, done: list[Attempt]) -> tuple[str, ...]:
+    """The steps as they were typed; of one long command that was put right, what is new in it."""
+    text = _text(done[-1])
+    if len(done) == 1 and len(text) > _COMMAND_CHARS and (new := _changed_part(failed, text)):
+        return (new,)
+    return tuple(dict.fromkeys(map(_shown, done)))[-_STEPS:]
+
+
+def _is_pair(signs: tuple[str, str]) -> bool:
+    return signs[0] == signs[1]
 
 
 def _telling_edits(failed: Attempt, cure_steps: list[Attempt]) -> list[Attempt]:
@@ -117,9 +141,19 @@ def _is_hidden(failed: Attempt, found: Found) -> bool:
     if found[0] != "command" or len(text) <= _COMMAND_CHARS:
         return False
     return (
-        text.startswith((_text(failed)[:_TELLING_CHARS], "cat >"))
+        text.startswith("cat >")
         or _SETS_TEXT.match(text) is not None
+        or (text.startswith(_text(failed)[:_TELLING_CHARS]) and not _changed_part(failed, text))
     )
+
+
+def _changed_part(failed: Attempt, text: str) -> str:
+    """The part of a long command in which it differs first, from its beginning; '' if too long."""
+    same = sum(1 for _ in takewhile(_is_pair, zip(_text(failed), text, strict=False)))
+    plain = _IN_QUOTES.sub(lambda quoted: "x" * len(quoted[0]), text)  # a | in quotes parts nothing
+    begins = [match.start() for match in _PART.finditer(plain, 0, same)]
+    part = text[begins[-1] :] if begins else text
+    return f"… {part}" if len(part) < _COMMAND_CHARS else ""
 
 
 Found = tuple[CureKind, list[Attempt], Attempt]
@@ -132,6 +166,7 @@ def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
     looks, verifies = reads_only(_text(failed)), check_of(_text(failed)) is not None
     edits: list[Attempt] = []
     commands: list[Attempt] = []
+    missing = _MISSING_MODULE.search("\n".join(failed.errors))
     for attempt in later:
         if attempt.edits and attempt.worked and attempt.files and not _is_scratch(attempt):
             edits.append(attempt)
@@ -139,6 +174,12 @@ def _command_cure(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
             continue
         if attempt.denied or attempt.result_pos is None:
             continue
+        if missing is not None and attempt.worked and commands and missing[1] in _text(attempt):
+            brought = [each for each in commands if _installs(each) and missing[1] in _text(each)]
+            if brought and not reads_only(_text(attempt)):
+                return "install", brought, attempt
+        if attempt.worked and _is_without_the_refused(failed, attempt):
+            return "command", [attempt], attempt
         advised = attempt.worked and _was_advised(failed, attempt)
         may_differ = not (looks or verifies or edits or commands) and (
             attempt.worked or _is_script(failed)
@@ -312,6 +353,33 @@ def _is_put_right(failed: Attempt, other: Attempt) -> bool:
     )
 
 
+def _is_without_the_refused(failed: Attempt, other: Attempt) -> bool:
+    """The same call but for one word or option, and the error names what was dropped.
+
+    `--claim` after "already claimed by x", or the value of `--output` that the error quotes.
+    """
+    if reads_only(_text(failed)) or _is_script(failed) or _is_script(other):
+        return False
+    error = failed.error
+    for mine in _telling_steps(_text(failed)):
+        for theirs in _telling_steps(_text(other)):
+            if mine.program != theirs.program or _plain(mine)[:1] != _plain(theirs)[:1]:
+                continue
+            dropped = [word for word in mine.words if word not in theirs.words]
+            added = [word for word in theirs.words if word not in mine.words]
+            few = len(dropped) == 1 and len(added) <= _FEW_WORDS and len(mine.words) > _FEW_WORDS
+            name = _unquoted(dropped[0]).lstrip("-") if few and _is_of_option(mine, dropped) else ""
+            if len(name) >= _LEAST_NAME and name in error and not _silences(failed, other):
+                return True
+    return False
+
+
+def _is_of_option(step: Step, dropped: list[str]) -> bool:
+    """Whether a word is an option or the value of one; another target is another thing."""
+    at = step.words.index(dropped[0])
+    return any(word.startswith("-") for word in step.words[max(0, at - 1) : at + 1])
+
+
 def _silences(failed: Attempt, other: Attempt) -> bool:
     """Whether a check was only switched off: that is not what one would advise."""
     added = set(_text(other).split()) - set(_text(failed).split())
@@ -359,6 +427,8 @@ def _is_same_step(failed: Step, other: Step, *, missing: bool) -> bool:
         return missing and _does_the_same(failed, other)
     if set(mine) == set(theirs):
         return True  # flags, quotes or their order differ
+    if failed.program in _PATTERN_TOOLS and _is_pattern_put_right(mine, theirs):
+        return True
     if not mine or not theirs:
         return False
     same_verb = mine[0] == theirs[0]
@@ -368,6 +438,12 @@ def _is_same_step(failed: Step, other: Step, *, missing: bool) -> bool:
         names_a_file = any("/" in word or "." in word for word in mine)
         return (same_verb or names_a_file) and len(theirs) <= len(mine) + 3
     return False  # another target is another thing
+
+
+def _is_pattern_put_right(mine: list[str], theirs: list[str]) -> bool:
+    """Whether a search or filter differs in its pattern only, and not much in that."""
+    one, two = (set(_SCRIPT_WORD.findall(" ".join(plain))) for plain in (mine, theirs))
+    return len(one & two) >= _SAME_PATTERN * max(1, len(one), len(two))
 
 
 def _does_the_same(failed: Step, other: Step) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from session_memory.core.commands import words
+from session_memory.core.commands import normalized, words
 from session_memory.core.schema import Cure
 from session_memory.core.typed_commands import typed_command
 from session_memory.distil.substance import is_unspaced, own_words
@@ -83,6 +83,12 @@ def names_a_file(command: str) -> bool:
     return any(_FILE.search(word) for word in command.split()[1:])
 
 
+def proves_install(cure: Cure) -> bool:
+    """False for an install after which another command ran than the one that had failed."""
+    known = map(normalized, (cure.failed, cure.steps[-1]))
+    return cure.kind != "install" or normalized(cure.proof) in known
+
+
 def teaches(cure: Cure) -> bool:
     """Whether a cure is worth knowing in another session."""
     if cure.kind == "edit" or not cure.sample or not cure.steps or is_editor_call(cure.failed):
@@ -90,6 +96,8 @@ def teaches(cure: Cure) -> bool:
     failed, works = typed_command(cure.failed), typed_command(cure.steps[-1])
     short = max(len(failed), len(works)) <= COMMAND_CHARS and "\n" not in cure.failed.strip()
     if mends(cure) and names_a_file(failed):
+        return False
+    if not proves_install(cure):
         return False
     return short and failed != works and not passes_by_itself(cure.sample)
 

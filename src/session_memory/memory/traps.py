@@ -23,6 +23,7 @@ from session_memory.distil.lasting import (
     mends,
     names_a_file,
     passes_by_itself,
+    proves_install,
 )
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.statements import Statement
@@ -124,6 +125,8 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
             return f"{code(best.failed)} worked in {worked.thread[:8]}, {worked.day}"
     if best.cure.kind == "install" and _INSTALLS_ALL.fullmatch(best.works):
         return "every fresh checkout needs its dependencies"
+    if not proves_install(best.cure):
+        return "another command than the one that failed worked after the install"
     if best.cure.kind == "install" and not _supplies(best):
         return "the error does not name what was installed"
     if best.cure.kind == "command" and not best.mends and not _does_the_same(best):

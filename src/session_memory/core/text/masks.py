@@ -55,7 +55,7 @@ _PREFACE = re.compile(
     r"|current command:.*|\[?request interrupted.*)$",
     re.I,
 )
-_WARNING = re.compile(r"(?:npm )?warn", re.I)
+_WARNING = re.compile(r"(?:npm )?warn|\W*⚠", re.I)
 _TELLING = (
     *("error", "exception", "fatal", "panic", "fail", "denied", "not found", "no such", "cannot"),
     *(
