@@ -36,7 +36,7 @@ def test_yes_wires_and_is_asked_once(machine: Machine) -> None:
     machine.have("claude", "gemini", "codex")
     code, told = answer(machine, b"y\n", "init", "--no-sweep")
     assert code == 0
-    assert told.count(b"[y/N]") == 1
+    assert told.count(b"[y/N") == 1
     assert "hooks" in machine.json(".gemini/settings.json")
     assert answer(machine, b"y\n", "uninstall")[0] == 0
     assert not (machine.home / ".gemini/settings.json").exists()
@@ -46,8 +46,9 @@ def test_yes_wires_and_is_asked_once(machine: Machine) -> None:
 def test_no_leaves_everything_as_it_is(machine: Machine, text: bytes) -> None:
     machine.have("claude")
     before = machine.files()
-    code, _ = answer(machine, text, "init")
+    code, told = answer(machine, text, "init")
     assert code == 130
+    assert b"nothing was written" in told
     assert machine.files() == before
     assert not machine.launcher.exists()
 
@@ -65,3 +66,28 @@ def test_without_a_terminal_the_refusal_says_what_would_change(machine: Machine)
     assert done.returncode == 8
     assert b"files of our own would change; without a terminal we cannot ask" in done.stderr
     assert b"add --yes" in done.stderr
+
+
+@pytest.mark.rows("WIR-09")
+def test_d_shows_the_diff_and_asks_again(machine: Machine) -> None:
+    machine.have("claude")
+    theirs, ours = os.openpty()
+    os.write(theirs, b"x\nd\ny\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "session_memory", "--color", "always", "init", "--no-sweep"],
+        stdin=ours,
+        capture_output=True,
+        env={"HOME": str(machine.home), "SESSION_MEMORY_HOME": str(machine.memory), "PATH": ""},
+        cwd=machine.home,
+        timeout=60,
+        check=False,
+    )
+    os.close(theirs)
+    os.close(ours)
+    assert done.returncode == 0
+    assert done.stderr.count(b"Wire 1 agent (2 files)?") == 3
+    assert b"please answer y or n" in done.stderr
+    summary, _, diff = done.stdout.partition(b"--- ")
+    assert b"create ~/.claude/settings.json" in summary
+    assert b"+++ " in diff and b"\x1b[32m+" in diff
+    assert "hooks" in machine.json(".claude/settings.json")

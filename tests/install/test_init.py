@@ -24,7 +24,7 @@ from session_memory.adapters.wiring.launchers import find_launchers
 from session_memory.cli import init
 from session_memory.install import files
 from session_memory.install.apply import InstallResult, apply_init, apply_uninstall
-from session_memory.install.ledger import installing
+from session_memory.install.ledger import installing, read_ledger
 from session_memory.install.plan import InstallRequest, plan_init, plan_uninstall
 from session_memory.install.survey import chosen
 from session_memory.paths import find_paths
@@ -42,7 +42,7 @@ def lived_in(machine: Machine) -> None:
 def test_a_dry_run_shows_every_file_and_writes_nothing(machine: Machine) -> None:
     lived_in(machine)
     before = machine.files()
-    done = machine.run("init", "--dry-run")
+    done = machine.run("init", "--dry-run", "--diff")
     assert done.code == 0
     for name in (".claude/settings.json", ".claude.json", ".codex/hooks.json", ".grok/config.toml"):
         assert f"+++ {machine.home / name}" in done.out
@@ -140,8 +140,8 @@ def test_every_write_outside_our_places_is_noted(machine: Machine) -> None:
 def test_secrets_of_a_users_file_are_not_shown(machine: Machine) -> None:
     text = json.dumps({"env": {"GITHUB_TOKEN": TOKEN}}, indent=2)
     machine.write(".claude/settings.json", text)
-    done = machine.run("init", "--dry-run")
-    assert "settings.json" in done.out
+    done = machine.run("init", "--dry-run", "--diff")
+    assert "+++ " in done.out
     assert TOKEN not in done.out + done.err
 
 
@@ -154,25 +154,33 @@ def test_secrets_of_a_users_file_are_not_shown(machine: Machine) -> None:
         (".claude/settings.json", '{"hooks": {}, "hooks": {}}'),
         (".claude/settings.json", b"\xff\xfe{\x00}\x00"),
         (".claude.json", "[]"),
-        (".claude.json", '{"mcpServers": {"session-memory": {"command": "other"}}}'),
         (".codex/config.toml", "model = \n"),
         (".codex/config.toml", "mcp_servers = { a = { command = 'x' } }\n"),
         (".codex/hooks.json", "{}}"),
     ],
 )
-def test_a_file_that_cannot_be_understood_stops_everything(
+@pytest.mark.rows("WIR-10")
+def test_a_file_that_cannot_be_understood_stops_its_own_agent_alone(
     machine: Machine, name: str, text: str | bytes
 ) -> None:
+    bad, good = ("claude", "codex") if "claude" in name else ("codex", "claude")
     machine.have("claude", "codex", "gemini")
-    machine.write(name, text)
+    path = machine.write(name, text)
     before = machine.files()
-    done = machine.init()
-    assert done.code == 8
-    assert name in done.err
+    dry = machine.run("init", "--dry-run")
+    assert (dry.code, name in dry.err) == (3, True)
     assert machine.files() == before
-    assert not (machine.memory / "data" / "install.json").exists()
-    assert not machine.launcher.exists()
-    assert machine.init("--agent", "gemini").code == 0  # the others can be wired without it
+    done = machine.init()
+    assert done.code == 3
+    assert name in done.err
+    assert f"to wire it: session-memory init --agent {bad}" in done.out
+    wired = {entry.agent for entry in read_ledger(machine.memory / "data").entries}
+    assert wired == {good, "gemini"}
+    assert path.read_bytes() == before[name][0]
+    alone = machine.init("--agent", bad)
+    assert (alone.code, "nothing was written" in alone.err) == (8, True)
+    machine.uninstall()
+    assert machine.files() == before
 
 
 def test_our_older_entries_are_renewed_in_their_place(machine: Machine) -> None:

@@ -174,7 +174,7 @@ def test_a_dry_run_changes_nothing(machine: Machine) -> None:
     machine.write(".claude/settings.json", CLAUDE_SETTINGS)
     machine.init()
     before = machine.files()
-    done = machine.run("uninstall", "--dry-run", "--purge")
+    done = machine.run("uninstall", "--dry-run", "--purge", "--diff")
     assert done.code == 0
     command = json.dumps(machine.hook("Stop", "claude"))
     assert "-" + " " * 12 + f'"command": {command}' in done.out

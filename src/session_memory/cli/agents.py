@@ -68,7 +68,8 @@ class Agent(msgspec.Struct):
     experimental: bool = False
     """Whether its reader never met a genuine log: what it makes of one may be wrong."""
     hooks: str | None = None
-    """wired, off, outdated, absent, refused (its file cannot be read); None where it has none."""
+    """wired, off, outdated, absent, hand-made (an entry of the user's), refused (its file cannot be
+    read); None where it has none."""
     mcp: str | None = None
 
     @property

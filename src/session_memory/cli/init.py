@@ -6,23 +6,31 @@ import contextlib
 import io
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
+from session_memory.adapters.registry import agents as all_agents
 from session_memory.adapters.registry import clients
 from session_memory.adapters.wiring.client import InstallContext
 from session_memory.adapters.wiring.launchers import Launchers, is_passing
 from session_memory.cli import wiring
-from session_memory.cli.agents import agents_table, find_agents
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
-from session_memory.cli.output import byte_progress, emit_json, one_line
-from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused, SessionMemoryError
+from session_memory.cli.init_summary import Seen, find_seen, not_wired_lines, show_summary
+from session_memory.cli.output import byte_progress, columns, emit_json, fit, hanging, one_line
+from session_memory.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_WARNINGS,
+    Refused,
+    SessionMemoryError,
+)
 from session_memory.install import hook_files
 from session_memory.install.apply import InstallResult, apply_init
 from session_memory.install.ledger import installing, read_ledger
-from session_memory.install.plan import InstallRequest, Plan, plan_init
+from session_memory.install.plan import FileChange, InstallRequest, Plan, plan_init
+from session_memory.install.survey import chosen
 from session_memory.store import store_exists
 
 if TYPE_CHECKING:
@@ -33,6 +41,8 @@ if TYPE_CHECKING:
 @click.option(
     "--agent", "agents", metavar="NAMES", multiple=True, help="Only these agents; repeatable."
 )
+@click.option("--skip", metavar="NAMES", multiple=True, help="Not these agents; repeatable.")
+@click.option("--diff", is_flag=True, help="Show every change as a diff, not only a summary.")
 @dry_run_option
 @yes_option
 @click.option("--project", is_flag=True, help="Wire this repository only, not your whole account.")
@@ -51,6 +61,8 @@ def command(
     app: App,
     agents: tuple[str, ...],
     *,
+    skip: tuple[str, ...],
+    diff: bool,
     dry_run: bool,
     yes: bool,
     project: bool,
@@ -60,39 +72,64 @@ def command(
 ) -> int:
     """Connect the agents on this machine: add hooks and the MCP server, then run a first sweep.
 
-    After the sweep, memory is prepared for every project it found, without a model, and what the
-    next session of the newest one will be told is shown. `--no-sweep` skips both.
+    Shows which agents and files it would change and asks once; `d` at the question, or --diff,
+    shows every change as a diff. After the sweep, memory is prepared for every project it found,
+    without a model, and what the next session of the newest one will be told is shown.
+    `--no-sweep` skips both. It ends with what was seen here and is not wired or not read.
 
-    Shows a diff of every file it would change and asks once. Run it again after an upgrade or a
-    move: our entries are updated in place, nothing is added twice. `uninstall` removes everything
-    again.
+    An agent of which a file cannot be changed is left as it is, and the others are wired (exit code
+    3). An MCP server of your own called `session-memory` stays.
+
+    Run it again after an upgrade or a move: our entries are updated in place, nothing is added
+    twice. `uninstall` removes everything again.
 
     \b
     Examples:
-      session-memory init --dry-run
+      session-memory init --dry-run --diff
       session-memory init
       session-memory init --agent claude,codex --yes
+      session-memory init --skip gemini
       session-memory init --project
     """
     context, launchers = wiring.context(app, project=project), wiring.launchers(app)
-    request = InstallRequest(tuple(wiring.clients(context, agents)), context, launchers, trust)
+    skipped = {client.name for client in chosen(skip)}
+    found = wiring.clients(context, agents)
+    clients_here = tuple(client for client in found if client.name not in skipped)
+    request = InstallRequest(clients_here, context, launchers, trust)
     plan = plan_init(request, wiring.file_reader(context), read_ledger(launchers.data))
-    _show(app, plan, request, dry_run=dry_run)
-    if plan.problems:
-        wiring.tell_problems(app, plan.problems)
-        names = ", ".join(sorted({problem.agent for problem in plan.problems}))
+    left_out = [client.name for client in found if client.name in skipped]
+    seen = find_seen(app, request, plan, left_out)
+    _show(app, plan, request, diff=diff)
+    wiring.tell_problems(app, plan.problems)
+    if plan.problems and {problem.agent for problem in plan.problems} == _names(request):
         raise Refused(
-            f"nothing was written: files of {names} cannot be changed",
-            hint="repair them, or leave the agent out with --agent",
+            f"nothing was written: files of {', '.join(sorted(_names(request)))} cannot be changed",
+            hint="repair them, then run this again",
         )
     if dry_run:
-        return EXIT_OK
+        return _finish_dry_run(app, plan, request, seen)
     stale = [path for path, state in hook_files.states(launchers).items() if state != "current"]
-    if (plan.changes or stale) and not yes:
-        changed = f"{len(plan.changes)} files of agents" if plan.changes else "files of our own"
-        wiring.ask("Wire them?", f"{changed} would change")
+    if (plan.changes or stale) and not yes and not _ask(app, plan):
+        return EXIT_INTERRUPTED
     done = _carry_out(app, plan, request)
-    return _finish(app, done, plan, schedule=schedule, first_sweep=not no_sweep)
+    return _finish(app, done, (plan, request, seen), schedule=schedule, first_sweep=not no_sweep)
+
+
+def _names(request: InstallRequest) -> set[str]:
+    return {client.name for client in request.clients}
+
+
+def _ask(app: App, plan: Plan) -> bool:
+    count = len({change.agent for change in plan.changes})
+    named = f"{count} agent{'s' * (count != 1)}"
+    question = f"Wire {named} ({_files(plan.changes)})?" if plan.changes else "Write our own files?"
+    what = f"{len(plan.changes)} files of agents" if plan.changes else "files of our own"
+    hint = "; --dry-run --diff shows every change"
+    return wiring.ask(app, question, f"{what} would change", plan.changes, hint=hint)
+
+
+def _files(changes: Sequence[FileChange]) -> str:
+    return f"{len(changes)} file{'s' * (len(changes) != 1)}"
 
 
 def _carry_out(app: App, plan: Plan, request: InstallRequest) -> InstallResult:
@@ -100,17 +137,27 @@ def _carry_out(app: App, plan: Plan, request: InstallRequest) -> InstallResult:
     with installing(request.launchers.data) as ledger:
         # Another init may have been faster; only what was shown is done.
         now = plan_init(request, wiring.file_reader(request.context), ledger)
-        if now.problems or any(change not in plan.changes for change in now.changes):
+        fresh = [*now.problems, *now.changes]
+        if any(one not in (*plan.problems, *plan.changes) for one in fresh):
             raise Refused("files changed while you were asked", hint="run the command again")
         hook_files.write(request.launchers)
         return apply_init(request.launchers.data, now, ledger, app.clock)
 
 
-def _finish(app: App, done: InstallResult, plan: Plan, *, schedule: bool, first_sweep: bool) -> int:
-    for change in done.changed:
-        app.note(f"wired {one_line(change.path)}")
+def _finish(
+    app: App,
+    done: InstallResult,
+    what: tuple[Plan, InstallRequest, Seen],
+    *,
+    schedule: bool,
+    first_sweep: bool,
+) -> int:
+    plan, request, seen = what
+    if done.changed:
+        titles = [all_agents()[name].title for name in {c.agent: 1 for c in done.changed}]
+        app.note(fit(f"wired {', '.join(titles)} ({_files(done.changed)})"))
     wiring.tell_problems(app, done.problems)
-    code = EXIT_WARNINGS if done.problems else EXIT_OK
+    code = EXIT_WARNINGS if done.problems or plan.problems else EXIT_OK
     if schedule:
         from session_memory.cli.schedule import install_schedule
 
@@ -126,17 +173,30 @@ def _finish(app: App, done: InstallResult, plan: Plan, *, schedule: bool, first_
             {
                 "wired": [change.path for change in done.changed],
                 "unchanged": [change.path for change in plan.unchanged],
-                "problems": done.problems,
+                "problems": (*plan.problems, *done.problems),
+                "left_alone": plan.left_alone,
+                "not_wired": seen.not_wired,
+                "not_read": seen.not_read,
                 "notes": plan.notes,
                 "memory": prepared,
             }
         )
-    elif prepared is not None:
-        click.echo("\n".join(_memory_lines(prepared)))
-    for note in plan.notes:
-        app.note(f"note: {note}")
+    else:
+        if prepared is not None:
+            click.echo("\n".join(_memory_lines(prepared)))
+        _tell_rest(app, plan, request, seen)
     app.note("check with `session-memory doctor`; undo with `session-memory uninstall`")
     return code
+
+
+def _tell_rest(app: App, plan: Plan, request: InstallRequest, seen: Seen) -> None:
+    """What was seen and gets nothing, what stays the user's, and what is theirs to do."""
+    for line in not_wired_lines(seen, request.context.home):
+        click.echo("\n".join(hanging(line[:11], line[11:], columns())))
+    for one in plan.left_alone:
+        app.note(fit(f"note: {one_line(one.path)}: {one.message} ({one.hint})"))
+    for note in plan.notes:
+        app.note(fit(f"note: {note}"))
 
 
 def _run_sweep(app: App) -> int:
@@ -182,30 +242,29 @@ def _memory_lines(prepared: Prepared) -> Iterator[str]:
     yield from (f"- {one_line(line)}" for line in prepared.example.lines)
 
 
-def _show(app: App, plan: Plan, request: InstallRequest, *, dry_run: bool) -> None:
+def _show(app: App, plan: Plan, request: InstallRequest, *, diff: bool) -> None:
     if app.json:
-        if dry_run:
-            emit_json(_json(plan, request))
         return
-    click.echo(agents_table(find_agents(app), app.clock()))
-    click.echo("")
     if not request.clients:
         app.note(f"no agent was found to wire; name one: --agent {','.join(clients())}")
-    for change in plan.changes:
-        click.echo(wiring.diff(change))
+    show_summary(plan, request)
+    if diff:
+        wiring.show_diffs(app, plan.changes)
     _tell_own(app, request.launchers, request.context)
     if plan.unchanged:
         app.note(f"{len(plan.unchanged)} files of agents are as they should be")
-    if dry_run:
-        for note in plan.notes:
-            app.note(f"note: {note}")
-        app.note(f"dry run: {len(plan.changes)} files of agents would change, nothing was written")
+
+
+def _finish_dry_run(app: App, plan: Plan, request: InstallRequest, seen: Seen) -> int:
+    if app.json:
+        emit_json(_json(plan, request, seen))
+    else:
+        _tell_rest(app, plan, request, seen)
+        app.note(f"dry run: {_files(plan.changes)} of agents would change, nothing was written")
+    return EXIT_WARNINGS if plan.problems else EXIT_OK
 
 
 def _tell_own(app: App, launchers: Launchers, context: InstallContext) -> None:
-    for path, state in hook_files.states(launchers).items():
-        if state != "current":
-            click.echo(f"{'write' if state == 'missing' else 'renew'} {one_line(str(path))}")
     if is_passing(launchers.python):
         app.warn(
             f"{launchers.python} is in a cache that may be emptied at any time:"
@@ -215,7 +274,7 @@ def _tell_own(app: App, launchers: Launchers, context: InstallContext) -> None:
         app.note("these files name paths of this machine: do not commit them")
 
 
-def _json(plan: Plan, request: InstallRequest) -> dict[str, object]:
+def _json(plan: Plan, request: InstallRequest, seen: Seen) -> dict[str, object]:
     states = hook_files.states(request.launchers)
     return {
         "dry_run": True,
@@ -225,6 +284,9 @@ def _json(plan: Plan, request: InstallRequest) -> dict[str, object]:
         ],
         "unchanged": [change.path for change in plan.unchanged],
         "problems": plan.problems,
+        "left_alone": plan.left_alone,
+        "not_wired": seen.not_wired,
+        "not_read": seen.not_read,
         "notes": plan.notes,
         "own_files": {str(path): state for path, state in states.items()},
     }

@@ -8,8 +8,8 @@ import msgspec
 from session_memory.adapters.registry import clients
 from session_memory.cli import wiring
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
-from session_memory.cli.output import emit_json, one_line
-from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
+from session_memory.cli.output import columns, emit_json, hanging, one_line
+from session_memory.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_WARNINGS, Refused
 from session_memory.install import hook_files, purge
 from session_memory.install.apply import apply_uninstall
 from session_memory.install.ledger import FILE, installing, read_ledger
@@ -22,18 +22,22 @@ from session_memory.install.survey import chosen
     "--agent", "agents", metavar="NAMES", multiple=True, help="Only these agents; repeatable."
 )
 @click.option("--purge", "purging", is_flag=True, help="Also delete everything that was captured.")
+@click.option("--diff", is_flag=True, help="Show every change as a diff, not only a summary.")
 @dry_run_option
 @yes_option
 @json_option
 @pass_app
-def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, yes: bool) -> int:
+def command(
+    app: App, agents: tuple[str, ...], *, purging: bool, diff: bool, dry_run: bool, yes: bool
+) -> int:
     """Remove everything `init` added, restoring files byte for byte.
 
-    Captured sessions stay unless you add --purge.
+    Shows which files it would change and asks once; `d` at the question, or --diff, shows every
+    change. Captured sessions stay unless you add --purge.
 
     \b
     Examples:
-      session-memory uninstall --dry-run
+      session-memory uninstall --dry-run --diff
       session-memory uninstall
       session-memory uninstall --purge --yes
     """
@@ -49,6 +53,8 @@ def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, 
     plan = msgspec.structs.replace(plan, problems=(*plan.problems, *lost))
     purge_plan = purge.plan_purge(app.paths, app.environ) if purging else purge.PurgePlan()
     _show(app, plan, list(map(str, purge_plan.whole)), dry_run=dry_run)
+    if diff and not app.json:
+        wiring.show_diffs(app, plan.changes)
     _tell_distributed(app, purging=purging)
     wiring.tell_problems(app, plan.problems)
     if dry_run:
@@ -56,7 +62,9 @@ def command(app: App, agents: tuple[str, ...], *, purging: bool, dry_run: bool, 
     if purging and plan.problems:
         raise Refused("entries of ours would stay behind", hint="repair the files above first")
     if (plan.changes or ledger.entries or purge_plan.whole) and not yes:
-        wiring.ask("Take it out?", f"{len(plan.changes)} files of agents would change")
+        would = f"{len(plan.changes)} files of agents would change"
+        if not wiring.ask(app, "Take it out?", would, plan.changes):
+            return EXIT_INTERRUPTED
     with installing(launchers.data) as held:
         done = apply_uninstall(launchers.data, plan, held, app.clock)
         left = read_ledger(launchers.data).entries
@@ -106,8 +114,9 @@ def _show(app: App, plan: Plan, purge_plan: list[str], *, dry_run: bool) -> None
                 }
             )
         return
+    home = wiring.context(app).home
     for change in plan.changes:
-        click.echo(wiring.diff(change))
+        click.echo("\n".join(hanging("", wiring.change_line(change, home), columns())))
     for path in purge_plan:
         click.echo(f"purge {one_line(path)}")
     if not plan.changes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import click
@@ -13,7 +13,7 @@ from session_memory.adapters import registry
 from session_memory.adapters.wiring.client import Client, InstallContext
 from session_memory.adapters.wiring.launchers import Launchers, find_launchers
 from session_memory.cli.app import App
-from session_memory.cli.output import one_line, safe
+from session_memory.cli.output import Meaning, one_line, paint, safe
 from session_memory.errors import Refused
 from session_memory.install import files
 from session_memory.install.ledger import Ledger, read_ledger
@@ -101,11 +101,83 @@ def tell_problems(app: App, problems: Iterable[Problem]) -> None:
         app.warn(f"{one_line(problem.path)}: {problem.message}{hint}")
 
 
-def ask(question: str, what: str) -> None:
-    """One question at a terminal; without one `--yes` is needed."""
+def ask(
+    app: App, question: str, what: str, changes: Sequence[FileChange], *, hint: str = ""
+) -> bool:
+    """Ask once at a terminal, with the diff on demand; without a terminal `--yes` is needed."""
     if not sys.stdin.isatty():
-        raise Refused(f"{what}; without a terminal we cannot ask", hint="add --yes to do it")
-    click.confirm(question, abort=True, err=True)
+        raise Refused(
+            f"{what}; without a terminal we cannot ask",
+            hint=f"add --yes to do it{hint}",
+        )
+    legend = ", d for the diff" if changes else ""
+    while True:
+        click.echo(f"{question} [y/N{legend}] ", err=True, nl=False)
+        answer = click.prompt("", "n", show_default=False, prompt_suffix="", err=True)
+        match answer.strip().lower():
+            case "y" | "yes":
+                return True
+            case "n" | "no":
+                app.note("nothing was written")
+                return False
+            case "d" | "diff" if changes:
+                show_diffs(app, changes)
+            case _:
+                click.echo(f"please answer y or n{legend}", err=True)
+
+
+def show_diffs(app: App, changes: Iterable[FileChange]) -> None:
+    """Print every change as a coloured diff, through the pager where it is long."""
+    from session_memory.cli.pager import paged
+
+    with paged(app.environ, wanted=not app.no_pager):
+        for change in changes:
+            for line in diff(change).split("\n"):
+                click.echo(paint(line, _diff_meaning(line)))
+
+
+def _diff_meaning(line: str) -> Meaning | None:
+    if line.startswith(("+++ ", "--- ")):
+        return "strong"
+    meanings: dict[str, Meaning] = {"+": "ok", "-": "error", "@": "dim"}
+    return meanings.get(line[:1])
+
+
+def line_counts(change: FileChange) -> tuple[int, int]:
+    """Lines that a change adds and removes."""
+    import difflib
+
+    before, after = _lines(change.before), _lines(change.after)
+    start = _same(before, after)
+    end = _same(before[start:][::-1], after[start:][::-1])
+    # Without what is the same at both ends: some clients keep files of many thousand lines.
+    old, new = before[start : len(before) - end], after[start : len(after) - end]
+    steps = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    changed = [step for step in steps if step[0] != "equal"]
+    added = sum(end - start for _, _, _, start, end in changed)
+    return added, sum(end - start for _, start, end, _, _ in changed)
+
+
+def _same(first: list[str], second: list[str]) -> int:
+    """How many lines two texts share at their start."""
+    pairs = enumerate(zip(first, second, strict=False))
+    return next((n for n, (a, b) in pairs if a != b), min(len(first), len(second)))
+
+
+def change_line(change: FileChange, home: str) -> str:
+    """What happens to a file, in one line."""
+    added, removed = line_counts(change)
+    verb = "change"
+    if change.before is None or change.after is None:
+        verb = "create" if change.before is None else "remove"
+    counts = " ".join(f"{sign}{n}" for sign, n in (("+", added), ("-", removed)) if n)
+    return f"{verb} {short_path(change.path, home)}{f' ({counts})' if counts else ''}"
+
+
+def short_path(path: str, home: str) -> str:
+    """A path for people: `~` for the home, nothing a terminal would obey."""
+    inside = path.startswith(home.rstrip(os.sep) + os.sep) and len(home) > 1
+    return one_line(f"~{path[len(home.rstrip(os.sep)) :]}" if inside else path)
 
 
 def _lines(data: bytes | None) -> list[str]:

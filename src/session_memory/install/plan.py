@@ -76,7 +76,10 @@ class Plan(msgspec.Struct, frozen=True):
     changes: tuple[FileChange, ...] = ()
     unchanged: tuple[FileChange, ...] = ()
     problems: tuple[Problem, ...] = ()
+    """Files that cannot be changed; nothing of their agents is."""
     notes: tuple[str, ...] = ()
+    left_alone: tuple[Problem, ...] = ()
+    """Entries of the user's where ours would go; the rest of their agents is wired."""
 
 
 class InstallRequest(msgspec.Struct, frozen=True):
@@ -90,29 +93,61 @@ class InstallRequest(msgspec.Struct, frozen=True):
 
 
 def plan_init(request: InstallRequest, read_file: ReadFile, ledger: Ledger) -> Plan:
-    """Wire these agents."""
+    """Wire these agents; one of which a file cannot be changed is left as it is, as a whole."""
     changes: list[FileChange] = []
     problems: list[Problem] = []
+    left_alone: list[Problem] = []
     notes: list[str] = []
     for client in request.clients:
-        own: list[FileChange] = []
-        for path, our_parts in client.files(request.context, request.launchers).items():
-            try:
-                original = _original(ledger.of(path), path, our_parts, read_file)
-                extra = _approval(request, client, path, own, read_file)
-                change = _wired(
-                    read_file(path), (path, client.name), (*our_parts, *extra), original
-                )
-            except Refused as error:
-                problems.append(Problem(path, client.name, error.message, error.hint))
-                continue
-            own.append(change)
-            notes += _taken_notify(our_parts, change)
-        if client.approvals is None or not _approves_all(client.approvals, own):
-            notes += client.notes
-        changes += own
+        one = _plan_agent(client, request, read_file, ledger)
+        if one.problems:
+            problems += one.problems
+            continue
+        changes += one.changes
+        left_alone += one.left_alone
+        notes += one.notes
     changes = [msgspec.structs.replace(c, project=request.context.project) for c in changes]
-    return Plan(*_split(changes), tuple(problems), tuple(notes))
+    return Plan(*_split(changes), tuple(problems), tuple(notes), tuple(left_alone))
+
+
+def _plan_agent(
+    client: Client, request: InstallRequest, read_file: ReadFile, ledger: Ledger
+) -> Plan:
+    changes: list[FileChange] = []
+    problems: list[Problem] = []
+    left_alone: list[Problem] = []
+    notes: list[str] = []
+    for path, wanted in client.files(request.context, request.launchers).items():
+        try:
+            current = read_file(path)
+            taken = [part for part in wanted if parts.is_taken(part, _text(current))]
+            our_parts = tuple(part for part in wanted if part not in taken)
+            left_alone += [_taken_place(path, client.name, part) for part in taken]
+            if not our_parts:
+                continue
+            original = _original(ledger.of(path), path, our_parts, read_file)
+            extra = _approval(request, client, path, changes, read_file)
+            change = _wired(current, (path, client.name), (*our_parts, *extra), original)
+        except Refused as error:
+            problems.append(Problem(path, client.name, error.message, error.hint))
+            continue
+        changes.append(change)
+        notes += _taken_notify(our_parts, change)
+    if client.approvals is None or not _approves_all(client.approvals, changes):
+        notes += client.notes
+    return Plan(tuple(changes), (), tuple(problems), tuple(notes), tuple(left_alone))
+
+
+def _taken_place(path: str, agent: str, part: Part) -> Problem:
+    if isinstance(part, WholeFile):
+        message = "a file of this name that is not ours stays as it is"
+        return Problem(path, agent, message, f"to have ours, rename it; then {_again(agent)}")
+    message = f"an MCP server called {parts.SERVER!r} that is not ours stays as it is"
+    return Problem(path, agent, message, f"to have ours, remove that entry; then {_again(agent)}")
+
+
+def _again(agent: str) -> str:
+    return f"`session-memory init --agent {agent}`"
 
 
 def _approves_all(approvals: Approvals, changes: Iterable[FileChange]) -> bool:
@@ -179,8 +214,9 @@ def orphans(ledger: Ledger, known: Collection[str]) -> tuple[Problem, ...]:
     )
 
 
-State = Literal["wired", "off", "outdated", "absent", "refused"]
-"""`off`: wired, and switched off by a setting of the user's; `refused`: the file cannot be read."""
+State = Literal["wired", "off", "outdated", "absent", "hand-made", "refused"]
+"""`off`: wired, and switched off by a setting of the user's; `hand-made`: the user has an entry of
+their own under our name; `refused`: the file cannot be read."""
 
 
 class WiringState(msgspec.Struct, frozen=True):
@@ -239,7 +275,7 @@ def _state(part: Part, current: CurrentFile) -> State:
 
 
 def _worst(states: list[State]) -> State | None:
-    order: tuple[State, ...] = ("refused", "absent", "outdated", "off", "wired")
+    order: tuple[State, ...] = ("refused", "absent", "outdated", "off", "hand-made", "wired")
     return next((state for state in order if state in states), None)
 
 

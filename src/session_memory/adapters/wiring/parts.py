@@ -27,7 +27,7 @@ PLACE_VARIABLES = (
     "CODEX_HOME",
 )
 """Variables of a server entry that are ours to set and to take away; others are the user's."""
-State = Literal["wired", "outdated", "absent"]
+State = Literal["wired", "outdated", "absent", "hand-made"]
 
 
 class Handler(msgspec.Struct, frozen=True):
@@ -184,14 +184,32 @@ def holds(part: Part, text: str | None) -> bool:
             return False
 
 
+def is_taken(part: Part, text: str | None) -> bool:
+    """Whether the user has something of their own where this part would go; it is left alone."""
+    if text is None or is_blank(text):
+        return False
+    match part:
+        case WholeFile():
+            return not _is_our_file(text)
+        case JsonServer():
+            path = (*part.path, SERVER)
+            return json_edit.has(text, path) and not _is_our_server(json_edit.value_at(text, path))
+        case TomlServer():
+            known = toml_edit.get(text, part.name)
+            return known is not None and not _is_our_server(known)
+        case _:
+            return False
+
+
 def state(part: Part, text: str | None) -> State:
     """Whether this part is in a text, and as this version wants it."""
     if text is None:
         return "absent"
+    if is_taken(part, text):
+        return "hand-made"
     match part:
         case WholeFile():
-            ours = "outdated" if _is_our_file(text) else "absent"
-            return "wired" if text == part.text else ours
+            return "wired" if text == part.text else "absent" if is_blank(text) else "outdated"
         case JsonHooks():
             found = our_handlers(text) if not is_blank(text) else []
         case JsonServer():

@@ -1,0 +1,95 @@
+"""Agents that this version does not read, and where they keep their logs.
+
+`init` names those it finds: a user who expects them to be captured should not have to wonder.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from session_memory.adapters.registry import agents, usual_places
+from session_memory.adapters.vscode_places import user_folders
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """One agent, and files or folders that are there once it was used."""
+
+    name: str
+    title: str
+    places: tuple[str, ...]
+    """Below `~` or below a variable (`$NAME/folder`)."""
+
+
+_CURSOR_EDITOR = user_folders("globalStorage/state.vscdb", ("Cursor",))
+
+
+UNREAD = (
+    Unread("cursor", "Cursor", ("~/.cursor/projects", "~/.cursor/chats", *_CURSOR_EDITOR)),
+    Unread("windsurf", "Windsurf", ("~/.codeium/windsurf/cascade", "~/.windsurf/transcripts")),
+    Unread(
+        "antigravity",
+        "Antigravity",
+        ("~/.gemini/antigravity-cli", "~/.gemini/antigravity-ide", "~/.gemini/antigravity"),
+    ),
+    Unread(
+        "cowork",
+        "Claude Desktop",
+        tuple(
+            f"{base}/Claude/local-agent-mode-sessions"
+            for base in (
+                "$XDG_CONFIG_HOME",
+                "~/.config",
+                "~/Library/Application Support",
+                "$APPDATA",
+            )
+        ),
+    ),
+    Unread("droid", "Factory Droid", ("~/.factory/sessions",)),
+    Unread("kiro", "Kiro", ("~/.kiro/sessions", "~/.local/share/kiro-cli/data.sqlite3")),
+    Unread("crush", "Crush", ("$XDG_DATA_HOME/crush", "~/.local/share/crush")),
+    Unread("continue", "Continue", ("~/.continue/sessions",)),
+    Unread("amp", "Amp", ("~/.local/share/amp/threads",)),
+    Unread(
+        "zed",
+        "Zed",
+        ("~/.local/share/zed/threads", "~/Library/Application Support/Zed/threads"),
+    ),
+    Unread("kimi", "Kimi", ("~/.kimi-code/sessions", "~/.kimi/sessions")),
+    Unread("devin", "Devin", ("~/.local/share/devin/cli",)),
+    Unread("aider", "Aider", ("~/.aider.chat.history.md", "~/.aider")),
+)
+
+
+class SeenAgent(msgspec.Struct, frozen=True):
+    """An agent whose logs are here and are not read."""
+
+    agent: str
+    title: str
+    paths: tuple[str, ...]
+
+
+def seen_unread(environ: Mapping[str, str], home: str) -> list[SeenAgent]:
+    """Agents that were used here and that no reader is known for."""
+    known = agents()
+    read = {
+        os.path.normpath(place)
+        for agent in known.values()
+        for place in usual_places(agent.homes, environ, home)
+    }
+    found: list[SeenAgent] = []
+    for one in UNREAD:
+        if one.name in known:
+            continue
+        here = [path for path in usual_places(one.places, environ, home) if os.path.exists(path)]
+        paths = [path for path in dict.fromkeys(here) if not _is_read(path, read)]
+        if paths:
+            found.append(SeenAgent(one.name, one.title, tuple(paths)))
+    return found
+
+
+def _is_read(path: str, read: Iterable[str]) -> bool:
+    """Whether a plug-in, under a name of its own, reads this place or one inside it."""
+    return any(place == path or place.startswith(path + os.sep) for place in read)

@@ -1,0 +1,166 @@
+"""What `init` says before it asks, and what it leaves out and says at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+import msgspec
+
+from session_memory.adapters.registry import agents, clients
+from session_memory.adapters.unread import SeenAgent, seen_unread
+from session_memory.adapters.wiring.client import Files
+from session_memory.adapters.wiring.parts import (
+    JsonHooks,
+    JsonServer,
+    Part,
+    TomlNotify,
+    TomlServer,
+    WholeFile,
+)
+from session_memory.cli import wiring
+from session_memory.cli.agents import Agent, find_agents
+from session_memory.cli.app import App
+from session_memory.cli.output import Meaning, columns, hanging, one_line, paint
+from session_memory.install import hook_files
+from session_memory.install.plan import FileChange, InstallRequest, Plan
+
+_GETS = {
+    "hooks": "hooks",
+    "mcp": "MCP server",
+    "notify": "notify program",
+}
+
+
+class NotWired(msgspec.Struct, frozen=True):
+    """An agent that is here and is not wired, and why."""
+
+    agent: str
+    title: str
+    why: str
+    fix: str | None = None
+    """What to type to have it wired; None where it cannot be."""
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What is on this machine beside the agents that are wired."""
+
+    not_wired: tuple[NotWired, ...] = ()
+    not_read: tuple[SeenAgent, ...] = ()
+
+
+def find_seen(app: App, request: InstallRequest, plan: Plan, skipped: Iterable[str]) -> Seen:
+    """Agents that were seen here and get nothing."""
+    left_out = {problem.agent: "one of its files cannot be changed" for problem in plan.problems}
+    reasons = left_out | dict.fromkeys(skipped, "left out with --skip")
+    titles = {name: agent.title for name, agent in agents().items()}
+    not_wired = [NotWired(name, titles[name], why, _init(name)) for name, why in reasons.items()]
+    handled = {client.name for client in request.clients} | set(reasons)
+    not_wired += [
+        _why_not(agent, can_be=agent.flavor in clients())
+        for agent in find_agents(app)
+        if agent.is_here and agent.flavor not in handled and not _is_wired(agent)
+    ]
+    unread = seen_unread(request.context.environ, request.context.home)
+    return Seen(tuple(not_wired), tuple(unread))
+
+
+def _is_wired(agent: Agent) -> bool:
+    return bool({agent.hooks, agent.mcp} - {None, "absent", "refused"})
+
+
+def _why_not(agent: Agent, *, can_be: bool) -> NotWired:
+    title = f"{agent.title} (experimental)" if agent.experimental else agent.title
+    if not can_be:
+        why = "its logs are read, but this version cannot give it memory"
+        return NotWired(agent.flavor, title, why)
+    why = (
+        "its logs are read, but it was not chosen or neither its program nor its settings are here"
+    )
+    return NotWired(agent.flavor, title, why, _init(agent.flavor))
+
+
+def _init(agent: str) -> str:
+    return f"session-memory init --agent {agent}"
+
+
+def show_summary(plan: Plan, request: InstallRequest) -> None:
+    """Which agents, which files, and what each gets."""
+    width = max((len(agents()[client.name].title) for client in request.clients), default=0) + 2
+    for client in request.clients:
+        lead = f"{agents()[client.name].title:<{width}}"
+        files = client.files(request.context, request.launchers)
+        for number, (text, meaning) in enumerate(_agent_lines(client.name, files, plan, request)):
+            start = paint(lead, "strong") if not number else " " * width
+            click.echo("\n".join(hanging(start, text, columns(), meaning)))
+    if request.clients:
+        click.echo("")
+    for line in _about(plan, request):
+        click.echo("\n".join(hanging("", line, columns(), "dim")))
+
+
+def _agent_lines(
+    name: str, files: Files, plan: Plan, request: InstallRequest
+) -> Iterator[tuple[str, Meaning | None]]:
+    home = request.context.home
+    problems = [problem for problem in plan.problems if problem.agent == name]
+    if problems:
+        for problem in problems:
+            path = wiring.short_path(problem.path, home)
+            yield f"left as it is: {path}: {one_line(problem.message)}", "warn"
+        return
+    changes = [change for change in plan.changes if change.agent == name]
+    left_alone = [problem for problem in plan.left_alone if problem.agent == name]
+    if changes:
+        gets = _gets(files, changes)
+        yield ", ".join(text for kind, text in _GETS.items() if kind in gets), None
+    elif not left_alone:
+        yield "wired already", "ok"
+    for change in changes:
+        yield wiring.change_line(change, home), None
+    for problem in left_alone:
+        yield f"keep   {wiring.short_path(problem.path, home)}: {one_line(problem.message)}", "warn"
+
+
+def _gets(files: Files, changes: Iterable[FileChange]) -> set[str]:
+    """The kinds of parts that are in the files that change."""
+    return {_kind(part) for change in changes for part in files.get(change.path, ())}
+
+
+def _kind(part: Part) -> str:
+    match part:
+        case JsonHooks() | WholeFile():
+            return "hooks"
+        case JsonServer() | TomlServer():
+            return "mcp"
+        case TomlNotify():
+            return "notify"
+        case _:
+            return ""
+
+
+def _about(plan: Plan, request: InstallRequest) -> Iterator[str]:
+    """What the words mean, what of our own is written, and what is not touched."""
+    gets: set[str] = set()
+    for client in request.clients:
+        gets |= _gets(client.files(request.context, request.launchers), plan.changes)
+    if "hooks" in gets:
+        yield "hooks capture sessions as they end and tell a new one what earlier ones left"
+    if "mcp" in gets:
+        yield "the MCP server lets the agent search what was captured"
+    if plan.changes:
+        yield "CLAUDE.md, AGENTS.md and other instruction files are not changed"
+    states = hook_files.states(request.launchers)
+    if stale := [path for path, state in states.items() if state != "current"]:
+        place = wiring.short_path(str(request.launchers.folder), request.context.home)
+        yield f"{len(stale)} files of our own are written below {place}"
+
+
+def not_wired_lines(seen: Seen, home: str) -> Iterator[str]:
+    """What was seen here and gets nothing, one line each."""
+    for one in seen.not_wired:
+        fix = f"; to wire it: {one.fix}" if one.fix else ""
+        yield f"not wired  {one_line(one.title)}: {one.why}{fix}"
+    for one in seen.not_read:
+        paths = ", ".join(wiring.short_path(path, home) for path in one.paths)
+        yield f"not read   {one_line(one.title)}: logs in {paths}; this version cannot read them"
