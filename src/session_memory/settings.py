@@ -26,6 +26,7 @@ FLAVORS = (
     "crush",
     "cowork",
     "copilot_chat",
+    "cursor",
 )
 """The agents of adapters/registry.py, copied here by `make docs`: settings are below adapters in
 the order of layers, and every command reads them. Any other agent may have settings too."""

@@ -93,6 +93,9 @@ LOGS: dict[str, Callable[[Machine], Path]] = {
     "copilot_chat": lambda machine: (
         machine.home / ".config/Code/User/workspaceStorage/abc/chatSessions/odd.jsonl"
     ),
+    "cursor": lambda machine: (
+        machine.home / ".cursor/projects/work-shop/agent-transcripts/odd/odd.jsonl"
+    ),
     "pi": lambda machine: machine.home / ".pi/agent/sessions/--work--/odd.jsonl",
 }
 

@@ -24,14 +24,14 @@ requestId response_id resumeTime role say sessionID sessionId sessionUpdate sour
 startTime status stop_reason subagent_id subtype thread_id timestamp toolCallId tool_call_id
 tool_use_id ts
 turn_id type usageId userType uuid
-_audit_timestamp k session_id toolId
+_audit_timestamp bubbleId createdAt k session_id toolId
 """
 STRUCTURE = frozenset(_STRUCTURE.split())
 """Names whose values tell one record from another: with a secret in them it would be no record."""
 TOOL_NAMES = ("name", "tool", "toolName", "tool_name")
 """A tool of that name is known; one that is not is planted by hand."""
 TEXTS = (".md", ".txt")
-DATABASES = (".db", ".sqlite3")
+DATABASES = (".db", ".sqlite3", ".vscdb")
 
 
 def is_json_object(text: str) -> bool:
@@ -118,6 +118,31 @@ def copilot_chat(home: Path, planter: Planter) -> None:
     old = sessions.copilot_chat(21)
     old.document["requests"].append({"prompt": "of another shape"})
     old.write_document(home)
+
+
+def cursor(home: Path, planter: Planter) -> None:
+    """One session in each store; rows of databases are planted before they are written."""
+    for number in range(3):
+        log = sessions.cursor(20 + number)
+        log.think("let me see")
+        log.tool("edit_file", {"target_file": "/work/b.py", "code_edit": "new"}, "edited")
+        log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool", "error")
+        log.line("assistant", {"type": "hologram", "shape": "unheard of"})
+        log.line("user", {"type": "text", "text": "<attached_files>a.py</attached_files>"})
+        log.rows.append({"type": "turn_ended", "status": "error", "error": "overloaded"})
+        log.rows.append({"type": f"shape {planter.secret()}", "shape": "unheard of"})
+        log.message("hologram", {"type": "text", "text": "unheard of"})
+        log.message("user", {"type": "hologram", "shape": "unheard of"})
+        log.bubble(7, text="unheard of")
+        log.composer["name"] = f"a title {planter.secret()}"
+        if number == 0:
+            log.write(home)
+        elif number == 1:
+            log.messages = planter.plant(log.messages)
+            log.write_chat(home, name=f"a chat {planter.secret()}")
+        else:
+            log.bubbles = planter.plant(log.bubbles)
+            log.write_editor(home)
 
 
 def codex(home: Path, _planter: Planter) -> None:
@@ -311,6 +336,7 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "crush": crush,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
+    "cursor": cursor,
 }
 
 

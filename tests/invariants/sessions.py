@@ -11,6 +11,7 @@ from session_memory.adapters.copilot.log_builder import CopilotLog, spent
 from session_memory.adapters.copilot_chat.log_builder import CopilotChatLog
 from session_memory.adapters.cowork.log_builder import CoworkLog
 from session_memory.adapters.crush.log_builder import CrushLog
+from session_memory.adapters.cursor.log_builder import CursorLog
 from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 from session_memory.adapters.kilo.log_builder import KiloLog
@@ -22,7 +23,7 @@ from session_memory.testing.workspace import Workspace
 
 GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
 """Flavours with genuine logs of lines."""
-LOGS = (*GENUINE, "cowork", "copilot_chat")
+LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor")
 """Flavours that append lines to a file, which may be torn anywhere."""
 DOCUMENTS = ("cline", "roo", "kilo")
 """Flavours that write a whole file anew at every change."""
@@ -56,6 +57,15 @@ def copilot_chat(seed: int, steps: int = 3) -> CopilotChatLog:
     log.prompt(f"finish task {seed}: keep the façade")
     for step in range(steps):
         log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} is done")
+    return log
+
+
+def cursor(seed: int, steps: int = 3) -> CursorLog:
+    log = CursorLog(seed)
+    log.prompt(f"attend to task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort {seed} step-{step}", f"{seed} step {step} done", step % 3)
     log.say(f"task {seed} is done")
     return log
 
@@ -172,6 +182,7 @@ BUILDERS = {
     "crush": crush,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
+    "cursor": cursor,
 }
 
 

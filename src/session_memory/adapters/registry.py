@@ -38,6 +38,7 @@ BUILT_IN = (
     "crush",
     "cowork",
     "copilot_chat",
+    "cursor",
 )
 """Our agents: each has a folder of that name beside this file, with its record in `__init__.py`.
 The order is that of every report. After a change run `make docs`, which renews generated tables."""

@@ -152,10 +152,17 @@ class EventTeller:
         self.part.spend(usage)
         self._usage_key = usage.key
 
-    def finish(self) -> None:
-        """Give the session to the bundle, unless nothing was said in it."""
-        if self.part.events:
-            self.bundle.sessions.append(self.part.build())
+    def finish(self, file_time: int | None = None) -> None:
+        """Give the session to the bundle, unless nothing was said in it.
+
+        Where no record has a time, the session gets `file_time`, in milliseconds, marked as such.
+        """
+        if not self.part.events:
+            return
+        if file_time is not None and all(event.at is None for event in self.part.events):
+            self.part.note_time(file_time, 0)
+            self.part.note("time_source", "file", 0)
+        self.bundle.sessions.append(self.part.build())
 
 
 def settle_result(event: RawEvent, *, failed: bool) -> None:

@@ -104,11 +104,13 @@ def line_log_adapter(
     is_record: IsRecord,
     tell: Callable[[SourceFile, Records, Normalized, dict[str, bytes]], None],
     beside: Callable[[str], dict[str, bytes]] = lambda _path: {},
+    is_whole: IsRecord | None = None,
     version: int = 1,
 ) -> Adapter:
     """The adapter of an agent that appends lines, where later lines change what earlier ones say.
 
-    `beside` gives the files next to a log that say more about it.
+    `beside` gives the files next to a log that say more about it; `is_whole` is for logs where a
+    whole line needs less to be a record than a piece of a damaged one.
     """
 
     def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
@@ -122,7 +124,7 @@ def line_log_adapter(
 
     def parse(source: SourceFile, block: Block, _state: Record) -> Normalized:
         bundle = Normalized(too_long=block.too_long)
-        records = whole_records(block, bundle, is_record)
+        records = whole_records(block, bundle, is_record, is_whole)
         tell(source, records, bundle, block.beside)
         return bundle
 

@@ -87,11 +87,17 @@ def _header(session: Session) -> list[str]:
         ("forked from", session.forked_from),
         ("models", ", ".join(session.models)),
         ("client", session.client_version),
-        ("time", f"{iso(session.started_at) or '?'} to {iso(session.ended_at) or '?'}"),
+        ("time", _times(session)),
         ("cost", f"{cost.total_tokens} tokens{dollars}"),
         ("state", session.state),
     ]
     return [*(f"{name:<12}{one_line(str(value))}" for name, value in facts if value), ""]
+
+
+def _times(session: Session) -> str:
+    stated = f"{iso(session.started_at) or '?'} to {iso(session.ended_at) or '?'}"
+    by_file = session.metadata.get("time_source") == "file"
+    return f"{stated} (of its file: the log holds no times)" if by_file else stated
 
 
 def _transcript(events: Iterable[SessionEvent], full: bool) -> Iterator[str]:

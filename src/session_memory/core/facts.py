@@ -36,12 +36,18 @@ FACT_RULES: dict[str, FactRule] = {
     "pr": "set",
     "mentions": "first",
     "missing_part": "set",
+    "time_source": "last",
 }
 """`first` and `last` go by place in the files, never by clock: agents write times out of order.
 
 A file that says `stand_in` only repeats what the session's own log says, and counts while there is
-none: `parent` is the log of a sub-agent's parent, `history` a poorer form of the conversation.
+none: `parent` is the log of a sub-agent's parent, `history` a poorer form of the conversation,
+`excerpt` a form poorer than that. `time_source` says `file` where a log holds no times, and the
+session has those of its file.
 """
+
+STAND_IN_RANKS = {"parent": 1, "history": 1, "excerpt": 2}
+"""Of several files that repeat a session, those of the lowest rank count."""
 
 
 class Fact(msgspec.Struct, frozen=True):

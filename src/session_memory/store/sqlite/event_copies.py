@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import msgspec
 
@@ -125,24 +125,29 @@ def retire(db: Database, source_id: int, seen: set[int], *, delete: bool) -> int
     return retired
 
 
-def step_aside(db: Database, session_id: int, source_id: int) -> None:
-    """Let the other files of a session hold what this one holds; what only it has is superseded."""
-    for (event_id,) in rows(
-        db,
-        "SELECT id FROM event WHERE id BETWEEN ? AND ? AND source_id = ? AND superseded = 0",
-        (*event_range(session_id), source_id),
-    ):
-        if not _hand_over(db, event_id):
-            db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
-            _count(db, event_id, -1)
+def step_aside(db: Database, session_id: int, sources: Collection[int]) -> None:
+    """Let the other files of a session hold what these hold; what only they have is superseded."""
+    for source_id in sources:
+        for (event_id,) in rows(
+            db,
+            "SELECT id FROM event WHERE id BETWEEN ? AND ? AND source_id = ? AND superseded = 0",
+            (*event_range(session_id), source_id),
+        ):
+            if not _hand_over(db, event_id, sources):
+                db.execute("UPDATE event SET superseded = 1 WHERE id = ?", (event_id,))
+                _count(db, event_id, -1)
 
 
-def _hand_over(db: Database, event_id: int) -> bool:
-    """Give an event to the first of the other files that hold it; False where there is none."""
+def _hand_over(db: Database, event_id: int, but: Collection[int] = ()) -> bool:
+    """Give an event to the first of the other files that hold it; False where there is none.
+
+    Files in `but` do not count.
+    """
     heir = db.execute(
         "SELECT c.source_id, c.pos FROM event_copy c JOIN source s ON s.id = c.source_id"
-        " WHERE c.event_id = ? ORDER BY s.path LIMIT 1",
-        (event_id,),
+        " WHERE c.event_id = ? AND c.source_id NOT IN (SELECT value FROM json_each(?))"
+        " ORDER BY s.path LIMIT 1",
+        (event_id, msgspec.json.encode(list(but)).decode()),
     ).fetchone()
     if heir is None:
         return False

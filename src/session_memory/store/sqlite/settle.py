@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.core.facts import RankedFact, settle
+from session_memory.core.facts import STAND_IN_RANKS, RankedFact, settle
 from session_memory.core.ownership import (
     Relative,
     UsageClaim,
@@ -49,11 +49,9 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
             " JOIN source s ON s.id = f.source_id WHERE f.session_id = ?",
             (session_id,),
         )
-        repeating = {row[0] for row in stated if row[3] == "stand_in"}
-        if repeating and any(row[0] not in repeating for row in stated):
+        if repeating := _repeating(stated):
             # The session's own log is here: what others repeat of it no longer counts.
-            for source_id in repeating:
-                event_copies.step_aside(db, session_id, source_id)
+            event_copies.step_aside(db, session_id, repeating)
             stated = [row for row in stated if row[0] not in repeating]
         settled = settle(
             [RankedFact(path, pos, name, _decode(text)) for _, path, pos, name, text in stated]
@@ -72,11 +70,22 @@ def settle_sessions(db: Database, sessions: set[int]) -> set[int]:
     return moved
 
 
+def _repeating(stated: list[Row]) -> set[int]:
+    """The files of a session that only repeat what a better one of its files says."""
+    ranks = {row[0]: 0 for row in stated if row[3] != "parent"}  # a parent only names its children
+    for source_id, _, _, name, text in stated:
+        if name == "stand_in":
+            ranks[source_id] = STAND_IN_RANKS.get(_decode(text), 1)
+    best = min(ranks.values(), default=0)
+    return {source_id for source_id, rank in ranks.items() if rank > best}
+
+
 def _update_session(db: Database, session_id: int, settled: dict[str, Any]) -> None:
     get = settled.get
     title = get("title.custom") or get("title.ai") or get("title.summary")
     extra = {k: settled[k] for k in ("entrypoint", "pr") if k in settled}
     extra["from_parent"] = True if get("stand_in") == "parent" else None  # None takes it out
+    extra["time_source"] = get("time_source")
     if "client_version" in settled:
         extra["producer_version_last_seen"] = settled["client_version"]
         extra["producer_version_first_seen"] = settled.get("client_version.first")

@@ -1,0 +1,20 @@
+"""Cursor: transcripts of its agent, the store of its command line, and the store of the editor."""
+
+from __future__ import annotations
+
+from session_memory.adapters.agent import Agent
+from session_memory.adapters.vscode_places import user_folders
+
+AGENT = Agent(
+    name="cursor",
+    title="Cursor",
+    homes=(
+        "~/.cursor",
+        "$CURSOR_CONFIG_DIR",
+        "$XDG_CONFIG_HOME/cursor",
+        *user_folders("globalStorage", ("Cursor",)),
+    ),
+    reader="session_memory.adapters.cursor.reader:ADAPTER",
+    experimental=True,
+    log_builder="session_memory.adapters.cursor.log_builder:CursorLog",
+)

@@ -1,0 +1,151 @@
+"""The store of Cursor's command line: one database per session, `chats/<hash>/<id>/store.db`.
+
+Messages are JSON in the table `blobs`, in the order they were written; branches that were left stay
+there and are told too. Other blobs are the client's own and are not read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from session_memory.adapters.common import (
+    Json,
+    Normalized,
+    SourceFile,
+    as_list,
+    as_object,
+    as_text,
+    decode_record,
+    parse_time,
+    unreadable,
+)
+from session_memory.adapters.cursor.text import spoken, tell_user_text
+from session_memory.adapters.excerpt import compact_json
+from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.sqlite_log import capped, database_source, read_database
+from session_memory.adapters.tell_events import EventTeller
+from session_memory.adapters.whole_log import Line, Record, Records
+from session_memory.plain_files import UnfitFile
+
+STORE = "store.db"
+_NEEDS = {"blobs": ("id", "data"), "meta": ("key", "value")}
+_KEPT = ("agentId", "name", "createdAt", "workspacePath", "lastUsedModel", "mode")
+"""Of what is known of a session; there may be a key to encrypted messages, which is not for us."""
+
+
+def discover(root: str) -> Iterator[SourceFile]:
+    """Every session of the command line."""
+    for workspace in _folders(os.path.join(root, "chats")):
+        for folder in _folders(workspace):
+            path = os.path.join(folder, STORE)
+            if os.path.lexists(path):
+                try:
+                    yield database_source(path)
+                except OSError:
+                    yield unreadable(path)
+
+
+def _folders(folder: str) -> list[str]:
+    try:
+        return sorted(entry.path for entry in os.scandir(folder) if entry.is_dir())
+    except OSError:
+        return []
+
+
+def lines(file: SourceFile, cap: int) -> Iterator[Line]:
+    """What is known of the session, then each message."""
+    with read_database(file.path, _NEEDS) as db:
+        values = [value for (value,) in db.rows("SELECT value FROM meta WHERE key = '0'")]
+        known = _known(values[0] if values else None)
+        yield compact_json({"session": known}).encode()
+        blobs = messages = 0
+        for (data,) in db.rows(f"SELECT {capped('data')} FROM blobs ORDER BY rowid", cap):
+            blobs += 1
+            if data is None:
+                yield None
+            elif data.lstrip()[:1] == b"{":
+                messages += 1
+                yield b'{"message":%b}' % data
+        if blobs and not messages:
+            raise UnfitFile("none of its messages can be read: they may be encrypted")
+
+
+def _known(value: Any) -> Record:
+    """What is known of a session: JSON, or JSON as hexadecimal digits."""
+    data = value.encode() if isinstance(value, str) else bytes(value or b"")
+    record = decode_record(data)
+    if record is None:
+        try:
+            record = decode_record(bytes.fromhex(data.decode("ascii")))
+        except ValueError:
+            record = None
+    return {name: record[name] for name in _KEPT if record and name in record}
+
+
+def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
+    """Read a whole session."""
+    if not records:
+        return
+    known = as_object(records[0][1].get("session"))
+    part = PartBuilder(os.path.basename(os.path.dirname(source.path)))
+    part.note("source_kind", "interactive", 0)
+    part.note("stand_in", "history", 0)  # where the editor has the session too, it has more of it
+    if folder := as_text(known.get("workspacePath")):
+        part.note("cwd", folder, 0)
+    if title := as_text(known.get("name")):
+        part.note("title.ai", title, 0)
+    if model := as_text(known.get("lastUsedModel")):
+        part.note_model(model, 0)
+    opened = parse_time(known.get("createdAt"))
+    if opened is not None:
+        part.note("opened_at", opened, 0)
+    teller = MessageTeller(part, bundle)
+    for _, record in records[1:]:
+        teller.tell(as_object(record.get("message")))
+    teller.finish(source.mtime_ns // 1_000_000 or None)
+
+
+class MessageTeller(EventTeller):
+    """Tells the messages of one session."""
+
+    def tell(self, message: Record) -> None:
+        """Take in one message."""
+        self.at = parse_time(message.get("createdAt")) or self.at
+        role, content = as_text(message.get("role")), message.get("content")
+        options = as_object(as_object(message.get("providerOptions")).get("cursor"))
+        if model := as_text(options.get("modelName")):
+            self.part.note_model(model, len(self.part.events))
+        if role == "system":
+            self.ignore("system prompt")
+        elif role in ("user", "assistant", "tool"):
+            for block in [content] if isinstance(content, str) else as_list(content):
+                self._block(role, block)
+        else:
+            self.unknown(f"message/{role or 'no role'}", message)
+
+    def _block(self, role: str, block: Json) -> None:
+        fields = as_object(block)
+        kind = "text" if isinstance(block, str) else as_text(fields.get("type"))
+        text = block if isinstance(block, str) else as_text(fields.get("text"))
+        if kind == "text" and role == "user":
+            tell_user_text(self, text)
+        elif kind == "text":
+            self.say(spoken(text))
+        elif kind == "reasoning":
+            self.think(spoken(text))
+        elif kind == "redacted-reasoning":
+            self.ignore(kind)
+        elif kind == "tool-call":
+            call_id = as_text(fields.get("toolCallId"))
+            self.call(as_text(fields.get("toolName")), fields.get("args"), call_id)
+        elif kind == "tool-result":
+            found = fields.get("result")
+            text = found if isinstance(found, str) else compact_json(found)
+            failed = fields.get("isError") is True
+            self.result(text, as_text(fields.get("toolCallId")), failed=failed)
+        elif kind in ("image", "file"):
+            self.ignore("attachments")
+        else:
+            self.unknown(f"block/{kind}", block)

@@ -1,0 +1,59 @@
+"""What Cursor wraps around the words of its user."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+
+from session_memory.adapters.excerpt import excerpt
+from session_memory.adapters.tell_events import EventTeller
+
+_TIME = re.compile(r"\s*<timestamp>([^<]{1,80})</timestamp>\s*")
+_STATED = re.compile(
+    r"[A-Za-z]+, ([A-Z][a-z]{2})[a-z]* (\d{1,2}), (\d{4}), (\d{1,2}):(\d\d) ([AP]M)"
+    r" \(UTC(?:([+-])(\d{1,2})(?::?(\d\d))?)?\)"
+)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_OPEN, _CLOSE = "<user_query>", "</user_query>"
+_TAG = re.compile(r"<[a-z_-]{2,40}[ >]")
+
+
+def stated_time(text: str) -> int | None:
+    """`Sunday, Aug 2, 2026, 3:51 AM (UTC-7)` in milliseconds."""
+    found = _STATED.fullmatch(text.strip())
+    if found is None or found[1] not in _MONTHS:
+        return None
+    hours, minutes = int(found[8] or 0), int(found[9] or 0)
+    away = timedelta(hours=hours, minutes=minutes) * (-1 if found[7] == "-" else 1)
+    hour = int(found[4]) % 12 + (12 if found[6] == "PM" else 0)
+    try:
+        zone = timezone(away) if away else UTC
+        month = _MONTHS.index(found[1]) + 1
+        moment = datetime(int(found[3]), month, int(found[2]), hour, int(found[5]), tzinfo=zone)
+        return round(moment.timestamp() * 1000)
+    except (OverflowError, ValueError):
+        return None
+
+
+def tell_user_text(teller: EventTeller, text: str) -> None:
+    """A text of the role `user`: the words of the last query in it, without what is in front.
+
+    Web pages and files stand there, up to tens of kilobytes; they are counted and not kept.
+    """
+    if time := _TIME.match(text):
+        teller.at = stated_time(time[1]) or teller.at
+        text = text[time.end() :]
+    before, opening, query = text.rpartition(_OPEN)
+    if opening:
+        if before.strip():
+            teller.ignore("context before a prompt")
+        teller.prompt(query.partition(_CLOSE)[0].strip("\n"))
+    elif _TAG.match(text):
+        teller.inject(excerpt(text), "context")
+    else:
+        teller.prompt(text)
+
+
+def spoken(text: str) -> str:
+    """What the agent said, without the mark of removed thinking."""
+    return text.replace("[REDACTED]", "").strip()

@@ -1,0 +1,238 @@
+"""Transcripts of Cursor's agent: who said what, and which tools were called with what.
+
+    projects/<slug>/agent-transcripts/<id>/<id>.jsonl, <id>.jsonl or, older, <id>.txt
+    projects/<slug>/agent-transcripts/<id>/subagents/<id>.jsonl
+
+They hold no results, ids, models or tokens; newer ones a time with each prompt. So they stand in
+for a session that Cursor's databases do not hold.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from session_memory.adapters.common import (
+    Json,
+    Normalized,
+    SourceFile,
+    as_list,
+    as_object,
+    as_text,
+    walk_files,
+)
+from session_memory.adapters.cursor.text import spoken, tell_user_text
+from session_memory.adapters.excerpt import compact_json
+from session_memory.adapters.gather import PartBuilder
+from session_memory.adapters.tell_events import EventTeller
+from session_memory.adapters.whole_log import Line, Record, Records
+from session_memory.plain_files import read_plain
+
+FOLDER = "agent-transcripts"
+SLUG = "folder"
+"""The name under which a block carries the folder that the slug stands for."""
+_SEPARATORS = re.compile(r"[^A-Za-z0-9]")
+_LISTED_MAX = 20_000
+_PATHS_MAX = 2000
+
+
+def discover(root: str) -> Iterator[SourceFile]:
+    """Every transcript; of one in both forms, that in lines."""
+    projects = os.path.join(root, "projects")
+    try:
+        folders = sorted(entry.path for entry in os.scandir(projects))
+    except OSError:
+        return
+    for folder in folders:
+        place = os.path.join(folder, FOLDER)
+        if not os.path.isdir(place):
+            continue
+        logs = {os.path.splitext(file.path)[0]: file for file in walk_files(place, ".jsonl")}
+        yield from logs.values()
+        for file in walk_files(place, ".txt"):
+            if os.path.splitext(file.path)[0] not in logs:
+                yield file
+
+
+def is_message(record: Record) -> bool:
+    """Whether an object is a line of a transcript, and not a piece of one."""
+    return as_text(record.get("role")) != "" and "message" in record
+
+
+def is_line(record: Record) -> bool:
+    """Whether a whole line says what it is."""
+    return is_message(record) or as_text(record.get("type")) != ""
+
+
+def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[str, bytes]) -> None:
+    """Read a whole transcript."""
+    name, parent = _names(source.path)
+    part = PartBuilder(name, parent)
+    part.note("source_kind", "subagent" if parent else "interactive", 0)
+    part.note("stand_in", "excerpt", 0)
+    if parent:
+        part.note("parent", parent, 0)
+    if source.path.endswith(".txt"):
+        part.note("entrypoint", "plain text transcript", 0)
+    teller = TranscriptTeller(part, bundle)
+    for _, record in records:
+        teller.tell(record)
+    folder = _mentioned_folder(source.path, teller.paths) or sides.get(SLUG, b"").decode()
+    if folder:
+        part.note("cwd", folder, 0)
+    teller.finish(source.mtime_ns // 1_000_000 or None)
+
+
+def _names(path: str) -> tuple[str, str | None]:
+    """(session, its parent), from the path alone."""
+    parts = path.replace("\\", "/").split("/")
+    stem = os.path.splitext(parts[-1])[0]
+    if len(parts) > 2 and parts[-2] == "subagents":
+        return stem, parts[-3]
+    return (parts[-2] if stem == "transcript" and len(parts) > 1 else stem), None
+
+
+class TranscriptTeller(EventTeller):
+    """Tells the lines of one transcript."""
+
+    paths: tuple[str, ...] = ()
+    """Absolute paths that tools were given."""
+
+    def tell(self, record: Record) -> None:
+        """Take in one line."""
+        role, kind = as_text(record.get("role")), as_text(record.get("type"))
+        content = as_object(record.get("message")).get("content")
+        if role in ("user", "assistant"):
+            blocks = [content] if isinstance(content, str) else as_list(content)
+            for block in blocks:
+                self._block(role, block)
+        elif kind == "turn_ended":
+            self._end_turn(record)
+        else:
+            self.unknown(f"line/{role or kind}", record)
+
+    def _block(self, role: str, block: Json) -> None:
+        fields = as_object(block)
+        kind = "text" if isinstance(block, str) else as_text(fields.get("type"))
+        text = block if isinstance(block, str) else as_text(fields.get("text"))
+        if kind == "text" and role == "user":
+            tell_user_text(self, text)
+        elif kind == "text":
+            self.say(spoken(text))
+        elif kind == "thinking":
+            self.think(as_text(fields.get("thinking")) or text)
+        elif kind == "tool_use":
+            given = fields.get("input")
+            self.call(as_text(fields.get("name")), given, as_text(fields.get("id")))
+            if len(self.paths) < _PATHS_MAX:
+                named = map(as_text, as_object(given).values())
+                self.paths += tuple(v for v in named if os.path.isabs(v) and "\n" not in v)
+        elif kind == "tool_result":
+            body = fields.get("content")
+            text = body if isinstance(body, str) else compact_json(body)
+            self.result(text, as_text(fields.get("tool_use_id")))
+        else:
+            self.unknown(f"block/{kind}", block)
+
+    def _end_turn(self, record: Record) -> None:
+        status, error = as_text(record.get("status")), record.get("error")
+        if status == "error":
+            text = error if isinstance(error, str) else compact_json(error)
+            self.fail(text if error else "", "turn_failed")
+        elif status == "aborted":
+            self.interrupt("the turn was aborted")
+        else:
+            self.ignore("turn_ended")
+
+
+# --- the folder ---
+
+
+def slug_of(path: str) -> str:
+    """The name of a folder's transcripts: its path without marks."""
+    return _SEPARATORS.sub("-", path).strip("-")
+
+
+def _slug(path: str) -> str:
+    parts = path.replace("\\", "/").split("/")
+    return parts[parts.index(FOLDER) - 1] if FOLDER in parts[1:] else ""
+
+
+def _mentioned_folder(path: str, mentioned: tuple[str, ...]) -> str:
+    """The one folder above paths that tools were given whose name is the slug."""
+    slug, found = slug_of(_slug(path)), set[str]()
+    for file in mentioned if slug else ():
+        folder = file.rstrip("/\\")
+        while len(folder) > 1 and folder != os.path.dirname(folder):
+            if slug_of(folder) == slug:
+                found.add(folder)
+            folder = os.path.dirname(folder)
+    return found.pop() if len(found) == 1 else ""
+
+
+def existing_folder(path: str) -> dict[str, bytes]:
+    """The one folder on this disk whose name is the slug of a transcript."""
+    slug = slug_of(_slug(path))
+    if not slug or os.name != "posix":
+        return {}
+    found: list[str] = []
+    left = _LISTED_MAX
+    stack = [("/", slug)]
+    while stack and len(found) < 2 and left > 0:
+        folder, rest = stack.pop()
+        try:
+            entries = list(os.scandir(folder))
+        except OSError:
+            continue
+        left -= len(entries)
+        for entry in entries:
+            name = slug_of(entry.name)
+            if name and (rest == name or rest.startswith(f"{name}-")) and entry.is_dir():
+                if rest == name:
+                    found.append(entry.path)
+                else:
+                    stack.append((entry.path, rest[len(name) :].lstrip("-")))
+    return {SLUG: os.fsencode(found[0])} if len(found) == 1 and left > 0 else {}
+
+
+# --- the older form ---
+
+_PART = re.compile(r"\[(Thinking|Tool call|Tool result)\] ?(.*)")
+
+
+def text_lines(file: SourceFile, cap: int) -> Iterator[Line]:
+    """A transcript of plain text as the lines of a newer one."""
+    role, kind, name = "", "text", ""
+    body: list[str] = []
+    for line in [*read_plain(file.path, cap).decode("utf-8", "replace").splitlines(), "user:"]:
+        part = _PART.fullmatch(line)
+        if part is None and line not in ("user:", "assistant:"):
+            body.append(line[2:] if kind != "text" else line)
+            continue
+        if role and (text := "\n".join(body).strip("\n")) + name:
+            yield _text_record(role, kind, name, text)
+        body, name = [], ""
+        if part is None:
+            role, kind = line.removesuffix(":"), "text"
+        else:
+            kind, name = part[1], part[2]
+
+
+def _text_record(role: str, kind: str, name: str, text: str) -> bytes:
+    block: Record = {"type": "text", "text": text}
+    if kind == "Thinking":
+        block = {"type": "thinking", "thinking": text or name}
+    elif kind == "Tool call":
+        block = {"type": "tool_use", "name": name, "input": _given(text)}
+    elif kind == "Tool result":
+        block = {"type": "tool_result", "content": text or name}
+    return compact_json({"role": role, "message": {"content": [block]}}).encode()
+
+
+def _given(text: str) -> Json:
+    """Arguments, as lines of `key=value` or as JSON in a text."""
+    pairs = [line.partition("=") for line in text.splitlines()]
+    if text.lstrip()[:1] == "{" or not all(mark and key.strip() for key, mark, _ in pairs):
+        return text
+    return {key.strip(): value for key, _, value in pairs}
