@@ -10,6 +10,7 @@ import pytest
 from tests.install.configs import CLAUDE_SETTINGS
 from tests.install.machine import Machine
 
+from session_memory.adapters import unread
 from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.opencode.log_builder import OpenCodeLog
 from session_memory.adapters.registry import BUILT_IN
@@ -37,13 +38,15 @@ def test_the_summary_names_agents_files_and_what_each_gets(machine: Machine) -> 
 
 
 @pytest.mark.rows("WIR-09")
-def test_json_has_what_the_summary_says(machine: Machine) -> None:
+def test_json_has_what_the_summary_says(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.have("claude", "gemini")
-    (machine.home / ".cursor/projects").mkdir(parents=True)
+    unread_agent = Unread("otter", "Otter", ("~/.otter/sessions",))
+    monkeypatch.setattr(unread, "UNREAD", (unread_agent,))
+    (machine.home / ".otter/sessions").mkdir(parents=True)
     told = json.loads(machine.run("init", "--dry-run", "--json", "--skip", "gemini").out)
     assert {change["agent"] for change in told["changes"]} == {"claude"}
     assert [one["agent"] for one in told["not_wired"]] == ["gemini"]
-    assert [one["agent"] for one in told["not_read"]] == ["cursor"]
+    assert [one["agent"] for one in told["not_read"]] == ["otter"]
     wired = json.loads(machine.init("--json", "--skip", "gemini").out)
     assert wired["not_wired"] == told["not_wired"]
     assert wired["not_read"] == told["not_read"]
