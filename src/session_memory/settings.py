@@ -24,6 +24,7 @@ FLAVORS = (
     "roo",
     "kilo",
     "crush",
+    "aider",
     "cowork",
     "copilot_chat",
     "cursor",

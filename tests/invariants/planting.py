@@ -300,6 +300,24 @@ def kilo(home: Path, planter: Planter) -> None:
     log.write(home)
 
 
+def aider(home: Path, planter: Planter) -> None:
+    """A secret at the end of every line that holds a text, before the blanks that close it."""
+    log = sessions.aider(20)
+    for line in ("litellm.APIError: overloaded", "^C KeyboardInterrupt", "2 passed"):
+        log.output(line)
+    for text in ("/run pytest", "/ask why?", "Add it? (Y)es/(N)o [Yes]: skip"):
+        log.prompt(text)
+    log.output("Cur working dir: /work/shop")
+    planted_lines = [
+        f"{line.rstrip()} {planter.secret()}{'  ' if line.endswith('  ') else ''}"
+        if line.strip() and not line.startswith(("# aider", "```"))
+        else line
+        for line in log.text.split("\n")
+    ]
+    log.text = "\n".join(planted_lines)
+    log.write(home)
+
+
 def crush(home: Path, planter: Planter) -> None:
     """Rows are planted before they are written; the ids are columns."""
     log = sessions.crush(20)
@@ -334,6 +352,7 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "roo": roo,
     "kilo": kilo,
     "crush": crush,
+    "aider": aider,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,

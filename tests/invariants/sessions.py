@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from session_memory.adapters.aider.log_builder import AiderLog
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.codex.log_builder import CodexLog, tokens
@@ -25,7 +26,7 @@ GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
 """Flavours with genuine logs of lines."""
 LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor")
 """Flavours that append lines to a file, which may be torn anywhere."""
-DOCUMENTS = ("cline", "roo", "kilo")
+DOCUMENTS = ("cline", "roo", "kilo", "aider")
 """Flavours that write a whole file anew at every change."""
 DATABASES = ("crush",)
 """Flavours that keep rows in a database."""
@@ -157,6 +158,18 @@ def carried_out(log: ClineLog, seed: int, steps: int) -> ClineLog:
     return log
 
 
+def aider(seed: int, steps: int = 3) -> AiderLog:
+    log = AiderLog(seed)
+    log.prompt(f"bring about task {seed}: keep the façade")
+    for step in range(steps):
+        log.say(f"{seed} step {step} begins\n\n```python\nsort()\n```", usd="0.01")
+        log.edit(f"step-{step}.py")
+        log.run(f"sort step-{step}")
+        log.prompt(f"go on with step {step}\nof task {seed}")
+    log.say(f"task {seed} is done")
+    return log
+
+
 def crush(seed: int, steps: int = 3) -> CrushLog:
     log = CrushLog(seed)
     log.prompt(f"attend to task {seed}: keep the façade")
@@ -180,6 +193,7 @@ BUILDERS = {
     "roo": roo,
     "kilo": kilo,
     "crush": crush,
+    "aider": aider,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,

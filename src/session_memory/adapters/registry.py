@@ -36,6 +36,7 @@ BUILT_IN = (
     "roo",
     "kilo",
     "crush",
+    "aider",
     "cowork",
     "copilot_chat",
     "cursor",

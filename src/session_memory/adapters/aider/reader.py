@@ -1,0 +1,124 @@
+"""Aider's runs: finds the chat histories below a folder and splits them at each start.
+
+Each run is a source of its own, so that one which is cut out of its file, or comes with a clone of
+the repository, neither takes anything with it nor counts twice.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.adapters.aider import AGENT
+from session_memory.adapters.aider.runs import HEADER, local_time, tell
+from session_memory.adapters.common import LINE_CAP, SourceFile, has_vanished, unreadable
+from session_memory.adapters.whole_log import Line, made_lines_adapter
+from session_memory.core.hashing import blake2b
+from session_memory.plain_files import UnfitFile, open_plain, read_plain
+
+HISTORY = ".aider.chat.history.md"
+DEPTH = 6
+"""How many folders below the one that was named are looked into: a home may hold millions."""
+_SKIP = frozenset({"node_modules", "venv", "site-packages", "target", "dist", "build"})
+_START = re.compile(rb"(?m)^(?:\xef\xbb\xbf)?" + HEADER.encode() + rb"[^\n]*\n")
+_FIRST_PROMPT = re.compile(rb"(?m)^####[^\n]*\n")
+_BEGUN = b"# aider chat started at "
+
+
+def discover(root: str) -> Iterator[SourceFile]:
+    """Every run in every history below a folder."""
+    for path in _histories(root, DEPTH):
+        try:
+            yield from _runs(path)
+        except OSError as error:
+            if not has_vanished(error, path):
+                yield unreadable(path)
+
+
+def _histories(folder: str, depth: int) -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return  # one of many folders of code: not everyone may be listed
+    for entry in entries:
+        if entry.name == HISTORY:
+            yield entry.path
+        elif depth and _is_searched(entry):
+            yield from _histories(entry.path, depth - 1)
+
+
+def _is_searched(entry: os.DirEntry[str]) -> bool:
+    hidden = entry.name.startswith(".") or entry.name in _SKIP
+    return not hidden and entry.is_dir(follow_symlinks=False)
+
+
+def _runs(path: str) -> Iterator[SourceFile]:
+    data = read_plain(path, LINE_CAP)
+    starts = [match.start() for match in _START.finditer(data)]
+    if not starts:
+        begun = data.strip().removeprefix(b"\xef\xbb\xbf")
+        if begun and not (begun.startswith(_BEGUN) or _BEGUN.startswith(begun)):
+            yield unreadable(path)
+        return
+    info = os.stat(path)
+    seen: Counter[str] = Counter()
+    for start, end in zip(starts, [*starts[1:], len(data)], strict=True):
+        run = data[start:end]
+        name = _name_of(run, seen)
+        mark = int.from_bytes(blake2b(run, digest_size=8).digest(), "big") >> 1
+        yield SourceFile(
+            path=f"{path}#{start}{name and f'-{name}'}",
+            size=end - start,
+            mtime_ns=info.st_mtime_ns if end == len(data) else 0,  # the others were written before
+            ctime_ns=mark,
+            device=info.st_dev,
+            inode=info.st_ino,
+        )
+
+
+def _name_of(run: bytes, seen: Counter[str]) -> str:
+    """An id that a run has in every clone: its start and all up to its first prompt.
+
+    A run without a prompt has none.
+    """
+    prompt = _FIRST_PROMPT.search(run)
+    if prompt is None:
+        return ""
+    header = run[: run.index(b"\n")].decode("utf-8", "replace").strip()
+    digits = re.sub(r"\D", "", header)[:14]
+    opening = run[: prompt.end()].replace(b"\r\n", b"\n")
+    name = f"{digits[:8]}-{digits[8:]}-{blake2b(opening, digest_size=6).hexdigest()}"
+    seen[name] += 1
+    return name if seen[name] == 1 else f"{name}-{seen[name]}"
+
+
+def lines(file: SourceFile, cap: int) -> Iterator[Line]:
+    """What is known of the run, then the lines of its text; not one that is still being written."""
+    path, _, place = file.path.rpartition("#")
+    if file.size < 0:
+        if not path or not place[:1].isdigit():
+            path = file.path
+        read_plain(path, LINE_CAP)
+        raise UnfitFile("no run of Aider in it")
+    if file.size > cap:
+        yield None
+        return
+    start, _, name = place.partition("-")
+    with open_plain(path) as stream:
+        stream.seek(int(start))
+        run = stream.read(file.size)
+    if not _START.match(run):
+        raise OSError("it changed while it was read; the next sweep reads it again")
+    *whole, _ = run.split(b"\n")
+    folder = os.path.dirname(os.path.abspath(path))
+    started = local_time(whole[0].decode("utf-8", "replace"))
+    yield msgspec.json.encode({"run": name, "folder": folder, "started": started})
+    for line in whole[1:]:
+        yield msgspec.json.encode({"line": line.decode("utf-8", "replace").removesuffix("\r")})
+
+
+ADAPTER = made_lines_adapter(AGENT, discover=discover, lines=lines, tell=tell)
