@@ -12,8 +12,8 @@ from session_memory.memory.briefing import (
     MAX_CHARS,
     BriefingLine,
     briefing,
-    read_instructions,
 )
+from session_memory.memory.instructions import read_instructions
 from session_memory.memory.known_session import KnownSession
 from session_memory.testing.store_drafts import distilled
 

@@ -140,6 +140,10 @@ def test_a_fetched_tool_that_one_session_ran_is_left_out_beside_the_projects_own
         (("npm test 2>&1 | head -50",), []),
         (("npm run build 2>&1 | head -50",), ["`npm run build` verifies build"]),
         (("npm run check",), ["`npm run check` verifies a change"]),
+        (
+            ("gofmt -l .", "golangci-lint run ./...", "golangci-lint run"),
+            ["`gofmt -l .` verifies formatting", "`golangci-lint run` verifies lint"],
+        ),
         (("cd /tmp/other && npm test",), []),
         (("cd /work/shop && npm test",), ["`npm test` verifies tests"]),
         (

@@ -25,12 +25,13 @@ from session_memory.cli.session_argument import session_option
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, Refused, StoreMissing
-from session_memory.memory.briefing import briefing_of, read_instructions
+from session_memory.memory.briefing import briefing_of
 from session_memory.memory.consolidate import ConsolidationResult, consolidate, manual_owner
 from session_memory.memory.context import MemoryContext, open_context, redact_with
 from session_memory.memory.evidence import evidence_for
 from session_memory.memory.extract import ALL_SESSIONS, ExtractReport, extract_from
 from session_memory.memory.forget import remove_outputs
+from session_memory.memory.instructions import read_instructions
 from session_memory.memory.layout import MEMORY, TRACES, memory_root, normalised
 from session_memory.memory.selection import ExtractRequest, select_candidates
 from session_memory.memory.sources import read_sources

@@ -6,9 +6,6 @@ wrong. At most 400 tokens: whoever wants more finds it in MEMORY.md or asks the 
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
@@ -19,11 +16,16 @@ from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import NoticeKind, Project
 from session_memory.core.typed_commands import typed_command
 from session_memory.distil.git_state import left_on_branch
+from session_memory.memory.instructions import (
+    logged_instructions,
+    names_command,
+    tells_trap,
+    tells_wish,
+)
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.project_checks import Check, find_checks
 from session_memory.memory.traps import find_traps
 from session_memory.memory.wishes import find_wishes
-from session_memory.plain_files import read_plain
 from session_memory.store.port import SessionQuery, SessionReader
 
 MAX_CHARS = 1_600
@@ -38,7 +40,6 @@ _MAX_CHECKS = 4
 _MAX_TRAPS = 5
 _MAX_RULES = 6
 _COMMAND_CHARS = 100
-_READ_BYTES = 256 * 1024
 
 LineKind = Literal["verify", "trap", "rule", "fact", "open"]
 
@@ -85,18 +86,8 @@ def briefing_of(store: SessionReader, project: Project, known_text: str = "") ->
             sessions.append(
                 KnownSession(session.id, session.external_id, at, digest, roots, session.branch)
             )
-    return briefing(sorted(sessions, key=lambda session: -session.at), known_text)
-
-
-def read_instructions(root: str, names: Iterable[str]) -> str:
-    """What agents read in this repository anyway; a file that cannot be read says nothing."""
-    texts: list[str] = []
-    for name in names:
-        with contextlib.suppress(OSError):
-            texts.append(
-                read_plain(os.path.join(root, name), _READ_BYTES).decode("utf-8", "replace")
-            )
-    return "\n".join(texts)
+    sessions.sort(key=lambda session: -session.at)
+    return briefing(sessions, f"{known_text}\n{logged_instructions(store, sessions)}")
 
 
 def _fitting(lines: Iterable[BriefingLine]) -> Iterator[BriefingLine]:
@@ -118,7 +109,8 @@ def _verify(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingL
         holds = check.passed[0][0].id in newest and not _failed_since(check)
         if holds and check.is_general and check.sessions >= max(least, 2 * len(check.failed)):
             best.setdefault(check.kind, check)
-    told = [check for check in best.values() if check.command not in known_text][:_MAX_CHECKS]
+    told = [check for check in best.values() if not names_command(known_text, check.command)]
+    told = told[:_MAX_CHECKS]
     if not told:
         return []
     shown = ", ".join(check.shown for check in told)
@@ -143,21 +135,14 @@ def _traps(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingLi
         for trap in find_traps(sessions).told
         if len(recent.intersection(trap.threads)) > 1 or newest.issuperset(trap.threads)
     ]
-    return [line for line in lines if not _is_known(line, known_text)][:_MAX_TRAPS]
-
-
-def _is_known(line: BriefingLine, known_text: str) -> bool:
-    codes = re.findall(r"`([^`]+)`", line.text)
-    return bool(codes) and codes[-1] in known_text
+    return [line for line in lines if not tells_trap(known_text, line.text)][:_MAX_TRAPS]
 
 
 def _rules(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingLine]:
     """What the user asked for in several sessions; said once, it was mostly about one task."""
     lines: list[BriefingLine] = []
     for wish in find_wishes(sessions).told:
-        quote = re.search(r'"(.+)"', wish.text)
-        known = quote is not None and quote[1] in known_text
-        if len(wish.threads) > 1 and not known:
+        if len(wish.threads) > 1 and not tells_wish(known_text, wish.text):
             text = f"The user wants: {wish.text}"
             lines.append(BriefingLine("rule", text, _references(wish.events)))
     return lines[:_MAX_RULES]

@@ -19,6 +19,11 @@ from session_memory.clock import iso
 from session_memory.errors import BudgetSpent, Refused, SessionMemoryError
 from session_memory.memory.context import MemoryContext, reason_of, redact_with
 from session_memory.memory.extract import CONCURRENCY
+from session_memory.memory.instructions import (
+    INSTRUCTIONS,
+    logged_instructions,
+    read_instructions,
+)
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.layout import LINES, TRACES, ensure_layout, memory_root, normalised
 from session_memory.memory.line_history import next_history, read_history, write_history
@@ -67,6 +72,8 @@ class _Run(msgspec.Struct):
     """The newest, whose files are kept and shown to a model."""
     all_traces: list[Trace] = msgspec.field(default_factory=list[Trace])
     sessions: list[KnownSession] = msgspec.field(default_factory=list[KnownSession])
+    instructions: str = ""
+    """What agents read in the repository anyway."""
     memory: Future[Memory] | None = None
 
 
@@ -158,6 +165,8 @@ class Consolidations:
                 pass  # nothing to do, but the job is done
             self._end(run, "unchanged")
             return
+        on_disk = read_instructions(run.claim.root, INSTRUCTIONS)
+        run.instructions = f"{on_disk}\n{logged_instructions(self._store, run.sessions)}"
         self._set_step(run, "stage")
         stage(run.live, run.staging, warn)
 
@@ -199,7 +208,7 @@ class Consolidations:
         }
         traces = [parse_trace(trace) for trace in run.all_traces]
         tree = self._context.open_tree(run.claim.root)
-        return make_memory(traces, trace_files, tree, run.sessions)
+        return make_memory(traces, trace_files, tree, run.sessions, run.instructions)
 
     # --- watch ---
 

@@ -7,11 +7,12 @@ knowledge or decision comes from the traces.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
 from session_memory.core.typed_commands import short_path, typed_command
+from session_memory.memory.instructions import names_command, tells_trap, tells_wish
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.project_checks import Check, Checks, find_checks
 from session_memory.memory.statements import Statement, merge_same, ranked, statement_of
@@ -28,6 +29,7 @@ LEAST_SESSIONS = 2
 _LEAST_CHANGED = 3
 _LEAST_SHARE = 0.5
 _COMMAND_CHARS = 100
+_KNOWN = "an instruction file of the repository says so"
 _BY_RULE = re.compile(
     r"^`[^`]+` (?:passes here|failed|fails )|^`[^`]+`: changed here|^(?:Decided|Done|Blocked): "
     r"|^The agent reported: "
@@ -55,26 +57,49 @@ class Findings(msgspec.Struct, frozen=True):
     decisions: tuple[Statement, ...] = ()
     open: tuple[Statement, ...] = ()
     files: tuple[Statement, ...] = ()
+    known: tuple[Statement, ...] = ()
+    """What the repository's own instruction files say."""
 
     @property
     def left_out(self) -> tuple[Statement, ...]:
         """What is known and not told, each with the reason as its note."""
-        return (*self.checks.left_out, *self.traps.left_out, *self.wishes.left_out)
+        found = (*self.checks.left_out, *self.traps.left_out, *self.wishes.left_out)
+        return (*self.known, *found)
 
 
-def find_all(traces: Sequence[ParsedTrace], sessions: Sequence[KnownSession] = ()) -> Findings:
-    """What traces and the digests of their sessions, both newest first, say together."""
+def find_all(
+    traces: Sequence[ParsedTrace], sessions: Sequence[KnownSession] = (), known_text: str = ""
+) -> Findings:
+    """What traces and the digests of their sessions, both newest first, say together.
+
+    `known_text` is what agents read anyway, such as CLAUDE.md: nothing in it is said again.
+    """
     checks = find_checks(sessions)
+    traps, wishes = find_traps(sessions), find_wishes(sessions)
+    news = [each for each in checks.told if not names_command(known_text, each.command)]
+    known = [each.statement(_KNOWN) for each in checks.told if each not in news]
+    known += _known(traps.told, lambda text: tells_trap(known_text, text))
+    known += _known(wishes.told, lambda text: tells_wish(known_text, text))
+    keys = {each.key for each in known}
     return Findings(
-        checks=checks,
-        traps=find_traps(sessions),
-        wishes=find_wishes(sessions),
+        checks=msgspec.structs.replace(checks, told=tuple(news)),
+        traps=msgspec.structs.replace(traps, told=_without(traps.told, keys)),
+        wishes=msgspec.structs.replace(wishes, told=_without(wishes.told, keys)),
+        known=tuple(known),
         facts=tuple(ranked(merge_same(_written_by_models(traces, "knowledge")))[:MAX_FACTS]),
         noted=tuple(ranked(merge_same(_written_by_models(traces, "failures")))[:MAX_NOTED]),
         decisions=tuple(merge_same(_decisions(traces))[:MAX_DECISIONS]),
         open=tuple(_left_open(sessions[:1], checks.told)),
         files=tuple(_files(sessions)),
     )
+
+
+def _known(told: Iterable[Statement], is_known: Callable[[str], bool]) -> list[Statement]:
+    return [msgspec.structs.replace(one, note=_KNOWN) for one in told if is_known(one.text)]
+
+
+def _without(told: Iterable[Statement], keys: set[str]) -> tuple[Statement, ...]:
+    return tuple(one for one in told if one.key not in keys)
 
 
 def _bullets(

@@ -31,14 +31,17 @@ _GIVEN_UP_AFTER = 2
 """Sessions in a row in which a check fails to the end."""
 _SHELL_STAYS = frozenset(("claude",))
 """Agents whose shell stays in the directory that a call changed to."""
-Kind = CheckKind | Literal["any"]
+Kind = CheckKind | Literal["format", "any"]
 _NAMED: dict[Kind, str] = {
     "test": "tests",
     "build": "build",
     "lint": "lint",
     "types": "types",
+    "format": "formatting",
     "any": "a change",
 }
+_FORMATTERS = words("black isort prettier gofmt rustfmt clang-format shfmt dprint goimports yapf")
+_FORMATS = re.compile(r"(?:.*[:_-])?(?:fmt|format)(?:[:_-].*)?")
 _ANY = re.compile(r"(?:checks?|verify|validate|ci|all|qa|pre-?commit)(?::all)?")
 """Names of tasks that do not say what they check."""
 _RUNNERS = words("npm pnpm yarn bun make gmake just task rake gradle mvn turbo nx mise pixi poe")
@@ -170,7 +173,8 @@ def _last_runs(session: KnownSession) -> dict[tuple[str, ...], tuple[Check, int,
                 continue  # of a chain that failed, nobody knows which part did
             if not run.is_error and _hides_failure(run.command, check.kind):
                 continue
-            plain = (word for word in command.split() if not word.startswith("-"))
+            implied = _EVERYTHING if check.kind in ("lint", "format") else frozenset[str]()
+            plain = (w for w in command.split() if not w.startswith("-") and w not in implied)
             runs[(directory, *plain)] = (check, run.seq, not run.is_error)
     return runs
 
@@ -207,6 +211,8 @@ def _kind(command: str, kind: CheckKind) -> Kind:
     """What a check verifies; the name of a task such as `check` does not say."""
     step = steps(command)[0]
     task = [word for word in step.words if not word.startswith("-") and word != "run"][:1]
+    if step.program in _FORMATTERS or any(map(_FORMATS.fullmatch, task)):
+        return "format"
     unknown = step.program in _RUNNERS and any(map(_ANY.fullmatch, task))
     return "any" if unknown else kind
 

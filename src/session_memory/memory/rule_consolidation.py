@@ -10,6 +10,7 @@ from session_memory.clock import iso
 from session_memory.core.digest import THEN
 from session_memory.core.text.safe_text import one_line
 from session_memory.distil.lasting import names_its_subject
+from session_memory.distil.rule_terms import without_opening
 from session_memory.memory.findings import LEAST_SESSIONS, Findings, find_all
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS, SUMMARY
@@ -24,7 +25,7 @@ SHORT_CHARS = 8
 NAMED_TRACES = 2
 VERIFY_SKILL = "verify-changes"
 _FEW_REQUESTS = 8
-_CHECK_ORDER = ("build", "types", "lint", "tests", "a change")
+_CHECK_ORDER = ("formatting", "build", "types", "lint", "tests", "a change")
 
 
 class Memory(msgspec.Struct, frozen=True):
@@ -43,12 +44,14 @@ def make_memory(
     trace_files: Mapping[str, str],
     lookup: Lookup,
     sessions: Sequence[KnownSession] = (),
+    known_text: str = "",
 ) -> Memory:
     """MEMORY.md and its skills from traces and the digests of their sessions, newest first.
 
-    `trace_files` has a path for each thread whose trace has a file.
+    `trace_files` has a path for each thread whose trace has a file; `known_text` is what agents
+    read in the repository anyway.
     """
-    findings = find_all(traces, sessions)
+    findings = find_all(traces, sessions, known_text)
     page = _Page(traces, trace_files, lookup)
     sections = {
         "How to verify a change": findings.checks.statements,
@@ -117,7 +120,7 @@ class _Page:
         if newest is None or path is None or session is None or not _left_work(session):
             return []
         main = session.digest.objective or ""
-        title = main.partition(THEN)[2] if THEN in main else newest.title
+        title = without_opening(main.partition(THEN)[2]) if THEN in main else newest.title
         if not names_its_subject(title):
             return []
         title = _inert(title).replace("[", "(").replace("]", ")")

@@ -15,7 +15,8 @@ from session_memory import __version__
 from session_memory.atomic_files import replace_file
 from session_memory.core.hashing import blake2b
 from session_memory.core.schema import Project
-from session_memory.memory.briefing import briefing_of, read_instructions
+from session_memory.memory.briefing import briefing_of
+from session_memory.memory.instructions import read_instructions
 from session_memory.paths import private_dir
 from session_memory.settings import Config
 from session_memory.store.port import CaptureStore
