@@ -425,7 +425,9 @@ def walk_files(
             if entry.is_dir(follow_symlinks=False):
                 if name not in skip_dirs:
                     stack.append(entry.path)
-            elif _is_log(name, suffix, names) and unpacked_name(name) not in skip_files:
+            elif (name.endswith(suffix) and name not in skip_files) or (
+                name.endswith(SUFFIXES) and _is_packed_log(name, suffix, names | skip_files)
+            ):
                 try:
                     info = entry.stat()
                 except OSError as error:
@@ -445,11 +447,10 @@ def walk_files(
             links.sort(reverse=True)
 
 
-def _is_log(name: str, suffix: str, names: Set[str]) -> bool:
-    if name.endswith(suffix):
-        return True
+def _is_packed_log(name: str, suffix: str, known: Set[str]) -> bool:
+    """Whether it is a packed log; not where the plain one is `known`."""
     plain = unpacked_name(name)
-    return suffix == ".jsonl" and plain.endswith(suffix) and plain not in names
+    return suffix == ".jsonl" and plain.endswith(suffix) and plain not in known
 
 
 def _is_elsewhere(link: str, root: str, walked: Set[tuple[int, int]]) -> bool:

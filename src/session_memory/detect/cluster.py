@@ -108,7 +108,9 @@ class SignalCounter:
         last = candidate.last_seen
         if last is None:
             return 0
-        return sum(at > last for repo in candidate.repos for at in self._ended[repo].values())
+        return sum(
+            at > last for repo in candidate.repos for at in self._ended.get(repo, {}).values()
+        )
 
     def _add_new(self, mined: Mined, signal: Signal) -> None:
         key = self._key(signal)
