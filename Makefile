@@ -8,7 +8,7 @@ JOBS ?= auto
 # Modules that are not compiled anew by every process: tests and figures start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test torture check bench bench-redact bench-recall bench-quality bench-peers docs lock clean model-clients mcp-inspector e2e-clients
+.PHONY: run test screens torture check bench bench-redact bench-recall bench-quality bench-peers docs lock clean model-clients mcp-inspector e2e-clients
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(RUN_STAMP)
@@ -21,6 +21,10 @@ test: $(STAMP)
 # Kills, failing disks, torn logs and crowds, in numbers; the report is in .cache/torture/last.json.
 torture: $(STAMP)
 	$(BIN)/python -m tests.invariants.torture
+
+# The screens of the first five minutes (tests/e2e/screens), as they are now: look before committing.
+screens: $(STAMP)
+	REWRITE_SCREENS=1 $(BIN)/python -m pytest -q tests/e2e/test_first_minutes.py
 
 # Everything that can be said about the code without running it.
 check: $(STAMP)

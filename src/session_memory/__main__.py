@@ -113,16 +113,16 @@ def _fail(args: list[str], exit_code: int, code: str, told: tuple[str, str | Non
     """Tell what went wrong on stderr, as JSON where the caller asked for JSON."""
     import click
 
-    from session_memory.cli.output import paint, safe, to_json, wants_color
+    from session_memory.cli.output import message, to_json, wants_color
 
-    message, hint = told
+    text, hint = told
     if "--json" in args:
-        print(to_json({"error": {"code": code, "message": message, "hint": hint}}), file=sys.stderr)
+        print(to_json({"error": {"code": code, "message": text, "hint": hint}}), file=sys.stderr)
         return exit_code
     color = wants_color(_color_choice(args), os.environ, sys.stderr.isatty())
-    click.echo(f"{paint('error:', 'error')} {safe(message)}", err=True, color=color)
+    click.echo(message("error:", "error", text), err=True, color=color)
     if hint:
-        click.echo(f"{paint('hint:', 'dim')} {safe(hint)}", err=True, color=color)
+        click.echo(message("hint:", "dim", hint), err=True, color=color)
     return exit_code
 
 

@@ -55,7 +55,7 @@ def test_status_is_one_screen_with_everything_on_it(
     found = lines(capsys, "status")
     assert found["agents"] == "not wired: claude (`session-memory init`)"
     assert found["sessions"] == f"{len(space.sessions())} (claude {len(space.sessions())})"
-    assert "4.0 GiB soft, 8.0 GiB hard" in found["raw"]
+    assert "of 4.0 GiB, never over 8.0 GiB" in found["raw text"]
     assert (found["queue"], found["last error"]) == ("empty", "none")
     assert found["last sweep"] == "never"  # the sweep of this test left no report
     assert "spend" not in found
@@ -94,7 +94,7 @@ def test_status_tells_of_the_last_sweep_and_a_file_it_could_not_read(
     last = {"finished_at": space.now, "report": report}
     (state / "last_sweep.json").write_text(json.dumps(last), "utf-8")
     found = lines(capsys, "status")
-    assert found["last sweep"].endswith("3 files ingested, 2 unchanged, 1 files not read")
+    assert found["last sweep"].endswith("3 files read, 2 unchanged, 1 files not read")
     assert found["last error"] == "sweep: /logs/a.jsonl: Permission denied"
 
 

@@ -400,6 +400,8 @@ def walk_files(
 
     What cannot be read is given too, with no size: a pipe, a link that leads nowhere, a folder that
     may not be listed. Reading it fails at once, and so the sweep names it in its report.
+
+    Files come in order of their names: the same logs get the same numbers on every disk.
     """
     walked: set[tuple[int, int]] = set()
     links: list[str] = []
@@ -413,7 +415,7 @@ def walk_files(
         directory = stack.pop()
         try:
             here = os.stat(directory)
-            entries = list(os.scandir(directory))
+            entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
         except OSError as error:
             if not has_vanished(error, directory):
                 yield unreadable(directory)

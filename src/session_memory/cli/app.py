@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from functools import cached_property, partial, wraps
@@ -13,7 +14,7 @@ from typing import Any, TypeVar, cast
 import click
 
 from session_memory import __version__
-from session_memory.cli.output import paint, safe, wants_color
+from session_memory.cli.output import fit, message, safe, wants_color
 from session_memory.cli.parameters import take_text
 from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
 from session_memory.clock import Clock, now_ms
@@ -71,7 +72,7 @@ class App:
     def note(self, text: str) -> None:
         """Print to stderr, except with --quiet."""
         if not self.quiet:
-            click.echo(safe(text), err=True)
+            click.echo(fit(safe(text), sys.stderr), err=True)
 
     def log(self, text: str) -> None:
         """Print to stderr what is being done, with --verbose."""
@@ -80,7 +81,7 @@ class App:
 
     def warn(self, text: str) -> None:
         """Print a warning to stderr, also with --quiet."""
-        click.echo(f"{paint('warning:', 'warn')} {safe(text)}", err=True)
+        click.echo(message("warning:", "warn", text), err=True)
 
 
 pass_app = click.make_pass_decorator(App)

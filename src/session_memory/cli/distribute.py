@@ -10,12 +10,12 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, one_line, safe, table
+from session_memory.cli.output import Meaning, columns, emit_json, hanging, one_line, safe, table
 from session_memory.core.loop.catalog import match_id
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from session_memory.distribute.ledger import Ledger
     from session_memory.distribute.plan import DistributeRequest
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     Planner = Callable[[Ledger], Plan]
 
+_DIFF: dict[str, Meaning] = {"+": "ok", "-": "error", "@": "dim"}
 _repo = click.option("--repo", metavar="PATH", help="Only this repository.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Show the changes as diffs; write nothing.")
 _force = click.option(
@@ -259,6 +260,20 @@ def diff(change: Change) -> str:
         _shown(change.before), _shown(change.after), before, after, lineterm=""
     )
     return "\n".join(safe(line) for line in lines)
+
+
+def diffs_for_people(changes: Sequence[Change]) -> Iterator[str]:
+    """Diffs in colour, folded; a change that several files get alike is shown once."""
+    before: list[str] = []
+    for change in changes:
+        old, new, *body = diff(change).split("\n")
+        if body == before:
+            yield f"the same in {one_line(change.place.full_path)}"
+            continue
+        yield from (old, new)
+        before = body
+        for line in body:
+            yield from hanging(line[:1], line[1:], columns(), _DIFF.get(line[:1]))
 
 
 def _shown(data: bytes | None) -> list[str]:

@@ -6,22 +6,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, one_line, table
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import columns, echo_more, emit_json, fit, hanging, one_line
 
 if TYPE_CHECKING:
     from session_memory.measure.stages import PatternStage
 
-SHOWN = 15
-TEXT_CHARS = 40
+SHOWN = 20
 
 
-@click.command(name="loop")
+@click.command(name="stages")
 @click.option("--all", "everything", is_flag=True, help="Every rule, including closed ones.")
 @json_option
 @pass_app
+@long_output
 def command(app: App, everything: bool) -> None:
     """Show each rule's stage, from candidate to verdict, and the next command to run.
+
+    A candidate was found and awaits your decision; provisional is kept until more sessions show
+    it; approved may be given to agents; distributed stands in files they read; under_trial is
+    given to half of the sessions; measured has a verdict; closed was rejected or retired.
 
     \b
     Examples:
@@ -37,26 +41,24 @@ def command(app: App, everything: bool) -> None:
     if app.json:
         emit_json({"counts": by_stage, "patterns": patterns})
         return
+    if not patterns:
+        click.echo("no rules yet: `session-memory rules` looks for what recurs")
+        return
     click.echo(
-        " -> ".join(f"{name} {count}" for name, count in by_stage.items() if name != "closed")
+        fit(" -> ".join(f"{name} {count}" for name, count in by_stage.items() if name != "closed"))
     )
     rows = [pattern for pattern in patterns if everything or pattern.stage != "closed"]
     shown = rows if everything else rows[:SHOWN]
-    if shown:
-        headers = ("rule", "stage", "where", "verdict", "text", "next")
-        click.echo(table(list(map(_row, shown)), headers))
-    else:
-        click.echo("no rules yet: `session-memory rules` looks for what recurs")
-    if len(rows) > len(shown):
-        app.note(f"{len(rows) - len(shown)} more; --all shows them")
+    for row in shown:
+        click.echo("\n" + "\n".join(_paragraph(row)))
+    echo_more(len(rows) - len(shown))
 
 
-def _row(pattern: PatternStage) -> tuple[object, ...]:
-    return (
-        pattern.pattern_id,
-        pattern.stage,
-        ", ".join(pattern.repos) or None,
-        pattern.verdict,
-        one_line(pattern.text)[:TEXT_CHARS],
-        pattern.next or None,
-    )
+def _paragraph(row: PatternStage) -> list[str]:
+    where = f" in {one_line(', '.join(row.repos))}" if row.repos else ""
+    verdict = f", {one_line(row.verdict)}" if row.verdict else ""
+    lines = [
+        *hanging("", f"{one_line(row.text)}  [{row.pattern_id}]", columns()),
+        *hanging("  ", f"{row.stage}{where}{verdict}", columns()),
+    ]
+    return [*lines, f"  next: {row.next}"] if row.next else lines

@@ -28,6 +28,7 @@ __all__ = [
     "hanging",
     "human_bytes",
     "human_time",
+    "message",
     "one_line",
     "paint",
     "safe",
@@ -61,6 +62,13 @@ def to_json(value: Mapping[str, object] | msgspec.Struct, *, indent: int = 0) ->
 def emit_json(value: Mapping[str, object] | msgspec.Struct) -> None:
     """Print one JSON object to stdout: indented for a person, on one line for a program."""
     click.echo(to_json(value, indent=2 if sys.stdout.isatty() else 0))
+
+
+def message(lead: str, meaning: Meaning, text: str) -> str:
+    """A warning or error for stderr, folded where that is a terminal."""
+    first, *rest = safe(text).split("\n")
+    lines = hanging(f"{paint(lead, meaning)} ", first, columns(sys.stderr))
+    return "\n".join((*lines, *rest))
 
 
 def echo_more(count: int) -> None:

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App
-from session_memory.cli.output import emit_json, human_bytes, human_time, one_line
+from session_memory.cli.output import columns, emit_json, hanging, human_bytes, human_time, one_line
 from session_memory.cli.store import reading
 from session_memory.core.jobs import state_of
 from session_memory.core.pauses import is_paused
@@ -39,8 +39,8 @@ class Overview(msgspec.Struct, frozen=True):
 
 
 _BEGIN = (
-    Step("session-memory init", "connect the agents found here; shows every change and asks"),
-    Step("session-memory sweep", "or only read their logs, and change nothing of theirs"),
+    Step("session-memory init", "connect the agents found here; shows what changes, asks"),
+    Step("session-memory sweep", "or only read their logs; nothing of theirs changes"),
     Step("session-memory help", "what the words mean"),
 )
 _EVERY_DAY = (
@@ -125,4 +125,5 @@ def _lines(overview: Overview, now: int) -> Iterator[str]:
 
 def _steps(steps: tuple[Step, ...]) -> Iterator[str]:
     width = max(len(step.command) for step in steps)
-    return (f"  {step.command:<{width}}  {one_line(step.what)}" for step in steps)
+    for step in steps:
+        yield from hanging(f"  {step.command:<{width}}  ", one_line(step.what), columns())

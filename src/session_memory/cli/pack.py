@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, safe
+from session_memory.cli.output import emit_json, fit, safe
 from session_memory.cli.recall_options import (
     echo_left_out,
     open_recall,
@@ -76,7 +76,7 @@ def command(
     if app.json:
         emit_json({**msgspec.to_builtins(answer), "left_out": left} if everything else answer)
         return
-    click.echo(answer.message if isinstance(answer, NotModified) else safe(answer.text))
+    click.echo(answer.message if isinstance(answer, NotModified) else fit(safe(answer.text)))
     if everything:
         echo_left_out(left)
 

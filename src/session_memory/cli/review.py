@@ -11,7 +11,7 @@ import msgspec
 
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app
 from session_memory.cli.editor import edit_text
-from session_memory.cli.output import emit_json, human_time, one_line
+from session_memory.cli.output import echo_more, emit_json, human_time, one_line
 from session_memory.cli.rule_names import by_number, remember_order
 from session_memory.cli.rule_text import (
     decision_sentence,
@@ -38,6 +38,7 @@ from session_memory.curate.decisions import (
 from session_memory.curate.review import DecisionRequest, find
 from session_memory.errors import NotFound, UsageError
 
+SHOWN = 20
 INPUT_LIMIT = 64 * 1024 * 1024
 STATUSES: tuple[Status, ...] = get_args(Status)
 
@@ -71,9 +72,11 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
         return
     for decision in detected:
         app.note(decision_sentence(decision, False))
-    click.echo("\n\n".join(short_text(n, row) for n, row in enumerate(rows, 1)))
+    shown = rows if everything else rows[:SHOWN]
+    click.echo("\n\n".join(short_text(n, row) for n, row in enumerate(shown, 1)))
+    echo_more(len(rows) - len(shown))
     known = {*catalog.proposals, *catalog.patterns}
-    app.note(_what_next(rows, len(known), filtered=status is not None or everything))
+    app.note("\n" + _what_next(rows, len(known), filtered=status is not None or everything))
 
 
 def _what_next(rows: list[dict[str, Any]], known: int, *, filtered: bool) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import click
 import msgspec
 
 from session_memory.cli.app import App
-from session_memory.cli.output import emit_json, human_time, one_line, safe
+from session_memory.cli.output import columns, emit_json, hanging, human_time, one_line, safe
 from session_memory.clock import iso
 from session_memory.core.loop.catalog import GateResult, Shortfall, Snapshot
 from session_memory.core.text.masks import excerpt
@@ -18,65 +18,85 @@ from session_memory.curate.review import Decision
 from session_memory.errors import EXIT_WARNINGS
 
 _QUOTE_CHARS = 100
+_QUOTES = 3
+_INDENT = "     "
 
 
 def short_text(number: int, row: dict[str, Any]) -> str:
     """A rule in the list: its words, what it rests on, and what a yes would do."""
     counts: Snapshot = row["snapshot"]
     status = "" if row["status"] == "candidate" else f" ({row['status']})"
-    warnings = [f"warning: {one_line(warning.message)}" for warning in row["warnings"]]
-    if retirement := row["retirement"]:
-        warnings.append(f"measured: {one_line(retirement.reason)}; `rules retire {row['id']}`")
-    if row["edited_by_hand"]:
-        warnings.append("edited by hand: approve it to take the new text")
-    lines = [
+    head = f"{one_line(row['text'])}  [{row['id']}]{status}"
+    return _laid_out(
+        hanging(f"{number:>3}. ", head, columns()),
         f"{_seen(counts)}, last {(iso(counts.last_seen) or '-')[:10]}",
-        *([f"sure: {one_line(row['sure'])}"] if row["sure"] else []),
-        f"{row['gate']['says']}",
-        *warnings,
-    ]
-    head = f"{number:>3}. {one_line(row['text'])}  [{row['id']}]{status}"
-    return "\n".join((head, *(f"     {line}" for line in lines)))
+        *_grounds(row),
+        gate_sentence(row["gate"]),
+        *_remarks(row),
+    )
 
 
-def pattern_text(row: dict[str, Any], now: int) -> str:
+def pattern_text(row: dict[str, Any], now: int, *, every_quote: bool = True) -> str:
     """A rule with its evidence, as `describe` gives it."""
     counts: Snapshot = row["snapshot"]
-    lines = [
-        f"{row['id']}  {row['status']}  {one_line(row['type'])}: {one_line(row['locus'])}",
-        indented(row["text"]),
-        f"  {_seen(counts)}, last {human_time(counts.last_seen, now)}",
-        *([f"  sure: {one_line(row['sure'])}"] if row["sure"] else []),
-        f"  gate: {row['gate']['says']}",
-    ]
+    evidence = row["evidence"] if every_quote else row["evidence"][:_QUOTES]
+    more = len(row["evidence"]) - len(evidence)
+    return _laid_out(
+        [f"{row['id']}  {row['status']}", indented(row["text"])],
+        f"{_seen(counts)}, last {human_time(counts.last_seen, now)}",
+        *_grounds(row),
+        gate_sentence(row["gate"]),
+        *_remarks(row),
+        *(_quote(item) for item in evidence),
+        *([f"{more:,} more: session-memory rules show {row['id']}"] if more else []),
+    )
+
+
+def _laid_out(head: list[str], *facts: str) -> str:
+    lines = [*head]
+    for fact in facts:
+        lead = f"{_INDENT}- " if fact.startswith("- ") else _INDENT
+        lines += hanging(lead, fact.removeprefix("- "), columns())
+    return "\n".join(lines)
+
+
+def _grounds(row: dict[str, Any]) -> Iterator[str]:
+    if row["sure"]:
+        yield one_line(row["sure"])
+
+
+def _remarks(row: dict[str, Any]) -> Iterator[str]:
     if row["edited_by_hand"]:
-        lines.append("  edited by hand: approve it to take the new text")
+        yield "edited by hand: approve it to take the new text"
     if retirement := row["retirement"]:
-        lines.append(f"  measured: {one_line(retirement.reason)}")
-        lines.append(f"  proposed: rules retire {row['id']}; rules approve {row['id']} keeps it")
-    lines += [f"  warning: {one_line(warning.message)}" for warning in row["warnings"]]
-    for item in row["evidence"]:
-        session = f"{one_line(item.flavor)}:{one_line(item.session)}"
-        day = (iso(item.at) or "")[:10]
-        lines.append(f"  - {session}  {day}  {excerpt(one_line(item.quote), _QUOTE_CHARS)}")
-    return "\n".join(lines) + "\n"
+        name = row["id"]
+        yield f"measured: {one_line(retirement.reason)}"
+        yield f"`rules retire {name}` takes it out of use; `rules approve {name}` keeps it"
+    yield from (f"warning: {one_line(warning.message)}" for warning in row["warnings"])
+
+
+def _quote(item: Any) -> str:
+    day, session = (iso(item.at) or "")[:10], one_line(item.session)[:13]
+    quote = excerpt(one_line(item.quote), _QUOTE_CHARS)
+    return f"- {day}  {one_line(item.flavor)}:{session}  {quote}"
 
 
 def _seen(counts: Snapshot) -> str:
     """How often, where and at what cost."""
     if counts.written_by:
         return f"written by {one_line(counts.written_by)} for {', '.join(counts.repos)}"
-    times = f"{counts.frequency} time{'s' * (counts.frequency != 1)}"
-    sessions = f"{counts.sessions} session{'s' * (counts.sessions != 1)}"
-    places = len(counts.repos)
-    where = f"{places} repositor{'y' if places == 1 else 'ies'}"
+    times = f"{counts.frequency:,} time{'s' * (counts.frequency != 1)}"
+    sessions = f"{counts.sessions:,} session{'s' * (counts.sessions != 1)}"
+    places = list(map(one_line, counts.repos))
+    where = " and ".join(places) if 0 < len(places) < 3 else f"{len(places):,} projects"
     flavors = one_line(", ".join(counts.flavors)) or "-"
-    return f"{times} in {sessions} ({flavors}), {where}, ${counts.cost_impact:.2f}"
+    return f"{times} in {sessions} of {where} ({flavors}), cost ${counts.cost_impact:,.2f}"
 
 
 def indented(text: str) -> str:
     """A text of several lines, set off from ours."""
-    return "\n".join(f"  | {line}" for line in safe(text).splitlines())
+    lines = [hanging("  | ", line, columns()) for line in safe(text).splitlines()]
+    return "\n".join(line.replace("    ", "  | ", 1) for part in lines for line in part)
 
 
 def print_decisions(app: App, decisions: Sequence[Decision], dry_run: bool) -> None:
@@ -124,10 +144,25 @@ def decision_sentence(decision: Decision, dry_run: bool) -> str:
 _FIELDS = {"frequency": "occurrences", "sessions": "sessions", "cost_impact": "dollars of cost"}
 
 
+def gate_sentence(facts: dict[str, Any]) -> str:
+    """What a yes would do with the evidence there is."""
+    if facts["distributes"]:
+        return "a yes approves it"
+    tier = "distribute" if facts["promotes"] else "promote"
+    missing = _shortfalls(facts["shortfalls"], tier)
+    if facts["promotes"]:
+        return f"a yes keeps it; agents are not given it yet: {missing}"
+    return f"too little evidence for a yes: {missing}"
+
+
 def gate_text(result: GateResult) -> str:
     """What is missing before agents are given a rule, in plain words."""
-    return "; ".join(_missing(short) for short in result.shortfalls if short.tier == "distribute")
+    return _shortfalls(result.shortfalls, "distribute")
 
 
-def _missing(short: Shortfall) -> str:
-    return f"{short.value:g} of {short.floor:g} {_FIELDS[short.field]}"
+def _shortfalls(shortfalls: Sequence[Shortfall], tier: str) -> str:
+    return "; ".join(
+        f"{short.value:g} of {short.floor:g} {_FIELDS[short.field]}"
+        for short in shortfalls
+        if short.tier == tier
+    )

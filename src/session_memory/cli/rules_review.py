@@ -105,22 +105,24 @@ def _row(context: CurateContext, name: str) -> dict[str, Any]:
 
 def _show(app: App, context: CurateContext, name: str) -> None:
     """A rule, and what a yes would do."""
-    from session_memory.cli.distribute import diff
+    from session_memory.cli.distribute import diffs_for_people
 
     row = _row(context, name)
-    click.echo(pattern_text(row, app.clock()))
+    click.echo(pattern_text(row, app.clock(), every_quote=app.verbosity > 0))
     if not row["gate"]["promotes"]:
-        click.echo("A yes is refused: too few sessions show it (session-memory help gate).")
+        click.echo("A yes is refused (session-memory help gate).")
         return
     request = DecisionRequest("approve", name, default_reviewer(app.environ), app.clock())
     (would,) = decide(context, [request], dry_run=True)
     if not would.pattern.current.distribution_ready:
-        missing = gate_text(would.gate) or "it quotes the output of a tool: edit it"
-        click.echo(f"A yes keeps it; agents are not given it yet: {missing}.")
+        if not gate_text(would.gate):
+            click.echo(
+                "A yes keeps it; it quotes the output of a tool: edit it before agents get it."
+            )
         return
     changes, left = changes_of(app, would.pattern)
     head = "A yes would make this change:" if changes else "A yes would change no file now:"
-    click.echo("\n".join((head, *map(diff, changes))))
+    click.echo("\n".join((head, *diffs_for_people(changes))))
     for why in left:
         click.echo(f"not in {why}")
 

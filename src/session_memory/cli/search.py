@@ -30,6 +30,8 @@ from session_memory.store.port import SessionReader
 KINDS = get_args(EventKind)
 TEXT_CHARS = 2_000
 MOST = 50
+_SPOKEN = {"user_prompt": "you", "assistant_text": "agent"}
+"""Kinds of events as one would say them; a pipe gets the names that `--kind` takes."""
 
 
 @click.command()
@@ -100,7 +102,10 @@ def command(
         for item in answer.items:
             lead = f"{paint((item.updated_at or '')[:10], 'dim')}  {item.session_id}  {item.type}: "
             click.echo("\n".join(hanging(lead, one_line(item.summary), columns())))
-        for number, hits in groupby(_grouped(answer.events), key=lambda hit: hit.session_id):
+        grouped = groupby(_grouped(answer.events), key=lambda hit: hit.session_id)
+        for at, (number, hits) in enumerate(grouped):
+            if at or answer.items:
+                click.echo()
             _echo_session(store, number, list(hits), around)
     if not answer.items and not answer.events:
         app.note("nothing found")
@@ -118,14 +123,15 @@ def _echo_session(store: SessionReader, session_id: int, hits: list[EventHit], a
     session = store.session(session_id)
     title = one_line(titled(session))
     if columns() is None:
-        click.echo(f"\n{named(session)}  {title}")
+        click.echo(f"{named(session)}  {title}")
     else:
-        lines = hanging("", title, columns(), "strong")
-        click.echo("\n".join(["", paint(named(session), "dim"), *lines]))
+        click.echo("\n".join(hanging("", title or "(no title)", columns(), "strong")))
+        click.echo(paint(named(session), "dim"))
     for hit in hits:
         times = f" ({hit.duplicate_count} times)" if hit.duplicate_count > 1 else ""
         when = paint((hit.at or "")[:16].replace("T", " "), "dim")
-        kind = paint(f"{hit.kind}:", "error" if hit.kind == "error" else None)
+        word = hit.kind if columns() is None else _SPOKEN.get(hit.kind, hit.kind.replace("_", " "))
+        kind = paint(f"{word}:", "error" if hit.kind == "error" else None)
         between = " " if columns() is None else "\n    "  # one line each, for grep
         click.echo(fit(f"  {when}  {kind}{between}{one_line(hit.snippet)}{times}"))
         for line in _turns_around(store, hit, around) if around else ():

@@ -8,7 +8,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
-from session_memory.cli.output import emit_json, one_line, safe
+from session_memory.cli.output import columns, emit_json, fit, hanging, one_line, safe
 from session_memory.cli.session_argument import named
 from session_memory.cli.store import reading
 from session_memory.clock import iso
@@ -60,9 +60,9 @@ def command(
         if app.json:
             emit_json({"session": stored, "events": [_rendered(event) for event in events]})
             return
-        click.echo("\n".join(_header(stored)))
+        click.echo("\n".join(_header(stored, verbose=app.verbosity > 0)))
         for line in _event_lines(events) if as_events else _transcript(events, full):
-            click.echo(line)
+            click.echo(fit(line))
 
 
 def _rendered(event: SessionEvent) -> SessionEvent:
@@ -73,9 +73,9 @@ def _rendered(event: SessionEvent) -> SessionEvent:
     )
 
 
-def _header(session: Session) -> list[str]:
+def _header(session: Session, *, verbose: bool) -> list[str]:
     cost = session.cost
-    dollars = f", {cost.usd:.4f} USD" if cost.usd is not None else ""
+    dollars = f", {cost.usd:,.4f} USD" if cost.usd is not None else ""
     facts = [
         ("session", named(session)),
         ("title", session.title),
@@ -88,14 +88,19 @@ def _header(session: Session) -> list[str]:
         ("models", ", ".join(session.models)),
         ("client", session.client_version),
         ("time", _times(session)),
-        ("cost", f"{cost.total_tokens} tokens{dollars}"),
-        ("state", session.state),
+        ("cost", f"{cost.total_tokens:,} tokens{dollars}"),
+        ("state", session.state if verbose else None),
     ]
-    return [*(f"{name:<12}{one_line(str(value))}" for name, value in facts if value), ""]
+    shown = [
+        hanging(f"{name:<12}", one_line(str(value)), columns()) for name, value in facts if value
+    ]
+    return [*(line for lines in shown for line in lines), ""]
 
 
 def _times(session: Session) -> str:
-    stated = f"{iso(session.started_at) or '?'} to {iso(session.ended_at) or '?'}"
+    moments = (session.started_at, session.ended_at)
+    start, end = ((iso(at) or "?")[:19].replace("T", " ") for at in moments)
+    stated = f"{start} to {end} UTC"
     by_file = session.metadata.get("time_source") == "file"
     return f"{stated} (of its file: the log holds no times)" if by_file else stated
 

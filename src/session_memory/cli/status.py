@@ -170,9 +170,10 @@ def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
     yield "events", f"{info.events:,} from {info.sources:,} files in {info.projects:,} projects"
     yield "latest", human_time(info.last_event_at, now)
     soft, hard = human_bytes(limits.raw_soft_cap_bytes), human_bytes(limits.raw_hard_cap_bytes)
-    yield "raw", f"{human_bytes(usage.raw_bytes)} of {soft} soft, {hard} hard"
+    raw = human_bytes(usage.raw_bytes)
+    yield "raw text", f"{raw} of {soft}, never over {hard}"
     cap = human_bytes(limits.distilled_cap_bytes)
-    yield "distilled", f"{human_bytes(usage.distilled_bytes)} of {cap}"
+    yield "digests", f"{human_bytes(usage.distilled_bytes)} of {cap}"
     if info.evicted:
         yield "evicted", _evicted_text(info.evicted)
     if old := old_digests_text(status.old_digests):
@@ -182,8 +183,8 @@ def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
         yield "lost", f"{lost}: a sweep reads their logs again, where they still exist"
     database, texts = human_bytes(info.database_bytes), human_bytes(info.segment_bytes)
     yield "on disk", f"{database} database, {texts} texts in {one_line(info.path)}"
-    shared = "share" if status.share_worktrees else "do not share"
-    yield "worktrees", f"{shared} their repository's project"
+    if not status.share_worktrees:
+        yield "worktrees", "are projects of their own"
     yield "queue", _queue_text(status.queue)
     for part in status.missing_parts:
         yield "incomplete", one_line(part.told)
@@ -238,6 +239,6 @@ def _sweep_text(last: LastSweep | None, now: int) -> str:
     if unknown:
         problems += f", {sum(unknown.values())} records of unknown type"
     return (
-        f"{human_time(last.finished_at, now)}: {report.get('ingested', 0):,} files ingested,"
+        f"{human_time(last.finished_at, now)}: {report.get('ingested', 0):,} files read,"
         f" {report.get('skipped_unchanged', 0):,} unchanged{problems}"
     )

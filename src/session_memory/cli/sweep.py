@@ -6,7 +6,7 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import byte_progress, emit_json, human_bytes, one_line
+from session_memory.cli.output import byte_progress, columns, emit_json, fit, human_bytes, one_line
 from session_memory.cli.retention import done_lines
 from session_memory.cli.store import sweep_context
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
@@ -22,6 +22,10 @@ SHOWN = 10
 @pass_app
 def command(app: App, dry_run: bool) -> int:
     """Capture new sessions from the agents' logs.
+
+    Reads what was added since the last sweep, takes secrets out, stores it, and makes the digest of
+    each session: what is kept of it for good. At a terminal it prints a summary; -v, pipes and
+    --json get every figure.
 
     \b
     Examples:
@@ -42,7 +46,8 @@ def command(app: App, dry_run: bool) -> int:
     if app.json:
         emit_json(report)
     else:
-        click.echo("\n".join(lines(report)))
+        at_terminal = columns() is not None and not app.verbosity
+        click.echo(fit("\n".join(summary(report) if at_terminal else lines(report))))
     for text in report.warnings:
         app.warn(one_line(text))
     for failure in report.failed:
@@ -61,8 +66,25 @@ def _already_running(app: App, error: StoreLocked) -> int:
     return EXIT_OK
 
 
+def summary(report: SweepReport) -> list[str]:
+    """The report for a person: what is new, and what is out of the ordinary."""
+    would = "would be " if report.dry_run else ""
+    logs = f"{report.discovered:,} log{'s' * (report.discovered != 1)}"
+    new = f"{report.sessions:,} new session{'s' * (report.sessions != 1)}"
+    size = human_bytes(report.bytes_read)
+    unread = f", {len(report.failed):,} not read" if report.failed else ""
+    found = f"{report.ingested:,} new or grown, {report.skipped_unchanged:,} unchanged{unread}"
+    took = f"from {size} of logs in {report.seconds:.1f} s{_damage(report)}"
+    return [
+        f"found      {logs}: {found}",
+        f"stored     {would}{report.events:,} events, {new}, {took}",
+        *(done_lines(report.retention)[1:]),  # the first is the same every time
+        *_remarks(report),
+    ]
+
+
 def lines(report: SweepReport) -> list[str]:
-    """The report as text, one line per step of the sweep."""
+    """The report with every figure, one line per step of the sweep."""
     lines = [
         f"discover   discovered {report.discovered}, ingested {report.ingested},"
         f" skipped_unchanged {report.skipped_unchanged}, failed {len(report.failed)}"
@@ -84,6 +106,12 @@ def lines(report: SweepReport) -> list[str]:
             f"digest     analyzed {report.analyzed}",
             *done_lines(report.retention),
         ]
+    return lines + _remarks(report)
+
+
+def _remarks(report: SweepReport) -> list[str]:
+    """What does not happen in every sweep."""
+    lines: list[str] = []
     if report.damage:
         lines.append(f"damage     {one_line(report.damage)}")
         lines.append(

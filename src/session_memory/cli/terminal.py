@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Literal, TextIO
 
 import click
 
@@ -34,11 +34,12 @@ def wants_color(choice: str, environ: Mapping[str, str], is_terminal: bool) -> b
     return is_terminal and environ.get("TERM") != "dumb"
 
 
-def columns() -> int | None:
-    """The width to fit into; None where the output goes to a file or a program."""
+def columns(stream: TextIO | None = None) -> int | None:
+    """The width to fit into; None where the output (of stdout) goes to a file or a program."""
     import shutil  # 2 ms that a sweep does not need
 
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    is_terminal = (sys.stdout if stream is None else stream).isatty()
+    return shutil.get_terminal_size().columns if is_terminal else None
 
 
 def width(text: str) -> int:
@@ -85,9 +86,9 @@ def sparkline(values: Sequence[float], environ: Mapping[str, str]) -> str:
     return "".join(_BARS[round(max(value, 0) / highest * steps)] for value in values)
 
 
-def fit(text: str) -> str:
+def fit(text: str, stream: TextIO | None = None) -> str:
     """Plain text with its long lines folded; further lines are indented like their first one."""
-    limit = columns()
+    limit = columns(stream)
     if limit is None:
         return text
     lines: list[str] = []

@@ -140,10 +140,14 @@ def _plan_block(
             before=content.data,
             after=None if is_removed else after,
             patterns=given,
-            why=f"gives {len(given)} rules" if lines else "nothing to give any more",
+            why=_gives(len(given)) if lines else "nothing to give any more",
             edited=block_edit(blocks),
         )
     )
+
+
+def _gives(count: int) -> str:
+    return f"gives {count} rule{'s' * (count != 1)}"
 
 
 def _fitting(
