@@ -100,5 +100,5 @@ def test_a_review_at_a_terminal_shows_quotes_and_takes_a_no(space: Workspace) ->
     _, status = os.waitpid(child, 0)
     os.close(terminal)
     assert status == 0
-    assert b"2026-03-03  PYTHONPATH=src pytest -q" in seen
+    assert b"2026-03-03  claude:" in seen and b"PYTHONPATH=src pytest -q" in seen
     assert b"agents are not given it yet: 3 of 5 occurrences" in seen

@@ -111,7 +111,7 @@ def test_what_awaits_a_decision_is_listed_with_evidence_gate_and_warnings(desk: 
     desk.propose(proposal("p1"), proposal("p2", locus="npm test p1", evidence=seen(2)))
     text = desk.run("list")
     assert "npm ERR! 0.0" in desk.run("show", "1") and "a yes approves it" in text
-    assert "a yes makes it provisional: frequency 4 is below distribute_min_frequency = 5" in text
+    assert "a yes keeps it; agents are not given it yet: 4 of 5 occurrences" in text
     assert "p2 has the type and locus of p1 (candidate)" in text
     row = desk.json("list")["patterns"][0]
     assert row["gate"]["distributes"] and row["snapshot"]["sessions"] == 4

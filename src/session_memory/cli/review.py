@@ -76,7 +76,8 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
     click.echo("\n\n".join(short_text(n, row) for n, row in enumerate(shown, 1)))
     echo_more(len(rows) - len(shown))
     known = {*catalog.proposals, *catalog.patterns}
-    app.note("\n" + _what_next(rows, len(known), filtered=status is not None or everything))
+    told = _what_next(rows, len(known), filtered=status is not None or everything)
+    app.note(f"\n{told}" if rows else told)
 
 
 def _what_next(rows: list[dict[str, Any]], known: int, *, filtered: bool) -> str:
