@@ -14,6 +14,8 @@ from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.ingest.discover import discover, log_folders
 from session_memory.testing.samples import write_samples
 
+SHOWN = 8
+
 
 def find_logs(app: App) -> tuple[bool, list[str]]:
     """Whether any agent left logs here, and where was looked."""
@@ -65,7 +67,9 @@ def main() -> int:
     if found:
         return sweep_and_show(app.environ)
     print("No agent logs found. Looked in:")
-    print("\n".join(f"  {path}" for path in looked_in))
+    print("\n".join(f"  {path}" for path in looked_in[:SHOWN]))
+    if len(looked_in) > SHOWN:
+        print(f"  and {len(looked_in) - SHOWN} more: `session-memory config agents --json`")
     print("Showing sample sessions instead, in a store that is thrown away afterwards.")
     return on_samples(app.environ)
 

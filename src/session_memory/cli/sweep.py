@@ -131,7 +131,9 @@ def _remarks(report: SweepReport) -> list[str]:
     lines += [f"unknown    {one_line(what)}: {count}" for what, count in _unknown(report)]
     if not report.discovered:
         lines.append("no agent logs found; looked in:")
-        lines += [f"  {one_line(place)}" for place in report.looked_in]
+        lines += [f"  {one_line(place)}" for place in report.looked_in[:SHOWN]]
+        if (more := len(report.looked_in) - SHOWN) > 0:
+            lines.append(f"  and {more} more: `session-memory config agents --json`")
     return lines
 
 
