@@ -142,6 +142,9 @@ def test_a_check_is_told_with_the_directory_that_sessions_changed_to() -> None:
     went = {"commands": (check("cd src && go test ./..."), check("go test ./..."))}
     (line,) = briefing(sessions(went, went))
     assert line.text == "Verify with `go test ./...` in `src` (it passed in 2 sessions)"
+    both = {"commands": (check("cd src && go test ./..."), check("cd src && go build ./..."))}
+    (line,) = briefing(sessions(both, both))
+    assert line.text.startswith("Verify in `src` with `go build ./...`, `go test ./...` (the first")
 
 
 @pytest.mark.rows("BRF-03")
@@ -220,3 +223,13 @@ def test_what_git_and_servers_said_is_told_when_it_will_hold_again() -> None:
     ]
     once = sessions({"notices": (behind, port)})
     assert briefing(once) == []
+    often = briefing(sessions(*[{"notices": (behind,)}] * 30))
+    assert texts(often, "fact")[0].endswith("(30 sessions)")
+    assert briefing(sessions(*[{}] * 20, *[{"notices": (behind,)}] * 5)) == []
+
+
+@pytest.mark.rows("BRF-02")
+def test_sessions_without_a_task_do_not_make_the_others_old() -> None:
+    passed = {"commands": (check("npm test"),)}
+    told = briefing(sessions(*[{"task": "none"}] * 12, passed, passed))
+    assert [line.kind for line in told] == ["verify"]

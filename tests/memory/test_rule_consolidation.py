@@ -251,6 +251,17 @@ def test_a_trap_is_told_only_if_what_works_does_the_same_job(
     assert bool(lines(session(1, cures=(cured(failed, error, works),)))) is is_told
 
 
+@pytest.mark.rows("MEM-03")
+def test_a_trap_of_a_tool_that_the_project_no_longer_uses_is_not_told() -> None:
+    trap = cured("tool status --json", "unknown flag: --json", "tool status")
+    met = [session(day, cures=(trap,)) for day in (1, 2)]
+    used = [session(day, "tool test") for day in range(3, 23)]
+    assert any("--json" in line for line in lines(*met, *used))
+    unused = [session(day, "other test") for day in range(3, 23)]
+    assert not any("--json" in line for line in lines(*met, *unused))
+    assert any("--json" in line for line in lines(*met, *unused[1:]))
+
+
 def rule(text: str, firm: bool = False, intent: str | None = None, day: int = 1) -> RuleStatement:
     return RuleStatement(text, 1, day * DAY, "says so", firm, "against", intent)
 

@@ -22,19 +22,18 @@ from session_memory.memory.instructions import (
     tells_trap,
     tells_wish,
 )
-from session_memory.memory.known_session import KnownSession
+from session_memory.memory.known_session import MAX_SESSIONS, KnownSession
 from session_memory.memory.project_checks import Check, find_checks
 from session_memory.memory.traps import find_traps
 from session_memory.memory.wishes import find_wishes
+from session_memory.memory.wording import code
 from session_memory.store.port import SessionQuery, SessionReader
 
 MAX_CHARS = 1_600
 RECENT = 20
-"""Sessions among which a trap was met last: projects change their tools."""
+"""Sessions among which a trap or a notice was met last: projects change their tools."""
 NEWEST = 10
 """Sessions among which a check must have passed, and a trap that only one met was met."""
-MAX_SESSIONS = 60
-"""Sessions that are looked at; what the user asked for stands longer than anything else."""
 _FEW = 5  # sessions among which one that passed a check is enough
 _MAX_CHECKS = 4
 _MAX_TRAPS = 5
@@ -64,12 +63,14 @@ def briefing(sessions: Sequence[KnownSession], known_text: str = "") -> list[Bri
 
     `known_text` is what the agent reads anyway, such as CLAUDE.md: nothing in it is told again.
     """
+    # A session without a task, such as a probe, says nothing about how recent the others are.
+    at_work = [each for each in sessions if each.digest.task != "none" or each.digest.commands]
     lines = [
-        *_verify(sessions, known_text),
-        *_traps(sessions, known_text),
+        *_verify(at_work, known_text),
+        *_traps(at_work, known_text),
         *_rules(sessions, known_text),
-        *_facts(sessions[:RECENT]),
-        *_left_open(sessions[:1]),
+        *_facts(at_work),
+        *_left_open(at_work[:1]),
     ]
     return list(_fitting(lines))
 
@@ -113,13 +114,21 @@ def _verify(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingL
     told = told[:_MAX_CHECKS]
     if not told:
         return []
-    shown = ", ".join(check.shown for check in told)
+    shown = _shown(told)
     times = told[0].sessions
     plural = "session" if times == 1 else "sessions"
     first = "it" if len(told) == 1 else "the first"
-    text = f"Verify with {shown} ({first} passed in {times} {plural})"
+    text = f"Verify {shown} ({first} passed in {times} {plural})"
     passed = (check.passed[0] for check in told)
     return [BriefingLine("verify", text, tuple(EventReference(s.id, seq) for s, seq in passed))]
+
+
+def _shown(checks: Sequence[Check]) -> str:
+    """The checks in a row; a directory that all are run in is named once."""
+    directories = {check.directory for check in checks}
+    if len(checks) == 1 or len(directories) > 1 or "" in directories:
+        return "with " + ", ".join(check.shown for check in checks)
+    return f"in {code(directories.pop())} with " + ", ".join(code(c.command) for c in checks)
 
 
 def _failed_since(check: Check) -> bool:
@@ -160,7 +169,10 @@ def _facts(sessions: Sequence[KnownSession]) -> list[BriefingLine]:
             reference = EventReference(session.id, notice.seq)
             notices.setdefault((notice.kind, notice.subject), []).append(reference)
     lines: list[BriefingLine] = []
+    recent = {session.id for session in sessions[:RECENT]}
     for (kind, subject), evidence in notices.items():
+        if recent.isdisjoint(reference.session for reference in evidence):
+            continue
         met = len({reference.session for reference in evidence})
         if kind == "pull requests only":
             text = f"`{subject}` is protected: the host wants changes to it as pull requests"

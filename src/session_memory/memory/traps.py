@@ -31,6 +31,7 @@ from session_memory.memory.wording import code
 
 MAX_TRAPS = 8
 _ERROR_CHARS = 100
+_STALE_AFTER = 20
 _NO_MATCHES = re.compile(r"no matches found")
 _INSTALLS_ALL = re.compile(
     r"(?:\w+=\S+ )*(?:(?:npm|pnpm|yarn|bun) (?:ci|i|install)|yarn|pip3? install (?:-e|-r) \S+"
@@ -123,6 +124,8 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
         worked = _worked_since(best.failed, newest.session, sessions)
         if worked is not None:
             return f"{code(best.failed)} worked in {worked.thread[:8]}, {worked.day}"
+    if _fell_out_of_use(best.failed, newest.session, sessions):
+        return f"its program was not run in the last {_STALE_AFTER} sessions or more"
     if best.cure.kind == "install" and _INSTALLS_ALL.fullmatch(best.works):
         return "every fresh checkout needs its dependencies"
     if not proves_install(best.cure):
@@ -176,6 +179,15 @@ def _worked_since(
             if not run.is_error and not run.denied and typed_command(run.command) == failed:
                 return session
     return None
+
+
+def _fell_out_of_use(failed: str, last: KnownSession, sessions: Sequence[KnownSession]) -> bool:
+    """Whether many sessions since the trap was last met did without its program."""
+    since = [session for session in sessions if session.at > last.at]
+    program = failed.partition(" ")[0]
+    return len(since) >= _STALE_AFTER and not any(
+        program in typed_command(run.command).split() for s in since for run in s.digest.commands
+    )
 
 
 def _best(group: Sequence[_Met]) -> _Met:

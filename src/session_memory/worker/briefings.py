@@ -1,6 +1,6 @@
 """The lines that new sessions are told, kept from one run of the worker to the next.
 
-Reading sixty digests of every project at each wake would be most of the work of a run. The lines of
+Reading all digests of every project at each wake would be most of the work of a run. The lines of
 a project are made again when one of its sessions or its instruction files changed, after a day, and
 when pages were dropped because text had to go: the file lies among them and is dropped with them.
 """
