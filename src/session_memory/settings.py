@@ -25,6 +25,7 @@ FLAVORS = (
     "kilo",
     "crush",
     "aider",
+    "kimi",
     "cowork",
     "copilot_chat",
     "cursor",

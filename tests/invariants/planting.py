@@ -22,7 +22,7 @@ lastUpdated leafUuid messageID messageId messageUuid method operation outcome pa
 parentId parentSession parentSessionId parentUuid parent_session_id promptId prompt_id provenance
 requestId response_id resumeTime role say sessionID sessionId sessionUpdate sourceSessionId
 startTime status stop_reason subagent_id subtype thread_id timestamp toolCallId tool_call_id
-tool_use_id ts
+toolUseId tool_use_id ts
 turn_id type usageId userType uuid
 _audit_timestamp bubbleId createdAt k session_id toolId
 """
@@ -318,6 +318,32 @@ def aider(home: Path, planter: Planter) -> None:
     log.write(home)
 
 
+def kimi(home: Path, planter: Planter) -> None:
+    log = sessions.kimi(20)
+    log.tool("WriteFile", {"path": "/work/b.py", "content": "new"}, "written")
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool", is_error=True)
+    log.row("turn.steer", input=[{"type": "text", "text": "and this"}])
+    log.event("step.end", finishReason="error", error="overloaded")
+    log.prompt("another way")
+    log.undo()
+    log.row(f"shape {planter.secret()}", shape="unheard of")
+    log.event(f"shape {planter.secret()}", shape="unheard of")
+    log.event("content.part", part={"type": f"shape {planter.secret()}", "text": "unheard of"})
+    log.write(home)
+    child = sessions.kimi(20, 1)
+    child.agent = "scout"
+    child.write(home)
+    old = sessions.kimi(21)
+    old.write_old(
+        home,
+        ("TurnBegin", {"user_input": "look into it"}),
+        ("ContentPart", {"type": "think", "think": "let me see"}),
+        ("ToolCall", {"id": "c", "function": {"name": "Shell", "arguments": '{"command": "ls"}'}}),
+        ("ToolResult", {"tool_call_id": "c", "return_value": {"output": "a.py", "message": "ok"}}),
+        ("Hologram", {"shape": "unheard of"}),
+    )
+
+
 def crush(home: Path, planter: Planter) -> None:
     """Rows are planted before they are written; the ids are columns."""
     log = sessions.crush(20)
@@ -353,6 +379,7 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "kilo": kilo,
     "crush": crush,
     "aider": aider,
+    "kimi": kimi,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,

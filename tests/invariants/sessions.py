@@ -16,6 +16,7 @@ from session_memory.adapters.cursor.log_builder import CursorLog
 from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 from session_memory.adapters.kilo.log_builder import KiloLog
+from session_memory.adapters.kimi.log_builder import KimiLog
 from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
 from session_memory.adapters.pi.log_builder import PiLog
 from session_memory.adapters.qwen.log_builder import QwenLog
@@ -24,7 +25,7 @@ from session_memory.testing.workspace import Workspace
 
 GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
 """Flavours with genuine logs of lines."""
-LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor")
+LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor", "kimi")
 """Flavours that append lines to a file, which may be torn anywhere."""
 DOCUMENTS = ("cline", "roo", "kilo", "aider")
 """Flavours that write a whole file anew at every change."""
@@ -170,6 +171,15 @@ def aider(seed: int, steps: int = 3) -> AiderLog:
     return log
 
 
+def kimi(seed: int, steps: int = 3) -> KimiLog:
+    log = KimiLog(seed)
+    log.prompt(f"work through task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} is done", thought="at last")
+    return log
+
+
 def crush(seed: int, steps: int = 3) -> CrushLog:
     log = CrushLog(seed)
     log.prompt(f"attend to task {seed}: keep the façade")
@@ -194,6 +204,7 @@ BUILDERS = {
     "kilo": kilo,
     "crush": crush,
     "aider": aider,
+    "kimi": kimi,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,

@@ -37,6 +37,7 @@ BUILT_IN = (
     "kilo",
     "crush",
     "aider",
+    "kimi",
     "cowork",
     "copilot_chat",
     "cursor",

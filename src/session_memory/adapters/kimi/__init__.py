@@ -1,0 +1,16 @@
+"""Kimi CLI and Kimi Code: one `wire.jsonl` per agent of a session. Only read."""
+
+from __future__ import annotations
+
+from session_memory.adapters.agent import Agent
+
+AGENT = Agent(
+    name="kimi",
+    title="Kimi",
+    home_variable="KIMI_CODE_HOME",
+    homes=("~/.kimi-code", "$KIMI_SHARE_DIR", "~/.kimi"),
+    reader="session_memory.adapters.kimi.reader:ADAPTER",
+    instruction_files=("AGENTS.md",),
+    experimental=True,
+    log_builder="session_memory.adapters.kimi.log_builder:KimiLog",
+)
