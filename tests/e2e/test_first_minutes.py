@@ -43,7 +43,7 @@ class Step(NamedTuple):
 
 STEPS = (
     Step("01-nothing-yet", "session-memory"),
-    Step("", "session-memory init", (("[y/N]", "y\n"),)),
+    Step("", "session-memory init", (("[y/N", "y\n"),)),
     Step("03-sweep", "session-memory sweep"),
     Step("04-alone", "session-memory"),
     Step("05-status", "session-memory status"),
@@ -62,7 +62,7 @@ STEPS = (
     ),
     Step("15-stages", "session-memory rules stages"),
     Step("", "session-memory doctor", code=3),
-    Step("", "session-memory uninstall", (("[y/N]", "y\n"),)),
+    Step("", "session-memory uninstall", (("[y/N", "y\n"),)),
 )
 
 
