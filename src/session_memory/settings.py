@@ -29,6 +29,9 @@ FLAVORS = (
     "cowork",
     "copilot_chat",
     "cursor",
+    "droid",
+    "continue_dev",
+    "antigravity",
 )
 """The agents of adapters/registry.py, copied here by `make docs`: settings are below adapters in
 the order of layers, and every command reads them. Any other agent may have settings too."""

@@ -96,6 +96,12 @@ LOGS: dict[str, Callable[[Machine], Path]] = {
     "cursor": lambda machine: (
         machine.home / ".cursor/projects/work-shop/agent-transcripts/odd/odd.jsonl"
     ),
+    "droid": lambda machine: machine.home / ".factory/sessions/-work/odd.jsonl",
+    "continue_dev": lambda machine: machine.home / ".continue/sessions/odd.json",
+    "antigravity": lambda machine: (
+        machine.home
+        / ".gemini/antigravity-cli/brain/odd/.system_generated/logs/transcript_full.jsonl"
+    ),
     "pi": lambda machine: machine.home / ".pi/agent/sessions/--work--/odd.jsonl",
 }
 

@@ -24,7 +24,8 @@ requestId response_id resumeTime role say sessionID sessionId sessionUpdate sour
 startTime status stop_reason subagent_id subtype thread_id timestamp toolCallId tool_call_id
 toolUseId tool_use_id ts
 turn_id type usageId userType uuid
-_audit_timestamp bubbleId createdAt k session_id toolId
+_audit_timestamp bubbleId createdAt k session_id toolId visibility source
+conversationId dateCreated
 """
 STRUCTURE = frozenset(_STRUCTURE.split())
 """Names whose values tell one record from another: with a secret in them it would be no record."""
@@ -143,6 +144,45 @@ def cursor(home: Path, planter: Planter) -> None:
         else:
             log.bubbles = planter.plant(log.bubbles)
             log.write_editor(home)
+
+
+def droid(home: Path, planter: Planter) -> None:
+    log = sessions.droid(20)
+    log.think("let me see")
+    log.tool("Edit", {"file_path": "/work/b.py", "old_str": "a", "new_str": "b"}, "edited")
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool", error=True)
+    log.message("user", {"type": "text", "text": "no quota"}, visibility="user_only")
+    log.message("hologram", {"type": "text", "text": "unheard of"})
+    log.message("user", {"type": "hologram", "shape": "unheard of"})
+    log.row("compaction_state", summaryText="so far")
+    log.row(f"shape {planter.secret()}", shape="unheard of")
+    log.rows[0]["sessionTitle"] = "a title"
+    log.write(home)
+
+
+def continue_dev(home: Path, planter: Planter) -> None:
+    log = sessions.continue_dev(20)
+    log.document["title"] = "a title"
+    log.say("<think>let me see</think>I see", reasoning={"text": "hm", "startAt": log.created})
+    log.tool("edit_file", {"filepath": "/work/b.py", "changes": "new"}, "edited")
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool", "errored")
+    log.entry("tool", "a late result", toolCallId="call_x")
+    log.entry("hologram", "unheard of")
+    log.entry(f"shape {planter.secret()}", "unheard of", conversationSummary="so far")
+    log.write(home)
+
+
+def antigravity(home: Path, planter: Planter) -> None:
+    log = sessions.antigravity(20)
+    log.say("I see", thinking="let me see")
+    log.tool("write_to_file", {"TargetFile": "/work/b.py", "CodeContent": "new"}, "written")
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool", status="ERROR", error="no")
+    log.prompt("and the rest", model="Gemini 3 Pro")
+    for kind in ("CHECKPOINT", "SYSTEM_MESSAGE", "ERROR_MESSAGE", "KNOWLEDGE_ARTIFACTS"):
+        log.step("SYSTEM", kind, f"text of {kind}")
+    log.step("SYSTEM", "NOTIFY_USER", "look here")
+    log.step("SYSTEM", f"shape {planter.secret()}", "unheard of")
+    log.write(home)
 
 
 def codex(home: Path, _planter: Planter) -> None:
@@ -383,6 +423,9 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,
+    "droid": droid,
+    "continue_dev": continue_dev,
+    "antigravity": antigravity,
 }
 
 

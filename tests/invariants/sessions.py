@@ -5,14 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from session_memory.adapters.aider.log_builder import AiderLog
+from session_memory.adapters.antigravity.log_builder import AntigravityLog
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.codex.log_builder import CodexLog, tokens
+from session_memory.adapters.continue_dev.log_builder import ContinueLog
 from session_memory.adapters.copilot.log_builder import CopilotLog, spent
 from session_memory.adapters.copilot_chat.log_builder import CopilotChatLog
 from session_memory.adapters.cowork.log_builder import CoworkLog
 from session_memory.adapters.crush.log_builder import CrushLog
 from session_memory.adapters.cursor.log_builder import CursorLog
+from session_memory.adapters.droid.log_builder import DroidLog
 from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 from session_memory.adapters.kilo.log_builder import KiloLog
@@ -28,6 +31,9 @@ GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
 LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor", "kimi")
 """Flavours that append lines to a file, which may be torn anywhere."""
 DOCUMENTS = ("cline", "roo", "kilo", "aider")
+LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor", "droid", "antigravity")
+"""Flavours that append lines to a file, which may be torn anywhere."""
+DOCUMENTS = ("cline", "roo", "kilo", "continue_dev")
 """Flavours that write a whole file anew at every change."""
 DATABASES = ("crush",)
 """Flavours that keep rows in a database."""
@@ -68,6 +74,34 @@ def cursor(seed: int, steps: int = 3) -> CursorLog:
     log.prompt(f"attend to task {seed}: keep the façade")
     for step in range(steps):
         log.run(f"sort {seed} step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} is done")
+    return log
+
+
+def droid(seed: int, steps: int = 3) -> DroidLog:
+    log = DroidLog(seed)
+    log.prompt(f"perform task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} is done")
+    log.spend(100 + seed, 20, read=40)
+    return log
+
+
+def continue_dev(seed: int, steps: int = 3) -> ContinueLog:
+    log = ContinueLog(seed)
+    log.prompt(f"continue task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} is done")
+    return log
+
+
+def antigravity(seed: int, steps: int = 3) -> AntigravityLog:
+    log = AntigravityLog(seed)
+    log.prompt(f"lift task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
     log.say(f"task {seed} is done")
     return log
 
@@ -208,6 +242,9 @@ BUILDERS = {
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,
+    "droid": droid,
+    "continue_dev": continue_dev,
+    "antigravity": antigravity,
 }
 
 

@@ -41,6 +41,9 @@ BUILT_IN = (
     "cowork",
     "copilot_chat",
     "cursor",
+    "droid",
+    "continue_dev",
+    "antigravity",
 )
 """Our agents: each has a folder of that name beside this file, with its record in `__init__.py`.
 The order is that of every report. After a change run `make docs`, which renews generated tables."""

@@ -17,8 +17,11 @@ from session_memory.adapters.excerpt import EXCERPT, compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.core.schema import EventKind, Origin, ToolClass, Usage
 
-_COMMANDS = ("command", "cmd", "commandLine", "script")
-_PATHS = ("file_path", "filePath", "path", "target_file", "relative_workspace_path", "absolutePath")
+_COMMANDS = ("command", "cmd", "commandLine", "CommandLine", "script")
+_PATHS = (
+    *("file_path", "filePath", "filepath", "path", "target_file", "relative_workspace_path"),
+    *("absolutePath", "AbsolutePath", "TargetFile"),
+)
 _EXIT_CODE = re.compile(
     r"(?:\bexit(?:ed with)?(?: status)? code:? |\bexited with status )(-?\d{1,10})\b", re.I
 )

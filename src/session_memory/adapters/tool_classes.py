@@ -15,7 +15,7 @@ _TOOL_NAMES: dict[ToolClass, str] = {
     "shell": (
         "bash bashoutput killbash killshell shell localshell shellcommand exec "
         "execcommand writestdin runshellcommand runterminalcmd runterminalcommand "
-        "terminal powershell unifiedexec"
+        "terminal powershell unifiedexec execute"
     ),
     "search": "grep glob search searchfilecontent greppattern rg find codebasesearch toolsearch",
     "web": "websearch webfetch googlewebsearch fetch xsearch browser",

@@ -18,6 +18,8 @@ OUTPUT = "output/"
 SIDE_CAP = 16 * 1024 * 1024
 """Most bytes of one side file, and of all outputs of a session together."""
 
+_OTHERS = frozenset({"antigravity", "antigravity-cli", "antigravity-ide"})
+"""Homes of another agent in this one's."""
 _OUTPUT_NAME = re.compile(rb"tool-outputs[/\\]+session-([\w-]{1,100})[/\\]+([\w.-]{1,200}\.txt)")
 
 
@@ -37,7 +39,7 @@ def home_of(root: str) -> str:
 def chat_files(root: str) -> Iterator[SourceFile]:
     """Chats below a folder: what lies elsewhere (logs.json, checkpoints) tells no session."""
     for suffix in (".jsonl", ".json"):
-        for file in walk_files(root, suffix):
+        for file in walk_files(root, suffix, skip_dirs=_OTHERS):
             unread = file.size < 0 and suffix == ".jsonl"  # once, not per suffix
             if unread or is_chat(file.path):
                 yield file

@@ -1,0 +1,16 @@
+"""Factory Droid: one log per session in Claude's blocks, hooks, MCP and AGENTS.md."""
+
+from __future__ import annotations
+
+from session_memory.adapters.agent import Agent
+
+AGENT = Agent(
+    name="droid",
+    title="Factory Droid",
+    home_variable="FACTORY_HOME_OVERRIDE",
+    homes=("~/.factory",),
+    reader="session_memory.adapters.droid.reader:ADAPTER",
+    instruction_files=("AGENTS.md",),
+    experimental=True,
+    log_builder="session_memory.adapters.droid.log_builder:DroidLog",
+)
