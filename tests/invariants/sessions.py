@@ -28,12 +28,9 @@ from session_memory.testing.workspace import Workspace
 
 GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
 """Flavours with genuine logs of lines."""
-LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor", "kimi")
+LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor", "droid", "antigravity", "kimi")
 """Flavours that append lines to a file, which may be torn anywhere."""
-DOCUMENTS = ("cline", "roo", "kilo", "aider")
-LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor", "droid", "antigravity")
-"""Flavours that append lines to a file, which may be torn anywhere."""
-DOCUMENTS = ("cline", "roo", "kilo", "continue_dev")
+DOCUMENTS = ("cline", "roo", "kilo", "continue_dev", "aider")
 """Flavours that write a whole file anew at every change."""
 DATABASES = ("crush",)
 """Flavours that keep rows in a database."""
