@@ -90,6 +90,7 @@ def test_a_rule_is_shown_once_with_how_often_it_was_stated(tmp_path: Path) -> No
     assert rule["status"] == "promoted"
     assert (rule["times"], rule["sessions"]) == (2, 2)
     assert "stated 2 times in 2 sessions, last 20" in rule["sure"]
+    assert rule["text"].startswith('discuss first: "')
     assert rule["sure"] in told(space, "--type", "constraint")
     left_out = [row for row in rows(space, "--type", "constraint", "--all") if row["left_out"]]
     assert [row["left_out"] for row in left_out] == ["said again in other words"]
@@ -124,6 +125,41 @@ def test_what_the_user_says_in_any_place_may_be_a_rule(tmp_path: Path) -> None:
     (row,) = rows(space, "--type", "constraint")
     assert row["text"] == "don't amend commits"
     assert row["sure"] == "stated once, firmly"
+
+
+@pytest.mark.rows("OBS-12")
+@pytest.mark.parametrize(
+    "words",
+    [
+        "do not change the code just yet",
+        "let's discuss first",
+        "i don't want to use the activity page",
+        "lets get back to main again",
+        "i mean we must accept that an agent may be killed",
+        "don't use those colours",
+    ],
+)
+def test_an_order_about_the_step_at_hand_is_no_rule(tmp_path: Path, words: str) -> None:
+    space = Workspace(tmp_path / "space")
+    log = ClaudeLog(1)
+    log.prompt("Look at the parser for empty files")
+    log.say("The parser reads empty files as one line, which the tests do not cover.")
+    log.prompt(words)
+    space.write(log)
+    space.sweep()
+    assert rows(space, "--type", "constraint") == []
+
+
+@pytest.mark.rows("OBS-12")
+def test_a_wish_that_says_it_lasts_is_a_rule_whatever_its_words(tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "space")
+    log = ClaudeLog(1)
+    log.prompt("Look at the parser for empty files")
+    log.say("The parser reads empty files as one line, which the tests do not cover.")
+    log.prompt("from now on don't use those colours in the themes")
+    space.write(log)
+    space.sweep()
+    assert len(rows(space, "--type", "constraint")) == 1
 
 
 @pytest.mark.rows("OPN-04")

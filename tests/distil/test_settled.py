@@ -52,6 +52,7 @@ def test_work_that_was_rejected_or_done_over_has_not_lasted() -> None:
     checked = [*WORK, *ran("npm test", "c1"), ANSWER]
     again = [user("Make it accept blanks too"), *changed("src/app.py", "e2"), agent("It does.")]
     assert told(*checked, user("that is wrong, it does not work")) == []
+    assert told(*checked, user("no, i didnt ask you to rewrite it")) == []
     assert told(*checked, *again) == []
 
 
@@ -71,3 +72,37 @@ def test_a_commit_that_is_amended_is_told_once(subject: str) -> None:
 def test_notes_tell_themselves_what_they_say() -> None:
     notes = [ASKED, *changed("docs/notes.md", "e1")]
     assert told(*notes, *ran("git commit -am x", "c1", COMMITTED), ANSWER) == []
+
+
+@pytest.mark.rows("OBS-13")
+@pytest.mark.parametrize(
+    "subject",
+    [
+        "address additional review comments",
+        "fix: address critical issues from code review",
+        "wip",
+        "fix lint and formatting errors",
+        "chore: update deps and changelog",
+    ],
+)
+def test_a_commit_whose_subject_names_no_object_is_not_told(subject: str) -> None:
+    commit = ran("git commit -am x", "c1", f"[main 1a2b3c4] {subject}")
+    assert told(user("address the comments"), *WORK[1:], *commit, agent("Committed.")) == []
+
+
+@pytest.mark.rows("OBS-13")
+def test_a_go_ahead_is_told_with_the_request_it_answers() -> None:
+    asked = "can the tree of sessions be shown as a hierarchy?"
+    go_ahead = [user("yeah, let's give it a try"), *WORK[1:], *ran("npm test", "c1")]
+    answer = agent("All done. Keys: `up/k` and `down/j` move between the rows of the tree.")
+    (summary,) = told(user(asked), agent("Yes, in two ways."), *go_ahead, answer, THANKS)
+    assert summary.startswith(f"{asked} → All done.")
+    assert told(*go_ahead, answer, THANKS) == []
+
+
+@pytest.mark.rows("OBS-13")
+def test_tries_of_colours_in_any_file_are_not_told() -> None:
+    answer = agent("The levels are muted now: `low` is `#303030`, `high` is `#5f87ff`.")
+    asked = user("the thinking level colors are too intense, adjust")
+    turn = [asked, *changed("dark.json", "e1"), *ran("npm test", "c1"), answer]
+    assert told(*turn, THANKS) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -10,11 +9,10 @@ import msgspec
 
 from session_memory.core.schema import RuleStatement
 from session_memory.detect.tally import SingleSignal
-from session_memory.distil.lasting import is_meant_to_last, points_at_its_moment
+from session_memory.distil.lasting import is_meant_to_last, points_at_its_moment, says_when, wish_in
 from session_memory.distil.rule_terms import GENERIC, terms_of
 from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import standing_rules
-from session_memory.distil.substance import is_operation
 
 # Wishes that users voice in many words, as one would write them down.
 _RULES = {
@@ -41,17 +39,6 @@ _OF_A_PIECE = frozenset(
 )
 """Wishes that are often about one text or commit: only many sessions make them a rule."""
 _PASTED = 40
-_USES_ALONE = re.compile(
-    r"(?:\w+ ){0,3}(?:use|run|with) (?:\S+ ){0,4}(?:skill|command|agent|subagent|tool|mcp)s?\W*$",
-    re.I,
-)
-_WHEN = re.compile(
-    r"\b(?:before|after|when|if|once|until|unless|each|every|while|for|instead of|rather than)\b",
-    re.I,
-)
-_BEFORE_WISH = 40
-_WISH = re.compile(r"\b(?:(?:i|we) )?(?:don'?t want|never want|don'?t|never|always) ", re.I)
-"""Where the wish begins in "heres what i dont want a visual test"."""
 _REPEATED = 2
 _DAY_MS = 86_400_000
 _REFUSES = "does not want it"
@@ -138,19 +125,11 @@ def rule_text(said: RuleStatement, shared: frozenset[str]) -> str:
     """
     if said.intent is not None:
         return _RULES.get(said.intent, f"{said.intent[:1].upper()}{said.intent[1:]}.")
-    words = " ".join(said.text.split())
-    if points_at_its_moment(words) or (said.stance == "for" and not _says_when(words)):
+    words = wish_in(" ".join(said.text.split()))
+    if points_at_its_moment(words) or (said.stance == "for" and not says_when(words)):
         return ""
     if len(set(terms_of(words)) - shared - GENERIC) > len(shared):
         return ""
-    if not reads_as_rule(words) and (wish := _WISH.search(words, 0, _BEFORE_WISH)):
-        words = words[wish.start() :]
     if not reads_as_rule(words):
         return ""
     return f'The user {"said" if said.why.startswith(_REFUSES) else "wants"}: "{words}"'
-
-
-def _says_when(words: str) -> bool:
-    """Whether an order can be followed later: "use the deploy skill" does not say for what."""
-    of_the_moment = is_operation(words) or _USES_ALONE.match(words) is not None
-    return not of_the_moment or _WHEN.search(words) is not None or is_meant_to_last(words)

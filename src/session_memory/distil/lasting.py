@@ -7,14 +7,14 @@ import re
 from session_memory.core.commands import normalized, words
 from session_memory.core.schema import Cure
 from session_memory.core.typed_commands import typed_command
-from session_memory.distil.substance import is_unspaced, own_words
+from session_memory.distil.substance import is_operation, is_unspaced, own_words
 
 COMMAND_CHARS = 100
 """A longer command is not typed again."""
 
 _LASTS = re.compile(
     r"\b(?:always|never|remember|from now on|going forward|in (?:the )?future|every ?time"
-    r"|whenever|at all times)\b",
+    r"|whenever|at all times|as (?:a )?learnings?|(?:agents|claude)[ .]?md)\b",
     re.I,
 )
 _AT_ITS_MOMENT = re.compile(
@@ -22,6 +22,27 @@ _AT_ITS_MOMENT = re.compile(
     r"|\b(?-i:[B-HJ-Z])\b(?!\.)|\b(?:option|variant|step|item|number) \w\b"
     r"|\b(?:get|go|switch|move) (?:back|on|over)\b"
     r"|\bthat(?:'?s)?\s*(?:$|[.,;!?\"])",
+    re.I,
+)
+_ITS_MOMENT = re.compile(
+    r"\b(?:we|you) did\b|\b[B-HJ-Z]\b(?!\.)|\b(?:option|variant|step|item|number) \w\b"
+)
+_FOR_NOW = re.compile(
+    r"(?:(?:ok|okay|but|and|so|well|no|yes|yeah|hm+|also|please|oh|here'?s what)[\s,.]+)*"
+    r"(?:i (?:really )?(?:don'?t|didn'?t|do not|did not) (?:really )?(?:want|like|think)"
+    r"(?! (?:you|any|to ever)\b)|i thoug\w*|i mean\b|i guess|let me know"
+    r"|let'?s (?:get|go|discuss|see|think|do|try|talk)\b)"
+    r"|.*\b(?:yet|for now|right now|first|again|this time|to do)\W*$",
+    re.I,
+)
+_BEFORE_WISH = 40
+_WISH = re.compile(r"(?<=here's what )(?:i|we) |(?<=heres what )(?:i|we) ", re.I)
+_USES_ALONE = re.compile(
+    r"(?:\w+ ){0,3}(?:use|run|with) (?:\S+ ){0,4}(?:skill|command|agent|subagent|tool|mcp)s?\W*$",
+    re.I,
+)
+_WHEN = re.compile(
+    r"\b(?:before|after|when|if|once|until|unless|each|every|while|for|instead of|rather than)\b",
     re.I,
 )
 _EDITOR_CALL = re.compile(r"^(?:\w*(?:Edit|Write)|edit|write|apply_patch|str_replace\w*|replace) ")
@@ -50,6 +71,30 @@ def is_meant_to_last(text: str) -> bool:
 def points_at_its_moment(text: str) -> bool:
     """Whether a quote points at what was on the screen, so that it says little by itself."""
     return _AT_ITS_MOMENT.search(text) is not None
+
+
+def wish_in(words: str) -> str:
+    """A wish from where it begins: "i dont want tests" of "heres what i dont want tests"."""
+    begins = _WISH.search(words, 0, _BEFORE_WISH)
+    return words[begins.start() :] if begins is not None else words
+
+
+def says_when(order: str) -> bool:
+    """Whether an order can be followed later: "use the deploy skill" does not say for what."""
+    of_its_moment = is_operation(order) or _USES_ALONE.match(order) is not None
+    return not of_its_moment or _WHEN.search(order) is not None or is_meant_to_last(order)
+
+
+def is_for_now(wish: str) -> bool:
+    """Whether a wish, said once, is about the step at hand: "not yet", "i dont want that one"."""
+    if is_meant_to_last(wish):
+        return False
+    return points_at_its_moment(wish) or not says_when(wish) or _FOR_NOW.match(wish) is not None
+
+
+def names_its_moment(wish: str) -> bool:
+    """Whether a wish names an option or an act of its session: nobody else knows which."""
+    return _ITS_MOMENT.search(wish) is not None
 
 
 def is_editor_call(call: str) -> bool:

@@ -155,8 +155,8 @@ class Observer:
         text = without_own_text(event.text or "").strip()
         if not text or not self._turn.heard(is_probe(text)):
             return
-        if self._turns and read_prompt(text).rejects:
-            self._turns[-1] = replace(self._turns[-1], rejected=True)
+        if self._turns and (read := read_prompt(text)).corrects:
+            self._turns[-1] = replace(self._turns[-1], rejected=read.rejects, corrected=True)
         ref = self._ref(event)
         self._request(text, ref)
         self._labels(text, ref)

@@ -6,19 +6,41 @@ next words of the user or the next edit of the same files may still take it back
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
+from session_memory.core.commands import words
 from session_memory.distil.attempts import Attempt
 from session_memory.distil.git_state import commit_subjects
-from session_memory.distil.substance import directs, names_something, own_words
+from session_memory.distil.substance import (
+    directs,
+    is_unspaced,
+    is_verb,
+    names_code,
+    names_something,
+    own_words,
+)
 from session_memory.distil.turns import Ref
 from session_memory.distil.work import is_project_edit, work_of
 
 _SUBJECT_TELLS = 3  # words of a commit's subject that carry meaning
 
+_LEAST_OBJECTS = 2
+_LEAST_SUBJECT = 2
+_TALKED = 3  # turns of talk before "let's give it a try"
+_COMMIT_TYPE = re.compile(r"^[a-z]+(?:\([^)]*\))?!?: ")
+# What a commit deals with in any project: "address additional review comments" names no object.
+_OF_ANY_COMMIT = words(
+    "address addresses addressed additional comment comments feedback reviewer reviewers suggestion"
+    " suggestions requested nit nits lint linter linting linters format formatting typo typos wip"
+    " misc various several cleanups minor tweak tweaks final followup follow-up conflict conflicts"
+    " warning warnings error errors ci bug bugs improvement improvements fixes failing broken"
+    " version deps dependencies changelog unused import imports whitespace style temp temporary"
+    " progress checkpoint initial critical reliability quality refactoring adjustments edits stuff"
+)
 _AMENDS = ("fixup! ", "squash! ", "amend! ", "Merge ")  # other commits tell what is in them
 
 
@@ -49,6 +71,8 @@ class ClosedTurn(msgspec.Struct, frozen=True):
     work: TurnWork
     rejected: bool = False
     """The next prompt says that the work is wrong."""
+    corrected: bool = False
+    """It says so, or that something else was asked for."""
 
     @property
     def summary(self) -> str:
@@ -91,7 +115,24 @@ def credited(turns: Sequence[ClosedTurn]) -> list[ClosedTurn]:
             last = None
         elif turn.work.files:
             last = at
-    return found
+    return [_with_its_subject(found, at) for at in range(len(found))]
+
+
+def _with_its_subject(turns: Sequence[ClosedTurn], at: int) -> ClosedTurn:
+    """A turn; "let's give it a try" takes the request that was talked about just before it."""
+    turn = turns[at]
+    if turn.work.commits or not turn.work.files or _names_a_subject(turn.asked):
+        return turn
+    for earlier in reversed(turns[max(0, at - _TALKED) : at]):
+        if earlier.work.files:
+            break
+        if _names_a_subject(earlier.asked):
+            return replace(turn, asked=earlier.asked)
+    return replace(turn, little=True)
+
+
+def _names_a_subject(asked: str) -> bool:
+    return names_code(asked) or is_unspaced(asked) or len(own_words(asked)) >= _LEAST_SUBJECT
 
 
 def has_lasted(turns: Sequence[ClosedTurn], at: int) -> bool:
@@ -102,6 +143,8 @@ def has_lasted(turns: Sequence[ClosedTurn], at: int) -> bool:
     if turn.work.commits:  # a commit that is amended keeps its subject
         before = {subject for earlier in turns[:at] for subject in earlier.work.commits}
         return not before.issuperset(turn.work.commits)
+    if turn.corrected:
+        return False
     redone: set[str] = set()
     for later in turns[at + 1 :]:
         redone |= later.work.files
@@ -111,6 +154,11 @@ def has_lasted(turns: Sequence[ClosedTurn], at: int) -> bool:
 
 
 def _tells(subject: str) -> bool:
+    """Whether a commit's subject names something that a reader could look up."""
     if subject.startswith(_AMENDS):
+        return False
+    said = _COMMIT_TYPE.sub("", subject)
+    objects = {word for word in map(str.lower, own_words(said)) if not is_verb(word)}
+    if len(objects - _OF_ANY_COMMIT) < _LEAST_OBJECTS and not names_code(said):
         return False
     return names_something(subject) or len(own_words(subject)) >= _SUBJECT_TELLS

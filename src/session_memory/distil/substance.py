@@ -131,6 +131,11 @@ def is_question(text: str) -> bool:
     return text.endswith("?") and not asks_for_work(text)
 
 
+def is_verb(word: str) -> bool:
+    """Whether a word asks for work."""
+    return word in _VERBS
+
+
 def asks_for_work(text: str) -> bool:
     """The first word that is not small is a verb that asks for work."""
     for match in _TOKEN.finditer(text[:_LEADING].replace("’", "'")):
@@ -143,7 +148,8 @@ def asks_for_work(text: str) -> bool:
 _CODE = re.compile(r"`[^`\n]+`|\w-\w+-\w|\w_\w|[a-z][A-Z]|\w/\w|\w\.\w{2,4}\b|#\d|https?://|--\w")
 _QUOTED = re.compile(r"[“\"][^“”\"\n]{15,}[”\"]|^\s*>.*$|`[^`\n]{15,}[.!?…]`", re.M)
 _WORDING = re.compile(
-    r"\b(?:now (?:reads?|says?)|reads like|(?:final|new|your) (?:wording|copy|prose)|tagline)\b",
+    r"\b(?:now (?:reads?|says?)|reads like|(?:final|new|your) (?:wording|copy|prose)|tagline"
+    r"|(?:re-?wrote|reworded|rephrased)\b[^.]{0,60}\b(?:prose|copy|story|wording|sentences?))\b",
     re.I,
 )
 _POINTS = re.compile(
@@ -180,7 +186,8 @@ _TO_HAND_ON = re.compile(
 )
 _NAMES_BY_COUNT = 5
 _HEDGES = re.compile(
-    r"\b(?:idk+|i hate|i feel like|lol|maybe we|kinda|not really|or something|you know)\b",
+    r"^i mean\b|\b(?:idk+"
+    r"|i hate|i feel like|lol|maybe we|kinda|not really|or something|you know)\b",
     re.I,
 )
 _DENSE = 0.36  # share of words that name something

@@ -74,7 +74,7 @@ _NARRATES = re.compile(
     r"(?:as of [\d-]+, )?i(?:'ve| have)? (?:checked|looked|reviewed|read|went|confirmed)\b", re.I
 )
 _STYLE = re.compile(
-    r"\d(?:px|rem|em)\b|\b(?:fonts?|padding|margins?|colou?rs?|borders?|aligned|centered|animation"
+    r"\d(?:px|rem|em)\b|#[0-9a-f]{6}\b|\b(?:fonts?|padding|margins?|colou?rs?|borders?|aligned|centered|animation"
     r"|bigger|smaller|gradient|opacity|hover|spacing)\b",
     re.I,
 )

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from session_memory.clock import iso
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.core.work_state import still_open
+from session_memory.distil.lasting import is_for_now, names_its_moment, wish_in
 from session_memory.distil.rules import StandingRule, judge_statements
 from session_memory.store.port import ObservationQuery, RecallStore, SessionQuery
 
@@ -53,6 +54,14 @@ class Noted(msgspec.Struct, frozen=True):
         return f"stated {rule.times} times in {sessions}, last {(iso(rule.last_at) or '-')[:10]}"
 
     @property
+    def _is_for_now(self) -> bool:
+        """Whether a wish is about the step at hand; a repeated one only if it says so."""
+        rule, text = self.rule, self.observation.text
+        if rule is not None and rule.sessions > 1:
+            return rule.intent is None and names_its_moment(text)
+        return is_for_now(text)
+
+    @property
     def left_out(self) -> str | None:
         """Why it is not shown by default; None for what is."""
         status = self.observation.status
@@ -61,6 +70,8 @@ class Noted(msgspec.Struct, frozen=True):
             return "the same was noted in an older session"
         if self.of_one_day and status not in EXCLUDED_STATUSES:
             return "said on one day only and not firmly: a matter of its task"
+        if kind == "constraint" and status not in EXCLUDED_STATUSES and self._is_for_now:
+            return "about the step at hand: it does not say what holds later"
         if kind == "session_summary" and status == "snapshot":
             return "no check, no commit, or done over: nothing shows that it lasted"
         if kind == "user_request" and status not in EXCLUDED_STATUSES:
@@ -145,9 +156,15 @@ def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[Noted
             found.append(Noted(one))
         else:
             lasting = one.status == "active" or _names_or_spans(verdict.rule)
-            told = replace(one, status=verdict.status)
+            told = replace(one, status=verdict.status, text=_worded(one.text, verdict.rule))
             found.append(Noted(told, verdict.rule, of_one_day=not lasting))
     return found
+
+
+def _worded(text: str, rule: StandingRule | None) -> str:
+    """A wish of several sessions by its name, with the words: a quote alone may not say it."""
+    named = rule is not None and rule.intent is not None and rule.sessions > 1
+    return f'{rule.intent}: "{text}"' if named and rule is not None else wish_in(text)
 
 
 def _names_or_spans(rule: StandingRule | None) -> bool:
