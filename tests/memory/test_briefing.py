@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from session_memory.core.schema import CommandRun, Cure, CureKind, Notice, RuleStatement
+from session_memory.core.schema import CommandRun, Cure, CureKind, GitState, Notice, RuleStatement
 from session_memory.memory.briefing import (
     MAX_CHARS,
     BriefingLine,
@@ -163,13 +163,20 @@ def test_what_the_user_asked_for_in_two_sessions_is_told_however_old() -> None:
 
 @pytest.mark.rows("BRF-05")
 def test_only_where_the_last_session_broke_off_is_told_as_open() -> None:
-    cut = {"ended": "cut off", "commands": (ran("git commit -m x"),), "open_items": ("a", "b")}
+    commit = ran("git commit -m x", delivers=True)
+    cut = {"ended": "cut off", "commands": (commit,), "open_items": ("a", "b")}
     (line,) = texts(briefing(sessions(cut, branch="tab-icon")), "open")
     assert line.endswith(
         "broke off on branch tab-icon, last with `git commit -m x`: check its state"
     )
     assert texts(briefing(sessions({}, cut)), "open") == []
     assert texts(briefing(sessions({**cut, "task": "question"})), "open") == []
+    looked = {**cut, "commands": (commit, ran("git status --short"))}
+    assert texts(briefing(sessions(looked)), "open") == []
+    moved = {**cut, "git": GitState(branch="other")}
+    assert "on branch other, last" in texts(briefing(sessions(moved, branch="main")), "open")[0]
+    moving = {**cut, "commands": (ran("git switch -c y && git push", delivers=True),)}
+    assert "broke off, last with" in texts(briefing(sessions(moving, branch="main")), "open")[0]
 
 
 @pytest.mark.rows("BRF-06")

@@ -14,8 +14,8 @@ import msgspec
 from session_memory.core.event_ids import split
 from session_memory.core.forget import FORGOTTEN
 from session_memory.core.schema import NoticeKind, Project
-from session_memory.core.typed_commands import typed_command
 from session_memory.distil.git_state import left_on_branch
+from session_memory.memory.broken_off import broken_off
 from session_memory.memory.instructions import (
     logged_instructions,
     names_command,
@@ -38,7 +38,6 @@ _FEW = 5  # sessions among which one that passed a check is enough
 _MAX_CHECKS = 4
 _MAX_TRAPS = 5
 _MAX_RULES = 6
-_COMMAND_CHARS = 100
 
 LineKind = Literal["verify", "trap", "rule", "fact", "open"]
 
@@ -191,18 +190,15 @@ def _facts(sessions: Sequence[KnownSession]) -> list[BriefingLine]:
 def _left_open(newest: Sequence[KnownSession]) -> list[BriefingLine]:
     """Where the last session left its branch or broke off; what older ones left is mostly done."""
     for session in newest:
-        digest = session.digest
-        if digest.task != "work" or not digest.commands:
-            continue
-        last = digest.commands[-1]
-        branch = left_on_branch(digest.git)
-        if branch and digest.git is not None:
-            reference = EventReference(session.id, digest.git.committed_seq)
+        state = session.digest.git
+        branch = left_on_branch(state)
+        if session.digest.task == "work" and branch and state is not None:
+            reference = EventReference(session.id, state.committed_seq)
             return [BriefingLine("open", f"{branch} ({session.day})", (reference,))]
-        if digest.ended == "cut off":
-            on = f" on branch {session.branch}" if session.branch else ""
-            command = typed_command(last.command)[:_COMMAND_CHARS]
-            text = f"The last session ({session.day}) broke off{on}, last with `{command}`"
-            reference = EventReference(session.id, last.seq)
+        cut = broken_off(session)
+        if cut is not None:
+            on = f" on branch {cut.branch}" if cut.branch else ""
+            text = f"The last session ({session.day}) broke off{on}, last with {code(cut.command)}"
+            reference = EventReference(session.id, cut.seq)
             return [BriefingLine("open", f"{text}: check its state", (reference,))]
     return []

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from session_memory.core.typed_commands import short_path, typed_command
+from session_memory.core.typed_commands import short_path
+from session_memory.memory.broken_off import broken_off
 from session_memory.memory.instructions import names_command, tells_trap, tells_wish
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.project_checks import Check, Checks, find_checks
@@ -28,7 +29,6 @@ MAX_FILES = 5
 LEAST_SESSIONS = 2
 _LEAST_CHANGED = 3
 _LEAST_SHARE = 0.5
-_COMMAND_CHARS = 100
 _KNOWN = "an instruction file of the repository says so"
 _BY_RULE = re.compile(
     r"^`[^`]+` (?:passes here|failed|fails )|^`[^`]+`: changed here|^(?:Decided|Done|Blocked): "
@@ -136,11 +136,10 @@ def _left_open(newest: Sequence[KnownSession], checks: Sequence[Check]) -> Itera
         for check in failing[:LEAST_SESSIONS]:
             text = f"The last session ({session.day}) ended while {check.shown} still failed"
             yield Statement(text, (session.thread,), at=session.at, key=f"open {check.shown}")
-        last = digest.commands[-1]
-        command = typed_command(last.command)
-        if not failing and digest.ended == "cut off" and len(command) <= _COMMAND_CHARS:
-            text = f"The last session ({session.day}) broke off, last with {code(command)}"
-            event = (session.event(last.seq),)
+        cut = broken_off(session)
+        if not failing and cut is not None:
+            text = f"The last session ({session.day}) broke off, last with {code(cut.command)}"
+            event = (session.event(cut.seq),)
             yield Statement(text, (session.thread,), event, at=session.at, key="open end")
 
 
