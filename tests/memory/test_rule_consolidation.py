@@ -371,8 +371,11 @@ def last_session(title: str, **said: object) -> str:
 def test_the_last_session_is_named_by_its_main_request_and_only_if_it_left_work() -> None:
     title = "Unify the two ways settings are parsed"
     assert title in last_session(title, outcome="partial")
-    assert title in last_session(title, ended="cut off")
+    pushing = (CommandRun("git push", seq=1, delivers=True),)
+    assert title in last_session(title, ended="cut off", commands=pushing)
+    assert title not in last_session(title, ended="cut off")
     assert title not in last_session(title)
+    assert "parsed" not in last_session(f"{title} with this", outcome="partial")
     assert title not in last_session(title, outcome="partial", requests=30)
     objective = "check out main; then: let the importer read compressed archives"
     page = last_session(title, outcome="partial", objective=objective)

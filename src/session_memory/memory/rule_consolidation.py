@@ -9,8 +9,9 @@ import msgspec
 from session_memory.clock import iso
 from session_memory.core.digest import THEN
 from session_memory.core.text.safe_text import one_line
-from session_memory.distil.lasting import names_its_subject
+from session_memory.distil.lasting import names_its_subject, points_at_its_moment
 from session_memory.distil.rule_terms import without_opening
+from session_memory.memory.broken_off import broken_off
 from session_memory.memory.findings import LEAST_SESSIONS, Findings, find_all
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS, SUMMARY
@@ -121,7 +122,7 @@ class _Page:
             return []
         main = session.digest.objective or ""
         title = without_opening(main.partition(THEN)[2]) if THEN in main else newest.title
-        if not names_its_subject(title):
+        if not names_its_subject(title) or points_at_its_moment(title):
             return []
         title = _inert(title).replace("[", "(").replace("]", ")")
         when = (iso(newest.at) or "-")[:10]
@@ -133,7 +134,7 @@ class _Page:
 def _left_work(session: KnownSession) -> bool:
     """Whether a session left work that one request describes: of many, none stands for all."""
     digest = session.digest
-    undone = digest.outcome in ("partial", "fail") or digest.ended != "finished"
+    undone = digest.outcome in ("partial", "fail") or broken_off(session) is not None
     return digest.task == "work" and undone and digest.requests <= _FEW_REQUESTS
 
 
