@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from tests.install.machine import Machine
 
+from session_memory.cli import wiring
+
 
 @pytest.fixture(autouse=True)
 def same_umask() -> Iterator[None]:
@@ -27,4 +29,5 @@ def machine(
     programs.mkdir()
     monkeypatch.setenv("PATH", str(programs))
     monkeypatch.chdir(home)
+    monkeypatch.setattr(wiring, "SYSTEM_ROOT", str(tmp_path / "system"))
     return Machine(home, tmp_path / "memory", programs, capsys)

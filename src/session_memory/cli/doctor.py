@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import stat
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import click
 
 from session_memory.cli.app import App, json_option, pass_app
 from session_memory.cli.digest import old_digests_text
-from session_memory.cli.doctor_wiring import fix_all, wiring_checks
+from session_memory.cli.doctor_fixes import Fixes, fix_all
+from session_memory.cli.doctor_places import check_owner, check_space
+from session_memory.cli.doctor_wiring import guarded, wiring_checks
 from session_memory.cli.output import (
     Meaning,
     columns,
     emit_json,
     hanging,
-    human_bytes,
     human_time,
     one_line,
     paint,
@@ -42,7 +43,6 @@ from session_memory.store.port import (
 from session_memory.store.swap import ASIDE
 from session_memory.store.unfinished import is_marked
 
-LOW_SPACE = 1024**3
 STALE_DAYS = 7
 DAY_MS = 86_400_000
 _MEANINGS: dict[str, Meaning] = {"pass": "ok", "warn": "warn", "fail": "error"}
@@ -50,43 +50,89 @@ _MEANINGS: dict[str, Meaning] = {"pass": "ok", "warn": "warn", "fail": "error"}
 
 @click.command(name="doctor")
 @click.option("--fix", is_flag=True, help="Fix what needs no question, then check again.")
+@click.option("--dry-run", is_flag=True, help="With --fix: only say what would be fixed.")
 @click.option("--quick", is_flag=True, help="Do not try out the hook, worker and server.")
 @json_option
 @pass_app
-def command(app: App, fix: bool, quick: bool) -> int:
+def command(app: App, *, fix: bool, dry_run: bool, quick: bool) -> int:
     """Check the store and how agents are wired, and suggest fixes.
 
-    Sends a made-up session through hook, worker and search in a temporary directory, and starts the
-    MCP server once. Exit code 0: no problems. 3: warnings. 1: failures.
+    Looks at the disk, the owner and the modes of our files, the database, the last sweep, what
+    agents run, managed settings that stop hooks or the MCP server, agents that are too old, and
+    repositories wired with `init --project`. Sends a made-up session through hook, worker and
+    search in a temporary directory, and starts the MCP server once.
+
+    `--fix` renews what we wrote and is old, and makes our files private; it wires no agent that was
+    not wired. `uninstall` undoes what it writes into files of agents.
+
+    Exit code 0: no problems. 3: warnings. 1: failures.
 
     \b
     Examples:
       session-memory doctor
+      session-memory doctor --fix --dry-run
       session-memory doctor --fix
       session-memory doctor --quick --json
     """
-    fixed = fix_all(app) if fix else []
+    if dry_run and not fix:
+        raise click.UsageError("--dry-run goes with --fix", click.get_current_context())
+    fixes = fix_all(app, dry_run=dry_run) if fix else Fixes()
     checks = [*_checks(app), *wiring_checks(app, quick=quick)]
+    counts = Counter(check.result for check in checks)
     if app.json:
-        emit_json({"checks": checks, "fixed": fixed})
+        emit_json(
+            {
+                "checks": checks,
+                "counts": {result: counts[result] for result in _MEANINGS},
+                "fixed": fixes.done,
+                "not_fixed": fixes.failed,
+                "would_fix": fixes.planned,
+            }
+        )
     else:
-        for text in fixed:
-            click.echo(f"fixed {one_line(text)}")
-        for check in checks:
-            lead = f"{paint(check.result, _MEANINGS[check.result])}  {check.name:<12} "
-            click.echo("\n".join(hanging(lead, one_line(check.detail), columns())))
-            if check.fix and check.result != "pass":
-                click.echo("\n".join(hanging(f"{'':<19}fix: ", one_line(check.fix), columns())))
-    results = {check.result for check in checks}
-    if "fail" in results:
+        _show(fixes, checks)
+        click.echo(_count_line(checks, fixed=fix and not dry_run))
+    if counts["fail"]:
         return 1
-    return EXIT_WARNINGS if "warn" in results else EXIT_OK
+    return EXIT_WARNINGS if counts["warn"] else EXIT_OK
+
+
+def _show(fixes: Fixes, checks: list[Check]) -> None:
+    for lead, texts in (
+        (paint("fixed ", "ok"), fixes.done),
+        (paint("not fixed ", "error"), fixes.failed),
+        ("would ", fixes.planned),
+    ):
+        for text in texts:
+            click.echo("\n".join(hanging(lead, one_line(text), columns())))
+    width = max(12, *(len(check.name) for check in checks))
+    for check in checks:
+        lead = f"{paint(check.result, _MEANINGS[check.result])}  {check.name:<{width}} "
+        click.echo("\n".join(hanging(lead, one_line(check.detail), columns())))
+        if check.fix and check.result != "pass":
+            click.echo(
+                "\n".join(hanging(f"{'':<{width + 7}}fix: ", one_line(check.fix), columns()))
+            )
+
+
+def _count_line(checks: list[Check], *, fixed: bool) -> str:
+    counts = Counter(check.result for check in checks)
+    text = f"{counts['pass']} fine"
+    for result, name in (("warn", "warning"), ("fail", "failure")):
+        if counts[result]:
+            text += f", {counts[result]} {name}{'s' * (counts[result] != 1)}"
+    fixable = sum(check.fixable and check.result != "pass" for check in checks)
+    if fixable and not fixed:
+        text += f"; `session-memory doctor --fix` does {fixable} of the fixes"
+    return text
 
 
 def _checks(app: App) -> Iterator[Check]:
     directory = str(app.paths.data)
+    places = (app.paths.data, app.paths.state)
     yield _directory(directory)
-    yield _space(directory)
+    yield from guarded("space", lambda: [check_space(places)])
+    yield from guarded("owner", lambda: [check_owner(places, current_user(), user_name)])
     state = app.paths.state
     if state.exists() and not state.is_dir():
         problem = no_directory(state)
@@ -104,12 +150,30 @@ def _checks(app: App) -> Iterator[Check]:
     except SessionMemoryError as error:
         yield Check("store", "fail", error.message, error.hint)
         return
+    except OSError as error:
+        yield Check("store", "fail", f"it cannot be read: {error}", "see the owner and the modes")
+        return
     yield _damage(directory)
     yield _marks(directory)
-    yield _kept_aside(directory)
-    yield _modes(directory)
+    yield from guarded("kept aside", lambda: [_kept_aside(directory)])
+    yield from guarded("modes", lambda: [_modes(directory)])
     yield _unfinished(directory)
     yield from _last_sweep(app)
+
+
+def current_user() -> int | None:
+    """The user that files of ours must belong to; None on a system without such numbers."""
+    return os.geteuid() if os.name == "posix" else None
+
+
+def user_name(user: int) -> str:
+    """The name of a user, or the number where it has none."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
 
 
 def _directory(directory: str) -> Check:
@@ -119,17 +183,6 @@ def _directory(directory: str) -> Check:
         return Check("place", "fail", error.message, error.hint)
     kind = file_system(directory)
     return Check("place", "pass", f"{directory}{f' ({kind})' if kind else ''}")
-
-
-def _space(directory: str) -> Check:
-    existing = directory
-    while not os.path.exists(existing) and os.path.dirname(existing) != existing:
-        existing = os.path.dirname(existing)
-    free = shutil.disk_usage(existing).free
-    result: Literal["pass", "warn"] = "warn" if free < LOW_SPACE else "pass"
-    return Check(
-        "space", result, f"{human_bytes(free)} free", "free some, or lower retention.*_cap_bytes"
-    )
 
 
 def _integrity(store: MaintenanceStore) -> Check:
@@ -224,7 +277,9 @@ def _modes(directory: str) -> Check:
                 wide.append(path)
     if wide:
         detail = f"{len(wide)} files others may read, such as {wide[0]}"
-        return Check("modes", "fail", detail, f"chmod -R go= {directory}")
+        return Check(
+            "modes", "fail", detail, f"chmod -R go= {shlex.quote(directory)}", fixable=True
+        )
     return Check("modes", "pass", "only you can read the store")
 
 

@@ -1,78 +1,117 @@
-"""The doctor's look at agents and what they run, and the cures that need no question."""
+"""The doctor's look at agents and at what they run."""
 
 from __future__ import annotations
 
 import os
-import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+
+import msgspec
 
 from session_memory.adapters.registry import clients
+from session_memory.adapters.wiring.client import Client
 from session_memory.cli import wiring
 from session_memory.cli.app import App
-from session_memory.errors import Refused
-from session_memory.install import checks, hook_files, live
-from session_memory.install.apply import apply_init
+from session_memory.cli.store import reading
+from session_memory.errors import Refused, SessionMemoryError
+from session_memory.install import checks, live, schedule_run
 from session_memory.install.checks import Check
-from session_memory.install.ledger import Ledger, installing, read_ledger
-from session_memory.install.plan import InstallRequest, plan_init
-from session_memory.install.survey import present
+from session_memory.install.ledger import Ledger, read_ledger
+from session_memory.install.policy_checks import check_policies
+from session_memory.install.project_checks import check_here, check_projects
+from session_memory.install.schedule import Kind
+from session_memory.install.survey import present, project_root
+from session_memory.install.version_checks import check_versions
+from session_memory.store.values import SessionQuery
 from session_memory.worker.spool_files import SpoolFiles
 
 
 def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:
-    """Every check that is about agents."""
+    """Every check that is about agents; what goes wrong in one stops no other."""
     launchers, context = wiring.launchers(app), wiring.context(app)
     try:
         ledger = read_ledger(launchers.data)
-    except Refused as error:
-        yield Check("wiring", "fail", error.message, error.hint)
+    except (Refused, OSError) as error:
+        hint = error.hint if isinstance(error, Refused) else None
+        yield Check("wiring", "fail", str(error), hint)
         ledger = Ledger()
-    yield checks.check_program(launchers)
-    yield checks.check_hook_files(launchers, ledger)
-    yield from checks.check_agents(
-        present(context), context, launchers, wiring.file_reader(context)
+    here = present(context)
+    yield from guarded("program", lambda: [checks.check_program(launchers)])
+    yield from guarded("hook files", lambda: [checks.check_hook_files(launchers, ledger)])
+    read_file = wiring.file_reader(context, ledger)
+    for client in here:
+        wired = partial(checks.check_agents, [client], context, launchers, read_file)
+        yield from guarded(client.name, wired)
+        yield from guarded(client.name, partial(check_policies, [client], context, launchers))
+    yield from guarded("versions", lambda: check_versions(here, _versions(app, here)))
+    yield from guarded(
+        "projects", lambda: check_projects(ledger, clients(), context, launchers, read_file)
     )
-    yield checks.check_spool(SpoolFiles(str(app.paths.state / "spool")).counts())
-    yield checks.check_hook_log(app.paths.state)
+    yield from guarded("projects", lambda: _here(app, ledger))
+    yield from guarded("schedule", lambda: _schedule(app, ledger))
+    spool = SpoolFiles(str(app.paths.state / "spool"))
+    yield from guarded("spool", lambda: [checks.check_spool(spool.counts())])
+    yield from guarded("hook log", lambda: [checks.check_hook_log(app.paths.state, app.clock())])
     if not quick:
-        yield from _live(app)
+        yield from guarded("round trip", lambda: [live.round_trip(launchers, app.clock())])
+        yield from guarded("mcp", lambda: [live.handshake(launchers)])
 
 
-def _live(app: App) -> Iterator[Check]:
-    launchers = wiring.launchers(app)
-    yield live.round_trip(launchers, app.clock())
-    yield live.handshake(launchers)
+def guarded(name: str, find: Callable[[], Iterable[Check]]) -> Iterator[Check]:
+    """Checks, or the reason why they could not be made."""
+    try:
+        yield from find()
+    except SessionMemoryError as error:
+        yield Check(name, "fail", error.message, error.hint)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        detail = f"not checked: {where}{error.strerror or error}"
+        yield Check(name, "fail", detail, "see the owner and the mode of that file")
 
 
-def fix_all(app: App) -> list[str]:
-    """Renew what we wrote and is old, make our places private; returns what was done.
-
-    Nothing new is wired: an agent that never was is the user's to decide on.
-    """
-    launchers, context = wiring.launchers(app), wiring.context(app)
-    done = _privates(app)
-    ledger = read_ledger(launchers.data)
-    if not ledger.entries:
-        return done
-    names = {entry.agent for entry in ledger.entries if entry.project is None}
-    known = tuple(client for name, client in clients().items() if name in names)
-    plan = plan_init(InstallRequest(known, context, launchers), wiring.file_reader(context), ledger)
-    with installing(launchers.data) as held:
-        done += [f"renewed {path}" for path in hook_files.write(launchers)]
-        outcome = apply_init(launchers.data, plan, held, app.clock)
-    return done + [f"wired {change.path}" for change in outcome.changed]
+def _versions(app: App, here: Iterable[Client]) -> dict[str, str]:
+    """The version of each agent's latest session that names one."""
+    found: dict[str, str] = {}
+    try:
+        with reading(app) as store:
+            for client in here:
+                if client.oldest is not None:
+                    query = SessionQuery(flavor=client.name, limit=20)
+                    named = (session.client_version for session in store.sessions(query))
+                    if version := next(filter(None, named), None):
+                        found[client.name] = version
+    except SessionMemoryError:
+        return {}  # told by the checks of the store
+    return found
 
 
-def _privates(app: App) -> list[str]:
-    """Take rights of others away from what is in our places."""
-    if os.name != "posix":
-        return []
-    done: list[str] = []
-    for base in (app.paths.data, app.paths.state):
-        for folder, folders, names in os.walk(base):
-            for path in (os.path.join(folder, name) for name in (*folders, *names)):
-                mode = os.lstat(path).st_mode
-                if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) & 0o077:
-                    os.chmod(path, stat.S_IMODE(mode) & 0o700)
-                    done.append(f"made {path} private")
-    return done
+def _here(app: App, ledger: Ledger) -> Iterator[Check]:
+    """This repository, where it was wired by somebody else."""
+    context = wiring.context(app)
+    try:
+        project = project_root(os.getcwd(), context.home)
+    except (Refused, OSError):
+        return
+    if os.path.lexists(os.path.join(project, ".git")) and all(
+        entry.project != project for entry in ledger.entries
+    ):
+        inside = wiring.context(app, project=True)
+        read_file = wiring.file_reader(inside)
+        yield from check_here(project, clients(), context, wiring.launchers(app), read_file)
+
+
+def _schedule(app: App, ledger: Ledger) -> Iterator[Check]:
+    """Whether the schedule that was installed is there and runs this interpreter."""
+    from session_memory.cli.schedule import system
+
+    if ledger.schedule is None:
+        return
+    fix = "session-memory config schedule install"
+    command = schedule_run.command(system(app), msgspec.convert(ledger.schedule, Kind))
+    python = wiring.launchers(app).python
+    if command is None:
+        yield Check("schedule", "warn", "the schedule of sweeps is not there any more", fix)
+    elif python not in command:
+        yield Check("schedule", "warn", f"sweeps are run by another Python than {python}", fix)
+    else:
+        yield Check("schedule", "pass", f"sweeps run by {ledger.schedule}")

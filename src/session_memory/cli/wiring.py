@@ -12,6 +12,7 @@ import click
 from session_memory.adapters import registry
 from session_memory.adapters.wiring.client import Client, InstallContext
 from session_memory.adapters.wiring.launchers import Launchers, find_launchers
+from session_memory.adapters.wiring.policies import SystemPlaces
 from session_memory.cli.app import App
 from session_memory.cli.output import Meaning, one_line, paint, safe
 from session_memory.errors import Refused
@@ -27,6 +28,8 @@ from session_memory.install.plan import (
 )
 from session_memory.install.survey import chosen, present, project_root
 
+SYSTEM_ROOT = ""
+"""In front of places of the whole machine, such as /etc; tests have a machine of their own."""
 LONGEST = 300
 """Characters of a line that are shown; some clients keep everything on one."""
 
@@ -41,7 +44,8 @@ def context(app: App, *, project: bool = False) -> InstallContext:
     """The user's home, or the project this was started in."""
     home = str(Path.home())
     root = project_root(os.getcwd(), home) if project else None
-    return InstallContext(home, dict(app.environ), root)
+    system = SystemPlaces(sys.platform, SYSTEM_ROOT)
+    return InstallContext(home, dict(app.environ), root, system)
 
 
 def file_reader(where: InstallContext, ledger: Ledger | None = None) -> ReadFile:

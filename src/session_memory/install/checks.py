@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from session_memory.adapters.wiring import commands, parts
 from session_memory.adapters.wiring.client import Approvals, Client, InstallContext
 from session_memory.adapters.wiring.launchers import Launchers, is_passing
+from session_memory.adapters.wiring.parts import SERVER
+from session_memory.clock import iso
 from session_memory.core.text.safe_text import one_line
 from session_memory.errors import Refused
 from session_memory.install import hook_files
@@ -27,8 +32,19 @@ class Check(msgspec.Struct, frozen=True):
     detail: str
     fix: str | None = None
     """A command, or what to do in words."""
+    fixable: bool = False
+    """Whether `doctor --fix` does it."""
 
 
+RECENT_DAYS = 7
+_HOOK_FIXES = {
+    "spool is full": "session-memory worker run",
+    "disk full": "free some space; `session-memory store retention plan` shows what could go",
+    "OSError 28": "free some space; `session-memory store retention plan` shows what could go",
+    "not a directory of ours": "session-memory doctor, and do what it says of the owner",
+    "PermissionError": "session-memory doctor, and do what it says of the owner",
+}
+"""Words of an error to what helps; anything else may be a fault of an older hook file."""
 CROWDED = 1000
 """So many waiting records mean that no worker gets to them."""
 INIT = "session-memory init"
@@ -45,11 +61,18 @@ def check_hook_files(launchers: Launchers, ledger: Ledger) -> Check:
         return Check("hook files", "warn", "no agent is wired", INIT)
     # Agents are detail to run them: a missing one means that nothing is noted any more.
     result = "fail" if "missing" in bad.values() else "warn"
-    return Check("hook files", result, detail, f"{INIT} --yes")
+    return Check("hook files", result, detail, f"{INIT} --yes", fixable=True)
 
 
 def check_program(launchers: Launchers) -> Check:
     """The interpreter that hooks, worker and server are run with."""
+    named = hook_files.interpreter(launchers)
+    if named is not None and not os.path.exists(named):
+        detail = f"agents run {named}, which is not there any more"
+        return Check("program", "fail", detail, f"{INIT} --yes", fixable=True)
+    if named is not None and named != launchers.python:
+        detail = f"agents run {named}, and this is {launchers.python}"
+        return Check("program", "warn", detail, f"{INIT} --yes", fixable=True)
     if is_passing(launchers.python):
         detail = f"{launchers.python} is in a cache that may be emptied at any time"
         return Check("program", "warn", detail, f"uv tool install session-memory, then {INIT}")
@@ -62,23 +85,51 @@ def check_agents(
     """How each agent that is here is wired."""
     for client in clients:
         state = wiring_state(client, context, launchers, read_file)
-        yield _check_agent(client, state)
+        yield check_agent(client, state, read_file, launchers)
         if client.approvals is not None and state.hooks == "wired":
             yield _check_approvals(client.name, client.approvals, state.files, read_file)
 
 
-def _check_agent(client: Client, state: WiringState) -> Check:
+def check_agent(
+    client: Client, state: WiringState, read_file: ReadFile, launchers: Launchers
+) -> Check:
+    """How one agent is wired."""
     detail = f"hooks {state.hooks or 'not possible'}, mcp {state.mcp or 'not possible'}"
     states = {state.hooks, state.mcp} - {None}
+    wire = f"{INIT} --agent {client.name}"
     if "refused" in states:
         files = f"one of {', '.join(state.files)} cannot be understood"
-        return Check(client.name, "fail", files, "fix the file, then session-memory init")
-    if states == {"wired"}:
+        return Check(client.name, "fail", files, f"fix the file, then {wire}")
+    if states <= {"wired", "hand-made"}:
+        if gone := _missing_command(client, state, read_file):
+            fix = f"remove the entry {SERVER!r} that runs it, then {wire}"
+            return Check(client.name, "warn", f"{detail}, and {gone} is not there", fix)
         return Check(client.name, "pass", detail)
-    if "off" in states and states <= {"off", "wired"}:
+    if "off" in states and states <= {"off", "wired", "hand-made"}:
         fix = "a setting of yours switches it off; see the agent's docs"
         return Check(client.name, "warn", detail, fix)
-    return Check(client.name, "warn", detail, f"{INIT} --agent {client.name}")
+    if "outdated" in states and (gone := _gone_launchers(state, read_file, launchers)):
+        detail += f": they run {', '.join(gone)}, which is not there"
+    return Check(client.name, "warn", detail, wire, fixable="outdated" in states)
+
+
+def _missing_command(client: Client, state: WiringState, read_file: ReadFile) -> str | None:
+    """The program of a server entry made by hand, where it cannot be found."""
+    if state.mcp != "hand-made":
+        return None
+    for path in state.files:
+        text = (read_file(path).data or b"").decode("utf-8", "replace")
+        for program in parts.server_programs(text, is_toml=path.endswith(".toml")):
+            if shutil.which(program) is None:
+                return program
+    return None
+
+
+def _gone_launchers(state: WiringState, read_file: ReadFile, launchers: Launchers) -> list[str]:
+    """Launchers that an agent's files name and that do not exist."""
+    texts = [(read_file(path).data or b"").decode("utf-8", "replace") for path in state.files]
+    named = {path for text in texts for path in commands.launchers_in(text)}
+    return sorted(path for path in named if not os.path.exists(path))
 
 
 def _check_approvals(
@@ -109,16 +160,19 @@ def check_spool(counts: Mapping[str, int]) -> Check:
     return Check("spool", "pass", detail)
 
 
-def check_hook_log(state: Path) -> Check:
-    """The last error a hook logged."""
+def check_hook_log(state: Path, now: int) -> Check:
+    """Errors that hooks logged in the last days."""
+    log = state / "hook-errors.log"
     try:
-        lines = (state / "hook-errors.log").read_bytes()[-4096:].splitlines()
+        lines = log.read_bytes()[-65_536:].decode("utf-8", "replace").splitlines()
     except OSError:
         lines = []
-    if not lines:
-        return Check("hook log", "pass", "no hook errors")
-    last = one_line(lines[-1].decode("utf-8", "replace"))
-    detail = f"{state / 'hook-errors.log'}, last: {last}"
-    return Check(
-        "hook log", "warn", detail, f"fix the cause, then remove {state / 'hook-errors.log'}"
-    )
+    since = iso(now - RECENT_DAYS * 86_400_000) or ""
+    recent = [line for line in lines if line[:20] >= since[:19]]
+    if not recent:
+        return Check("hook log", "pass", f"no hook failed in the last {RECENT_DAYS} days")
+    time, _, what = one_line(recent[-1]).partition(" ")
+    times = "once" if len(recent) == 1 else f"{len(recent)} times"
+    detail = f"hooks failed {times} in the last {RECENT_DAYS} days, last at {time}: {what}"
+    fix = next((fix for word, fix in _HOOK_FIXES.items() if word in what), f"{INIT} --yes")
+    return Check("hook log", "warn", f"{detail} ({log})", fix)

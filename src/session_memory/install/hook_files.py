@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -57,6 +58,20 @@ def launcher_text(launchers: Launchers) -> str:
         f'said=$({python} -I -S {file} "$@" 2>/dev/null) || leave\n'
         '[ -n "$said" ] && printf \'%s\\n\' "$said"\nexit 0\n'
     )
+
+
+def interpreter(launchers: Launchers) -> str | None:
+    """The interpreter that the launcher on disk runs; None where there is no launcher of ours."""
+    text = (_read(launchers.hook_launcher) or b"").decode("utf-8", "surrogateescape")
+    for line in text.splitlines():
+        if match := re.fullmatch(r'if not exist "([^"]+)" exit /b 0', line):
+            return match[1]
+        if line.startswith("[ -x "):
+            try:
+                return shlex.split(line)[2]
+            except ValueError:
+                return None
+    return None
 
 
 def server_text(launchers: Launchers) -> str:

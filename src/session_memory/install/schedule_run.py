@@ -134,6 +134,14 @@ def show(system: System, kind: Kind) -> str | None:
             return done.out if done.code == 0 else None
 
 
+def command(system: System, kind: Kind) -> str | None:
+    """The text that holds the command that is run; None where nothing is in place."""
+    installed = show(system, kind)
+    if installed is None or kind != "systemd":
+        return installed
+    return _read(system.units() / f"{schedule.NAME}.service")
+
+
 def remove(system: System, kind: Kind) -> bool:
     """Take it away; whether there was one."""
     if show(system, kind) is None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from typing import Any
 
 from session_memory.adapters.claude import AGENT
 from session_memory.adapters.wiring.client import (
@@ -14,8 +16,10 @@ from session_memory.adapters.wiring.client import (
     json_server,
     usual_root,
 )
+from session_memory.adapters.wiring.json_text import as_list, as_object
 from session_memory.adapters.wiring.launchers import Launchers
-from session_memory.adapters.wiring.parts import JsonHooks
+from session_memory.adapters.wiring.parts import SERVER, JsonHooks
+from session_memory.adapters.wiring.policies import Block, ReadSettings, Settings, switches
 
 # Without a time-out of their own all SessionEnd hooks share 1.5 s.
 EVENTS = {"SessionStart": 10, "SessionEnd": 10, "Stop": 10, "SubagentStop": 10, "PreCompact": 10}
@@ -39,6 +43,71 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
     }
 
 
+def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) -> Iterator[Block]:
+    """What an administrator's files, and the lists in the user's own settings, stop."""
+    folder = context.system.folder(
+        "/etc/claude-code",
+        "/Library/Application Support/ClaudeCode",
+        "C:\\Program Files\\ClaudeCode",
+    )
+    own = os.path.join(root(context), "settings.json")
+    managed = {path: read(path) for path in _managed_files(folder)}
+    for path, settings in managed.items():
+        stops = {"disableAllHooks": True, "allowManagedHooksOnly": True}
+        yield from switches(settings, path, hooks=stops)
+        yield from _plugins_only(settings, path)
+    fixed = os.path.join(folder, "managed-mcp.json")
+    servers = read(fixed).get("mcpServers")
+    if servers is not None and SERVER not in as_object(servers):
+        yield Block("mcp", fixed, "only the servers in this file are loaded")
+    yield from _server_lists(managed, (own, read(own)), launchers.server())
+
+
+def _managed_files(folder: str) -> list[str]:
+    more = os.path.join(folder, "managed-settings.d")
+    try:
+        names = sorted(os.listdir(more))
+    except OSError:
+        names = []
+    added = [os.path.join(more, name) for name in names if name.endswith(".json")]
+    return [os.path.join(folder, "managed-settings.json"), *added]
+
+
+def _plugins_only(settings: Settings, path: str) -> Iterator[Block]:
+    strict = settings.get("strictPluginOnlyCustomization")
+    for what in ("hooks", "mcp"):
+        if strict is True or what in as_list(strict):
+            yield Block(what, path, "strictPluginOnlyCustomization")
+
+
+def _server_lists(
+    managed: dict[str, Settings], own: tuple[str, Settings], command: list[str]
+) -> Iterator[Block]:
+    """Denied anywhere is denied; allowed lists add up, unless only the managed one counts."""
+    for path, settings in (*managed.items(), own):
+        if any(_names_us(entry, command) for entry in as_list(settings.get("deniedMcpServers"))):
+            yield Block("mcp", path, f"deniedMcpServers names {SERVER}", managed=path != own[0])
+    lists = {path: settings.get("allowedMcpServers") for path, settings in managed.items()}
+    only_managed = any(s.get("allowManagedMcpServersOnly") is True for s in managed.values())
+    if not only_managed:
+        lists[own[0]] = own[1].get("allowedMcpServers")
+    found = {path: as_list(entries) for path, entries in lists.items() if entries is not None}
+    if not found:
+        return
+    entries: list[Any] = [entry for listed in found.values() for entry in listed]
+    by_command = [entry for entry in entries if as_object(entry).get("serverCommand")]
+    # Where some entry gives a command, a name alone does not allow a local server.
+    if not any(_names_us(entry, command) for entry in by_command or entries):
+        path = next(iter(found))
+        text = f"allowedMcpServers does not name {SERVER}"
+        yield Block("mcp", path, text, managed=path != own[0])
+
+
+def _names_us(entry: Any, command: list[str]) -> bool:
+    known = as_object(entry)
+    return known.get("serverName") == SERVER or known.get("serverCommand") == command
+
+
 SWITCHES = (Switch("hooks", "settings.json", ("disableAllHooks",), off=True),)
 CLIENT = Client(
     name=AGENT.name,
@@ -46,4 +115,7 @@ CLIENT = Client(
     root=root,
     files=files,
     switches=SWITCHES,
+    blocks=blocks,
+    oldest="1.0.85",  # the first with SessionEnd
+    update="claude update",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from session_memory.adapters.codex import AGENT
@@ -30,6 +31,7 @@ from session_memory.adapters.wiring.parts import (
     TomlTables,
     our_handlers,
 )
+from session_memory.adapters.wiring.policies import Block, ReadSettings, switches
 
 # Codex gives a SessionEnd hook 3 s at most and complains of more.
 EVENTS = {"SessionStart": 10, "SessionEnd": 3, "Stop": 10, "SubagentStop": 10, "PreCompact": 10}
@@ -127,6 +129,24 @@ def _hash(label: str, matcher: str | None, handler: dict[str, Any]) -> str:
     return f"sha256:{hashlib.sha256(canonical.encode()).hexdigest()}"
 
 
+def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) -> Iterator[Block]:
+    """What requirements and managed configuration of this machine stop."""
+    folder = context.system.folder("/etc/codex", "/etc/codex", "C:\\ProgramData\\OpenAI\\Codex")
+    path = os.path.join(folder, "requirements.toml")
+    required = read(path)
+    stops = {"allow_managed_hooks_only": True, "features.hooks": False}
+    yield from switches(required, path, hooks=stops)
+    servers = required.get("mcp_servers")
+    if servers is not None:
+        identity = as_object(as_object(as_object(servers).get(SERVER)).get("identity"))
+        if identity.get("command") != launchers.server()[0]:
+            yield Block("mcp", path, f"mcp_servers does not allow {SERVER}")
+    for place in (folder, root(context)):
+        path = os.path.join(place, "managed_config.toml")
+        servers = {f"mcp_servers.{SERVER}.enabled": False}
+        yield from switches(read(path), path, hooks={"features.hooks": False}, mcp=servers)
+
+
 SWITCHES = (
     Switch("hooks", "config.toml", ("features", "hooks"), off=False),
     Switch("mcp", "config.toml", ("mcp_servers", SERVER, "enabled"), off=False),
@@ -138,6 +158,9 @@ CLIENT = Client(
     files=files,
     notes=(HOW_TO_TRUST,),
     switches=SWITCHES,
+    blocks=blocks,
+    oldest="0.124.0",  # hooks are on by default
+    update="npm install -g @openai/codex@latest",
     approvals=Approvals(
         "hooks.json", "config.toml", trust, moved, how="start codex, type /hooks, approve them"
     ),

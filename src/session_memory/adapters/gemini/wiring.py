@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
 from session_memory.adapters.gemini import AGENT
 from session_memory.adapters.wiring.client import (
@@ -15,6 +16,13 @@ from session_memory.adapters.wiring.client import (
 )
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks
+from session_memory.adapters.wiring.policies import (
+    Block,
+    ReadSettings,
+    Settings,
+    server_lists,
+    switches,
+)
 
 # In milliseconds. PreCompress is left out: 0.61.0 fires it before every request to the model.
 EVENTS = {"SessionStart": 10_000, "SessionEnd": 10_000, "AfterAgent": 10_000}
@@ -34,6 +42,31 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
     return {os.path.join(where, "settings.json"): (hooks, json_server(launchers, "mcpServers"))}
 
 
+def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) -> Iterator[Block]:
+    """What the settings of this machine stop, and the lists of servers in the user's own."""
+    folder = context.system.folder(
+        "/etc/gemini-cli", "/Library/Application Support/GeminiCli", "C:\\ProgramData\\gemini-cli"
+    )
+    named = context.environ.get("GEMINI_CLI_SYSTEM_SETTINGS_PATH")
+    yield from system_blocks(named or os.path.join(folder, "settings.json"), read)
+    own = os.path.join(root(context), "settings.json")
+    yield from own_lists(read(own), own)
+
+
+def system_blocks(path: str, read: ReadSettings) -> Iterator[Block]:
+    """What settings of the whole machine stop, in Gemini CLI and in what was made from it."""
+    settings = read(path)
+    hooks = {"hooksConfig.enabled": False, "tools.enableHooks": False, "disableAllHooks": True}
+    yield from switches(settings, path, hooks=hooks, mcp={"admin.mcp.enabled": False})
+    yield from server_lists(settings, path, "mcp.allowed", "mcp.excluded")
+
+
+def own_lists(settings: Settings, path: str) -> Iterator[Block]:
+    """Lists of servers in the settings of the user."""
+    for block in server_lists(settings, path, "mcp.allowed", "mcp.excluded"):
+        yield Block(block.what, block.path, block.setting, managed=False)
+
+
 SWITCHES = (
     Switch("hooks", "settings.json", ("hooksConfig", "enabled"), off=False),
     Switch("hooks", "settings.json", ("tools", "enableHooks"), off=False),
@@ -45,4 +78,7 @@ CLIENT = Client(
     root=root,
     files=files,
     switches=SWITCHES,
+    blocks=blocks,
+    oldest="0.26.0",  # the first with `hooksConfig`, and hooks on by default
+    update="npm install -g @google/gemini-cli@latest",
 )

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from typing import Any
 
 from session_memory.adapters.opencode import AGENT
 from session_memory.adapters.wiring.client import Client, Files, InstallContext, Switch
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import SERVER, JsonServer, WholeFile
+from session_memory.adapters.wiring.policies import Block, ReadSettings, switches
 
 EVENTS = ("session.created", "session.idle", "session.compacted", "session.deleted")
 
@@ -112,6 +114,16 @@ def plugin(launchers: Launchers) -> str:
     return PLUGIN.format(hook=json.dumps(hook), events=json.dumps(EVENTS), shell=shell)
 
 
+def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) -> Iterator[Block]:
+    """What the managed configuration of this machine stops."""
+    folder = context.system.folder(
+        "/etc/opencode", "/Library/Application Support/opencode", "C:\\ProgramData\\opencode"
+    )
+    for name in ("opencode.json", "opencode.jsonc"):
+        path = os.path.join(folder, name)
+        yield from switches(read(path), path, mcp={f"mcp.{SERVER}.enabled": False})
+
+
 SWITCHES = tuple(
     Switch("mcp", name, ("mcp", SERVER, "enabled"), off=False)
     for name in ("opencode.json", "opencode.jsonc")
@@ -122,4 +134,5 @@ CLIENT = Client(
     root=root,
     files=files,
     switches=SWITCHES,
+    blocks=blocks,
 )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
-from session_memory.adapters.gemini.wiring import SWITCHES
+from session_memory.adapters.gemini.wiring import SWITCHES, own_lists, system_blocks
 from session_memory.adapters.qwen import AGENT
 from session_memory.adapters.wiring.client import (
     Client,
@@ -16,6 +17,7 @@ from session_memory.adapters.wiring.client import (
 )
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import JsonHooks
+from session_memory.adapters.wiring.policies import Block, ReadSettings
 
 # In milliseconds.
 EVENTS = {
@@ -36,10 +38,22 @@ def files(context: InstallContext, launchers: Launchers) -> Files:
     return {os.path.join(where, "settings.json"): (hooks, json_server(launchers, "mcpServers"))}
 
 
+def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) -> Iterator[Block]:
+    """What the settings of this machine stop, and the lists of servers in the user's own."""
+    folder = context.system.folder(
+        "/etc/qwen-code", "/Library/Application Support/QwenCode", "C:\\ProgramData\\qwen-code"
+    )
+    named = context.environ.get("QWEN_CODE_SYSTEM_SETTINGS_PATH")
+    yield from system_blocks(named or os.path.join(folder, "settings.json"), read)
+    own = os.path.join(root(context), "settings.json")
+    yield from own_lists(read(own), own)
+
+
 CLIENT = Client(
     name=AGENT.name,
     programs=("qwen",),
     root=root,
     files=files,
     switches=SWITCHES,
+    blocks=blocks,
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -11,6 +12,7 @@ import msgspec
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.wiring.launchers import Launchers
 from session_memory.adapters.wiring.parts import Handler, JsonServer, Part, TomlRenames, TomlTables
+from session_memory.adapters.wiring.policies import Block, ReadSettings, SystemPlaces
 
 Files = dict[str, tuple[Part, ...]]
 """Absolute path to what goes into that file, in order."""
@@ -24,6 +26,7 @@ class InstallContext(msgspec.Struct, frozen=True):
     environ: Mapping[str, str] = {}
     project: str | None = None
     """Root of the repository, when only that is to be wired."""
+    system: SystemPlaces = SystemPlaces(sys.platform)
 
     def directory(self, variable: str | None, usual: str) -> str:
         """An agent's own directory: named by its variable, else the usual one."""
@@ -79,6 +82,12 @@ class Client(msgspec.Struct, frozen=True, kw_only=True):
     switches: tuple[Switch, ...] = ()
     approvals: Approvals | None = None
     """None for an agent that runs hooks without asking its user."""
+    blocks: Callable[[InstallContext, Launchers, ReadSettings], Iterable[Block]] | None = None
+    """Settings, managed ones above all, that stop what we wired."""
+    oldest: str | None = None
+    """The first version that runs every hook we wire; None where that is not known."""
+    update: str = ""
+    """The command that updates it."""
 
 
 def usual_root(agent: Agent) -> Callable[[InstallContext], str]:

@@ -118,6 +118,12 @@ def is_hook(words: list[object] | list[str]) -> bool:
     )
 
 
+def launchers_in(text: str) -> set[str]:
+    """Launchers that a text names, whatever its format."""
+    pattern = rf"""(?:/|[A-Za-z]:\\\\?)[^"'\s]*hooks[\\/]+(?:{HOOK}|{SERVER_LAUNCHER})(?:\.cmd)?"""
+    return {path.replace("\\\\", "\\") for path in re.findall(pattern, text)}
+
+
 def is_server(words: list[object] | list[str]) -> bool:
     """Whether some version of ours wrote this list; early ones named the interpreter directly."""
     texts = [str(word) for word in words]

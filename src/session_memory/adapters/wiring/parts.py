@@ -227,6 +227,21 @@ def state(part: Part, text: str | None) -> State:
     return "wired" if wire(part, text, OriginalLayout())[0] == text else "outdated"
 
 
+def server_programs(text: str, *, is_toml: bool) -> list[str]:
+    """The programs of all entries in a file that are called like our server, whoever made them."""
+    try:
+        if is_blank(text):
+            return []
+        whole: Any = toml_edit.values(text) if is_toml else json_edit.value_at(text, ())
+    except Refused:
+        return []
+    keys = ("mcp_servers",) if is_toml else ("mcpServers", "mcp")
+    entries = (as_object(as_object(as_object(whole).get(key)).get(SERVER)) for key in keys)
+    named = (entry.get("command") for entry in entries)
+    first = (as_list(command)[:1] or [command] for command in named if command)
+    return [str(words[0]) for words in first]
+
+
 def our_handlers(text: str) -> list[tuple[Path, dict[str, Any]]]:
     """Every hook of ours in a JSON text, with where it stands."""
     handlers: list[tuple[Path, dict[str, Any]]] = []

@@ -1,0 +1,91 @@
+"""Whether the disk has room for our files, and whether they are the user's."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from session_memory.cli.output import human_bytes
+from session_memory.install.checks import Check
+
+LOW = 1024**3
+FULL = 64 * 1024**2
+"""With less, a sweep cannot be expected to come to its end."""
+FEW_FILES = 1000
+ROOM = "free some; `session-memory store retention plan` shows what of the store could go"
+
+
+def check_space(places: Iterable[Path]) -> Check:
+    """Free space and free file entries where our files are; the scarcest place counts."""
+    found = {_device(place): place for place in map(_existing, places)}
+    free, place = min((shutil.disk_usage(place).free, place) for place in found.values())
+    if any(_is_out_of_entries(place) for place in found.values()):
+        return Check("space", "fail", f"no room for more files on the disk of {place}", ROOM)
+    detail = f"{human_bytes(free)} free"
+    if free < FULL:
+        return Check("space", "fail", f"the disk of {place} is full: {detail}", ROOM)
+    if free < LOW:
+        return Check("space", "warn", f"the disk of {place} is nearly full: {detail}", ROOM)
+    return Check("space", "pass", detail)
+
+
+def check_owner(places: Iterable[Path], user: int | None, name: Callable[[int], str]) -> Check:
+    """Whether everything of ours belongs to this user (None: not asked on this system)."""
+    if user is None:
+        return Check("owner", "pass", "not checked on this system")
+    foreign: dict[Path, list[tuple[str, int]]] = {}
+    closed: list[str] = []
+    for place in places:
+        for path in _below(place):
+            owner = os.lstat(path).st_uid
+            if owner != user:
+                foreign.setdefault(place, []).append((path, owner))
+            elif os.path.isdir(path) and not os.access(path, os.R_OK | os.W_OK | os.X_OK):
+                closed.append(path)
+    if foreign:
+        return _foreign(foreign, user, name)
+    if closed:
+        fix = f"chmod u+rwx {shlex.quote(closed[0])}"
+        return Check("owner", "fail", f"{closed[0]} cannot be written by you", fix)
+    return Check("owner", "pass", "everything is yours")
+
+
+def _foreign(
+    foreign: dict[Path, list[tuple[str, int]]], user: int, name: Callable[[int], str]
+) -> Check:
+    count = sum(map(len, foreign.values()))
+    path, owner = next(iter(foreign.values()))[0]
+    which = f"{count} files belong" if count > 1 else "1 file belongs"
+    detail = f"{which} to {name(owner)}, such as {path}"
+    if user == 0:
+        return Check("owner", "fail", detail, f"run this as {name(owner)}, without sudo")
+    folders = " ".join(shlex.quote(str(place)) for place in foreign)
+    detail += ": was a command run with sudo?"
+    return Check("owner", "fail", detail, f"sudo chown -R {shlex.quote(name(user))} {folders}")
+
+
+def _below(place: Path) -> Iterator[str]:
+    if not os.path.lexists(place):
+        return
+    yield str(place)
+    for folder, folders, names in os.walk(place):
+        yield from (os.path.join(folder, name) for name in (*folders, *names))
+
+
+def _existing(place: Path) -> Path:
+    """The place, or the nearest folder above it that exists."""
+    return next(path for path in (place, *place.parents) if path.exists())
+
+
+def _device(place: Path) -> int:
+    return place.stat().st_dev
+
+
+def _is_out_of_entries(place: Path) -> bool:
+    if not hasattr(os, "statvfs"):
+        return False
+    state = os.statvfs(place)
+    return state.f_files > 0 and state.f_favail < FEW_FILES
