@@ -15,6 +15,7 @@ import msgspec
 
 from session_memory.core.commands import words
 from session_memory.core.schema import Cure
+from session_memory.core.text.masks import excerpt
 from session_memory.core.typed_commands import directory_of, typed_command
 from session_memory.distil.lasting import (
     COMMAND_CHARS,
@@ -39,6 +40,7 @@ _INSTALLS_ALL = re.compile(
     r"|go mod (?:download|tidy)|dotnet restore)(?: -\S+)*"
 )
 _WRAPPERS = words("npx bunx pnpx uvx sudo env command exec run x dlx --yes -y --")
+_TASK_RUNNERS = words("npm pnpm yarn bun make just task rake gradle mvn turbo nx mise pixi poe")
 _ASSIGNMENT = re.compile(r"^\w+=")
 _VERSION = re.compile(r"(?<=\w)@[\w.^~-]+$")
 
@@ -134,7 +136,10 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
         return "the error does not name what was installed"
     if best.cure.kind == "command" and not best.mends and not _does_the_same(best):
         return "what worked does another job than what failed"
-    if _sessions(group) < 2 and best.mends and names_a_file(best.failed):
+    if best.mends and best.works.partition(" ")[0] not in _TASK_RUNNERS:
+        return "everybody who knows the tool knows how it mends what it finds"
+    about_file = any(names_a_file(f"- {word}") for word in _left_out(best))
+    if _sessions(group) < 2 and (about_file or (best.mends and names_a_file(best.failed))):
         return "it is about single files"
     if _sessions(group) < 2 and is_about_usage(best.cure):
         return "only one session met it, and it is about the use of a common tool"
@@ -143,11 +148,18 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
 
 def _does_the_same(met: _Met) -> bool:
     """Whether all that was left out of the call is its program, or is named by the error."""
-    failed, works = _arguments(met.failed), _arguments(met.works)
-    program = next(iter(failed), "")
-    error = met.cure.sample.lower()
-    gone = [word for word in failed if word not in works and _name(word) not in error]
-    return not gone or (gone == [program] and len(failed) > 1)
+    failed = _arguments(met.failed)
+    gone = [word for word in _left_out(met) if not _is_named(_name(word), met.cure.sample)]
+    return not gone or (gone == failed[:1] and len(failed) > 1)
+
+
+def _left_out(met: _Met) -> list[str]:
+    works = _arguments(met.works)
+    return [word for word in _arguments(met.failed) if word not in works]
+
+
+def _is_named(name: str, error: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", error.lower()) is not None
 
 
 def _arguments(command: str) -> list[str]:
@@ -223,7 +235,7 @@ def _statement(
 
 
 def _text(met: _Met) -> str:
-    error = " ".join(met.cure.sample.split())[:_ERROR_CHARS]
+    error = excerpt(met.cure.sample, _ERROR_CHARS)
     works = code(met.works) + (f" in {code(met.directory)}" if met.directory else "")
     if _NO_MATCHES.search(met.cure.sample):
         return "The shell is zsh: quote arguments that contain ?, *, [ or ]"
