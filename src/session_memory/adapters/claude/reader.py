@@ -23,6 +23,7 @@ from session_memory.adapters.claude.events import (
     system,
     user,
 )
+from session_memory.adapters.claude.leaves import owners_in, read
 from session_memory.adapters.common import (
     SETTINGS_CAP,
     Adapter,
@@ -108,6 +109,7 @@ def log_deletion(home: str) -> LogDeletion:
 def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalized:
     """Read one block. Each line stands alone, so any split of a file gives the same facts."""
     reading = _Reading(source.path, as_text(state.get("version")), as_text(state.get("session")))
+    reading.leaf_owners = owners_in(block) if block.beside else {}
     for offset, record in line_records(block, reading.bundle, _is_record):
         reading.take(offset, record)
     for offset, record in tail_record(block, reading.bundle, has_type):
@@ -123,6 +125,8 @@ class _Reading:
         self._version = version
         self._session = session
         """The session that the records before spoke of: those without an id are of it too."""
+        self.leaf_owners: dict[str, str] = {}
+        """Sessions by a record of theirs that a summary names."""
         self._parts: dict[str, PartBuilder] = {}
         self.bundle = Normalized()
         self._out = Emitter(self.bundle.ignored)
@@ -144,8 +148,11 @@ class _Reading:
             return
         if kind == "summary" and not self._session and "sessionId" not in record:
             # It names the last message of another session, whose log is another file.
-            self.bundle.ignored["summary of another session"] += 1
-            return
+            owner = self.leaf_owners.get(as_text(record.get("leafUuid")))
+            if owner is None:
+                self.bundle.ignored["summary of another session"] += 1
+                return
+            record = {**record, "sessionId": owner}
         if kind in _FACTS:
             name, field = _FACTS[kind]
             if value := as_text(record.get(field)):
@@ -325,4 +332,5 @@ ADAPTER = Adapter(
     parser_version=PARSER_VERSION,
     parse=parse,
     log_deletion=log_deletion,
+    read=read,
 )

@@ -1,0 +1,104 @@
+"""Whose title a `summary` at the top of a log is.
+
+Old clients began a log with titles of earlier sessions. Each names a record of its session by the
+record's id alone, so the other logs of the folder are searched for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.adapters.common import Block, SourceFile, as_text, decode_record, read_lines
+from session_memory.plain_files import open_plain
+
+OWNERS = "leaf owners"
+"""The name under which a block carries {leaf: session}."""
+_SUMMARY = re.compile(rb'"type"\s*:\s*"summary"')
+_ID = re.compile(rb'"uuid"\s*:\s*"([^"\\]{1,64})"')
+_SESSION = re.compile(rb'"sessionId"\s*:\s*"([^"\\]{1,200})"')
+_SEARCHED_MAX = 512 * 1024 * 1024
+"""Most bytes of a folder that are searched."""
+
+
+def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
+    """The lines behind `offset`; with titles of other sessions comes whose they are."""
+    for block in read_lines(file.path, offset, line_cap=line_cap):
+        if block.start == 0 and block.lines and _SUMMARY.search(block.lines[0][1]):
+            owners = _owners(file.path, set(_leaves(block)))
+            block.beside = {OWNERS: msgspec.json.encode(owners)} if owners else {}
+        yield block
+
+
+def owners_in(block: Block) -> dict[str, str]:
+    """{leaf: session} of a block."""
+    found = decode_record(block.beside.get(OWNERS, b"")) or {}
+    return {leaf: as_text(session) for leaf, session in found.items()}
+
+
+def _leaves(block: Block) -> Iterator[str]:
+    for _, line in block.lines:
+        if not _SUMMARY.search(line):
+            return
+        if leaf := as_text((decode_record(line) or {}).get("leafUuid")):
+            yield leaf
+
+
+class _Log(msgspec.Struct, frozen=True):
+    """What is to be known of another log."""
+
+    session: str
+    last: str
+    """The id of its last record."""
+
+
+def _owners(path: str, leaves: set[str]) -> dict[str, str]:
+    """The session of each leaf that exactly one log holds, or ends with."""
+    found: dict[str, str] = {}
+    logs = _search(os.path.dirname(path), _stamp(os.path.dirname(path)))
+    for leaf in leaves:
+        holding = [log for other, log in logs.get(leaf, ()) if other != path]
+        ending = [log for log in holding if log.last == leaf]
+        sessions = {log.session for log in (holding if len(holding) == 1 else ending)}
+        if len(sessions) == 1:
+            found[leaf] = sessions.pop()
+    return found
+
+
+def _stamp(folder: str) -> tuple[tuple[str, int, int], ...]:
+    """Which logs a folder holds, and in which state."""
+    try:
+        entries = [entry for entry in os.scandir(folder) if entry.name.endswith(".jsonl")]
+        states = ((entry.path, entry.stat()) for entry in entries if entry.is_file())
+        return tuple(sorted((path, info.st_size, info.st_mtime_ns) for path, info in states))
+    except OSError:
+        return ()
+
+
+@functools.lru_cache(maxsize=1)
+def _search(
+    _folder: str, stamp: tuple[tuple[str, int, int], ...]
+) -> dict[str, list[tuple[str, _Log]]]:
+    """Every record's id in the logs of a folder; once for all logs of it."""
+    found: dict[str, list[tuple[str, _Log]]] = {}
+    left = _SEARCHED_MAX
+    for path, size, _ in stamp:
+        left -= size
+        if left < 0:
+            break
+        try:
+            with open_plain(path) as stream:
+                data = stream.read()
+        except OSError:
+            continue
+        names = [name.decode("utf-8", "replace") for name in _ID.findall(data)]
+        session = _SESSION.search(data)
+        if names and session:
+            log = _Log(session[1].decode("utf-8", "replace"), names[-1])
+            for name in set(names):
+                found.setdefault(name, []).append((path, log))
+    return found
