@@ -65,6 +65,7 @@ KNOWS_THE_DATABASE = {
     "src/session_memory/adapters/opencode/db.py": "reads the database of another program",
     "src/session_memory/adapters/opencode/log_builder.py": "writes one for tests",
     "src/session_memory/adapters/crush/log_builder.py": "writes one for tests",
+    "src/session_memory/adapters/kiro/log_builder.py": "writes one for tests",
 }
 
 

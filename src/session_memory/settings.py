@@ -26,6 +26,7 @@ FLAVORS = (
     "crush",
     "aider",
     "kimi",
+    "kiro",
     "cowork",
     "copilot_chat",
     "cursor",

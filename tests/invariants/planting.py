@@ -22,7 +22,7 @@ lastUpdated leafUuid messageID messageId messageUuid method operation outcome pa
 parentId parentSession parentSessionId parentUuid parent_session_id promptId prompt_id provenance
 requestId response_id resumeTime role say sessionID sessionId sessionUpdate sourceSessionId
 startTime status stop_reason subagent_id subtype thread_id timestamp toolCallId tool_call_id
-toolUseId tool_use_id ts
+session_id toolUseId tool_use_id ts
 turn_id type usageId userType uuid
 _audit_timestamp bubbleId createdAt k session_id toolId visibility source
 conversationId dateCreated
@@ -384,6 +384,22 @@ def kimi(home: Path, planter: Planter) -> None:
     )
 
 
+def kiro(home: Path, planter: Planter) -> None:
+    """The log is planted as a file; the row before it is written."""
+    log = sessions.kiro(20)
+    log.tool("fs_write", {"path": "/work/b.py", "file_text": "new"}, "written", is_error=True)
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool")
+    log.about["title"] = "a title"
+    log.row("Prompt", {"kind": f"shape {planter.secret()}", "data": "unheard of"})
+    log.write(home)
+    stored = sessions.kiro(21)
+    stored.entry({f"shape {planter.secret()}": {"content": "unheard of"}})
+    stored.prompt("and the rest")
+    stored.entry({"Response": {"content": "well"}})
+    stored.history = planter.plant(stored.history)
+    stored.write_row(home, f"/work/shop {planter.secret()}")
+
+
 def crush(home: Path, planter: Planter) -> None:
     """Rows are planted before they are written; the ids are columns."""
     log = sessions.crush(20)
@@ -420,6 +436,7 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "crush": crush,
     "aider": aider,
     "kimi": kimi,
+    "kiro": kiro,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,

@@ -20,6 +20,7 @@ from session_memory.adapters.gemini.log_builder import GeminiLog
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 from session_memory.adapters.kilo.log_builder import KiloLog
 from session_memory.adapters.kimi.log_builder import KimiLog
+from session_memory.adapters.kiro.log_builder import KiroLog, KiroRowLog
 from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
 from session_memory.adapters.pi.log_builder import PiLog
 from session_memory.adapters.qwen.log_builder import QwenLog
@@ -30,7 +31,7 @@ GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
 """Flavours with genuine logs of lines."""
 LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor", "droid", "antigravity", "kimi")
 """Flavours that append lines to a file, which may be torn anywhere."""
-DOCUMENTS = ("cline", "roo", "kilo", "continue_dev", "aider")
+DOCUMENTS = ("cline", "roo", "kilo", "continue_dev", "aider", "kiro")
 """Flavours that write a whole file anew at every change."""
 DATABASES = ("crush",)
 """Flavours that keep rows in a database."""
@@ -211,6 +212,22 @@ def kimi(seed: int, steps: int = 3) -> KimiLog:
     return log
 
 
+def kiro(seed: int, steps: int = 3) -> KiroLog:
+    return attended_to(KiroLog(seed), seed, steps)
+
+
+def kiro_row(seed: int, steps: int = 3) -> KiroLog:
+    return attended_to(KiroRowLog(seed), seed, steps)
+
+
+def attended_to(log: KiroLog, seed: int, steps: int) -> KiroLog:
+    log.prompt(f"handle task {seed}: keep the façade")
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} is done")
+    return log
+
+
 def crush(seed: int, steps: int = 3) -> CrushLog:
     log = CrushLog(seed)
     log.prompt(f"attend to task {seed}: keep the façade")
@@ -236,6 +253,7 @@ BUILDERS = {
     "crush": crush,
     "aider": aider,
     "kimi": kimi,
+    "kiro": kiro,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,
@@ -243,6 +261,10 @@ BUILDERS = {
     "continue_dev": continue_dev,
     "antigravity": antigravity,
 }
+
+
+STORED = {"crush": crush, "kiro": kiro_row}
+"""Builders of sessions that are rows of a database."""
 
 
 def write_flavors(space: Workspace, count: int = 2, steps: int = 3) -> None:

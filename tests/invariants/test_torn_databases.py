@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 from tests.invariants.broken import broken, difference
-from tests.invariants.sessions import BUILDERS, DATABASES
+from tests.invariants.sessions import STORED
 from tests.invariants.sizes import SIZES, record
 from tests.invariants.test_torn import told
 from tests.invariants.test_torn_documents import parse
@@ -19,12 +19,12 @@ from tests.invariants.test_torn_rows import MUTANTS, uncounted
 
 from session_memory.testing.workspace import Workspace
 
-pytestmark = [pytest.mark.rows("CAP-40"), pytest.mark.parametrize("flavor", DATABASES)]
+pytestmark = [pytest.mark.rows("CAP-40"), pytest.mark.parametrize("flavor", STORED)]
 
 
 def test_a_database_torn_at_any_byte_is_read_or_reported(tmp_path: Path, flavor: str) -> None:
     space = Workspace(tmp_path)
-    path = BUILDERS[flavor](7, 2).write(space.flavor_home(flavor))
+    path = STORED[flavor](7, 2).write(space.flavor_home(flavor))
     content = path.read_bytes()
     whole = space.with_store("whole")
     whole.sweep()
@@ -35,19 +35,21 @@ def test_a_database_torn_at_any_byte_is_read_or_reported(tmp_path: Path, flavor:
         cut = chance.randrange(len(content))
         path.write_bytes(content[:cut])
         report = torn.sweep()
-        reported += len(report.failed)
+        told_of = bool(report.failed or report.parse_errors)
+        reported += told_of
         assert report.failed_steps == [], f"torn at byte {cut}"
+        assert told_of or uncounted(torn) == uncounted(whole), f"torn at byte {cut}: not counted"
         path.write_bytes(content)
         torn.sweep()
         assert difference(uncounted(torn), uncounted(whole)) == [], f"torn at byte {cut}"
         assert [text for text in broken(torn) if not text.startswith("I4")] == []
-    assert reported > SIZES.cuts // 2
+    assert reported > 0
     record(f"torn databases, {flavor}", cuts=SIZES.cuts, problems=0, seed=SIZES.seed)
 
 
 def test_no_byte_of_a_database_stops_the_sweep(tmp_path: Path, flavor: str) -> None:
     space = Workspace(tmp_path)
-    path = BUILDERS[flavor](7, 2).write(space.flavor_home(flavor))
+    path = STORED[flavor](7, 2).write(space.flavor_home(flavor))
     content = path.read_bytes()
     chance = random.Random(f"{SIZES.seed} {flavor} bytes")
     for number in range(SIZES.cuts):
@@ -63,7 +65,7 @@ def test_no_byte_of_a_database_stops_the_sweep(tmp_path: Path, flavor: str) -> N
 
 
 def test_no_mutant_of_a_row_costs_another_row(tmp_path: Path, flavor: str) -> None:
-    log: Any = BUILDERS[flavor](7, 2)
+    log: Any = STORED[flavor](7, 2)
     path = log.write(tmp_path)
     table, column = log.json_column
     chance = random.Random(f"{SIZES.seed} {flavor} mutants")

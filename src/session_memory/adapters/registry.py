@@ -38,6 +38,7 @@ BUILT_IN = (
     "crush",
     "aider",
     "kimi",
+    "kiro",
     "cowork",
     "copilot_chat",
     "cursor",

@@ -45,7 +45,7 @@ _LOG_HEADER = 32
 _SIDES = ("-wal", "-journal")
 
 Needs = Mapping[str, tuple[str, ...]]
-"""The tables a reader cannot do without, and their columns."""
+"""The tables a reader cannot do without, and their columns; none where it asks later."""
 Rows = Iterator[tuple[Any, ...]]
 
 
@@ -77,6 +77,25 @@ class Database:
         found = self.rows("SELECT name FROM pragma_table_info(?)", table)
         return frozenset(name for (name,) in found)
 
+    def require(self, needs: Needs) -> None:
+        """Refuse anything but tables of plain columns, with every column that is needed."""
+        found = {
+            name: (kind, sql)
+            for name, kind, sql in self.rows(
+                "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')"
+            )
+        }
+        for table, columns in needs.items():
+            kind, sql = found.get(table, ("", ""))
+            if not kind:
+                raise UnfitFile(f"it has no table {table}")
+            virtual = isinstance(sql, str) and sql[:20].upper().startswith("CREATE VIRTUAL")
+            hidden = self.rows("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden != 0", table)
+            if kind != "table" or virtual or next(hidden, None):
+                raise UnfitFile(f"{table} is not a plain table")
+            if missing := sorted(set(columns) - self.columns(table)):
+                raise UnfitFile(f"its table {table} has no column {', '.join(missing)}")
+
 
 def text_of(column: str) -> str:
     """SQL for a text as bytes: text that is no UTF-8 must not cost the rest of its session."""
@@ -106,7 +125,7 @@ def read_database(path: str, needs: Needs) -> Generator[Database]:
     _check_file(path)
     try:
         with contextlib.closing(_connect(path)) as held:
-            _check_tables(held.database, needs)
+            held.database.require(needs)
             yield held.database
             held.check()
     except apsw.InterruptError as error:
@@ -293,26 +312,6 @@ def _check_file(path: str) -> None:
         raise UnfitFile("the file is empty")
     if len(head) < _HEADER or not head.startswith(_MAGIC):
         raise UnfitFile("it is not a SQLite database")
-
-
-def _check_tables(db: Database, needs: Needs) -> None:
-    """Refuse anything but tables of plain columns, with every column that is needed."""
-    found = {
-        name: (kind, sql)
-        for name, kind, sql in db.rows(
-            "SELECT name, type, sql FROM sqlite_master WHERE type IN ('table', 'view')"
-        )
-    }
-    for table, columns in needs.items():
-        kind, sql = found.get(table, ("", ""))
-        if not kind:
-            raise UnfitFile(f"it has no table {table}")
-        virtual = isinstance(sql, str) and sql[:20].upper().startswith("CREATE VIRTUAL")
-        hidden = db.rows("SELECT 1 FROM pragma_table_xinfo(?) WHERE hidden != 0", table)
-        if kind != "table" or virtual or next(hidden, None):
-            raise UnfitFile(f"{table} is not a plain table")
-        if missing := sorted(set(columns) - db.columns(table)):
-            raise UnfitFile(f"its table {table} has no column {', '.join(missing)}")
 
 
 # --- databases and their sessions as sources ---

@@ -1,0 +1,181 @@
+"""Kiro CLI's sessions: finds them in its folder of line logs and in its database, and reads them.
+
+One conversation may stand in both. Then the one that was changed last counts, and the other only
+stands in for it; of two that are equally new, the row, which has times.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.adapters.common import (
+    SourceFile,
+    as_list,
+    as_object,
+    as_text,
+    decode_record,
+    parse_time,
+    read_lines,
+    recover_records,
+    source_at,
+    walk_files,
+)
+from session_memory.adapters.kiro import AGENT
+from session_memory.adapters.kiro.entries import is_entry, is_line, tell
+from session_memory.adapters.kiro.rows import list_sessions, newest_row
+from session_memory.adapters.sqlite_log import (
+    Database,
+    database_sources,
+    read_database,
+    session_lines,
+)
+from session_memory.adapters.whole_log import (
+    Line,
+    array_lines,
+    made_lines_adapter,
+    side_object,
+    with_sides,
+)
+
+DATABASE = "data.sqlite3"
+LOGS = os.path.join("sessions", "cli")
+
+
+def discover(root: str) -> Iterator[SourceFile]:
+    """Every session below a folder of the client's."""
+    database = os.path.join(root, DATABASE)
+    logs = os.path.join(root, LOGS)
+    if os.path.lexists(database):
+        logged = _logged_times(root)
+        for row in database_sources(database, {}, list_sessions):
+            changed = logged.get(row.path.rpartition("#")[2], 0)
+            yield _marked(row, older=changed * 1_000_000 > row.mtime_ns)
+    stored = _stored_times(root)
+    for file in walk_files(logs, ".jsonl") if os.path.isdir(logs) else _logs_in(root):
+        found = with_sides(file, [_about(file.path)])
+        older = bool(stored) and stored.get(_id_of(file.path), 0) >= _changed_at(found)
+        yield _marked(found, older=older)
+
+
+def _logs_in(root: str) -> Iterator[SourceFile]:
+    """Logs directly in a folder that somebody named."""
+    try:
+        paths = sorted(entry.path for entry in os.scandir(root) if entry.name.endswith(".jsonl"))
+    except OSError:
+        return
+    yield from (file for file in map(source_at, paths) if file is not None)
+
+
+def _marked(file: SourceFile, *, older: bool) -> SourceFile:
+    """A source under a stamp that also tells whether another store has newer words."""
+    return msgspec.structs.replace(file, ctime_ns=file.ctime_ns // 2 * 2 + older)
+
+
+def _is_older(file: SourceFile) -> bool:
+    return file.ctime_ns % 2 == 1
+
+
+# --- line logs ---
+
+
+def _about(path: str) -> str:
+    """The file next to a log that says more about its session."""
+    return path.removesuffix(".jsonl") + ".json"
+
+
+def _id_of(path: str) -> str:
+    """A session's own id; the name of its file may be another."""
+    stem = os.path.basename(path).removesuffix(".jsonl")
+    return as_text(side_object(_about(path)).get("session_id")) or stem
+
+
+def _changed_at(file: SourceFile) -> int:
+    stated = parse_time(side_object(_about(file.path)).get("updated_at"))
+    return stated if stated is not None else file.mtime_ns // 1_000_000
+
+
+def _logged_times(root: str) -> dict[str, int]:
+    """When the sessions with a line log were changed, for those next to a database."""
+    home = os.path.dirname(os.path.dirname(os.path.dirname(root)))
+    found: dict[str, int] = {}
+    for folder in (os.path.join(root, LOGS), os.path.join(home, ".kiro", LOGS)):
+        if os.path.isdir(folder):
+            for file in walk_files(folder, ".jsonl"):
+                found[_id_of(file.path)] = _changed_at(file)
+    return found
+
+
+def _log_lines(file: SourceFile, cap: int) -> Iterator[Line]:
+    about = side_object(_about(file.path))
+    known = {"log": os.path.basename(file.path).removesuffix(".jsonl"), "about": about}
+    yield msgspec.json.encode({**known, "changed": file.mtime_ns, "older": _is_older(file)})
+    for block in read_lines(file.path, line_cap=cap):
+        for _, line in block.lines:
+            yield from _opened(line)
+        yield from (None for _ in block.long_lines)
+        if block.tail and decode_record(block.tail[1]) is not None:
+            yield from _opened(block.tail[1])  # a last line that is whole; another is not done yet
+
+
+def _opened(line: bytes) -> Iterator[Line]:
+    """A line as it stands; of a damaged one also the records in it that are whole.
+
+    One that holds a whole conversation, as an exported one does, is given by entries.
+    """
+    record = decode_record(line)
+    if record is None or not isinstance(record.get("history"), list):
+        yield line
+        if record is None:
+            yield from (msgspec.json.encode(one) for _, one in recover_records(line, is_line))
+        return
+    for entry in as_list(record.get("history")):
+        yield msgspec.json.encode({"entry": entry})
+
+
+# --- the database ---
+
+
+def _stored_times(root: str) -> dict[str, int]:
+    """When the sessions in a database were changed, for those with a line log next to it."""
+    home = os.path.dirname(root)
+    places = (
+        root,
+        os.path.join(home, ".local", "share", "kiro-cli"),
+        os.path.join(home, "Library", "Application Support", "kiro-cli"),
+    )
+    found: dict[str, int] = {}
+    for path in (os.path.join(place, DATABASE) for place in places):
+        if os.path.lexists(path):
+            for source in database_sources(path, {}, list_sessions):
+                found[source.path.rpartition("#")[2]] = source.mtime_ns // 1_000_000
+    return found
+
+
+def lines(file: SourceFile, cap: int) -> Iterator[Line]:
+    """What is known of the session, then its records."""
+    if file.path.endswith(DATABASE) and file.size < 0:
+        with read_database(file.path, {}) as db:
+            list(list_sessions(db))
+    if f"{DATABASE}#" not in file.path and not file.path.endswith(DATABASE):
+        return _log_lines(file, cap)
+
+    def rows(db: Database, session: str, cap: int) -> Iterator[Line]:
+        known, value = newest_row(db, session, cap)
+        yield msgspec.json.encode({**known, "older": _is_older(file)})
+        if value is None:
+            yield None
+            return
+        whole = decode_record(value)
+        if whole is None:  # of a damaged one the entries that are whole
+            yield from array_lines(value, "entry", is_entry)
+            return
+        for entry in as_list(whole.get("history")):
+            yield msgspec.json.encode({"entry": as_object(entry)})
+
+    return session_lines(file, {}, rows, cap)
+
+
+ADAPTER = made_lines_adapter(AGENT, discover=discover, lines=lines, tell=tell)
