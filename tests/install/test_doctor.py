@@ -85,6 +85,7 @@ def test_a_configuration_that_cannot_be_read_is_a_failure(wired: Machine) -> Non
     (wired.home / ".claude/settings.json").write_text("{")
     code, found = checks(wired)
     assert (code, found["claude"]["result"]) == (1, "fail")
+    assert "settings.json: it is not valid JSON" in found["claude"]["detail"]
     assert "fix the file" in found["claude"]["fix"]
     answer = json.loads(wired.run("config", "agents", "--json").out)
     claude = next(agent for agent in answer["agents"] if agent["flavor"] == "claude")

@@ -293,6 +293,19 @@ def test_root_is_told_to_leave_the_store_to_its_owner(
     assert named(machine, "owner")[0]["fix"] == "run this as dev, without sudo"
 
 
+@pytest.mark.rows("WIR-13")
+def test_a_place_that_cannot_be_made_is_named(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_path: Path, _mode: int) -> bool:
+        return False
+
+    monkeypatch.setattr("session_memory.cli.doctor_places.os.access", refused)
+    (check,) = named(machine, "owner")
+    assert (check["result"], "cannot be made" in check["detail"]) == ("fail", True)
+    assert "SESSION_MEMORY_HOME" in check["fix"]
+
+
 @pytest.mark.rows("WIR-14")
 def test_an_interpreter_that_moved_is_a_failure_that_fix_cures(machine: Machine) -> None:
     machine.have("claude")

@@ -166,14 +166,15 @@ def test_a_file_that_cannot_be_understood_stops_its_own_agent_alone(
     bad, good = ("claude", "codex") if "claude" in name else ("codex", "claude")
     machine.have("claude", "codex", "gemini")
     path = machine.write(name, text)
+    title = {"claude": "Claude Code", "codex": "Codex"}[bad]
     before = machine.files()
     dry = machine.run("init", "--dry-run")
-    assert (dry.code, name in dry.err) == (3, True)
+    assert (dry.code, name in dry.out) == (3, True)
     assert machine.files() == before
     done = machine.init()
     assert done.code == 3
-    assert name in done.err
-    assert f"to wire it: session-memory init --agent {bad}" in done.out
+    assert f"not wired  {title}: {path}: " in done.out
+    assert f"then session-memory init --agent {bad}" in done.out
     wired = {entry.agent for entry in read_ledger(machine.memory / "data").entries}
     assert wired == {good, "gemini"}
     assert path.read_bytes() == before[name][0]

@@ -132,6 +132,6 @@ def test_a_link_to_nothing_stops_its_agent_alone(machine: Machine) -> None:
     machine.have("claude", "gemini")
     Path(machine.home / ".gemini/settings.json").symlink_to(machine.home / "gone.json")
     done = machine.init()
-    assert (done.code, "link to nothing" in done.err) == (3, True)
+    assert (done.code, "it is a link to nothing" in done.out) == (3, True)
     assert "hooks" in machine.json(".claude/settings.json")
     assert not (machine.home / "gone.json").exists()

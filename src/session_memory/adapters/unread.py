@@ -11,7 +11,6 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from session_memory.adapters.registry import agents, usual_places
-from session_memory.adapters.vscode_places import user_folders
 
 
 class Unread(msgspec.Struct, frozen=True):
@@ -23,43 +22,17 @@ class Unread(msgspec.Struct, frozen=True):
     """Below `~` or below a variable (`$NAME/folder`)."""
 
 
-_CURSOR_EDITOR = user_folders("globalStorage/state.vscdb", ("Cursor",))
-
-
 UNREAD = (
-    Unread("cursor", "Cursor", ("~/.cursor/projects", "~/.cursor/chats", *_CURSOR_EDITOR)),
     Unread("windsurf", "Windsurf", ("~/.codeium/windsurf/cascade", "~/.windsurf/transcripts")),
-    Unread(
-        "antigravity",
-        "Antigravity",
-        ("~/.gemini/antigravity-cli", "~/.gemini/antigravity-ide", "~/.gemini/antigravity"),
-    ),
-    Unread(
-        "cowork",
-        "Claude Desktop",
-        tuple(
-            f"{base}/Claude/local-agent-mode-sessions"
-            for base in (
-                "$XDG_CONFIG_HOME",
-                "~/.config",
-                "~/Library/Application Support",
-                "$APPDATA",
-            )
-        ),
-    ),
-    Unread("droid", "Factory Droid", ("~/.factory/sessions",)),
     Unread("kiro", "Kiro", ("~/.kiro/sessions", "~/.local/share/kiro-cli/data.sqlite3")),
-    Unread("crush", "Crush", ("$XDG_DATA_HOME/crush", "~/.local/share/crush")),
-    Unread("continue", "Continue", ("~/.continue/sessions",)),
     Unread("amp", "Amp", ("~/.local/share/amp/threads",)),
     Unread(
         "zed",
         "Zed",
         ("~/.local/share/zed/threads", "~/Library/Application Support/Zed/threads"),
     ),
-    Unread("kimi", "Kimi", ("~/.kimi-code/sessions", "~/.kimi/sessions")),
     Unread("devin", "Devin", ("~/.local/share/devin/cli",)),
-    Unread("aider", "Aider", ("~/.aider.chat.history.md", "~/.aider")),
+    Unread("goose", "Goose", ("~/.local/share/goose/sessions",)),
 )
 
 
@@ -79,9 +52,10 @@ def seen_unread(environ: Mapping[str, str], home: str) -> list[SeenAgent]:
         for agent in known.values()
         for place in usual_places(agent.homes, environ, home)
     }
+    titles = {agent.title for agent in known.values()}
     found: list[SeenAgent] = []
     for one in UNREAD:
-        if one.name in known:
+        if one.name in known or one.title in titles:
             continue
         here = [path for path in usual_places(one.places, environ, home) if os.path.exists(path)]
         paths = [path for path in dict.fromkeys(here) if not _is_read(path, read)]

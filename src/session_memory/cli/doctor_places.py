@@ -39,6 +39,11 @@ def check_owner(places: Iterable[Path], user: int | None, name: Callable[[int], 
     foreign: dict[Path, list[tuple[str, int]]] = {}
     closed: list[str] = []
     for place in places:
+        if not os.path.lexists(place) and not os.access(_existing(place), os.W_OK | os.X_OK):
+            above = _existing(place)
+            fix = f"chmod u+rwx {shlex.quote(str(above))}, or name a place with SESSION_MEMORY_HOME"
+            detail = f"{place} cannot be made: {above} cannot be written"
+            return Check("owner", "fail", detail, fix)
         for path in _below(place):
             owner = os.lstat(path).st_uid
             if owner != user:

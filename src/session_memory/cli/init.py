@@ -100,8 +100,8 @@ def command(
     left_out = [client.name for client in found if client.name in skipped]
     seen = find_seen(app, request, plan, left_out)
     _show(app, plan, request, diff=diff)
-    wiring.tell_problems(app, plan.problems)
     if plan.problems and {problem.agent for problem in plan.problems} == _names(request):
+        wiring.tell_problems(app, plan.problems)
         raise Refused(
             f"nothing was written: files of {', '.join(sorted(_names(request)))} cannot be changed",
             hint="repair them, then run this again",

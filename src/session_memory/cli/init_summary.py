@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import click
 import msgspec
@@ -23,7 +23,7 @@ from session_memory.cli.agents import Agent, find_agents
 from session_memory.cli.app import App
 from session_memory.cli.output import Meaning, columns, hanging, one_line, paint
 from session_memory.install import hook_files
-from session_memory.install.plan import FileChange, InstallRequest, Plan
+from session_memory.install.plan import FileChange, InstallRequest, Plan, Problem
 
 _GETS = {
     "hooks": "hooks",
@@ -49,13 +49,14 @@ class Seen(msgspec.Struct, frozen=True):
     not_read: tuple[SeenAgent, ...] = ()
 
 
-def find_seen(app: App, request: InstallRequest, plan: Plan, skipped: Iterable[str]) -> Seen:
+def find_seen(app: App, request: InstallRequest, plan: Plan, skipped: Collection[str]) -> Seen:
     """Agents that were seen here and get nothing."""
-    left_out = {problem.agent: "one of its files cannot be changed" for problem in plan.problems}
-    reasons = left_out | dict.fromkeys(skipped, "left out with --skip")
     titles = {name: agent.title for name, agent in agents().items()}
-    not_wired = [NotWired(name, titles[name], why, _init(name)) for name, why in reasons.items()]
-    handled = {client.name for client in request.clients} | set(reasons)
+    not_wired = [_broken(problem, titles[problem.agent]) for problem in plan.problems]
+    not_wired += [
+        NotWired(name, titles[name], "left out with --skip", _init(name)) for name in skipped
+    ]
+    handled = {client.name for client in request.clients} | set(skipped)
     not_wired += [
         _why_not(agent, can_be=agent.flavor in clients())
         for agent in find_agents(app)
@@ -63,6 +64,12 @@ def find_seen(app: App, request: InstallRequest, plan: Plan, skipped: Iterable[s
     ]
     unread = seen_unread(request.context.environ, request.context.home)
     return Seen(tuple(not_wired), tuple(unread))
+
+
+def _broken(problem: Problem, title: str) -> NotWired:
+    hint = (problem.hint or "fix the file").removesuffix("; nothing was written")
+    fix = f"{hint}; then {_init(problem.agent)}"
+    return NotWired(problem.agent, title, f"{problem.path}: {problem.message}", fix)
 
 
 def _is_wired(agent: Agent) -> bool:
@@ -160,7 +167,7 @@ def not_wired_lines(seen: Seen, home: str) -> Iterator[str]:
     """What was seen here and gets nothing, one line each."""
     for one in seen.not_wired:
         fix = f"; to wire it: {one.fix}" if one.fix else ""
-        yield f"not wired  {one_line(one.title)}: {one.why}{fix}"
+        yield f"not wired  {one_line(one.title)}: {one_line(one.why)}{fix}"
     for one in seen.not_read:
         paths = ", ".join(wiring.short_path(path, home) for path in one.paths)
         yield f"not read   {one_line(one.title)}: logs in {paths}; this version cannot read them"

@@ -19,7 +19,7 @@ from session_memory.core.text.safe_text import one_line
 from session_memory.errors import Refused
 from session_memory.install import hook_files
 from session_memory.install.ledger import Ledger
-from session_memory.install.plan import ReadFile, WiringState, skipped_hooks, wiring_state
+from session_memory.install.plan import ReadFile, WiringState, refusal, skipped_hooks, wiring_state
 
 Result = Literal["pass", "warn", "fail"]
 
@@ -85,35 +85,34 @@ def check_agents(
     """How each agent that is here is wired."""
     for client in clients:
         state = wiring_state(client, context, launchers, read_file)
-        yield check_agent(client, state, read_file, launchers)
+        if "refused" in (state.hooks, state.mcp):
+            why = refusal(client, context, launchers, read_file)
+            fix = f"fix the file, then {INIT} --agent {client.name}"
+            yield Check(client.name, "fail", why, fix)
+            continue
+        yield _check_agent(client, state, read_file)
         if client.approvals is not None and state.hooks == "wired":
             yield _check_approvals(client.name, client.approvals, state.files, read_file)
 
 
-def check_agent(
-    client: Client, state: WiringState, read_file: ReadFile, launchers: Launchers
-) -> Check:
-    """How one agent is wired."""
+def _check_agent(client: Client, state: WiringState, read_file: ReadFile) -> Check:
     detail = f"hooks {state.hooks or 'not possible'}, mcp {state.mcp or 'not possible'}"
     states = {state.hooks, state.mcp} - {None}
     wire = f"{INIT} --agent {client.name}"
-    if "refused" in states:
-        files = f"one of {', '.join(state.files)} cannot be understood"
-        return Check(client.name, "fail", files, f"fix the file, then {wire}")
     if states <= {"wired", "hand-made"}:
-        if gone := _missing_command(client, state, read_file):
+        if gone := _missing_command(state, read_file):
             fix = f"remove the entry {SERVER!r} that runs it, then {wire}"
             return Check(client.name, "warn", f"{detail}, and {gone} is not there", fix)
         return Check(client.name, "pass", detail)
     if "off" in states and states <= {"off", "wired", "hand-made"}:
         fix = "a setting of yours switches it off; see the agent's docs"
         return Check(client.name, "warn", detail, fix)
-    if "outdated" in states and (gone := _gone_launchers(state, read_file, launchers)):
+    if "outdated" in states and (gone := _gone_launchers(state, read_file)):
         detail += f": they run {', '.join(gone)}, which is not there"
     return Check(client.name, "warn", detail, wire, fixable="outdated" in states)
 
 
-def _missing_command(client: Client, state: WiringState, read_file: ReadFile) -> str | None:
+def _missing_command(state: WiringState, read_file: ReadFile) -> str | None:
     """The program of a server entry made by hand, where it cannot be found."""
     if state.mcp != "hand-made":
         return None
@@ -125,7 +124,7 @@ def _missing_command(client: Client, state: WiringState, read_file: ReadFile) ->
     return None
 
 
-def _gone_launchers(state: WiringState, read_file: ReadFile, launchers: Launchers) -> list[str]:
+def _gone_launchers(state: WiringState, read_file: ReadFile) -> list[str]:
     """Launchers that an agent's files name and that do not exist."""
     texts = [(read_file(path).data or b"").decode("utf-8", "replace") for path in state.files]
     named = {path for text in texts for path in commands.launchers_in(text)}

@@ -41,7 +41,7 @@ def read_file(path: str, project: str | None = None) -> CurrentFile:
             return CurrentFile(real, problem="it is a link to nothing", hint="remove the link")
         return CurrentFile(real)
     except OSError as error:
-        hint = "see its permissions, or leave the agent out with --agent"
+        hint = "see its permissions"
         return CurrentFile(real, problem=f"it cannot be read: {error.strerror}", hint=hint)
 
 

@@ -246,6 +246,20 @@ def wiring_state(
     return WiringState(client.name, _worst(states["hooks"]), _worst(states["mcp"]), tuple(files))
 
 
+def refusal(
+    client: Client, context: InstallContext, launchers: Launchers, read_file: ReadFile
+) -> str:
+    """Which file of a client cannot be read, and why."""
+    for path, our_parts in client.files(context, launchers).items():
+        try:
+            text = _text(read_file(path))
+            for part in our_parts:
+                parts.state(part, text)
+        except Refused as error:
+            return f"{path}: {error.message}"
+    return "its files cannot be read"
+
+
 def _is_off(client: Client, what: str, files: Iterable[str], read_file: ReadFile) -> bool:
     """Whether the user switched it off in one of the client's files."""
     return any(
