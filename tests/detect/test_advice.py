@@ -233,6 +233,15 @@ def test_an_order_is_a_rule_only_if_it_says_when(words: str, is_rule: bool) -> N
 
 
 @pytest.mark.rows("DET-12")
+def test_a_statement_of_what_never_or_always_holds_is_a_rule_in_its_own_words() -> None:
+    words = "internal changes are never breaking changes"
+    policy = RuleStatement(words, 1, None, "states it for good", True, "for")
+    assert rule_text(policy, frozenset(terms_of(words))) == f'The user wants: "{words}"'
+    asked = RuleStatement(f"{words}?", 1, None, "states it for good", True, "for")
+    assert rule_text(asked, frozenset(terms_of(words))) == ""
+
+
+@pytest.mark.rows("DET-12")
 def test_a_wish_is_quoted_from_where_it_begins() -> None:
     words = "heres what i dont want visual tests"
     wish = RuleStatement(words, 1, None, "does not want it", False, "against")

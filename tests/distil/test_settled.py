@@ -83,6 +83,8 @@ def test_notes_tell_themselves_what_they_say() -> None:
         "wip",
         "fix lint and formatting errors",
         "chore: update deps and changelog",
+        "fix: remove unused streamingService import from loader function",
+        "docs: clarify comment that confused the reviewer of the stream",
     ],
 )
 def test_a_commit_whose_subject_names_no_object_is_not_told(subject: str) -> None:
@@ -98,6 +100,17 @@ def test_a_go_ahead_is_told_with_the_request_it_answers() -> None:
     (summary,) = told(user(asked), agent("Yes, in two ways."), *go_ahead, answer, THANKS)
     assert summary.startswith(f"{asked} → All done.")
     assert told(*go_ahead, answer, THANKS) == []
+    question = [user("what is it for?"), *go_ahead[1:], answer, THANKS]
+    assert told(user(asked), agent("Yes, in two ways."), *question) == []
+
+
+@pytest.mark.rows("OBS-13")
+def test_a_turn_without_an_answer_or_a_commit_alone_that_says_nothing_is_not_told() -> None:
+    broken = [*WORK, *ran("npm test", "c1"), *changed("docs/notes.md", "e2")]
+    assert told(*broken) == []
+    asked = user("Investigate how the parser of the shop reads empty files")
+    commit = ran("git commit --allow-empty -m init", "c1", "[main 1a2b3c4] init")
+    assert told(asked, *ran("rm src/a.py", "c2", ""), *commit, ANSWER, THANKS) == []
 
 
 @pytest.mark.rows("OBS-13")

@@ -130,6 +130,6 @@ def rule_text(said: RuleStatement, shared: frozenset[str]) -> str:
         return ""
     if len(set(terms_of(words)) - shared - GENERIC) > len(shared):
         return ""
-    if not reads_as_rule(words):
+    if not reads_as_rule(words) and ("?" in words or not is_meant_to_last(words)):
         return ""
     return f'The user {"said" if said.why.startswith(_REFUSES) else "wants"}: "{words}"'

@@ -25,7 +25,7 @@ _AT_ITS_MOMENT = re.compile(
     re.I,
 )
 _ITS_MOMENT = re.compile(
-    r"\b(?:we|you) did\b|\b[B-HJ-Z]\b(?!\.)|\b(?:option|variant|step|item|number) \w\b"
+    r"\bagain\W*$|\b(?:we|you) did\b|\b[B-HJ-Z]\b(?!\.)|\b(?:option|variant|step|item|number) \w\b"
 )
 _FOR_NOW = re.compile(
     r"(?:(?:ok|okay|but|and|so|well|no|yes|yeah|hm+|also|please|oh|here'?s what)[\s,.]+)*"

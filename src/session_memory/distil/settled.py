@@ -23,13 +23,23 @@ from session_memory.distil.substance import (
     names_something,
     own_words,
 )
-from session_memory.distil.turns import Ref
+from session_memory.distil.turns import BROKEN_OFF, Ref
 from session_memory.distil.work import is_project_edit, work_of
 
 _SUBJECT_TELLS = 3  # words of a commit's subject that carry meaning
 
+_TIDIES = re.compile(
+    r"\b(?:remove|drop|delete) (?:an? |the |some |all )?(?:unused|redundant|dead|obsolete)\b"
+    r"|\b(?:fix|clarify|update|reword) (?:an? |the |some )?(?:typos?|(?:code )?comments?)\b",
+    re.I,
+)
 _LEAST_OBJECTS = 2
 _LEAST_SUBJECT = 2
+_AGREES = re.compile(
+    r"(?:yes|yeah|yep|ok(?:ay)?|sure|agreed|sounds good|perfect|great|cool|go (?:ahead|for it)"
+    r"|do (?:it|that|both)|let'?s|lets|i like)\b[^?]*$",
+    re.I,
+)
 _TALKED = 3  # turns of talk before "let's give it a try"
 _COMMIT_TYPE = re.compile(r"^[a-z]+(?:\([^)]*\))?!?: ")
 # What a commit deals with in any project: "address additional review comments" names no object.
@@ -86,9 +96,11 @@ class ClosedTurn(msgspec.Struct, frozen=True):
     @property
     def says_little(self) -> bool:
         """Whether its summary would tell a later reader nothing."""
-        if not self.work.commits or not self.work.files:
+        if not self.work.commits:
             return self.little
-        return self.cosmetic or not any(map(_tells, self.work.commits))
+        if not any(map(_tells, self.work.commits)):
+            return True
+        return self.cosmetic if self.work.files else self.little
 
 
 def turn_work(attempts: Sequence[Attempt], cwd: str) -> TurnWork:
@@ -123,7 +135,8 @@ def _with_its_subject(turns: Sequence[ClosedTurn], at: int) -> ClosedTurn:
     turn = turns[at]
     if turn.work.commits or not turn.work.files or _names_a_subject(turn.asked):
         return turn
-    for earlier in reversed(turns[max(0, at - _TALKED) : at]):
+    talk = turns[max(0, at - _TALKED) : at] if _AGREES.match(turn.asked) else ()
+    for earlier in reversed(talk):
         if earlier.work.files:
             break
         if _names_a_subject(earlier.asked):
@@ -143,7 +156,7 @@ def has_lasted(turns: Sequence[ClosedTurn], at: int) -> bool:
     if turn.work.commits:  # a commit that is amended keeps its subject
         before = {subject for earlier in turns[:at] for subject in earlier.work.commits}
         return not before.issuperset(turn.work.commits)
-    if turn.corrected:
+    if turn.corrected or turn.told.startswith(BROKEN_OFF):
         return False
     redone: set[str] = set()
     for later in turns[at + 1 :]:
@@ -155,7 +168,7 @@ def has_lasted(turns: Sequence[ClosedTurn], at: int) -> bool:
 
 def _tells(subject: str) -> bool:
     """Whether a commit's subject names something that a reader could look up."""
-    if subject.startswith(_AMENDS):
+    if subject.startswith(_AMENDS) or _TIDIES.search(subject):
         return False
     said = _COMMIT_TYPE.sub("", subject)
     objects = {word for word in map(str.lower, own_words(said)) if not is_verb(word)}

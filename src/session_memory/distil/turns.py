@@ -23,6 +23,8 @@ from session_memory.distil.substance import (
     telling_words,
 )
 
+BROKEN_OFF = "broken off after"
+"""How the summary of a turn without an answer begins."""
 _ASKED_CHARS = 160
 _GIST_CHARS = 320
 _ANSWER_CHARS = 6000
@@ -59,7 +61,7 @@ _OFFERS = re.compile(
     r"\b(?:here are (?:\w+ )?(?:options|ideas|versions|variants)|would you like|want me to"
     r"|do you want|which (?:one|option)|let me know|i['’]?d (?:make|use|say|go|change|rewrite|keep)"
     r"|\brecommend(?:ed|ation|ing)?\b|i think so|best fit:|this should fix|should i\b"
-    r"|reply with|what would you like)",
+    r"|reply with|what would you like|^good question)",
     re.I,
 )
 _BOASTS = re.compile(
@@ -155,7 +157,7 @@ class Turn:
     def told(self) -> str:
         """What the answer was."""
         if self._broken_off():
-            return f"broken off after {self.calls} tool calls"
+            return f"{BROKEN_OFF} {self.calls} tool calls"
         return gist(untagged(self._answer), _GIST_CHARS)
 
     def says_little(self, *, last: bool = False) -> bool:
