@@ -19,6 +19,7 @@ from session_memory.distil.rules import StandingRule, judge_statements
 from session_memory.store.port import ObservationQuery, RecallStore, SessionQuery
 
 _DAY_MS = 86_400_000
+_REPEATED = 2
 _ITEMS = ("pending_item", "blocker")
 _LEFT_OUT = {
     "session_summary": "little came of this turn",
@@ -57,7 +58,7 @@ class Noted(msgspec.Struct, frozen=True):
     def _is_for_now(self) -> bool:
         """Whether a wish is about the step at hand; a repeated one only if it says so."""
         rule, text = self.rule, self.observation.text
-        if rule is not None and rule.sessions > 1:
+        if rule is not None and rule.sessions >= _REPEATED:
             return rule.intent is None and names_its_moment(text)
         return is_for_now(text)
 
@@ -162,9 +163,12 @@ def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[Noted
 
 
 def _worded(text: str, rule: StandingRule | None) -> str:
-    """A wish of several sessions by its name, with the words: a quote alone may not say it."""
-    named = rule is not None and rule.intent is not None and rule.sessions > 1
-    return f'{rule.intent}: "{text}"' if named and rule is not None else wish_in(text)
+    """The words of a wish; if several sessions have it, those of one that tells it."""
+    repeated = rule is not None and rule.sessions >= _REPEATED
+    if rule is not None and repeated and rule.intent is None and names_its_moment(text):
+        others = (each.text for each in reversed(rule.evidence))
+        text = next((other for other in others if not names_its_moment(other)), text)
+    return wish_in(text)
 
 
 def _names_or_spans(rule: StandingRule | None) -> bool:
