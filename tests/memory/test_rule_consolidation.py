@@ -277,6 +277,10 @@ def test_a_wish_is_told_if_it_was_repeated_or_says_that_it_lasts() -> None:
     told = lines(session(1, rules=(never, once)))
     assert len(told) == 1 and told[0].startswith('- "never push to the main branch')
     assert "; said in 1 session " in told[0]
+    written = RuleStatement(
+        "add to CLAUDE.md that tests run in order", 1, DAY, "wants it written down", True, "for"
+    )
+    assert lines(session(1, rules=(written,))) == []
     same_day = [session(n, rules=(rule("run the linter before each push"),)) for n in (1, 2)]
     assert lines(*same_day) == [] and "in one task" in next(iter(left_out(*same_day).values()))
     later = session(2, rules=(rule("run the linter before each push", day=2),))
@@ -314,6 +318,13 @@ def test_an_order_for_one_task_is_a_wish_from_three_tasks_on_or_as_a_correction(
         ("Create a plan for B and review with Fable 5", False),
         ("no tests for the other message", False),
         ("don't show the score on the start screen", False),
+        ("add tests for the parser", False),
+        ("don't touch the auth code", False),
+        ("merge the PR after the build passes", False),
+        ("use the new script instead of the old one", False),
+        ("don't add comments to the code", True),
+        ("run the linter before each push", True),
+        ("use uv for python scripts in this repo", True),
         ("don't amend commits", True),
         ("write the reply using /plain-words", True),
         ("use bun for scripts, not npm", True),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from session_memory.distil.lasting import is_meant_to_last, points_at_its_moment
-from session_memory.distil.rule_terms import MATERIAL, plain_form, terms_of
+from session_memory.distil.rule_terms import MATERIAL, names_a_kind, plain_form, terms_of
 
 _POINTS = re.compile(
     r"\b(?:here|there|again|above|below|them|they|he|she|too|as well|the (?:same|other|right))\b"
@@ -25,15 +25,34 @@ _OF_THE_MOMENT = re.compile(
 )
 _FOR_NOW = re.compile(r"\b(?:yet|for now|right now|today|this time|at the moment|later)\b")
 _CUT_SHORT = re.compile(r"\b(?:to|to do|and|or|with|for|the|a)$")
-_HOW_OR_WHEN = re.compile(
-    r"\b(?:with|using|via|when|whenever|before|after|instead|rather|without|only|unless|until|for"
-    r"|not|no|never|always|don't|avoid|stop|must|mustn't|shouldn't|every|each|if|in|on|prefer)\b"
+_HERE = re.compile(r"\b(?:in|for|across|of) this (?:repo\w*|project|code ?base)\b")
+_OF_ANY_CODE = re.compile(
+    r" (?:to|in|into|of|from) (?:the|our) (?:code|repo\w*|project|tests|docs)\b"
+)
+_GATED = re.compile(
+    r"\b(?:before|after) (?:you |we |each |every |any )?(?:commit|push|merg|edit|chang|releas"
+    r"|deploy|open|finish|install|creat|implement|writ|start)\w*"
+    r"|\b(?:for|in|on|after|before|with) (?:all|every|each|any)\b|\bevery time\b"
+    r"|\bunless (?:i|we)\b"
+)
+_WAYS = r"(?:we )?(?:always |only )?(?:use|prefer|run|write|keep|name|call|stick to)"
+_CHOOSES = re.compile(rf"{_WAYS} .{{2,40}}?,? (?:not|instead of|rather than|over) \w")
+_ONE_OF_ITS_KIND = re.compile(r"\b(?:new|old|existing|previous|current|latest)\b")
+_PREFERS = re.compile(
+    rf"{_WAYS} (?!(?:the|a|an|my|your)\b)[\w./@+-]+(?: [\w./@+-]+){{0,3}}?"
+    r" (?:for|with|in|to) (?!(?:the|a|an|my|your)\b)\w"
+)
+_BY_TOOL = re.compile(r"\b(?:with|using|use|via|according to) (?:the |our )?/[a-z][\w-]{3,}(?!/)")
+_REFUSES = re.compile(
+    r"(?:you (?:should|must)n't|don't|never|avoid|stop|no|without|let'?s not"
+    r"|(?:i|we) (?:really )?(?:don't|never) (?:want|use)(?: you)?(?: to)?)(?P<what> .+)$"
 )
 _LEAST_TERMS = 2
 
 
 def reads_aloud(text: str) -> bool:
     """Whether the sentence says by itself what it is about, and does not break off."""
+    text = _HERE.sub("", text)
     plain = plain_form(text)
     terms = terms_of(text)
     if points_at_its_moment(text) or _POINTS.search(plain) or _ONE_THING.search(text):
@@ -51,14 +70,25 @@ def illustrates(text: str) -> bool:
 
 
 def says_how_to_work(text: str) -> bool:
-    """Whether the sentence says how or when to do something, and is about work and its tools.
+    """Whether the sentence says how all work is done, and is about work and its tools.
 
-    What a feature shows or does is the matter of one task, however often it is said.
+    "Don't amend commits" and "use pnpm, not npm" do. "Add tests for the parser" and "don't touch
+    the auth code" name one thing, and what a feature shows or does is the matter of one task,
+    however often it is said.
     """
     plain = plain_form(text)
+    lasts = is_meant_to_last(text)
     passing = _OF_THE_MOMENT.match(plain) or _FOR_NOW.search(plain)
-    if not reads_aloud(text) or (passing and not is_meant_to_last(text)):
+    if not reads_aloud(text) or (passing and not lasts):
         return False
     terms = terms_of(text)
-    tool = any(term.startswith("/") for term in terms)
-    return _HOW_OR_WHEN.search(plain) is not None and (tool or not MATERIAL.isdisjoint(terms))
+    if not any(term.startswith("/") for term in terms) and MATERIAL.isdisjoint(terms):
+        return False
+    refused = _REFUSES.match(_OF_ANY_CODE.sub("", plain))
+    if lasts or _GATED.search(plain):
+        return True
+    if refused is not None:
+        return names_a_kind(refused["what"])
+    chooses = _CHOOSES.match(plain) and not _ONE_OF_ITS_KIND.search(plain)
+    by_tool = _BY_TOOL.search(plain) and not plain.startswith("use ")
+    return bool(chooses or by_tool or _PREFERS.match(plain))

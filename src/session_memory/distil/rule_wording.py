@@ -19,6 +19,7 @@ from session_memory.distil.rule_intents import CUES, ENDED, INTENTS, TASTES, voi
 from session_memory.distil.rule_terms import MATERIAL, names_a_kind, plain_form, terms_of
 
 ASKS_TO_BE_TOLD = "asks to be told"
+WANTS_IT_WRITTEN = "wants it written down"
 SHOULD_BE = "says it should be so"
 SHOULD_NOT_BE = "says it should not be so"
 
@@ -372,7 +373,7 @@ def read_wording(sentence: str, place: Moment) -> Wording | None:
         return None if one.has(_FOR_ONCE) or one.has(_ALOUD) else lenient
     if place != "opening" and one.count <= _FIRM_WORDS:
         if one.has(_WRITE_DOWN):
-            return Wording("wants it written down", True, "for")
+            return Wording(WANTS_IT_WRITTEN, True, "for")
         if one.has(_CUSTOM):
             return Wording("tells how it is done here", True, "for")
     weak = _weak(one, place)

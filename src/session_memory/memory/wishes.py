@@ -15,7 +15,7 @@ from session_memory.core.commands import words
 from session_memory.core.forget import FORGOTTEN
 from session_memory.distil.lasting import is_meant_to_last
 from session_memory.distil.rule_clarity import illustrates, reads_aloud, says_how_to_work
-from session_memory.distil.rule_wording import reads_as_rule
+from session_memory.distil.rule_wording import WANTS_IT_WRITTEN, reads_as_rule
 from session_memory.distil.rules import StandingRule, standing_rules
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.statements import Statement
@@ -53,6 +53,8 @@ def find_wishes(sessions: Sequence[KnownSession]) -> Wishes:
 def _why_not(rule: StandingRule, tasks: int) -> str:
     """Why a wish is not told; "" if it is."""
     lasts = is_meant_to_last(rule.text)
+    if rule.why.startswith(WANTS_IT_WRITTEN):
+        return "it was to be written into an instruction file, where agents read it"
     if rule.sure != "repeated" or tasks < _TASKS:
         if not lasts:
             return "said in one task only, and nothing says that it is meant to last"
