@@ -281,6 +281,8 @@ def test_a_wish_is_told_if_it_was_repeated_or_says_that_it_lasts() -> None:
         "add to CLAUDE.md that tests run in order", 1, DAY, "wants it written down", True, "for"
     )
     assert lines(session(1, rules=(written,))) == []
+    shown = rule("buttons should always be blue on the start page", firm=True)
+    assert lines(session(1, rules=(shown,))) == []
     same_day = [session(n, rules=(rule("run the linter before each push"),)) for n in (1, 2)]
     assert lines(*same_day) == [] and "in one task" in next(iter(left_out(*same_day).values()))
     later = session(2, rules=(rule("run the linter before each push", day=2),))

@@ -47,6 +47,12 @@ _REFUSES = re.compile(
     r"(?:you (?:should|must)n't|don't|never|avoid|stop|no|without|let'?s not"
     r"|(?:i|we) (?:really )?(?:don't|never) (?:want|use)(?: you)?(?: to)?)(?P<what> .+)$"
 )
+_SHOWN = re.compile(
+    r"(?<![\w-])(?:buttons?|screens?|pages?|colou?rs?|fonts?|labels?|titles?|icons?|images?|backgrounds?"
+    r"|animations?|sounds?|levels?|players?|scores?|stor(?:y|ies)|characters?|menus?|modals?|headers?"
+    r"|footers?|sidebars?|tooltips?|layout|padding|margins?|logos?|banners?)(?![\w-])"
+)
+"""What users of a product see and hear."""
 _LEAST_TERMS = 2
 
 
@@ -60,6 +66,11 @@ def reads_aloud(text: str) -> bool:
     if _IT.search(plain) and len(terms) < _NAMES_IT:
         return False
     return len(terms) >= _LEAST_TERMS and _CUT_SHORT.search(plain) is None
+
+
+def is_about_looks(text: str) -> bool:
+    """Whether the sentence is about what the product shows, not about how to work on it."""
+    return _SHOWN.search(plain_form(text)) is not None
 
 
 def illustrates(text: str) -> bool:

@@ -14,7 +14,12 @@ from session_memory.clock import iso
 from session_memory.core.commands import words
 from session_memory.core.forget import FORGOTTEN
 from session_memory.distil.lasting import is_meant_to_last
-from session_memory.distil.rule_clarity import illustrates, reads_aloud, says_how_to_work
+from session_memory.distil.rule_clarity import (
+    illustrates,
+    is_about_looks,
+    reads_aloud,
+    says_how_to_work,
+)
 from session_memory.distil.rule_wording import WANTS_IT_WRITTEN, reads_as_rule
 from session_memory.distil.rules import StandingRule, standing_rules
 from session_memory.memory.known_session import KnownSession
@@ -55,6 +60,8 @@ def _why_not(rule: StandingRule, tasks: int) -> str:
     lasts = is_meant_to_last(rule.text)
     if rule.why.startswith(WANTS_IT_WRITTEN):
         return "it was to be written into an instruction file, where agents read it"
+    if not rule.intent and is_about_looks(rule.text):
+        return "it is about what the product shows"
     if rule.sure != "repeated" or tasks < _TASKS:
         if not lasts:
             return "said in one task only, and nothing says that it is meant to last"
