@@ -27,6 +27,7 @@ FLAVORS = (
     "aider",
     "kimi",
     "kiro",
+    "zed",
     "cowork",
     "copilot_chat",
     "cursor",

@@ -400,6 +400,21 @@ def kiro(home: Path, planter: Planter) -> None:
     stored.write_row(home, f"/work/shop {planter.secret()}")
 
 
+def zed(home: Path, planter: Planter) -> None:
+    """The document is planted before it is written; the ids are columns and keys."""
+    log = sessions.zed(20)
+    log.tool("edit_file", {"path": "/work/b.py", "mode": "edit"}, "edited", is_error=True)
+    log.tool(planter.secret(), {"depth": "any"}, "an unheard-of tool")
+    log.agent({f"shape {planter.secret()}": "unheard of"})
+    log.messages.append({f"shape {planter.secret()}": "unheard of"})
+    log.document = planter.plant(log.document)
+    log.thread["folder_paths"] = f"/work/shop {planter.secret()}"
+    for packed in (True, False):
+        log.packed = packed
+        log.session_id = f"thread-{packed}"
+        log.write(home)
+
+
 def crush(home: Path, planter: Planter) -> None:
     """Rows are planted before they are written; the ids are columns."""
     log = sessions.crush(20)
@@ -437,6 +452,7 @@ BUSY: dict[str, Callable[[Path, Planter], None]] = {
     "aider": aider,
     "kimi": kimi,
     "kiro": kiro,
+    "zed": zed,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,

@@ -25,6 +25,7 @@ from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
 from session_memory.adapters.pi.log_builder import PiLog
 from session_memory.adapters.qwen.log_builder import QwenLog
 from session_memory.adapters.roo.log_builder import RooLog
+from session_memory.adapters.zed.log_builder import ZedLog
 from session_memory.testing.workspace import Workspace
 
 GENUINE = ("claude", "codex", "grok", "gemini", "qwen", "copilot", "pi")
@@ -33,7 +34,7 @@ LOGS = (*GENUINE, "cowork", "copilot_chat", "cursor", "droid", "antigravity", "k
 """Flavours that append lines to a file, which may be torn anywhere."""
 DOCUMENTS = ("cline", "roo", "kilo", "continue_dev", "aider", "kiro")
 """Flavours that write a whole file anew at every change."""
-DATABASES = ("crush",)
+DATABASES = ("crush", "zed")
 """Flavours that keep rows in a database."""
 FLAVORS = (*LOGS, "opencode", *DOCUMENTS, *DATABASES)
 MIXED = ("claude", "codex", "grok")
@@ -228,6 +229,16 @@ def attended_to(log: KiroLog, seed: int, steps: int) -> KiroLog:
     return log
 
 
+def zed(seed: int, steps: int = 3) -> ZedLog:
+    log = ZedLog(seed, packed=False)
+    log.prompt(f"solve task {seed}: keep the façade", (100 + seed, 20, 0, 40))
+    for step in range(steps):
+        log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)
+    log.say(f"task {seed} is done", thought="at last")
+    log.spend((500, 90, 0, 200))
+    return log
+
+
 def crush(seed: int, steps: int = 3) -> CrushLog:
     log = CrushLog(seed)
     log.prompt(f"attend to task {seed}: keep the façade")
@@ -254,6 +265,7 @@ BUILDERS = {
     "aider": aider,
     "kimi": kimi,
     "kiro": kiro,
+    "zed": zed,
     "cowork": cowork,
     "copilot_chat": copilot_chat,
     "cursor": cursor,
@@ -263,7 +275,7 @@ BUILDERS = {
 }
 
 
-STORED = {"crush": crush, "kiro": kiro_row}
+STORED = {"crush": crush, "kiro": kiro_row, "zed": zed}
 """Builders of sessions that are rows of a database."""
 
 

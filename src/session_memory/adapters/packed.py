@@ -50,6 +50,24 @@ def open_log(path: str, offset: int) -> Generator[BinaryIO]:
             raise AdapterError(f"{os.path.basename(path)} cannot be unpacked: {error}") from error
 
 
+def unpack_zstd(data: bytes, cap: int) -> bytes | None:
+    """What is packed in some bytes; None if that is more than `cap`."""
+    zstd = _zstd()
+    unpacker = zstd.ZstdDecompressor()
+    try:
+        found = unpacker.decompress(data, max_length=cap + 1)
+        if len(found) <= cap and not unpacker.eof:
+            raise AdapterError("it cannot be unpacked: its end is missing")
+    except zstd.ZstdError as error:
+        raise AdapterError(f"it cannot be unpacked: {error}") from error
+    return found if len(found) <= cap else None
+
+
+def pack_zstd(data: bytes) -> bytes:
+    """Packed bytes, for tests."""
+    return _zstd().compress(data)
+
+
 def _skip(stream: BinaryIO, offset: int) -> None:
     while offset and (data := stream.read(min(_CHUNK, offset))):
         offset -= len(data)

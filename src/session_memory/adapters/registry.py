@@ -39,6 +39,7 @@ BUILT_IN = (
     "aider",
     "kimi",
     "kiro",
+    "zed",
     "cowork",
     "copilot_chat",
     "cursor",

@@ -26,6 +26,7 @@ _EXIT_CODE = re.compile(
     r"(?:\bexit(?:ed with)?(?: status)? code:? |\bexited with status )(-?\d{1,10})\b", re.I
 )
 _FAILED = re.compile(r"\s*(?:ERROR while calling tool|Error(?: executing| calling|:)|ERROR:)")
+_TELLS_OF_OTHERS = frozenset({"read", "search", "edit", "web", "plan"})
 _TAIL = 400
 """Characters at the end of a result in which agents state how a command ended."""
 
@@ -62,6 +63,8 @@ class EventTeller:
         self._agent: Origin = "subagent" if part.parent else "agent"
         self._pos = 0
         self._usage_key: str | None = None
+        self._classes: dict[str, ToolClass] = {}
+        """The class of each call, by its id."""
 
     def add(self, kind: EventKind, origin: Origin, text: str, label: str | None = None) -> RawEvent:
         """One event at the time of the record being told."""
@@ -118,6 +121,8 @@ class EventTeller:
         event = self.add("tool_call", self._agent, text)
         event.tool, event.call_id = name or None, call_id or None
         event.tool_class = tool_class or classify_tool(name)
+        if call_id:
+            self._classes[call_id] = event.tool_class
         named = as_object(given)
         if event.tool_class == "shell":
             event.command = next((v for k in _COMMANDS if (v := as_text(named.get(k)))), None)
@@ -127,10 +132,15 @@ class EventTeller:
         return event
 
     def result(self, text: str, call_id: str, *, failed: bool = False) -> RawEvent:
-        """A tool's result; what it states in words about its failure counts as well."""
+        """A tool's result; what it states in words about its failure counts as well.
+
+        Not so the words of a file that was read, or of a page: they are about something else.
+        """
         event = self.add("tool_result", "tool", text)
         event.call_id = call_id or None
         settle_result(event, failed=failed)
+        if event.exit_code is not None and self._classes.get(call_id) in _TELLS_OF_OTHERS:
+            event.exit_code, event.is_error = None, failed or is_stated_failure(text)
         return event
 
     def fail(self, text: str, label: str) -> None:

@@ -1,0 +1,20 @@
+"""Zed's agent: threads in one database. Only read."""
+
+from __future__ import annotations
+
+from session_memory.adapters.agent import Agent
+
+AGENT = Agent(
+    name="zed",
+    title="Zed",
+    homes=(
+        "$XDG_DATA_HOME/zed",
+        "~/.local/share/zed",
+        "~/Library/Application Support/Zed",
+        "$LOCALAPPDATA/Zed",
+    ),
+    reader="session_memory.adapters.zed.reader:ADAPTER",
+    experimental=True,
+    config_note="Its own agent; others that run in it write logs of their own.",
+    log_builder="session_memory.adapters.zed.log_builder:ZedLog",
+)
