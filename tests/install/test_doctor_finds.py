@@ -526,3 +526,39 @@ def test_what_cannot_be_fixed_or_checked_stops_nothing_else(machine: Machine) ->
     assert any("install.json" in text for text in done["not_fixed"])
     results = {check["name"]: check["result"] for check in done["checks"]}
     assert (results["wiring"], results["claude"], results["modes"]) == ("fail", "pass", "pass")
+
+
+@pytest.mark.rows("WIR-13")
+@pytest.mark.skipif(os.name != "posix", reason="owners are POSIX")
+def test_a_store_that_may_not_be_looked_into_is_named_and_nothing_else_is_lost(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine.have("claude")
+    machine.run("init", "--yes")
+    data = str(machine.memory / "data")
+    real_open, real_stat, real_access = open, os.stat, os.access
+
+    def refusing(real: Any) -> Any:
+        def call(path: Any, *arguments: Any, **options: Any) -> Any:
+            if str(path).startswith(data + os.sep):
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, *arguments, **options)
+
+        return call
+
+    def access(path: str, mode: int) -> bool:
+        return path != data and real_access(path, mode)
+
+    monkeypatch.setattr("builtins.open", refusing(real_open))
+    monkeypatch.setattr("io.open", refusing(real_open))
+    monkeypatch.setattr("os.stat", refusing(real_stat))
+    monkeypatch.setattr("session_memory.cli.doctor_places.os.access", access)
+    done = machine.run("doctor", "--quick", "--json", "--fix")
+    told = json.loads(done.out)
+    results = {check["name"]: check for check in told["checks"]}
+    assert done.code == 1
+    assert results["owner"]["fix"] == f"chmod u+rwx {data}"
+    assert results["wiring"]["result"] == "fail"
+    assert results["claude"]["result"] == "pass"
+    assert results["hook log"]["result"] == "pass"
+    assert len(told["not_fixed"]) == 1

@@ -95,6 +95,24 @@ def test_skip_leaves_agents_out_and_says_how_to_wire_them(machine: Machine) -> N
 
 
 @pytest.mark.rows("WIR-11")
+def test_an_agent_that_was_skipped_is_no_finding_until_it_is_wired(machine: Machine) -> None:
+    machine.have("claude", "gemini")
+    machine.init("--skip", "gemini")
+
+    def found() -> dict[str, str]:
+        checks = json.loads(machine.run("doctor", "--quick", "--json").out)["checks"]
+        return {check["name"]: f"{check['result']} {check['detail']}" for check in checks}
+
+    assert found()["gemini"] == "pass not wired: left out with `init --skip`"
+    machine.init("--agent", "gemini")
+    machine.uninstall("--agent", "gemini")
+    assert found()["gemini"].startswith("warn")
+    machine.init("--skip", "gemini")
+    machine.uninstall()
+    assert not (machine.memory / "data" / "install.json").exists()
+
+
+@pytest.mark.rows("WIR-11")
 def test_agents_that_are_read_and_not_wired_are_named(machine: Machine) -> None:
     machine.have("claude")
     OpenCodeLog(1).write(machine.home / ".local/share/opencode")

@@ -57,7 +57,9 @@ class App:
         paths = find_paths(self.environ)
         store = self.config.store.path
         paths = paths.with_store(Path(store)) if store else paths
-        if (paths.data / "restore.json").exists():  # a restore was cut off: no verb sees half of it
+        # A restore was cut off: no verb sees half of it. In a folder that may not be looked into,
+        # `Path.exists` would raise, and `doctor` could not say whose it is.
+        if os.path.exists(paths.data / "restore.json"):
             from session_memory.store.swap import finish
 
             finish(str(paths.data))

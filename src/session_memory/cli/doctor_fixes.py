@@ -52,9 +52,11 @@ def fix_all(app: App, *, dry_run: bool) -> Fixes:
                 result = step.run()
                 done += result.done
                 failed += result.failed
-        except (OSError, SessionMemoryError) as error:
-            failed.append(error.message if isinstance(error, SessionMemoryError) else str(error))
-    return Fixes(tuple(done), tuple(failed), tuple(planned))
+        except SessionMemoryError as error:
+            failed.append(error.message)
+        except OSError as error:
+            failed.append(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+    return Fixes(tuple(done), tuple(dict.fromkeys(failed)), tuple(planned))
 
 
 def _privates(app: App) -> Iterator[_Step]:

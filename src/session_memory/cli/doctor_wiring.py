@@ -29,18 +29,18 @@ from session_memory.worker.spool_files import SpoolFiles
 def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:
     """Every check that is about agents; what goes wrong in one stops no other."""
     launchers, context = wiring.launchers(app), wiring.context(app)
-    try:
-        ledger = read_ledger(launchers.data)
-    except (Refused, OSError) as error:
-        hint = error.hint if isinstance(error, Refused) else None
-        yield Check("wiring", "fail", str(error), hint)
-        ledger = Ledger()
+    known: list[Ledger] = []
+    yield from guarded("wiring", lambda: known.append(read_ledger(launchers.data)) or ())
+    ledger = known[0] if known else Ledger()
     here = present(context)
     yield from guarded("program", lambda: [checks.check_program(launchers)])
-    yield from guarded("hook files", lambda: [checks.check_hook_files(launchers, ledger)])
+    written = known[0] if known else None
+    yield from guarded("hook files", lambda: [checks.check_hook_files(launchers, written)])
     read_file = wiring.file_reader(context, ledger)
     for client in here:
-        wired = partial(checks.check_agents, [client], context, launchers, read_file)
+        wired = partial(
+            checks.check_agents, [client], context, launchers, read_file, ledger.skipped
+        )
         yield from guarded(client.name, wired)
         yield from guarded(client.name, partial(check_policies, [client], context, launchers))
     yield from guarded("versions", lambda: check_versions(here, _versions(app, here)))

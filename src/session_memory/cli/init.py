@@ -111,7 +111,7 @@ def command(
     stale = [path for path, state in hook_files.states(launchers).items() if state != "current"]
     if (plan.changes or stale) and not yes and not _ask(app, plan):
         return EXIT_INTERRUPTED
-    done = _carry_out(app, plan, request)
+    done = _carry_out(app, plan, request, left_out)
     return _finish(app, done, (plan, request, seen), schedule=schedule, first_sweep=not no_sweep)
 
 
@@ -132,7 +132,9 @@ def _files(changes: Sequence[FileChange]) -> str:
     return f"{len(changes)} file{'s' * (len(changes) != 1)}"
 
 
-def _carry_out(app: App, plan: Plan, request: InstallRequest) -> InstallResult:
+def _carry_out(
+    app: App, plan: Plan, request: InstallRequest, skipped: Sequence[str]
+) -> InstallResult:
     """Our own files come first: no agent may be told to run what is not there."""
     with installing(request.launchers.data) as ledger:
         # Another init may have been faster; only what was shown is done.
@@ -141,6 +143,8 @@ def _carry_out(app: App, plan: Plan, request: InstallRequest) -> InstallResult:
         if any(one not in (*plan.problems, *plan.changes) for one in fresh):
             raise Refused("files changed while you were asked", hint="run the command again")
         hook_files.write(request.launchers)
+        if request.context.project is None:
+            ledger = ledger.with_choice(skipped, _names(request))
         return apply_init(request.launchers.data, now, ledger, app.clock)
 
 

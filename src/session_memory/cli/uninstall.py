@@ -66,6 +66,7 @@ def command(
         if not wiring.ask(app, "Take it out?", would, plan.changes):
             return EXIT_INTERRUPTED
     with installing(launchers.data) as held:
+        held = held if agents else msgspec.structs.replace(held, skipped=())
         done = apply_uninstall(launchers.data, plan, held, app.clock)
         left = read_ledger(launchers.data).entries
         if not agents and not left:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -50,14 +50,14 @@ CROWDED = 1000
 INIT = "session-memory init"
 
 
-def check_hook_files(launchers: Launchers, ledger: Ledger) -> Check:
+def check_hook_files(launchers: Launchers, ledger: Ledger | None) -> Check:
     """The files that agents run: there, of this version, for the owner alone."""
     states = hook_files.states(launchers)
     bad = {path.name: state for path, state in states.items() if state != "current"}
     if not bad:
         return Check("hook files", "pass", f"{launchers.hook_launcher} is of this version")
     detail = ", ".join(f"{name} {state}" for name, state in bad.items())
-    if not ledger.entries:
+    if ledger is not None and not ledger.entries:
         return Check("hook files", "warn", "no agent is wired", INIT)
     # Agents are detail to run them: a missing one means that nothing is noted any more.
     result = "fail" if "missing" in bad.values() else "warn"
@@ -80,7 +80,11 @@ def check_program(launchers: Launchers) -> Check:
 
 
 def check_agents(
-    clients: Iterable[Client], context: InstallContext, launchers: Launchers, read_file: ReadFile
+    clients: Iterable[Client],
+    context: InstallContext,
+    launchers: Launchers,
+    read_file: ReadFile,
+    skipped: Collection[str] = (),
 ) -> Iterator[Check]:
     """How each agent that is here is wired."""
     for client in clients:
@@ -89,6 +93,9 @@ def check_agents(
             why = refusal(client, context, launchers, read_file)
             fix = f"fix the file, then {INIT} --agent {client.name}"
             yield Check(client.name, "fail", why, fix)
+            continue
+        if client.name in skipped and {state.hooks, state.mcp} <= {None, "absent"}:
+            yield Check(client.name, "pass", "not wired: left out with `init --skip`")
             continue
         yield _check_agent(client, state, read_file)
         if client.approvals is not None and state.hooks == "wired":

@@ -40,6 +40,8 @@ class Ledger(msgspec.Struct, frozen=True):
     entries: tuple[Entry, ...] = ()
     schedule: str | None = None
     """The kind of scheduler that we gave work."""
+    skipped: tuple[str, ...] = ()
+    """Agents that `init --skip` left out; they are no finding."""
     version: int = 1
 
     def of(self, path: str) -> Entry | None:
@@ -54,6 +56,11 @@ class Ledger(msgspec.Struct, frozen=True):
             known.pop(path, None)
         order = sorted(known.values(), key=lambda entry: entry.path)
         return msgspec.structs.replace(self, entries=tuple(order))
+
+    def with_choice(self, skipped: Iterable[str], wired: Iterable[str]) -> Ledger:
+        """The ledger after some agents were left out and others wired."""
+        names = sorted({*self.skipped, *skipped} - set(wired))
+        return msgspec.structs.replace(self, skipped=tuple(names))
 
 
 def read_ledger(data: Path) -> Ledger:
@@ -71,7 +78,7 @@ def read_ledger(data: Path) -> Ledger:
 
 def write_ledger(data: Path, ledger: Ledger) -> None:
     """Replace the ledger in one step; an empty one leaves no file."""
-    if not ledger.entries and not ledger.schedule:
+    if not ledger.entries and not ledger.schedule and not ledger.skipped:
         (data / FILE).unlink(missing_ok=True)
         return
     private_dir(data)
