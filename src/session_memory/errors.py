@@ -56,7 +56,9 @@ class ConfigError(SessionMemoryError):
 
     exit_code = 4
     code = "config"
-    default_hint = "run `session-memory config show` to see every key and where its value came from"
+    default_hint = (
+        "run `session-memory config show --all` to see every key and where its value came from"
+    )
 
 
 class StoreError(SessionMemoryError):

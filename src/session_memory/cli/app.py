@@ -294,12 +294,13 @@ def _split_settings(
     callback=_split_settings,
     help="Set a configuration key for this run; repeatable.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print only results and warnings.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only results and warnings, no hints.")
 @click.option(
     "-v",
     "--verbose",
     count=True,
-    help="Print each step of a sweep or worker run to stderr; -vv also files that are skipped.",
+    help="Say more: steps of a sweep or worker run on stderr, whole ids, quotes, every error and"
+    " page of help; -vv also files that are skipped.",
 )
 @click.option(
     "--color",

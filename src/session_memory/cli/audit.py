@@ -5,21 +5,32 @@ from __future__ import annotations
 import click
 
 from session_memory import audit
-from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, table
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import Column, echo_more, emit_json, table
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.paths import find_paths
 
 SHORT = 12
+SHOWN = 50
+_COLUMNS = (
+    Column("when"),
+    Column("by", drop=3),
+    Column("file", folds=True),
+    Column("why", drop=4),
+    Column("before", drop=1),
+    Column("after", drop=2),
+)
 
 
 @click.command(name="audit")
 @click.option("--path", "part", metavar="TEXT", help="Only files whose path contains this.")
 @click.option("--since", type=Moment(), help="Written at or after: a date, time or span (7d).")
+@click.option("--all", "everything", is_flag=True, help=f"All of them, not only the last {SHOWN}.")
 @json_option
 @pass_app
-def command(app: App, part: str | None, since: str | None) -> None:
+@long_output
+def command(app: App, part: str | None, since: str | None, everything: bool) -> None:
     """List files written outside the store: when, by which command and why, oldest first.
 
     Before and after are the SHA-256 of the file; `-` means that there was no file.
@@ -42,8 +53,14 @@ def command(app: App, part: str | None, since: str | None) -> None:
     if not writes:
         app.note("nothing was written outside the store")
         return
-    rows = [(iso(w.at), w.by, w.path, w.why, _short(w.before), _short(w.after)) for w in writes]
-    click.echo(table(rows, ("when", "by", "file", "why", "before", "after")))
+    shown = writes if everything else writes[-SHOWN:]
+    rows = [(_moment(w.at), w.by, w.path, w.why, _short(w.before), _short(w.after)) for w in shown]
+    click.echo(table(rows, _COLUMNS))
+    echo_more(len(writes) - len(shown))
+
+
+def _moment(at: int) -> str:
+    return (iso(at) or "-")[:19].replace("T", " ")
 
 
 def _all(app: App) -> list[audit.Written]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, safe
 from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
 from session_memory.cli.session_argument import session_option
@@ -18,6 +18,7 @@ from session_memory.recall.scope import open_scope
 @session_option()
 @json_option
 @pass_app
+@long_output
 def command(app: App, project: str | None, session: str | None) -> None:
     """Show counts, open work, decisions and changes of a project (mem_project_brief).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json
 from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
 from session_memory.cli.session_argument import session_option
@@ -16,6 +16,7 @@ from session_memory.recall.recent_changes import recent_changes
 @session_option()
 @json_option
 @pass_app
+@long_output
 def command(app: App, project: str | None, session: str | None) -> None:
     """List what came and went since the last `project pack --sync`, or ever (mem_recent_changes).
 

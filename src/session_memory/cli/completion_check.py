@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json
 from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
 from session_memory.cli.session_argument import session_option
@@ -17,6 +17,7 @@ from session_memory.recall.completion_check import completion_check
 @click.option("--dry-run", is_flag=True, help="Do not record this check.")
 @json_option
 @pass_app
+@long_output
 def command(app: App, project: str | None, session: str | None, dry_run: bool) -> None:
     """Say whether the work is done: nothing open, and evidence of it (mem_completion_check).
 

@@ -10,25 +10,33 @@ from typing import cast
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.config_file import named_file
-from session_memory.cli.output import emit_json, human_bytes, table
+from session_memory.cli.output import Column, columns, emit_json, human_bytes, paint, table
 from session_memory.config import load
-from session_memory.errors import Refused
+from session_memory.errors import ConfigError, Refused
 from session_memory.narrowing import PROJECT_FILE, ProjectRules, read_project_rules
 from session_memory.paths import find_paths, open_private, private_dir
 from session_memory.settings import Config
 
 
 @click.command()
+@click.argument("key", required=False)
+@click.option("--all", "everything", is_flag=True, help="Also keys that have their default.")
 @json_option
 @pass_app
-def show(app: App) -> None:
-    """Show every key, its value and where the value came from.
+@long_output
+def show(app: App, key: str | None, everything: bool) -> None:
+    """Show the settings, each with its value and where that came from.
+
+    At a terminal only what you have set, unless --all is given; pipes and --json get every key.
+    KEY shows one key, or all that begin with it.
 
     \b
     Examples:
       session-memory config show
+      session-memory config show --all
+      session-memory config show retention
       session-memory config show --json
     """
     loaded = app.loaded
@@ -48,13 +56,23 @@ def show(app: App) -> None:
             }
         )
         return
-    rows = [(key, shown(value, key), loaded.provenance[key]) for key, value in values.items()]
-    if rules:
+    begun = [name for name in values if key is None or name == key or name.startswith(f"{key}.")]
+    if not begun:
+        hint = "`session-memory config show --all` lists them"
+        raise ConfigError(f"no configuration key {key}", hint=hint)
+    limited = columns() is not None and not (everything or app.verbosity or key)
+    listed = [n for n in begun if not limited or loaded.provenance[n] != "default"]
+    rows = [(name, shown(values[name], name), loaded.provenance[name]) for name in listed]
+    if rules and key is None:
         rows += [
             (f"project {name}", shown(getattr(rules, name)), rules.file or "")
             for name in ("enabled", "exclude", "domain")
         ]
-    click.echo(table(rows, ("key", "value", "from")))
+    if rows:
+        click.echo(table(rows, ("key", Column("value", folds=True), Column("from", drop=1))))
+    if len(listed) < len(begun):
+        count = len(begun) - len(listed)
+        click.echo(paint(f"{count:,} keys have their default value: --all shows them", "dim"))
 
 
 @click.command()

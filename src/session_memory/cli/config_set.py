@@ -34,7 +34,7 @@ def command(app: App, key: str, value: str | None, unset: bool) -> None:
         raise UsageError("give a value, or --unset")
     kind = kind_of(key)
     if kind is None:
-        hint = "`session-memory config show` lists them"
+        hint = "`session-memory config show --all` lists them"
         raise ConfigError(f"no configuration key {key}", hint=hint)
     target = file_to_change(app)
     text = target.read_text(encoding="utf-8") if target.exists() else ""

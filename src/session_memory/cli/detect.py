@@ -6,13 +6,16 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
-from session_memory.cli.output import fit, to_json
+from session_memory.cli.output import echo_more, fit, to_json
+from session_memory.cli.rule_names import remember_order
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
 from session_memory.core.loop.patterns import Candidate
 from session_memory.detect.report import left_out, report
 from session_memory.detect.run import DetectQuery, detect
 from session_memory.store import open_store
+
+SHOWN = 20
 
 
 @click.command(name="detect")
@@ -22,14 +25,21 @@ from session_memory.store import open_store
     metavar="N",
     help="Everything that occurred at least N times, even in a single session; 1 shows all.",
 )
-@click.option("--all", "everything", is_flag=True, help="Also what was left out, and why.")
+@click.option("--limit", type=click.IntRange(1), default=SHOWN, show_default=True)
+@click.option("--all", "everything", is_flag=True, help="All, and what was left out and why.")
 @click.option("--since", type=Moment(), help="Sessions since a date, time or span (7d).")
 @click.option("--repo", metavar="KEY", help="Only sessions of this project.")
 @json_option
 @pass_app
 @long_output
 def command(
-    app: App, *, min_frequency: int | None, everything: bool, since: str | None, repo: str | None
+    app: App,
+    *,
+    min_frequency: int | None,
+    limit: int,
+    everything: bool,
+    since: str | None,
+    repo: str | None,
 ) -> None:
     """Show what is worth writing down as a rule, found in at least two sessions.
 
@@ -37,8 +47,12 @@ def command(
     here; what several agents show comes first. What recurs without a rule to follow from it is
     counted by reason, and shown with --all or --min-frequency.
 
-    Reads digests only, so sessions whose raw text was evicted count too. A run without filters
-    saves its candidates for review; with --since or --repo nothing is saved.
+    The numbers, like those of `rules`, can be given to `rules show`, `approve` and `reject`.
+    [CROSS-FLAVOR] marks what sessions of several agents show. `sure` says what a rule rests on.
+
+    Reads digests only (what is kept of a session for good), so sessions whose raw text was evicted
+    count too. A run without filters saves its candidates (what was found and not yet decided on)
+    for review; with --since or --repo nothing is saved. JSON is complete, whatever --limit says.
 
     \b
     Examples:
@@ -58,7 +72,10 @@ def command(
     if app.json:
         click.echo(f"[{','.join(to_json(_row(candidate)) for candidate in shown)}]")
         return
-    click.echo(fit(report(shown)))
+    remember_order(app, [candidate.id for candidate in shown])
+    listed = shown if everything else shown[:limit]
+    click.echo(fit(report(listed)))
+    echo_more(len(shown) - len(listed))
     if len(shown) < len(candidates):
         click.echo(f"\n{left_out(candidates)}; --all shows them")
     if min_frequency is None:

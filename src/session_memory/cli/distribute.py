@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import Meaning, columns, emit_json, hanging, one_line, safe, table
 from session_memory.core.loop.catalog import match_id
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, NotFound, UsageError
@@ -133,6 +133,7 @@ def undo(
 @click.command(name="files")
 @json_option
 @pass_app
+@long_output
 def status(app: App) -> None:
     """List every file that holds something of ours, and whether it is unchanged.
 

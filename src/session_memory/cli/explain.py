@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line
 from session_memory.cli.store import reading
 from session_memory.clock import iso
@@ -20,6 +20,7 @@ SHOWN = 10
 @click.argument("any_id", metavar="ID")
 @json_option
 @pass_app
+@long_output
 def command(app: App, any_id: str) -> None:
     """Show where something comes from: a distributed line, a rule, an observation, a session.
 

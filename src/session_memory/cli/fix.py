@@ -6,8 +6,9 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.output import emit_json, fit, one_line
 from session_memory.clock import iso
+from session_memory.core.loop.patterns import Quote
 from session_memory.detect.fix import Cure, Fix, fix
 from session_memory.detect.report import agents
 from session_memory.errors import NotFound
@@ -24,7 +25,7 @@ def command(app: App, error: tuple[str, ...]) -> None:
     """Show what fixed this error before, in how many sessions and with which agents.
 
     ERROR is the line with the error, or the whole output. The very same error is looked for
-    first, then one that differs in names, paths and numbers only.
+    first, then one that differs in names, paths and numbers only. -v names the sessions.
 
     \b
     Examples:
@@ -39,16 +40,18 @@ def command(app: App, error: tuple[str, ...]) -> None:
     if app.json:
         emit_json(msgspec.to_builtins(answer))
         return
-    for line in _lines(answer):
-        click.echo(line)
+    for line in _lines(answer, verbose=app.verbosity > 0):
+        click.echo(fit(line))
 
 
-def _lines(answer: Fix) -> list[str]:
+def _lines(answer: Fix, *, verbose: bool) -> list[str]:
     same = "this very error" if answer.match == "exact" else "an error of the same shape"
     seen = f"{_times(answer.frequency, 'time')} in {_times(answer.sessions, 'session')}"
     last = f", last on {date[:10]}" if (date := iso(answer.last_at)) else ""
     lines = [f"{same}: {one_line(answer.problem)}"]
-    lines += map(_sentence, answer.cures)
+    for cure in answer.cures:
+        lines.append(_sentence(cure))
+        lines += [_place(quote) for quote in (cure.quotes if verbose else ())]
     without = "other edits each time" if answer.was_edited else _NEVER_CURED
     return [*lines, f"{'' if answer.cures else without + '; '}met {seen}{last}"]
 
@@ -58,6 +61,11 @@ def _sentence(cure: Cure) -> str:
     said = shown if cure.kind == "edit" else f"`{shown}`"
     sessions = _times(cure.tried, "session")
     return f"{said} worked in {cure.worked} of {sessions}, in {agents(cure.flavors)}"
+
+
+def _place(quote: Quote) -> str:
+    day, session = (iso(quote.at) or "-")[:10], one_line(quote.session)
+    return f"  {day}  {one_line(quote.flavor)}:{session}  {one_line(quote.text)}"
 
 
 def _times(count: int, word: str) -> str:

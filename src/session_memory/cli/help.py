@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 from click.shell_completion import CompletionItem
 
-from session_memory.cli.app import App, pass_app
+from session_memory.cli.app import App, long_output, pass_app
 from session_memory.cli.topics import TOPICS
 from session_memory.cli.verbs import VERBS, Section, Verb
 from session_memory.errors import NotFound
@@ -28,10 +28,10 @@ def _complete(
 
 @click.command(name="help")
 @click.argument("words", metavar="[TOPIC | COMMAND]", nargs=-1, shell_complete=_complete)
-@click.pass_context
 @pass_app
-def command(_app: App, context: click.Context, words: tuple[str, ...]) -> None:
-    """Explain a word of this program, or a command.
+@long_output
+def command(app: App, words: tuple[str, ...]) -> None:
+    """Explain a word of this program, or a command; -v prints every page.
 
     \b
     Examples:
@@ -40,10 +40,10 @@ def command(_app: App, context: click.Context, words: tuple[str, ...]) -> None:
       session-memory help rules approve
     """
     if not words:
-        click.echo(_contents())
+        click.echo(_every_page() if app.verbosity else _contents())
         return
     topic = TOPICS.get(words[0]) if len(words) == 1 else None
-    found = _command(context.find_root(), words)
+    found = _command(click.get_current_context().find_root(), words)
     if topic is None and found is None:
         known = ", ".join(TOPICS)
         raise NotFound(f"no topic or command `{' '.join(words)}`", hint=f"topics: {known}")
@@ -53,6 +53,10 @@ def command(_app: App, context: click.Context, words: tuple[str, ...]) -> None:
             click.echo(f"\nThe command: session-memory {words[0]} --help")
     elif found is not None:
         click.echo(found.get_help())
+
+
+def _every_page() -> str:
+    return "\n\n\n".join(f"{page.title} ({name})\n\n{page.text}" for name, page in TOPICS.items())
 
 
 def _contents() -> str:

@@ -8,7 +8,7 @@ import re
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.journal_context import (
     find_journal,
     latest_session,
@@ -66,6 +66,7 @@ for verb in VERBS:
 @project_option
 @json_option
 @pass_app
+@long_output
 def today(app: App, project: str | None) -> None:
     """Print today's log.
 
@@ -82,6 +83,7 @@ def today(app: App, project: str | None) -> None:
 @project_option
 @json_option
 @pass_app
+@long_output
 def show(app: App, date: str, project: str | None) -> None:
     """Print the log of a day, written as 2026-03-02.
 

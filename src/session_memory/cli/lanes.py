@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, table
 from session_memory.cli.recall_options import open_recall, project_key, project_option
 from session_memory.recall.requests import ScopeResolveRequest
@@ -16,6 +16,7 @@ from session_memory.recall.scope_resolve import scope_resolve
 @project_option
 @json_option
 @pass_app
+@long_output
 def command(app: App, hint: str | None, project: str | None) -> None:
     """List the lanes of a project, and which of them HINT means (mem_scope_resolve).
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from session_memory.cli.app import App, dry_run_option, json_option, pass_app
+from session_memory.cli.app import App, dry_run_option, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, human_time, one_line, table
 from session_memory.core.loop.catalog import match_id
 from session_memory.errors import NotFound, Refused, UsageError
@@ -30,6 +30,7 @@ _html = click.option(
 @dry_run_option
 @json_option
 @pass_app
+@long_output
 def command(app: App, html: str | None, dry_run: bool) -> None:
     """Compare sessions before and after a rule was given, and the arms of trials.
 
@@ -169,6 +170,7 @@ def stop(app: App, rule: str, dry_run: bool) -> None:
 @trial.command(name="list")
 @json_option
 @pass_app
+@long_output
 def list_(app: App) -> None:
     """List all trials, running and stopped.
 

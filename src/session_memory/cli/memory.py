@@ -10,7 +10,7 @@ import subprocess
 import click
 
 from session_memory.atomic_files import replace_file
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.memory_output import (
     show_evidence,
     show_memory,
@@ -211,6 +211,7 @@ def _root(store: MemoryStore, project: str | None) -> str:
 @click.option("--all", "everything", is_flag=True, help="Also lines that are not told, and why.")
 @json_option
 @pass_app
+@long_output
 def show(app: App, trace: str | None, project: str | None, everything: bool) -> None:
     """Show the memory of a project, or the whole trace of one session.
 
@@ -290,6 +291,7 @@ def path(app: App, project: str | None) -> None:
 @command.command()
 @json_option
 @pass_app
+@long_output
 def status(app: App) -> None:
     """Show traces, sessions that are due, running work and the latest warnings.
 
@@ -307,6 +309,7 @@ def status(app: App) -> None:
 @click.argument("what", metavar="LINE-OR-SESSION")
 @json_option
 @pass_app
+@long_output
 def why(app: App, what: str) -> None:
     """Show the evidence for a line of a memory: session, event and text.
 

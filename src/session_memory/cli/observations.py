@@ -6,8 +6,8 @@ import random
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, one_line
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import columns, echo_more, emit_json, hanging, one_line
 from session_memory.cli.session_argument import names, session_option
 from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
@@ -25,12 +25,15 @@ TYPES: tuple[ObservationType, ...] = ObservationType.__args__
 @click.option("--project", metavar="KEY", help="Only of this project.")
 @click.option("--type", "types", type=click.Choice(TYPES), multiple=True, help="Repeatable.")
 @click.option("--since", type=Moment(), help="Said at or after: a date, time or span (7d).")
-@click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
+@click.option(
+    "--limit", type=click.IntRange(1), default=50, show_default=True, help="The newest N."
+)
 @click.option("--sample", type=click.IntRange(1), metavar="N", help="N of them, at random.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Which sample.")
 @click.option("--all", "excluded", is_flag=True, help="Also those left out, each with why.")
 @json_option
 @pass_app
+@long_output
 def command(
     app: App,
     *,
@@ -44,6 +47,9 @@ def command(
     excluded: bool,
 ) -> None:
     """List requests, constraints, decisions, plans and completed work, oldest first.
+
+    An observation is a statement of a session that is worth knowing later; `sure` in brackets
+    behind it says what it rests on.
 
     \b
     Examples:
@@ -63,6 +69,7 @@ def command(
         found = noted(store, query)
         observations = [each for each in found if excluded or each.left_out is None]
         hidden = len(found) - len(observations)
+        found_count = len(observations)
         observations = observations[-limit:] if not sample else _sample(observations, sample, seed)
         numbers = {each.observation.session for each in observations}
         sessions = {number: store.session(number) for number in numbers}
@@ -70,8 +77,12 @@ def command(
         rows = [_row(each, sessions[each.observation.session]) for each in observations]
         emit_json({"observations": rows})
         return
+    if not observations:
+        app.note("no observation of this kind is known")
     for each in observations:
-        click.echo(_line(each))
+        click.echo("\n".join(hanging(_lead(each), _text(each), columns())))
+    if not sample:
+        echo_more(found_count - len(observations), f"--limit {found_count}")
     if hidden:
         click.echo(f"{hidden} more left out: --all shows them and why", err=True)
 
@@ -104,13 +115,17 @@ def _row(each: Noted, session: Session) -> dict[str, object]:
     }
 
 
-def _line(each: Noted) -> str:
+def _lead(each: Noted) -> str:
     observation = each.observation
-    when = (iso(observation.at) or "-")[:16]
-    text = one_line(observation.text)
+    when = (iso(observation.at) or "-")[:16].replace("T", " ")
+    return f"{when:<16}  {observation.session:>5}  {observation.type:<16}  "
+
+
+def _text(each: Noted) -> str:
+    text = one_line(each.observation.text)
     if each.left_out:
         text += f"  [left out: {each.left_out}]"
     elif each.rule is not None:
         text = f"{each.rule.intent}: {text}" if each.rule.intent else text
         text += f"  ({each.sure})"
-    return f"{when:<16}  {observation.session:>5}  {observation.type:<16}  {text}"
+    return text

@@ -71,10 +71,12 @@ def message(lead: str, meaning: Meaning, text: str) -> str:
     return "\n".join((*lines, *rest))
 
 
-def echo_more(count: int) -> None:
-    """Say how many lines of a list were left out, and how to see them."""
-    if count > 0:
-        click.echo(paint(f"{count:,} more: --all", "dim"))
+def echo_more(count: int, how: str = "--all") -> None:
+    """Say how many lines of a list were left out, and how to see them; not with --quiet."""
+    context = click.get_current_context(silent=True)
+    quiet = context is not None and getattr(context.find_root().obj, "quiet", False)
+    if count > 0 and not quiet:
+        click.echo(paint(f"{count:,} more: {how}", "dim"))
 
 
 _STEPS = (("day", 86_400_000), ("h", 3_600_000), ("min", 60_000))

@@ -56,7 +56,7 @@ def show_overview(app: App) -> None:
     if app.json:
         emit_json(overview)
     else:
-        click.echo("\n".join(_lines(overview, app.clock())))
+        click.echo("\n".join(_lines(overview, app.clock(), hints=not app.quiet)))
 
 
 def read_overview(app: App) -> Overview:
@@ -106,7 +106,7 @@ def _failed_sweep(last: LastSweep | None) -> Iterator[Step]:
         yield Step("session-memory status", f"the last sweep met {failed} {problems}")
 
 
-def _lines(overview: Overview, now: int) -> Iterator[str]:
+def _lines(overview: Overview, now: int, *, hints: bool) -> Iterator[str]:
     if not overview.last_sweep_at and not overview.sessions:
         yield "session-memory keeps what your coding agents did, on this machine only."
         if not overview.waits:
@@ -119,6 +119,8 @@ def _lines(overview: Overview, now: int) -> Iterator[str]:
     if overview.waits:
         yield "\nWaits for you"
         yield from _steps(overview.waits)
+    if not hints:
+        return
     yield "\nBegin with" if overview.next == _BEGIN else "\nTry"
     yield from _steps(overview.next)
 

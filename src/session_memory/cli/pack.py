@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, fit, safe
 from session_memory.cli.recall_options import (
     echo_left_out,
@@ -39,10 +39,13 @@ from session_memory.recall.requests import Budget, PackRequest
     type=click.Path(dir_okay=False),
     help="Write the pack into FILE; for AGENTS.md into AGENTS.override.md, if there is one.",
 )
-@click.option("--all", "everything", is_flag=True, help="Also what is left out, and why.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Also what is left out, and why; so does -v."
+)
 @click.option("--dry-run", is_flag=True, help="With --sync: say what would be written.")
 @json_option
 @pass_app
+@long_output
 def command(
     app: App,
     *,
@@ -56,6 +59,8 @@ def command(
     dry_run: bool,
 ) -> None:
     """Print the pack of a project or session (mem_context_pack).
+
+    A pack is the state of a project in a few lines, for an agent that starts work on it.
 
     \b
     Examples:
@@ -72,6 +77,7 @@ def command(
             _sync(app, context, request, sync, dry_run=dry_run)
             return
         answer = context_pack(context, request)
+        everything = everything or app.verbosity > 0
         left = left_out(context, scope) if everything else []
     if app.json:
         emit_json({**msgspec.to_builtins(answer), "left_out": left} if everything else answer)

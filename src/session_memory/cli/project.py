@@ -6,8 +6,8 @@ from collections import Counter
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, one_line, table
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import Column, echo_more, emit_json, one_line, table
 from session_memory.cli.store import alone, reading
 from session_memory.core.project.identity import DEFAULT_KEY, project_key
 from session_memory.core.schema import Project
@@ -15,12 +15,23 @@ from session_memory.errors import NotFound, UsageError
 from session_memory.memory.layout import mark_for_rebuild, memory_root
 from session_memory.store.port import SessionQuery, SessionReader
 
+SHOWN = 50
+_COLUMNS = (
+    Column("project"),
+    Column("sessions"),
+    Column("root", folds=True),
+    Column("remote", drop=1),
+    Column("changed", drop=2),
+)
+
 
 @click.command(name="list")
+@click.option("--all", "everything", is_flag=True, help=f"All of them, not only {SHOWN}.")
 @json_option
 @pass_app
-def list_(app: App) -> None:
-    """List projects with their root, remote and number of sessions.
+@long_output
+def list_(app: App, everything: bool) -> None:
+    """List projects with their root, remote and number of sessions, the busiest first.
 
     \b
     Example:
@@ -35,8 +46,11 @@ def list_(app: App) -> None:
     if not found:
         click.echo("no project is known yet; `session-memory sweep` finds them")
         return
-    lines = [(p.key, counts[p.id], p.root or "-", p.remote or "-", _history(p)) for p in found]
-    click.echo(table(lines, ("project", "sessions", "root", "remote", "changed")))
+    found.sort(key=lambda p: -counts[p.id])
+    shown = found if everything else found[:SHOWN]
+    lines = [(p.key, counts[p.id], p.root or "-", p.remote or "-", _history(p)) for p in shown]
+    click.echo(table(lines, _COLUMNS))
+    echo_more(len(found) - len(shown))
 
 
 def _history(project: Project) -> str:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json, table
+from session_memory.cli.app import App, json_option, long_output, pass_app
+from session_memory.cli.output import echo_more, emit_json, table
 from session_memory.cli.store import reading
 from session_memory.clock import iso
 
+SHOWN = 50
+
 
 @click.command(name="quarantine")
+@click.option("--all", "everything", is_flag=True, help=f"All of them, not only {SHOWN}.")
 @json_option
 @pass_app
-def command(app: App) -> None:
+@long_output
+def command(app: App, everything: bool) -> None:
     """List lines of logs that could not be read, damaged or too long, by file and byte offset.
 
-    What could be recovered of a damaged line is stored.
+    Such lines are in quarantine: named here, and left out of what is stored, except for what could
+    be recovered of them.
 
     \b
     Example:
@@ -30,5 +35,7 @@ def command(app: App) -> None:
     if not damaged:
         click.echo("no damaged line is known")
         return
-    rows = [(path, offset, (iso(at) or "")[:16]) for path, offset, at in damaged]
+    shown = damaged if everything else damaged[:SHOWN]
+    rows = [(path, offset, (iso(at) or "")[:16].replace("T", " ")) for path, offset, at in shown]
     click.echo(table(rows, ("log", "byte", "noticed")))
+    echo_more(len(damaged) - len(shown))

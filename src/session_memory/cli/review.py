@@ -9,7 +9,7 @@ from typing import Any, get_args
 import click
 import msgspec
 
-from session_memory.cli.app import App, dry_run_option, json_option, pass_app
+from session_memory.cli.app import App, dry_run_option, json_option, long_output, pass_app
 from session_memory.cli.editor import edit_text
 from session_memory.cli.output import echo_more, emit_json, human_time, one_line
 from session_memory.cli.rule_names import by_number, remember_order
@@ -21,7 +21,7 @@ from session_memory.cli.rule_text import (
     short_text,
 )
 from session_memory.cli.rules_next import curate_context, distribute_option, finish
-from session_memory.core.loop.catalog import Proposal, Status
+from session_memory.core.loop.catalog import Proposal, Status, match_id
 from session_memory.curate.decisions import (
     decide,
     default_reviewer,
@@ -51,11 +51,12 @@ _reason = click.option("--reason", default="", help="Why; recorded with the deci
 @click.option("--status", type=click.Choice(STATUSES), help="Only rules with this status.")
 @json_option
 @pass_app
+@long_output
 def list_(app: App, everything: bool, status: Status | None) -> None:
     """List what was found and awaits your decision, the most worthwhile first.
 
     Looks for what recurs and puts it up for review. The numbers can be given to `rules show`,
-    `approve`, `reject` and `edit`; they mean the list that was printed last.
+    `approve`, `reject` and `edit`; they mean the list that was printed last. -v adds quotes.
 
     \b
     Examples:
@@ -73,7 +74,8 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
     for decision in detected:
         app.note(decision_sentence(decision, False))
     shown = rows if everything else rows[:SHOWN]
-    click.echo("\n\n".join(short_text(n, row) for n, row in enumerate(shown, 1)))
+    quotes = app.verbosity > 0
+    click.echo("\n\n".join(short_text(n, row, quotes=quotes) for n, row in enumerate(shown, 1)))
     echo_more(len(rows) - len(shown))
     known = {*catalog.proposals, *catalog.patterns}
     told = _what_next(rows, len(known), filtered=status is not None or everything)
@@ -98,6 +100,7 @@ def _what_next(rows: list[dict[str, Any]], known: int, *, filtered: bool) -> str
 @click.option("--version", "number", type=click.IntRange(1), help="Show this version only.")
 @json_option
 @pass_app
+@long_output
 def show(app: App, rule: str, number: int | None) -> None:
     """Show one rule, its evidence and every decision on it, or one version of it.
 
@@ -106,8 +109,9 @@ def show(app: App, rule: str, number: int | None) -> None:
       session-memory rules show 1
       session-memory rules show fc-12ab
     """
+    (given,) = _named(app, rule)
     catalog = read_for_review(curate_context(app))
-    name = full_id(catalog, by_number(app, rule))
+    name = full_id(catalog, given)
     decided = catalog.patterns.get(name)
     versions = decided.versions if decided else ()
     if number is not None:
@@ -157,7 +161,7 @@ def approve(
       session-memory rules approve fc-12ab --distribute
     """
     who, now = by or default_reviewer(app.environ), app.clock()
-    names = [by_number(app, name) for name in rules]
+    names = _named(app, *rules)
     requests = [DecisionRequest("approve", name, who, now, reason) for name in names]
     decisions = decide(curate_context(app), requests, dry_run=dry_run)
     return finish(app, decisions, dry_run=dry_run, distribute=distribute)
@@ -178,7 +182,7 @@ def reject(app: App, rules: tuple[str, ...], *, reason: str, by: str | None, dry
       session-memory rules reject fc-12ab --reason "a one-off"
     """
     who, now = by or default_reviewer(app.environ), app.clock()
-    names = [by_number(app, name) for name in rules]
+    names = _named(app, *rules)
     requests = [DecisionRequest("reject", name, who, now, reason) for name in names]
     _decide(app, requests, dry_run)
 
@@ -208,7 +212,7 @@ def retire(
     """
     request = DecisionRequest(
         action="retire" if superseded_by is None else "supersede",
-        pattern=by_number(app, rule),
+        pattern=_named(app, rule)[0],
         who=by or default_reviewer(app.environ),
         at=app.clock(),
         why=reason,
@@ -244,7 +248,7 @@ def edit(
     Examples:
       session-memory rules edit fc-12ab --text "Run the tests with PYTHONPATH=src."
     """
-    rule = by_number(app, rule)
+    (rule,) = _named(app, rule)
     if file is not None:
         text = str(file.read(INPUT_LIMIT))
     if text is None:
@@ -314,7 +318,7 @@ def draft(app: App, rule: str) -> None:
     """
     from session_memory.curate.draft import draft_text
 
-    entry, text = draft_text(curate_context(app), by_number(app, rule))
+    entry, text = draft_text(curate_context(app), _named(app, rule)[0])
     if app.json:
         emit_json({"pattern": entry.id, "before": entry.text, "draft": text})
         return
@@ -361,6 +365,16 @@ def _read_proposals(file: Any) -> list[Proposal]:
         return msgspec.json.decode(file.read(INPUT_LIMIT), type=list[Proposal])
     except (ValueError, RecursionError) as error:
         raise UsageError(f"cannot read proposals: {error}") from None
+
+
+def _named(app: App, *rules: str) -> list[str]:
+    """The rules named by number or id; what `rules detect` just found can be named too."""
+    names, context = [by_number(app, rule) for rule in rules], curate_context(app)
+    catalog = read_for_review(context)
+    known = {*catalog.patterns, *catalog.proposals}
+    if any(match_id(name, known) is None for name in names):
+        propose_detected(context)
+    return names
 
 
 def _decide(app: App, requests: Iterable[DecisionRequest], dry_run: bool) -> None:

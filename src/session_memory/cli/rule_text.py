@@ -22,7 +22,7 @@ _QUOTES = 3
 _INDENT = "     "
 
 
-def short_text(number: int, row: dict[str, Any]) -> str:
+def short_text(number: int, row: dict[str, Any], *, quotes: bool = False) -> str:
     """A rule in the list: its words, what it rests on, and what a yes would do."""
     counts: Snapshot = row["snapshot"]
     status = "" if row["status"] == "candidate" else f" ({row['status']})"
@@ -33,6 +33,7 @@ def short_text(number: int, row: dict[str, Any]) -> str:
         *_grounds(row),
         gate_sentence(row["gate"]),
         *_remarks(row),
+        *(_quote(item) for item in (row["evidence"] if quotes else ())),
     )
 
 

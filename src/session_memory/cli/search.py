@@ -72,7 +72,8 @@ def command(
     """Find what was said or run, by its words (mem_search); without words, what is newest.
 
     Quotes and operators have no special meaning. Rare words count more than common ones. Filters
-    apply to events and observations alike: an observation counts as the event it was read from.
+    apply to events and observations alike: an observation (a statement worth knowing later) counts
+    as the event it was read from. -v adds the number and score of each event.
 
     \b
     Examples:
@@ -103,13 +104,13 @@ def command(
             lead = f"{paint((item.updated_at or '')[:10], 'dim')}  {item.session_id}  {item.type}: "
             click.echo("\n".join(hanging(lead, one_line(item.summary), columns())))
         grouped = groupby(_grouped(answer.events), key=lambda hit: hit.session_id)
-        for at, (number, hits) in enumerate(grouped):
+        for at, (_, hits) in enumerate(grouped):
             if at or answer.items:
                 click.echo()
-            _echo_session(store, number, list(hits), around)
+            _echo_session(app, store, list(hits), around)
     if not answer.items and not answer.events:
         app.note("nothing found")
-    elif len(answer.events) >= limit < MOST:
+    elif len(answer.events) >= limit < MOST and not app.quiet:
         click.echo(paint(f"the {limit} best; --limit N shows more, up to {MOST}", "dim"))
 
 
@@ -119,8 +120,8 @@ def _grouped(hits: tuple[EventHit, ...]) -> list[EventHit]:
     return sorted(hits, key=lambda hit: order[hit.session_id])
 
 
-def _echo_session(store: SessionReader, session_id: int, hits: list[EventHit], around: int) -> None:
-    session = store.session(session_id)
+def _echo_session(app: App, store: SessionReader, hits: list[EventHit], around: int) -> None:
+    session = store.session(hits[0].session_id)
     title = one_line(titled(session))
     if columns() is None:
         click.echo(f"{named(session)}  {title}")
@@ -132,6 +133,8 @@ def _echo_session(store: SessionReader, session_id: int, hits: list[EventHit], a
         when = paint((hit.at or "")[:16].replace("T", " "), "dim")
         word = hit.kind if columns() is None else _SPOKEN.get(hit.kind, hit.kind.replace("_", " "))
         kind = paint(f"{word}:", "error" if hit.kind == "error" else None)
+        if app.verbosity:
+            kind = f"{kind} (event {hit.event_id}, score {hit.score:.2f})"
         between = " " if columns() is None else "\n    "  # one line each, for grep
         click.echo(fit(f"  {when}  {kind}{between}{one_line(hit.snippet)}{times}"))
         for line in _turns_around(store, hit, around) if around else ():

@@ -9,6 +9,7 @@ from session_memory.cli.output import Column, Meaning, echo_more, emit_json, hum
 from session_memory.cli.session_argument import titled
 from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
+from session_memory.clock import iso
 from session_memory.core.schema import Outcome, Session
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.store.port import SessionQuery
@@ -58,6 +59,8 @@ def command(
 ) -> None:
     """List captured sessions, newest first; `session` is the number every command takes.
 
+    -v shows exact times and whole ids. JSON is limited by --limit too, unless --all is given.
+
     \b
     Examples:
       session-memory sessions --since 7d
@@ -85,21 +88,24 @@ def command(
         )
         return
     shown = sessions if everything else sessions[:limit]
-    click.echo(table([_row(session, outcomes.get(session.id), now) for session in shown], _COLUMNS))
+    click.echo(table([_row(session, outcomes.get(session.id), app) for session in shown], _COLUMNS))
     echo_more(len(sessions) - len(shown))
 
 
-def _row(session: Session, outcome: str | None, now: int) -> tuple[object, ...]:
+def _row(session: Session, outcome: str | None, app: App) -> tuple[object, ...]:
     name, _, agent = session.external_id.partition(":")
+    short = f"{name[:8]}:{agent[:8]}" if agent else name[:13]
     dollars = None if session.cost.usd is None else f"{session.cost.usd:,.2f}"
     return (
         str(session.id),
-        human_time(session.ended_at, now),
+        (iso(session.ended_at) or "-")
+        if app.verbosity
+        else human_time(session.ended_at, app.clock()),
         session.flavor,
         session.project_key,
         outcome,
         session.event_count,
         dollars,
-        f"{name[:8]}:{agent[:8]}" if agent else name[:13],
+        session.external_id if app.verbosity else short,
         titled(session),
     )

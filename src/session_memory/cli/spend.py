@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from session_memory import settings
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, table
 from session_memory.cli.store import reading
 from session_memory.core.spend import SpendGroup, SpendRow
@@ -35,6 +35,7 @@ _HEADERS = ("calls", "failed", "unsettled", "input", "output", "usd", "unpriced 
 )
 @json_option
 @pass_app
+@long_output
 def command(app: App, days: int, by: SpendGroup) -> None:
     """Show what our own model calls cost, and what is left of the caps.
 

@@ -80,6 +80,10 @@ class Status(msgspec.Struct, frozen=True):
 def command(app: App) -> None:
     """Show what is stored, which agents are wired, what is queued, and the last sweep.
 
+    Wired agents run our hooks, which capture a session as it ends, and know our MCP server.
+    Digests are what is kept of each session for good; raw text goes when it is too much. -v shows
+    every error.
+
     \b
     Examples:
       session-memory status
@@ -89,7 +93,7 @@ def command(app: App) -> None:
     if app.json:
         emit_json(status)
     else:
-        for name, value in _lines(status, app.clock()):
+        for name, value in _lines(status, app):
             lead = f"{paint(name, 'dim')}{'':{12 - len(name)}}"
             click.echo("\n".join(hanging(lead, value, columns(), _meaning(name, value))))
 
@@ -159,8 +163,9 @@ def _sweep_errors(last: LastSweep | None) -> Iterator[str]:
         yield f"sweep: {failure.get('step')}: {failure.get('what')}: {failure.get('reason')}"
 
 
-def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
+def _lines(status: Status, app: App) -> Iterator[tuple[str, str]]:
     info, usage, limits = status.store, status.usage, status.budget
+    now, errors_shown = app.clock(), None if app.verbosity else ERRORS_SHOWN
     flavors = ", ".join(f"{one_line(name)} {count:,}" for name, count in info.per_flavor.items())
     if status.damage is not None:
         yield "damaged", f"{one_line(status.damage)}: run `session-memory store repair`"
@@ -183,8 +188,9 @@ def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
         yield "lost", f"{lost}: a sweep reads their logs again, where they still exist"
     database, texts = human_bytes(info.database_bytes), human_bytes(info.segment_bytes)
     yield "on disk", f"{database} database, {texts} texts in {one_line(info.path)}"
-    if not status.share_worktrees:
-        yield "worktrees", "are projects of their own"
+    if app.verbosity or not status.share_worktrees:
+        share = "share their repository's project" if status.share_worktrees else "stand alone"
+        yield "worktrees", share
     yield "queue", _queue_text(status.queue)
     for part in status.missing_parts:
         yield "incomplete", one_line(part.told)
@@ -192,10 +198,10 @@ def _lines(status: Status, now: int) -> Iterator[tuple[str, str]]:
         yield "history", f"{info.superseded_events} events of logs rewritten since"
     if status.spend is not None:
         yield "spend", status.spend
-    for number, error in enumerate(status.errors[:ERRORS_SHOWN]):
+    for number, error in enumerate(status.errors[:errors_shown]):
         yield "" if number else "last error", one_line(error)
-    if len(status.errors) > ERRORS_SHOWN:
-        yield "", f"and {len(status.errors) - ERRORS_SHOWN} more: `session-memory status --json`"
+    if errors_shown is not None and len(status.errors) > errors_shown:
+        yield "", f"and {len(status.errors) - errors_shown} more: `session-memory status -v`"
     if not status.errors:
         yield "last error", "none"
 

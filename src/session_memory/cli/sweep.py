@@ -25,7 +25,7 @@ def command(app: App, dry_run: bool) -> int:
 
     Reads what was added since the last sweep, takes secrets out, stores it, and makes the digest of
     each session: what is kept of it for good. At a terminal it prints a summary; -v, pipes and
-    --json get every figure.
+    --json get every figure, -q one line.
 
     \b
     Examples:
@@ -46,8 +46,9 @@ def command(app: App, dry_run: bool) -> int:
     if app.json:
         emit_json(report)
     else:
-        at_terminal = columns() is not None and not app.verbosity
-        click.echo(fit("\n".join(summary(report) if at_terminal else lines(report))))
+        short = (columns() is not None or app.quiet) and not app.verbosity
+        shown = summary(report)[1:2] if app.quiet else summary(report) if short else lines(report)
+        click.echo(fit("\n".join(shown)))
     for text in report.warnings:
         app.warn(one_line(text))
     for failure in report.failed:

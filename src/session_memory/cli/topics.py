@@ -132,6 +132,21 @@ text goes to that provider, within a budget, and `store spend` lists every
 call. `pause` stops capture; sources.exclude_paths, or a file
 .session-memory.toml in a repository, keeps folders out.""",
     ),
+    "output": Topic(
+        "How much is printed, and where",
+        """\
+Results go to stdout, messages and warnings to stderr. A list that can be long
+is cut after 20 or 50 lines and ends in `N more: --all`, at a terminal and in a
+pipe alike; `config show` is cut at a terminal alone. `--json` prints all,
+except where --limit says otherwise.
+
+At a terminal what does not fit on the screen goes through $PAGER, or less;
+--no-pager or NO_PAGER=1 prints it at once. Tables leave out columns that have
+no room; wider terminals and --json show them. Colour: --color, NO_COLOR.
+
+  -v  more: steps, whole ids, quotes, every error; `help -v` prints every page
+  -q  results and warnings only""",
+    ),
     "json": Topic(
         "For programs",
         """\

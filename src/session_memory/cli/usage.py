@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
-from session_memory.cli.output import Column, Meaning, echo_more, emit_json, paint, table
+from session_memory.cli.output import Column, Meaning, echo_more, emit_json, fit, paint, table
 from session_memory.cli.store import reading
 from session_memory.cli.terminal import sparkline
 from session_memory.cli.times import Moment, to_ms
@@ -61,7 +61,7 @@ def command(
 
     A response that is repeated in several files or sessions counts once. Prices are list prices of
     the day, by length, cache and mode (fast, batch, flex, priority). `unpriced` counts tokens of
-    models or modes without a known price; dollar figures leave them out.
+    models or modes without a known price; dollar figures leave them out. -v names the price table.
 
     \b
     Examples:
@@ -92,6 +92,9 @@ def command(
     rows = [_row(row) for row in (*shown, _total(usage))]
     click.echo(table(rows, (Column(group, folds=True), *_COLUMNS)))
     echo_more(hidden)
+    if app.verbosity:
+        prices = load_table()
+        click.echo(fit(f"prices of {prices.version}, from {prices.source}"))
     bars = sparkline([row.cost.usd or 0 for row in usage], app.environ) if group == "day" else ""
     if bars:
         click.echo(f"{bars}  {paint(f'usd a day, {usage[0].group} to {usage[-1].group}', 'dim')}")

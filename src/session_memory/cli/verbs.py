@@ -110,7 +110,7 @@ STORE = Section(
 CONFIG = Section(
     "Settings, the agents that are known, and the schedule of sweeps.",
     {
-        "show": Verb("config:show", "Show every key, its value and where it came from."),
+        "show": Verb("config:show", "Show the settings and where each value came from."),
         "set": Verb("config_set", "Change one key of the configuration file."),
         "edit": Verb("config_edit", "Open the configuration file in your editor."),
         "path": Verb("config:path", "Print the path of the configuration file."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import emit_json, one_line
 from session_memory.cli.session_argument import names
 from session_memory.cli.store import reading
@@ -15,6 +15,7 @@ from session_memory.clock import iso
 @click.argument("session")
 @json_option
 @pass_app
+@long_output
 def command(app: App, session: str) -> None:
     """Show what a session was given, when, and which trial arm it is in.
 
