@@ -236,6 +236,16 @@ def test_what_git_and_servers_said_is_told_when_it_will_hold_again() -> None:
 
 
 @pytest.mark.rows("BRF-02")
+def test_where_only_packages_are_checked_their_checks_are_told_as_such() -> None:
+    part = {"commands": (check("pnpm --filter api build"),)}
+    (line,) = briefing(sessions(part, part))
+    assert line.text.startswith("Verify with `pnpm --filter api build` for that part (it passed")
+    whole = {"commands": (check("pnpm build"), check("pnpm --filter api build"))}
+    (line,) = briefing(sessions(whole, whole))
+    assert line.text.startswith("Verify with `pnpm build` (it passed")
+
+
+@pytest.mark.rows("BRF-02")
 def test_sessions_without_a_task_do_not_make_the_others_old() -> None:
     passed = {"commands": (check("npm test"),)}
     told = briefing(sessions(*[{"task": "none"}] * 12, passed, passed))

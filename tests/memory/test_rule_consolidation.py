@@ -163,6 +163,14 @@ def test_a_check_is_told_where_the_log_shows_that_the_whole_project_passed(
 
 
 @pytest.mark.rows("MEM-01")
+def test_the_check_of_one_package_is_told_as_such_from_two_sessions_on() -> None:
+    one, two = (session(day, "pnpm --filter api build") for day in (1, 2))
+    assert lines(one) == []
+    (line,) = lines(one, two)
+    assert line.startswith("- `pnpm --filter api build` verifies build of that part; passed in 2")
+
+
+@pytest.mark.rows("MEM-01")
 def test_a_check_stands_in_the_directory_that_most_sessions_name() -> None:
     told = lines(session(1, "cd src && go test ./..."), session(2, "go test ./..."))
     assert [line.partition("; passed")[0] for line in told] == [

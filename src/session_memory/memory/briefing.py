@@ -107,7 +107,8 @@ def _verify(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingL
     best: dict[str, Check] = {}
     for check in find_checks(sessions).told:
         holds = check.passed[0][0].id in newest and not _failed_since(check)
-        if holds and check.is_general and check.sessions >= max(least, 2 * len(check.failed)):
+        whole = check.is_general or check.selects_part
+        if holds and whole and check.sessions >= max(least, 2 * len(check.failed)):
             best.setdefault(check.kind, check)
     told = [check for check in best.values() if not names_command(known_text, check.command)]
     told = told[:_MAX_CHECKS]
@@ -126,7 +127,10 @@ def _shown(checks: Sequence[Check]) -> str:
     """The checks in a row; a directory that all are run in is named once."""
     directories = {check.directory for check in checks}
     if len(checks) == 1 or len(directories) > 1 or "" in directories:
-        return "with " + ", ".join(check.shown for check in checks)
+        return "with " + ", ".join(
+            f"{check.shown} for that part" if check.selects_part else check.shown
+            for check in checks
+        )
     return f"in {code(directories.pop())} with " + ", ".join(code(c.command) for c in checks)
 
 

@@ -48,7 +48,7 @@ _RUNNERS = words("npm pnpm yarn bun make gmake just task rake gradle mvn turbo n
 _FETCHED = words("npx bunx pnpx uvx")  # they run tools that need not be the project's
 _PART = re.compile(r"[/\\]|\.\w{1,5}$|::|^\d+$|[=*]")
 _NARROWS = re.compile(r"^--?(?:filter|F|max-|run|k|t|grep|only|workspace|w)\b|^--[\w-]+=")
-_SELECTS_PART = re.compile(r"^(?:--filter|-F|--workspace|-w|-p|--package|--project)(?:=|$)")
+_SELECTS_PART = re.compile(r"^(?:--filter|-F|--workspace|-w|--package)(?:=|$)")
 _EVERYTHING = frozenset((".", "./..."))
 _CUTS_OFF = re.compile(r"\|\s*(?:grep|egrep|rg|wc|sort|awk|sed|cut|uniq)\b")
 _CUTS_END = re.compile(r"\|\s*head\b")
@@ -77,6 +77,11 @@ class Check(msgspec.Struct, frozen=True):
         return _NAMED[self.kind]
 
     @property
+    def selects_part(self) -> bool:
+        """It is for one package of several, and names it."""
+        return any(map(_SELECTS_PART.search, self.command.split()[1:]))
+
+    @property
     def sessions(self) -> int:
         """How many sessions passed it."""
         return len(self.passed)
@@ -95,8 +100,9 @@ class Check(msgspec.Struct, frozen=True):
         """The line of the check."""
         session, seq = self.passed[0]
         often = "1 session" if self.sessions == 1 else f"{self.sessions} sessions, last"
+        what = f"{self.verifies} of that part" if self.selects_part else self.verifies
         return Statement(
-            f"{self.shown} verifies {self.verifies}; passed in {often} {session.day}",
+            f"{self.shown} verifies {what}; passed in {often} {session.day}",
             tuple(passed.thread for passed, _ in self.passed),
             (session.event(seq),),
             at=session.at,
@@ -259,7 +265,8 @@ def _why_not(check: Check, seen: Sequence[Check], told: Sequence[Check]) -> str:
             return f"{other.shown} took its place: {len(since)} sessions since passed only that"
     if check.directory and (beside := _beside(check, seen)):
         return f"the project has other parts too: {beside.shown}"
-    if not check.is_general and (same_kind or check.sessions < _LEAST_FOR_PART):
+    least = _PER_KIND if check.selects_part else _LEAST_FOR_PART
+    if not check.is_general and (same_kind or check.sessions < least):
         return "it checks a part" + (f" of what {same_kind[0].shown} does" if same_kind else "")
     fetched = check.command.split()[0] in _FETCHED and check.sessions < _PER_KIND
     if fetched and any(steps(other.command)[0].program in _RUNNERS for other in told):
@@ -277,8 +284,7 @@ def _beside(check: Check, seen: Sequence[Check]) -> Check | None:
         if other.kind != check.kind or other is check:
             continue
         elsewhere = other.is_general and other.directory != check.directory
-        selects = any(map(_SELECTS_PART.search, other.command.split()[1:]))
-        if selects or (elsewhere and 2 * other.sessions >= check.sessions):
+        if other.selects_part or (elsewhere and 2 * other.sessions >= check.sessions):
             return other
     return None
 
