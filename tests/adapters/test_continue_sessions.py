@@ -8,20 +8,20 @@ import pytest
 from tests.adapters.whole_reading import facts, only_part, parse_home, told
 
 from session_memory.adapters.common import LINE_CAP, SessionPart
-from session_memory.adapters.continue_dev.log_builder import ContinueLog
+from session_memory.adapters.continue_dev.log_builder import ContinueDevLog
 from session_memory.adapters.registry import adapter
 from session_memory.testing.workspace import Workspace
 
 pytestmark = pytest.mark.rows("CAP-29")
 
 
-def read(log: ContinueLog, home: Path) -> SessionPart:
+def read(log: ContinueDevLog, home: Path) -> SessionPart:
     log.write(home)
     return only_part("continue_dev", home)
 
 
 def test_a_session_has_prompts_answers_calls_folder_and_model(tmp_path: Path) -> None:
-    log = ContinueLog(1, cwd="/work/my%20shop")
+    log = ContinueDevLog(1, cwd="/work/my%20shop")
     log.prompt("fix the test")
     log.run("pytest -q", "1 failed", exit_code=2)
     log.say("It fails.")
@@ -43,7 +43,7 @@ def test_a_session_has_prompts_answers_calls_folder_and_model(tmp_path: Path) ->
 
 @pytest.mark.rows("CAP-27")
 def test_a_session_that_the_list_does_not_name_has_the_time_of_its_file(tmp_path: Path) -> None:
-    log = ContinueLog(1, listed=False)
+    log = ContinueDevLog(1, listed=False)
     log.prompt("go")
     path = log.write(tmp_path)
     said = facts(only_part("continue_dev", tmp_path))
@@ -52,7 +52,7 @@ def test_a_session_that_the_list_does_not_name_has_the_time_of_its_file(tmp_path
 
 
 def test_what_a_session_repeats_is_not_even_read(tmp_path: Path) -> None:
-    log = ContinueLog(1)
+    log = ContinueDevLog(1)
     log.prompt("go", contextItems=[{"content": "a whole file"}])
     log.say("done")
     log.write(tmp_path)
@@ -66,7 +66,7 @@ def test_what_a_session_repeats_is_not_even_read(tmp_path: Path) -> None:
 
 
 def test_thinking_is_told_apart_in_both_forms(tmp_path: Path) -> None:
-    log = ContinueLog(1)
+    log = ContinueDevLog(1)
     log.prompt("go")
     log.say("<think>\nhm\n</think>\n\nold form")
     log.say("new form", reasoning={"text": "aha", "startAt": log.created + 5, "active": False})
@@ -85,14 +85,14 @@ def test_thinking_is_told_apart_in_both_forms(tmp_path: Path) -> None:
     [("<think> the user wants", None), ("New Session", None), ("Cart totals", "Cart totals")],
 )
 def test_a_title_that_is_raw_output_is_none(tmp_path: Path, title: str, kept: str | None) -> None:
-    log = ContinueLog(1)
+    log = ContinueDevLog(1)
     log.document["title"] = title
     log.prompt("go")
     assert facts(read(log, tmp_path)).get("title.ai") == kept
 
 
 def test_failure_is_the_state_of_a_call_and_a_result_is_told_once(tmp_path: Path) -> None:
-    log = ContinueLog(1)
+    log = ContinueDevLog(1)
     log.prompt("go")
     log.tool("read_file", {"filepath": "/a"}, "", "errored")
     log.tool("read_file", {"filepath": "/b"}, "", "calling")
@@ -120,7 +120,7 @@ def test_failure_is_the_state_of_a_call_and_a_result_is_told_once(tmp_path: Path
 
 def test_the_tokens_of_a_session_are_one_figure_that_is_replaced(tmp_path: Path) -> None:
     space = Workspace(tmp_path)
-    home, log = space.flavor_home("continue_dev"), ContinueLog(1)
+    home, log = space.flavor_home("continue_dev"), ContinueDevLog(1)
     log.prompt("go")
     for tokens in (100, 250):
         usage = {"promptTokens": tokens, "completionTokens": 20, "totalCost": 0.5}
@@ -132,7 +132,7 @@ def test_the_tokens_of_a_session_are_one_figure_that_is_replaced(tmp_path: Path)
 
 
 def test_unknown_roles_are_counted_and_the_list_of_sessions_is_none(tmp_path: Path) -> None:
-    log = ContinueLog(1)
+    log = ContinueDevLog(1)
     log.prompt("go")
     log.entry("hologram", "unheard of")
     log.entry("system", "you are")

@@ -138,7 +138,7 @@ def test_the_parts_that_a_record_names_are_there_and_of_the_same_agent(name: str
     assert agent.name == reader.name == name
     assert wiring is None or wiring.name == name
     assert (agent.home_variable, agent.homes) == (reader.env, reader.default_dirs)
-    assert agent.load_log_builder().__name__.lower() == f"{name}log"
+    assert agent.load_log_builder().__name__.lower() == f"{name.replace('_', '')}log"
 
 
 def test_only_flavours_that_can_be_here_are_loaded(tmp_path: Path) -> None:

@@ -82,6 +82,21 @@ OPENCODE_CONFIG = """{
 COPILOT_SERVERS = '\ufeff{\n    "mcpServers": {}\n}\n'
 COPILOT_HOOKS = '{"version": 1, "hooks": {"sessionEnd": [{"type": "command", "bash": "bye"}]}}\n'
 
+CURSOR_HOOKS = """{
+  "version": 1,
+  "hooks": {
+    "stop": [{ "command": "./notify.sh" }]
+  }
+}
+"""
+CURSOR_SERVERS = '{"mcpServers": {"docs": {"command": "npx", "args": ["docs-server"]}}}\n'
+DROID_SETTINGS = """{
+  // my choice
+  "model": "claude-opus-4-5",
+  "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "beep" }] }] }
+}
+"""
+
 LIVED_IN: dict[str, dict[str, str]] = {
     "claude": {".claude/settings.json": CLAUDE_SETTINGS, ".claude.json": CLAUDE_STATE},
     "codex": {".codex/config.toml": CODEX_CONFIG, ".codex/hooks.json": CODEX_HOOKS},
@@ -94,5 +109,7 @@ LIVED_IN: dict[str, dict[str, str]] = {
         ".copilot/hooks/session-memory.json": COPILOT_HOOKS,
     },
     "pi": {".pi/agent/settings.json": '{"defaultModel": "x"}', ".pi/agent/extensions/a.ts": "//\n"},
+    "cursor": {".cursor/hooks.json": CURSOR_HOOKS, ".cursor/mcp.json": CURSOR_SERVERS},
+    "droid": {".factory/settings.json": DROID_SETTINGS},
 }
 """Of each client, what a home holds that was used for a while."""

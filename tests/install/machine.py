@@ -22,6 +22,8 @@ ROOTS = {
     "opencode": ".config/opencode",
     "copilot": ".copilot",
     "pi": ".pi/agent",
+    "cursor": ".cursor",
+    "droid": ".factory",
 }
 WIRED = tuple(name for name, agent in built_in().items() if agent.wiring is not None)
 """Our agents that `init` can wire; the others are only read."""

@@ -13,6 +13,8 @@ from tests.install.machine import WIRED, Machine, commands
 from session_memory.adapters.claude import wiring as claude
 from session_memory.adapters.codex import wiring as codex
 from session_memory.adapters.copilot import wiring as copilot
+from session_memory.adapters.cursor import wiring as cursor
+from session_memory.adapters.droid import wiring as droid
 from session_memory.adapters.gemini import wiring as gemini
 from session_memory.adapters.grok import wiring as grok
 from session_memory.adapters.qwen import wiring as qwen
@@ -305,3 +307,32 @@ def test_a_user_and_a_project_are_wired_and_unwired_together(
     monkeypatch.chdir(machine.home)
     assert machine.uninstall().code == 0
     assert machine.files() == before
+
+
+@pytest.mark.rows("CAP-32")
+def test_cursor_gets_flat_hooks_behind_the_users_and_a_server(machine: Machine) -> None:
+    lived_in(machine, "cursor")
+    machine.init()
+    value = machine.json(".cursor/hooks.json")
+    assert (value["version"], set(value["hooks"])) == (1, set(cursor.EVENTS))
+    ours = {"command": machine.hook("stop", "cursor")}
+    assert value["hooks"]["stop"] == [{"command": "./notify.sh"}, ours]
+    servers = machine.json(".cursor/mcp.json")["mcpServers"]
+    assert (list(servers), servers["session-memory"]) == (
+        ["docs", "session-memory"],
+        server(machine),
+    )
+
+
+@pytest.mark.rows("CAP-32")
+def test_droid_gets_hooks_in_its_settings_and_a_server_in_a_file_of_its_own(
+    machine: Machine,
+) -> None:
+    lived_in(machine, "droid")
+    machine.init()
+    text = (machine.home / ".factory/settings.json").read_text()
+    hooks = value_at(text, ("hooks",))
+    assert set(hooks) == set(droid.EVENTS)
+    assert commands(hooks, "Stop") == ["beep", machine.hook("Stop", "droid")]
+    assert "// my choice" in text
+    assert machine.json(".factory/mcp.json")["mcpServers"]["session-memory"] == server(machine)

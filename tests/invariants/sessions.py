@@ -9,7 +9,7 @@ from session_memory.adapters.antigravity.log_builder import AntigravityLog
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.codex.log_builder import CodexLog, tokens
-from session_memory.adapters.continue_dev.log_builder import ContinueLog
+from session_memory.adapters.continue_dev.log_builder import ContinueDevLog
 from session_memory.adapters.copilot.log_builder import CopilotLog, spent
 from session_memory.adapters.copilot_chat.log_builder import CopilotChatLog
 from session_memory.adapters.cowork.log_builder import CoworkLog
@@ -87,8 +87,8 @@ def droid(seed: int, steps: int = 3) -> DroidLog:
     return log
 
 
-def continue_dev(seed: int, steps: int = 3) -> ContinueLog:
-    log = ContinueLog(seed)
+def continue_dev(seed: int, steps: int = 3) -> ContinueDevLog:
+    log = ContinueDevLog(seed)
     log.prompt(f"continue task {seed}: keep the façade")
     for step in range(steps):
         log.run(f"sort step-{step}", f"{seed} step {step} done", step % 3)

@@ -32,6 +32,8 @@ class HookFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Whether every event names the transcript; then a session without one is not kept on disk."""
     memory_with_tool: bool = False
     """Memory goes with the result of the first tool: what a hook prints at the start is dropped."""
+    gives_memory: bool = True
+    """Whether the model is given what a hook prints; else the hook prints nothing."""
     flat_answer: bool = False
     """Whether the agent reads `additionalContext` at the top of the answer."""
     events: tuple[str, ...] = ()

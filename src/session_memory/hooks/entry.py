@@ -25,9 +25,22 @@ CUT_NOTE = "\n[shortened]"
 O_BINARY, O_NOFOLLOW = getattr(os, "O_BINARY", 0), getattr(os, "O_NOFOLLOW", 0)
 
 # --- agents: made by `make docs` from adapters/*/__init__.py; do not edit these lines
-AGENTS = ("claude", "codex", "grok", "gemini", "qwen", "opencode", "copilot", "pi")
+AGENTS = (
+    "claude",
+    "codex",
+    "grok",
+    "gemini",
+    "qwen",
+    "opencode",
+    "copilot",
+    "pi",
+    "cursor",
+    "droid",
+)
 # Agent, the variable that holds its session's id, a part of its transcripts' paths.
 SIGNS = (
+    ("droid", "", "/.factory/"),
+    ("cursor", "", "/agent-transcripts/"),
     ("copilot", "COPILOT_AGENT_SESSION_ID", "/session-state/"),
     ("qwen", "QWEN_CODE_SESSION_ID", "/.qwen/"),
     ("gemini", "GEMINI_SESSION_ID", "/.gemini/"),
@@ -37,6 +50,8 @@ SIGNS = (
 )
 # They drop what a hook prints at a session's start, and take it beside a tool's result.
 MEMORY_WITH_TOOL = ("grok",)
+# Their models are given nothing that a hook prints.
+NO_MEMORY = ("cursor",)
 # They read `additionalContext` at the top of the answer.
 FLAT_ANSWER = ("copilot",)
 # Agents whose hook may be called for other events too, and the events that count.
@@ -49,18 +64,20 @@ ONLY_EVENTS = {
 AT_START, AT_TOOL = ("session_start", "SessionStart"), ("post_tool_use", "PostToolUse")
 # Beginnings of events at which an agent comes to rest; what is between them can wait for them.
 WAKING = ("session_", "stop", "agent_", "subagent_stop", "after_agent", "pre_compact")
+# They run hooks that were written for another agent, and know themselves by what they send.
+BORROWERS = ("grok", "cursor", "droid")
 GEMINI_EVENTS = ("before_agent", "after_agent", "before_tool", "after_tool", "pre_compress")
 # Field of the record, kind of value, folded payload keys, the best last. What is not listed never
 # leaves this process: no prompt, no answer, no tool input or output.
 FIELDS = (
-    ("session", "id", ("threadid", "sessionid")),
+    ("session", "id", ("conversationid", "threadid", "sessionid")),
     ("agent", "id", ("subagentid", "agentid")),
     ("parent", "id", ("parentagentid",)),
     ("turn", "id", ("promptid", "turnid")),
     ("model", "id", ("model",)),
     ("transcript", "path", ("transcriptpath",)),
     ("agent_transcript", "path", ("agenttranscriptpath",)),
-    ("cwd", "path", ("workspaceroot", "directory", "cwd")),
+    ("cwd", "path", ("firstroot", "workspaceroot", "directory", "cwd")),
     ("source", "word", ("source",)),
     ("reason", "word", ("stopreason", "reason")),
     ("trigger", "word", ("trigger",)),
@@ -225,6 +242,8 @@ def client_of(event: str, payload: "Mapping[str, object]", environ: "Mapping[str
         return "codex"
     if "hookEventName" in payload or (grok and session in (None, grok)):
         return "grok"
+    if "generationid" in keys and "workspaceroots" in keys:
+        return "cursor"
     signs = [client for client, name, _ in SIGNS if session and environ.get(name) == session]
     signs += [client for client, _, part in SIGNS if part and part in path]
     if signs:
@@ -257,11 +276,13 @@ def make_record(
     words = [*(word for word in arguments if word[:1] != "{"), "", ""]
     event, hint = event_of(words[0], payload, keys), words[1]
     client = client_of(event, payload, environ)
-    client = hint if hint in AGENTS and client != "grok" else client  # Grok runs Claude's hooks
+    client = hint if hint in AGENTS and client not in BORROWERS else client
     if not event or is_false_alarm(client, event, keys):
         return None
     if client == "grok":
         keys.setdefault("sessionid", environ.get("GROK_SESSION_ID"))
+    roots = keys.get("workspaceroots")  # Cursor opens several folders in one window
+    keys["firstroot"] = roots[0] if _is_list(roots) and roots else None
     now = time.time_ns()
     unique = f"{now:020d}-{os.getpid()}-{os.urandom(4).hex()}"
     record: dict[str, object] = {"v": VERSION, "id": unique, "at": now // 1_000_000}
@@ -551,6 +572,8 @@ def is_time_for_memory(
 ) -> bool:
     """Whether what is printed now reaches the model, and has not reached it yet."""
     event, session = record["event"], str(record.get("session"))
+    if record["flavor"] in NO_MEMORY:
+        return False
     if record["flavor"] not in MEMORY_WITH_TOOL:
         return event in (AT_START[0], "session_created")
     if event in ("session_end", "pre_compact"):  # what was given is out of the model's sight

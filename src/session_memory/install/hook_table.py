@@ -13,6 +13,7 @@ from session_memory.adapters.agent import Agent
 
 BEGIN = "# --- agents: made by `make docs` from adapters/*/__init__.py; do not edit these lines\n"
 END = "# --- end of agents\n"
+LINE_LENGTH = 100
 
 
 def with_table(source: str, agents: Collection[Agent]) -> str:
@@ -34,16 +35,19 @@ def table(agents: Collection[Agent]) -> str:
     ]
     wired = [agent.name for agent in agents if agent.wiring is not None]  # others have no hook
     with_tool = [agent.name for agent in agents if agent.hook.memory_with_tool]
+    without = [agent.name for agent in agents if not agent.hook.gives_memory]
     flat = [agent.name for agent in agents if agent.hook.flat_answer]
     events = {agent.name: " ".join(agent.hook.events) for agent in agents if agent.hook.events}
     lines = [
-        f"AGENTS = {_row(wired)}",
+        *_wrapped("AGENTS", wired),
         "# Agent, the variable that holds its session's id, a part of its transcripts' paths.",
         "SIGNS = (",
         *(f"    {_row(sign)}," for sign in signs),
         ")",
         "# They drop what a hook prints at a session's start, and take it beside a tool's result.",
         f"MEMORY_WITH_TOOL = {_row(with_tool)}",
+        "# Their models are given nothing that a hook prints.",
+        f"NO_MEMORY = {_row(without)}",
         "# They read `additionalContext` at the top of the answer.",
         f"FLAT_ANSWER = {_row(flat)}",
         "# Agents whose hook may be called for other events too, and the events that count.",
@@ -52,6 +56,14 @@ def table(agents: Collection[Agent]) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _wrapped(name: str, words: Sequence[str]) -> list[str]:
+    """A tuple of words under a name: on one line where it fits, else a word per line."""
+    line = f"{name} = {_row(words)}"
+    if len(line) <= LINE_LENGTH:
+        return [line]
+    return [f"{name} = (", *(f"    {json.dumps(word)}," for word in words), ")"]
 
 
 def _row(words: Sequence[str]) -> str:

@@ -11,5 +11,5 @@ AGENT = Agent(
     homes=("~/.continue",),
     reader="session_memory.adapters.continue_dev.reader:ADAPTER",
     experimental=True,
-    log_builder="session_memory.adapters.continue_dev.log_builder:ContinueLog",
+    log_builder="session_memory.adapters.continue_dev.log_builder:ContinueDevLog",
 )

@@ -11,10 +11,10 @@ Row = dict[str, Any]
 START = 1_772_442_000_000  # 2026-03-02T09:00:00Z
 
 
-class ContinueLog:
+class ContinueDevLog:
     """One session in the making: each method appends the entries such a step leaves behind.
 
-    log = ContinueLog(seed=7)
+    log = ContinueDevLog(seed=7)
     log.prompt("fix the failing test")
     log.run("pytest -q", "1 failed", exit_code=1)
     log.write(home)  # home/sessions/<id>.json

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts
 from session_memory.adapters.vscode_places import user_folders
 
 AGENT = Agent(
@@ -15,6 +15,10 @@ AGENT = Agent(
         *user_folders("globalStorage", ("Cursor",)),
     ),
     reader="session_memory.adapters.cursor.reader:ADAPTER",
+    wiring="session_memory.adapters.cursor.wiring:CLIENT",
+    hook=HookFacts(transcript_part="/agent-transcripts/", gives_memory=False),
+    mcp=McpFacts(client_name="cursor"),
+    instruction_files=("AGENTS.md",),
     experimental=True,
     log_builder="session_memory.adapters.cursor.log_builder:CursorLog",
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent
+from session_memory.adapters.agent import Agent, HookFacts, McpFacts
 
 AGENT = Agent(
     name="droid",
@@ -10,6 +10,9 @@ AGENT = Agent(
     home_variable="FACTORY_HOME_OVERRIDE",
     homes=("~/.factory",),
     reader="session_memory.adapters.droid.reader:ADAPTER",
+    wiring="session_memory.adapters.droid.wiring:CLIENT",
+    hook=HookFacts(transcript_part="/.factory/"),
+    mcp=McpFacts(client_name="droid"),
     instruction_files=("AGENTS.md",),
     experimental=True,
     log_builder="session_memory.adapters.droid.log_builder:DroidLog",
