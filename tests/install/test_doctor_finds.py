@@ -153,6 +153,8 @@ def test_managed_settings_that_stop_us_are_named(
     assert what in check["detail"] and str(path) in check["detail"] and setting in check["detail"]
     assert "whoever manages this machine" in check["fix"]
     assert checks(machine)[0] == 3
+    again = machine.init()
+    assert (again.code, check["detail"] in again.err) == (0, True)
 
 
 @pytest.mark.rows("WIR-12")
@@ -344,8 +346,14 @@ def test_settings_that_name_a_launcher_that_is_gone_say_which(machine: Machine) 
     path = machine.home / ".claude/settings.json"
     path.write_text(path.read_text().replace(str(machine.launcher.parent), "/gone/hooks"))
     (check,) = named(machine, "claude")
-    assert "they run /gone/hooks/session-memory-hook, which is not there" in check["detail"]
+    assert "/gone/hooks/session-memory-hook is not there any more" in check["detail"]
     assert check["fixable"] is True
+    entry = {"command": "/gone/python", "args": ["-I", "-m", "session_memory", "mcp"]}
+    machine.write(".claude.json", json.dumps({"mcpServers": {SERVER: entry}}))
+    (check,) = named(machine, "claude")
+    assert "/gone/hooks/session-memory-hook, /gone/python is not" in check["detail"]
+    machine.run("doctor", "--quick", "--fix")
+    assert named(machine, "claude")[0]["result"] == "pass"
 
 
 @pytest.mark.rows("WIR-14")

@@ -47,6 +47,8 @@ def test_json_has_what_the_summary_says(machine: Machine, monkeypatch: pytest.Mo
     assert {change["agent"] for change in told["changes"]} == {"claude"}
     assert [one["agent"] for one in told["not_wired"]] == ["gemini"]
     assert [one["agent"] for one in told["not_read"]] == ["otter"]
+    asked = machine.run("init", "--json", "--skip", "gemini")
+    assert (asked.code, "with --json nothing is asked" in asked.err) == (8, True)
     wired = json.loads(machine.init("--json", "--skip", "gemini").out)
     assert wired["not_wired"] == told["not_wired"]
     assert wired["not_read"] == told["not_read"]
@@ -88,6 +90,8 @@ def test_skip_leaves_agents_out_and_says_how_to_wire_them(machine: Machine) -> N
     assert "session-memory init --agent qwen" in done.out
     wrong = machine.init("--skip", "gemni")
     assert (wrong.code, "gemni" in wrong.err) == (2, True)
+    read_only = machine.init("--agent", "cline")
+    assert (read_only.code, "Cline cannot be wired" in read_only.err) == (2, True)
     both = machine.init("--agent", "gemini", "--agent", "qwen", "--skip", "qwen")
     assert both.code == 0
     assert (machine.home / ".gemini/settings.json").exists()

@@ -181,6 +181,7 @@ def _finish(
                 "left_alone": plan.left_alone,
                 "not_wired": seen.not_wired,
                 "not_read": seen.not_read,
+                "blocked": seen.blocked,
                 "notes": plan.notes,
                 "memory": prepared,
             }
@@ -199,7 +200,7 @@ def _tell_rest(app: App, plan: Plan, request: InstallRequest, seen: Seen) -> Non
         click.echo("\n".join(hanging(line[:11], line[11:], columns())))
     for one in plan.left_alone:
         app.note(fit(f"note: {one_line(one.path)}: {one.message} ({one.hint})"))
-    for note in plan.notes:
+    for note in (*plan.notes, *seen.blocked):
         app.note(fit(f"note: {note}"))
 
 
@@ -291,6 +292,7 @@ def _json(plan: Plan, request: InstallRequest, seen: Seen) -> dict[str, object]:
         "left_alone": plan.left_alone,
         "not_wired": seen.not_wired,
         "not_read": seen.not_read,
+        "blocked": seen.blocked,
         "notes": plan.notes,
         "own_files": {str(path): state for path, state in states.items()},
     }

@@ -24,6 +24,7 @@ from session_memory.cli.app import App
 from session_memory.cli.output import Meaning, columns, hanging, one_line, paint
 from session_memory.install import hook_files
 from session_memory.install.plan import FileChange, InstallRequest, Plan, Problem
+from session_memory.install.policy_checks import check_policies
 
 _GETS = {
     "hooks": "hooks",
@@ -47,6 +48,8 @@ class Seen(msgspec.Struct, frozen=True):
 
     not_wired: tuple[NotWired, ...] = ()
     not_read: tuple[SeenAgent, ...] = ()
+    blocked: tuple[str, ...] = ()
+    """What managed settings keep from working, though it is wired."""
 
 
 def find_seen(app: App, request: InstallRequest, plan: Plan, skipped: Collection[str]) -> Seen:
@@ -63,7 +66,9 @@ def find_seen(app: App, request: InstallRequest, plan: Plan, skipped: Collection
         if agent.is_here and agent.flavor not in handled and not _is_wired(agent)
     ]
     unread = seen_unread(request.context.environ, request.context.home)
-    return Seen(tuple(not_wired), tuple(unread))
+    policies = check_policies(request.clients, request.context, request.launchers)
+    blocked = tuple(f"{titles[check.name.split()[0]]}: {check.detail}" for check in policies)
+    return Seen(tuple(not_wired), tuple(unread), blocked)
 
 
 def _broken(problem: Problem, title: str) -> NotWired:

@@ -109,9 +109,10 @@ def ask(
     app: App, question: str, what: str, changes: Sequence[FileChange], *, hint: str = ""
 ) -> bool:
     """Ask once at a terminal, with the diff on demand; without a terminal `--yes` is needed."""
-    if not sys.stdin.isatty():
+    if app.json or not sys.stdin.isatty():
+        why = "with --json nothing is asked" if app.json else "without a terminal we cannot ask"
         raise Refused(
-            f"{what}; without a terminal we cannot ask",
+            f"{what}; {why}",
             hint=f"add --yes to do it{hint}",
         )
     legend = ", d for the diff" if changes else ""

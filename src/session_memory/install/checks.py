@@ -115,7 +115,7 @@ def _check_agent(client: Client, state: WiringState, read_file: ReadFile) -> Che
         fix = "a setting of yours switches it off; see the agent's docs"
         return Check(client.name, "warn", detail, fix)
     if "outdated" in states and (gone := _gone_launchers(state, read_file)):
-        detail += f": they run {', '.join(gone)}, which is not there"
+        detail += f": {', '.join(gone)} is not there any more"
     return Check(client.name, "warn", detail, wire, fixable="outdated" in states)
 
 
@@ -132,10 +132,13 @@ def _missing_command(state: WiringState, read_file: ReadFile) -> str | None:
 
 
 def _gone_launchers(state: WiringState, read_file: ReadFile) -> list[str]:
-    """Launchers that an agent's files name and that do not exist."""
-    texts = [(read_file(path).data or b"").decode("utf-8", "replace") for path in state.files]
-    named = {path for text in texts for path in commands.launchers_in(text)}
-    return sorted(path for path in named if not os.path.exists(path))
+    """Launchers and interpreters that an agent's files name and that do not exist."""
+    named: set[str] = set()
+    for path in state.files:
+        text = (read_file(path).data or b"").decode("utf-8", "replace")
+        named |= commands.launchers_in(text)
+        named |= set(parts.server_programs(text, is_toml=path.endswith(".toml")))
+    return sorted(path for path in named if os.path.isabs(path) and not os.path.exists(path))
 
 
 def _check_approvals(

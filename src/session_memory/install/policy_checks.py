@@ -15,7 +15,7 @@ from session_memory.plain_files import read_plain
 
 LARGEST = 16 * 1024 * 1024
 WITHOUT_HOOKS = "`session-memory config schedule install` captures without hooks"
-WITHOUT_MCP = "hooks still capture sessions and give memory"
+WITHOUT_MCP = "`session-memory search` finds the same from a terminal"
 
 
 def check_policies(
@@ -41,7 +41,7 @@ def check_policies(
 
 def _check(agent: str, block: Block) -> Check:
     what = "hooks do not run" if block.what == "hooks" else "our MCP server is not loaded"
-    detail = f"{what}: {block.path} has {block.setting}"
+    detail = f"{what}: {block.setting} ({block.path})"
     if block.managed:
         instead = WITHOUT_HOOKS if block.what == "hooks" else WITHOUT_MCP
         fix = f"ask whoever manages this machine to allow it; {instead}"

@@ -15,6 +15,9 @@ def chosen(names: tuple[str, ...]) -> list[Client]:
     words = [word.strip() for name in names for word in name.split(",") if word.strip()]
     clients = registry.clients()
     for word in words:
+        if word not in clients and (agent := registry.find_agent(word)) is not None:
+            hint = f"its logs are read without that; these can be: {', '.join(clients)}"
+            raise UsageError(f"{agent.title} cannot be wired", hint=hint)
         if word not in clients:
             raise UsageError(f"no agent is called {word!r}", hint=f"known: {', '.join(clients)}")
     return [client for name, client in clients.items() if name in words]
