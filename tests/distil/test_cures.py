@@ -280,6 +280,17 @@ def test_an_install_into_another_folder_is_an_install() -> None:
     assert [cure.kind for cure in log.cures] == ["install"]
 
 
+def test_a_file_that_was_read_in_the_shell_before_it_could_be_patched() -> None:
+    log = Log().edit("src/a.py", "apply_patch", "apply_patch verification failed: no such lines")
+    log.run("sed -n '1,80p' src/other.py", "x").edit("src/a.py", "apply_patch")
+    assert log.cures == ()
+    log = Log().edit("src/a.py", "apply_patch", "apply_patch verification failed: no such lines")
+    log.run("sed -n '1,80p' src/a.py", "x").edit("src/a.py", "apply_patch")
+    assert [cure.steps for cure in log.cures] == [
+        ("sed -n '1,80p' src/a.py", "apply_patch src/a.py")
+    ]
+
+
 def test_an_install_of_what_was_missing_is_a_cure_though_another_call_shows_it() -> None:
     log = Log().run("node a.mjs", "Error: Cannot find package 'playwright'", 1)
     log.run("npm install playwright-core", "added 1 package").run("git status", "clean")

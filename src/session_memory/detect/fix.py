@@ -231,7 +231,8 @@ def _shown(failures: Failures, cure: CureOfSession, problem: str) -> str:
         named = [file for file in files if file_name(file) in problem]
         return excerpt("edit " + ", ".join(dict.fromkeys(named or files)), _COMMAND_CHARS)
     if is_editor_call(cure.failed):  # the file is another one each time
-        return "; ".join(f"{step.partition(' ')[0]} the file" for step in cure.steps)
+        tool = cure.failed.partition(" ")[0]
+        return f"Read the file; {tool} the file"
     return excerpt("; ".join(map(without_pagers, cure.steps)), _COMMAND_CHARS)
 
 

@@ -293,8 +293,15 @@ def _installs(attempt: Attempt) -> bool:
 def _edit_retry(failed: Attempt, later: Iterable[Attempt]) -> Found | None:
     """A file that had to be read before it could be edited."""
     reads: list[Attempt] = []
+    names = [file_name(path) for path in failed.files]
     for attempt in later:
-        if not attempt.worked or not set(attempt.files) & set(failed.files):
+        if not attempt.worked:
+            continue
+        if attempt.command and reads_only(attempt.command):
+            if any(name in attempt.command for name in names):
+                reads.append(attempt)
+            continue
+        if not set(attempt.files) & set(failed.files):
             continue
         if attempt.tool == failed.tool:
             return ("command", [*reads, attempt], attempt) if reads else None
