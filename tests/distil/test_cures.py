@@ -192,6 +192,14 @@ def test_a_formatter_is_the_cure_of_what_the_linter_found() -> None:
     assert [cure.steps for cure in log.cures] == [("bun run lint:fix",)]
 
 
+def test_a_task_that_formats_is_the_cure_of_a_check_that_passes_after_it() -> None:
+    log = Log().run("npm run check", "a.ts format: not formatted", 1)
+    log.run("npm run format", "1 file changed").run("npm run check", "ok")
+    assert [(cure.kind, cure.steps) for cure in log.cures] == [("command", ("npm run format",))]
+    log = Log().run("cargo test", "test a ... FAILED", 1)
+    assert log.run("cargo fmt --check", "").run("cargo test", "1 passed").cures == ()
+
+
 def test_getting_up_to_date_is_the_cure_of_a_rejected_push() -> None:
     log = Log().run("git push origin main", "! [rejected] main -> main (fetch first)", 1)
     log.run("git log -3", "...").run("git pull --rebase origin main", "done")

@@ -73,6 +73,7 @@ _ADVICE = re.compile(r"(?:[Rr]un|[Tt]ry|[Uu]se|with)[: ]+[`'\"]([a-z][\w./@ -]{3
 _FILTERS = words("grep egrep rg")
 _PATTERN_TOOLS = words("grep egrep rg jq awk sed perl")
 _SAME_PATTERN = 0.5
+_FORMATS = words("format fmt")
 _HELP = words("--help -h help")
 _TAKES_DIRECTORY = words("git make npm pnpm yarn")
 _DIRECTORY_FLAGS = words("-C --prefix --cwd --dir")
@@ -214,6 +215,9 @@ def _between(
         return "command", fixes, again
     if edits:
         return "edit", edits, again
+    formats = [attempt for attempt in commands if verified and _formats(attempt)]
+    if formats:
+        return "command", formats, again
     remedies = [attempt for attempt in commands if check_of(_text(attempt)) is None]
     if not verified and len(remedies) == 1:
         return "command", remedies, again
@@ -269,6 +273,14 @@ def _is_fix_of(failed: Attempt, other: Attempt) -> bool:
             elif _fixes(theirs) and not _fixes(mine):
                 return True
     return False
+
+
+def _formats(attempt: Attempt) -> bool:
+    """A task that formats the code, `npm run format` or `cargo fmt`."""
+    return any(
+        _FORMATS & set(_plain(step)[:2]) and "--check" not in step.words
+        for step in steps(_text(attempt))
+    )
 
 
 def _fixes(step: Step) -> bool:
