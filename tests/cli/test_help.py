@@ -12,6 +12,7 @@ import click
 import pytest
 
 from session_memory.cli.app import App, cli
+from session_memory.testing.workspace import Workspace
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
 COMMENT = re.compile(r"\s{2,}.*")
@@ -82,3 +83,28 @@ def test_the_page_has_the_help_of_every_command() -> None:
     for path, context in COMMANDS.items():
         for example in examples(context):
             assert example in page, path
+
+
+@pytest.mark.rows("CLI-13")
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("rules detect", "A digest is what is kept of a session for good"),
+        ("project observations", "An observation is a statement"),
+        ("rules stages", "A candidate was found and awaits your decision"),
+        ("rules approve", "A rule is a sentence for agents that you approve"),
+        ("project memory show", "A trace is what one session left"),
+        ("project pack", "A pack is the state of a project"),
+        ("project lanes", "A lane is the part of a project"),
+        ("store fsck", "A segment is a compressed file"),
+        ("store quarantine", "In quarantine are lines of logs"),
+        ("rules trial", "A trial gives a rule to half of the sessions"),
+        ("rules measure", "A trial gives a rule to half of the sessions"),
+        ("worker", "The spool holds what hooks noted"),
+    ],
+)
+def test_a_word_of_ours_is_explained_where_it_is_used(
+    tmp_path: Path, words: str, sentence: str
+) -> None:
+    told = " ".join(Workspace(tmp_path).run(*words.split(), "--help").stdout.split())
+    assert sentence in told

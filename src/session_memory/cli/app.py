@@ -16,6 +16,7 @@ import click
 from session_memory import __version__
 from session_memory.cli.output import fit, message, safe, wants_color
 from session_memory.cli.parameters import take_text
+from session_memory.cli.terms import explain_terms
 from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Loaded, load
@@ -145,6 +146,7 @@ class LazyGroup(click.Group):
         command: click.Command = copy(held)
         command.name = cmd_name
         take_text(command)
+        explain_terms(command)
         _take_global_options(command)
         return command
 

@@ -50,9 +50,9 @@ def command(
     The numbers, like those of `rules`, can be given to `rules show`, `approve` and `reject`.
     [CROSS-FLAVOR] marks what sessions of several agents show. `sure` says what a rule rests on.
 
-    Reads digests only (what is kept of a session for good), so sessions whose raw text was evicted
-    count too. A run without filters saves its candidates (what was found and not yet decided on)
-    for review; with --since or --repo nothing is saved. JSON is complete, whatever --limit says.
+    Reads digests only, so sessions whose raw text was evicted count too. A run without filters
+    saves its candidates for review; with --since or --repo nothing is saved. JSON is complete,
+    whatever --limit says.
 
     \b
     Examples:

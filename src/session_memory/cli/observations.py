@@ -48,8 +48,7 @@ def command(
 ) -> None:
     """List requests, constraints, decisions, plans and completed work, oldest first.
 
-    An observation is a statement of a session that is worth knowing later; `sure` in brackets
-    behind it says what it rests on.
+    What stands in brackets behind a statement says what it rests on.
 
     \b
     Examples:

@@ -60,8 +60,6 @@ def command(
 ) -> None:
     """Print the pack of a project or session (mem_context_pack).
 
-    A pack is the state of a project in a few lines, for an agent that starts work on it.
-
     \b
     Examples:
       session-memory project pack

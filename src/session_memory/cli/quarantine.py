@@ -20,8 +20,7 @@ SHOWN = 50
 def command(app: App, everything: bool) -> None:
     """List lines of logs that could not be read, damaged or too long, by file and byte offset.
 
-    Such lines are in quarantine: named here, and left out of what is stored, except for what could
-    be recovered of them.
+    Lines in quarantine are left out of what is stored, except for what could be recovered.
 
     \b
     Example:

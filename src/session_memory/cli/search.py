@@ -72,8 +72,8 @@ def command(
     """Find what was said or run, by its words (mem_search); without words, what is newest.
 
     Quotes and operators have no special meaning. Rare words count more than common ones. Filters
-    apply to events and observations alike: an observation (a statement worth knowing later) counts
-    as the event it was read from. -v adds the number and score of each event.
+    apply to events and observations alike: an observation counts as the event it was read from. -v
+    adds the number and score of each event.
 
     \b
     Examples:

@@ -81,8 +81,7 @@ def command(app: App) -> None:
     """Show what is stored, which agents are wired, what is queued, and the last sweep.
 
     Wired agents run our hooks, which capture a session as it ends, and know our MCP server.
-    Digests are what is kept of each session for good; raw text goes when it is too much. -v shows
-    every error.
+    Raw text goes when it is too much; digests stay. -v shows every error.
 
     \b
     Examples:

@@ -23,9 +23,9 @@ SHOWN = 10
 def command(app: App, dry_run: bool) -> int:
     """Capture new sessions from the agents' logs.
 
-    Reads what was added since the last sweep, takes secrets out, stores it, and makes the digest of
-    each session: what is kept of it for good. At a terminal it prints a summary; -v, pipes and
-    --json get every figure, -q one line.
+    Reads what was added since the last sweep, takes secrets out, stores it, and makes a digest of
+    each session. At a terminal it prints a summary; -v, pipes and --json get every figure, -q one
+    line.
 
     \b
     Examples:
