@@ -348,6 +348,7 @@ def test_a_quote_is_told_only_if_it_can_be_read_aloud(said: str, is_told: bool) 
 def test_a_prompt_pasted_into_two_sessions_and_two_sessions_on_one_branch_count_once() -> None:
     pasted = "run all the linters and formatters before each commit"
     assert lines(*on_days(pasted, 1, 2)) == []
+    assert lines(*on_days(pasted, 1), *on_days(f"{pasted}?", 2)) == []
     one, two = on_days("don't amend commits", 1, 2)
     assert len(lines(one, two)) == 1
     on_branch = [msgspec.structs.replace(each, branch="feat/parser") for each in (one, two)]

@@ -204,6 +204,7 @@ _COMMON_SHARE = 0.1
 _FEW = 4
 _SAME_TERMS = 2
 _REMARK_WORDS = 12
+_PUNCTUATION = re.compile(r"\W+")
 _PASTED_CHARS = 40
 """Nobody types as much in the same words twice."""
 _NAMES_CODE = re.compile(r"[`{}<>=]|\w_\w|[a-z][A-Z]|\(\)|\d")
@@ -408,7 +409,7 @@ def _sessions(said: Sequence[_Said]) -> int:
     first: dict[str, int] = {}
     typed: set[int] = set()
     for each in said:
-        text = each.statement.text.lower()
+        text = _PUNCTUATION.sub(" ", each.statement.text.lower()).strip()
         pasted = each.statement.opens or len(text) >= _PASTED_CHARS
         typed.add(first.setdefault(text, each.session) if pasted else each.session)
     return len(typed)
