@@ -13,9 +13,9 @@ from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.cli import digest as digest_command
 from session_memory.core.digest import DIGEST_VERSION, merge_digests
-from session_memory.core.schema import Digest
+from session_memory.core.schema import Digest, Session
 from session_memory.distil import digest as distil_digest
-from session_memory.distil import sessions as distil_sessions
+from session_memory.distil.digest import DigestBuilder
 from session_memory.errors import EXIT_OK
 from session_memory.ingest import capture
 from session_memory.store.sqlite import retention, sources, writer
@@ -63,12 +63,12 @@ def distil_better(monkeypatch: pytest.MonkeyPatch) -> None:
     """From now on the program has the next version of distilling, which says so."""
     for module in (distil_digest, sources, writer, retention, digest_command):
         monkeypatch.setattr(module, "DIGEST_VERSION", NEXT)
-    build = distil_sessions.build_digest
+    build = DigestBuilder.digest
 
-    def better(*arguments: Any, **options: Any) -> Digest:
-        return msgspec.structs.replace(build(*arguments, **options), objective="better")
+    def better(builder: DigestBuilder, session: Session) -> Digest:
+        return msgspec.structs.replace(build(builder, session), objective="better")
 
-    monkeypatch.setattr(distil_sessions, "build_digest", better)
+    monkeypatch.setattr(DigestBuilder, "digest", better)
 
 
 @pytest.mark.rows("DIG-06")

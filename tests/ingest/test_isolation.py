@@ -14,7 +14,7 @@ from session_memory.__main__ import main
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.codex import reader as codex
 from session_memory.detect import mine
-from session_memory.distil import sessions
+from session_memory.distil.digest import DigestBuilder
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.normalize import Drafter
@@ -161,9 +161,7 @@ def test_a_session_whose_step_breaks_is_stored_and_the_step_is_made_up_for(
                 lambda _self, cwd, mentions=None: cwd == BAD and mentions is not None,
             )
         elif step == "digest":
-            three.break_where(
-                sessions, "build_digest", lambda session, *_, **__: session.cwd == BAD
-            )
+            three.break_where(DigestBuilder, "digest", lambda _self, session: session.cwd == BAD)
         else:
             three.break_where(
                 writer.SqliteWriter, "save_observations", lambda _self, one, _: one == bad_id(three)

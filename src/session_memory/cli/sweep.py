@@ -18,9 +18,16 @@ SHOWN = 10
 
 @click.command(name="sweep")
 @click.option("--dry-run", is_flag=True, help="Discover and parse only; write nothing.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes that work at the same time; 1 starts no other. Default: one for each core,"
+    " up to 6, where there are 20 MB or more to read.",
+)
 @json_option
 @pass_app
-def command(app: App, dry_run: bool) -> int:
+def command(app: App, dry_run: bool, jobs: int | None) -> int:
     """Capture new sessions from the agents' logs.
 
     Reads what was added since the last sweep, takes secrets out, stores it, and makes a digest of
@@ -38,7 +45,7 @@ def command(app: App, dry_run: bool) -> int:
     `session-memory store repair` merges both.
     """
     with byte_progress(shown=app.shows_progress) as bar:
-        context = msgspec.structs.replace(sweep_context(app), progress=bar)
+        context = msgspec.structs.replace(sweep_context(app), progress=bar, jobs=jobs)
         try:
             report = sweep_and_mine(context, app.paths.last_sweep, dry_run=dry_run)
         except StoreLocked as error:

@@ -5,7 +5,10 @@ The digest is what makes its raw text evictable.
 
 from __future__ import annotations
 
+import msgspec
+
 from session_memory.core.digest import is_poorer, low_value_reason, merge_digests
+from session_memory.core.schema import Digest, Observation
 from session_memory.core.text.reason import reason_of
 from session_memory.distil.digest import DigestBuilder
 from session_memory.distil.observe import Observer
@@ -41,11 +44,22 @@ def distil_waiting(store: DistilStore) -> dict[str, str]:
 def analyze_one(store: DistilStore, writer: Writer, session_id: int) -> bool:
     """Digest one session; if that fails, what was written of it is rolled back."""
     with writer.attempt():
-        _analyze(store, writer, session_id)
+        save(writer, session_id, distil(store, session_id))
     return True
 
 
-def _analyze(store: DistilStore, writer: Writer, session_id: int) -> None:
+class Distilled(msgspec.Struct, frozen=True, array_like=True):
+    """What is to be kept of a session."""
+
+    digest: Digest | None
+    """None where nothing is left to distil."""
+    low_value: str | None = None
+    observations: list[Observation] | None = None
+    """None: those that are stored stay."""
+
+
+def distil(store: DistilStore, session_id: int) -> Distilled:
+    """Read a session and distil it, without writing."""
     session = store.session(session_id)
     evicted = store.evicted_digest(session_id)
     logs = SessionLogs()
@@ -62,10 +76,17 @@ def _analyze(store: DistilStore, writer: Writer, session_id: int) -> None:
         # Its log may be gone: a digest of what is left must not replace one that knows more.
         fuller = store.digest(session_id)
         if fuller is not None and is_poorer(digest, fuller):
-            writer.save_digest(session_id, fuller, low_value_reason(session, fuller))
-            return
+            return Distilled(fuller, low_value_reason(session, fuller))
         if not digest.events:
-            writer.leave_undistilled(session_id)
-            return
-    writer.save_observations(session_id, observer.finish())
-    writer.save_digest(session_id, digest, low_value_reason(session, digest))
+            return Distilled(None)
+    return Distilled(digest, low_value_reason(session, digest), observer.finish())
+
+
+def save(writer: Writer, session_id: int, distilled: Distilled) -> None:
+    """Write what was distilled."""
+    if distilled.digest is None:
+        writer.leave_undistilled(session_id)
+        return
+    if distilled.observations is not None:
+        writer.save_observations(session_id, distilled.observations)
+    writer.save_digest(session_id, distilled.digest, distilled.low_value)

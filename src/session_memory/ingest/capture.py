@@ -16,12 +16,14 @@ import msgspec
 from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.core.pricing import load_table, price
 from session_memory.core.project.identity import Options
-from session_memory.distil.sessions import analyze_one
+from session_memory.distil.sessions import Distilled, distil, save
+from session_memory.ingest.ahead import Ahead
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.discover import ChangedFiles
 from session_memory.ingest.identify import ProjectFinder, RulesUnreadableError
 from session_memory.ingest.normalize import Drafter
 from session_memory.ingest.pauses import read_pauses
+from session_memory.ingest.process_pool import ProcessDiedError, ProcessPool
 from session_memory.ingest.read_source import SourceReader, UnreadError
 from session_memory.ingest.report import Steps, SweepReport, clean_unknown
 from session_memory.redact import Redactor, make_redactor
@@ -32,7 +34,11 @@ RENEWED_PER_SWEEP = 500
 
 
 def capture(
-    context: SweepContext, store: Store, changed: list[ChangedFiles], report: SweepReport
+    context: SweepContext,
+    store: Store,
+    changed: list[ChangedFiles],
+    report: SweepReport,
+    pool: ProcessPool | None = None,
 ) -> set[int]:
     """Read what changed, in one writer that commits as it goes.
 
@@ -59,9 +65,11 @@ def capture(
             f"table {prices.version}",
             partial(writer.reprice, partial(price, table=prices), prices.version),
         )
-        run = _Capture(context, store, writer, reader, redactor, steps)
+        ahead = Ahead(pool, store, changed)
+        run = _Capture(context, store, writer, reader, redactor, steps, ahead)
         run.assign_projects(store.unplaced())
         run.read_all(changed)
+        run.save_distilled()
         run.assign_by_hash()
         run.renew_digests()
     report.digested = list(dict.fromkeys(report.digested))  # some came in several parts
@@ -92,6 +100,7 @@ class _Capture(msgspec.Struct):
     reader: SourceReader
     redactor: Redactor
     steps: Steps
+    ahead: Ahead
     batch: list[tuple[Adapter, SourceFile]] = []
     """Files read since the last commit."""
     before: dict[str, Any] = {}
@@ -134,7 +143,7 @@ class _Capture(msgspec.Struct):
                 self.context.progress(self.report.bytes_read, total, file.path)
                 self.batch.append((group.adapter, file))
                 try:
-                    self._read(group.adapter, file)
+                    self._read(group.adapter, file, is_first=True)
                 except Exception as error:  # noqa: BLE001 - one file must not stop the others
                     self.steps.check(error)
                     self._read_one_by_one()
@@ -144,15 +153,23 @@ class _Capture(msgspec.Struct):
             self.steps.check(error)
             self._read_one_by_one()
 
-    def _read(self, adapter: Adapter, file: SourceFile, *, every_block: bool = False) -> None:
-        """Read one file, with commits in its middle where it is large."""
+    def _read(self, adapter: Adapter, file: SourceFile, *, is_first: bool = False) -> None:
+        """Read one file, with commits in its middle where it is large.
+
+        Where it is not the first try, that is after every block.
+        """
         try:
-            for open_sessions in self.reader.read(adapter, file, every_block=every_block):
+            prepared = self.ahead.prepared(file) if is_first else None
+            for open_sessions in self.reader.read(
+                adapter, file, every_block=not is_first, prepared=prepared
+            ):
                 self._commit(open_sessions)
                 self.batch.append((adapter, file))
         except UnreadError as error:
             self.steps.check(error.cause)
             self._note_unread(file, error.cause)
+        except ProcessDiedError as error:
+            self._note_unread(file, error)
         else:
             self.report.ingested += 1
 
@@ -161,6 +178,7 @@ class _Capture(msgspec.Struct):
 
     def _commit(self, open_sessions: set[int]) -> None:
         """Make what was read visible, then distil every session that is complete."""
+        self.save_distilled()  # the pool saw the store as it is now
         self.assign_projects(sorted(self.reader.settle()))
         self.writer.commit()
         self.report.redactions.update(self.redactor.take_counts())
@@ -168,9 +186,20 @@ class _Capture(msgspec.Struct):
         self._distil_waiting(open_sessions)
 
     def _distil_waiting(self, open_sessions: set[int]) -> None:
-        for session_id in self.store.unanalyzed():
-            if session_id not in open_sessions and session_id not in self.undistilled:
-                self._distil(session_id)
+        waiting = [
+            session_id
+            for session_id in self.store.unanalyzed()
+            if session_id not in open_sessions and session_id not in self.undistilled
+        ]
+        if self.ahead.distil(waiting):
+            return
+        for session_id in waiting:
+            self._distil(session_id)
+
+    def save_distilled(self) -> None:
+        """Write what the pool distilled of the last commit."""
+        for session_id, distilled in self.ahead.distilled():
+            self._distil(session_id, distilled)
 
     def renew_digests(self) -> None:
         """Distil again what an older version of the program distilled, a part in each sweep."""
@@ -178,15 +207,22 @@ class _Capture(msgspec.Struct):
             if session_id not in self.undistilled:
                 self._distil(session_id)
 
-    def _distil(self, session_id: int) -> None:
-        analyze = partial(analyze_one, self.store, self.writer, session_id)
+    def _distil(self, session_id: int, done: Distilled | Exception | None = None) -> None:
+        """Distil one session, unless a pool process has done it, or died of it."""
         self.context.log(f"digest session {session_id}")
-        if self.steps.attempt("digest", session_id, analyze):
+        if self.steps.attempt("digest", session_id, partial(self._analyze, session_id, done)):
             self.report.digested.append(session_id)
             return
         self.undistilled.add(session_id)
         # Not tried again in this sweep, so it stays noted whatever else is rolled back.
         self.before["failed_steps"] = list(self.report.failed_steps)
+
+    def _analyze(self, session_id: int, done: Distilled | Exception | None) -> bool:
+        if isinstance(done, Exception):
+            raise done
+        with self.writer.attempt():
+            save(self.writer, session_id, done or distil(self.store, session_id))
+        return True
 
     def _begin(self) -> None:
         self.batch = []
@@ -200,7 +236,7 @@ class _Capture(msgspec.Struct):
         for adapter, file in batch:
             self.batch.append((adapter, file))
             try:
-                self._read(adapter, file, every_block=True)
+                self._read(adapter, file)
                 self._commit(set())
             except Exception as error:  # noqa: BLE001 - this is the faulty one
                 self.steps.check(error)
@@ -210,6 +246,7 @@ class _Capture(msgspec.Struct):
         self._distil_waiting(set())  # again where a digest was rolled back with the faulty file
 
     def _roll_back(self) -> None:
+        self.ahead.drop_distilled()
         self.writer.start_over()
         self.redactor.take_counts()
         self.report.return_to(self.before)

@@ -41,5 +41,7 @@ class SweepContext(msgspec.Struct, frozen=True):
     progress: Progress = lambda _done, _all, _path: None
     log: Log = lambda _text: None
     """Says what a step does and why something is left out."""
+    jobs: int | None = None
+    """How many processes may work; None: by the cores and by how much there is to read."""
     verbosity: int = 0
     """From 2 on, files that are skipped are logged too; there may be very many."""

@@ -34,6 +34,8 @@ class ChangedFiles(msgspec.Struct):
     files: list[SourceFile]
     first_time: bool = False
     """Whether nothing of this flavour was ever read before."""
+    bytes_waiting: int = 0
+    """About how much has to be read."""
 
     @property
     def adapter(self) -> Adapter:
@@ -128,6 +130,8 @@ def _select_changed(
                     context.log(f"skip {path}: its sessions were forgotten")
                 continue
             files.append(file)
+            read_before = last_read[0][2] if last_read and last_read[1] == version else 0
+            group.bytes_waiting += max(0, file.size - max(0, read_before))
         report.vanished += len(stamps)
     finally:
         report.discovered += discovered

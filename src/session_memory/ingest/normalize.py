@@ -35,9 +35,9 @@ class Drafter:
     ) -> None:
         self.key = key
         self._elsewhere = elsewhere
-        self._redactor = redactor
+        self.redactor = redactor
         self._prices = prices
-        self._words: dict[str, str] = {}
+        self._words: dict[str, tuple[str, dict[str, int]]] = {}
 
     def events(
         self, flavor: str, part: SessionPart, turns: list[str], overflow: Overflow
@@ -57,7 +57,7 @@ class Drafter:
 
     def _redact_call_ids(self, drafts: list[EventDraft]) -> None:
         """Call ids are many and almost never secrets, so redact them in one batch per part."""
-        changed = self._redactor.redact_words({d.call_id for d in drafts if d.call_id})
+        changed = self.redactor.redact_words({d.call_id for d in drafts if d.call_id})
         for draft in drafts if changed else ():
             if draft.call_id:
                 draft.call_id = changed.get(draft.call_id, draft.call_id)
@@ -71,7 +71,7 @@ class Drafter:
             if end - start > 1:
                 pieces = [draft.body for draft in drafts[start:end]]
                 for draft, piece in zip(
-                    drafts[start:end], self._redactor.redact_joined(pieces), strict=True
+                    drafts[start:end], self.redactor.redact_joined(pieces), strict=True
                 ):
                     if piece != draft.body:
                         draft.body = piece
@@ -92,7 +92,7 @@ class Drafter:
             body = shown.encode("utf-8", "replace")
         if raw.overflow is not None and (rest := overflow(external_id, raw.overflow)) is not None:
             body += b"\n" + rest.encode("utf-8", "replace")
-        redact = self._redactor
+        redact = self.redactor
         clean = redact.redact_json(body) if raw.kind == "tool_call" else redact.redact(body)
         untouched = clean is body
         text = shown if untouched and raw.overflow is None else clean.decode("utf-8", "replace")
@@ -134,12 +134,21 @@ class Drafter:
         )
 
     def _word(self, word: str) -> str:
-        """Tool names, labels, paths and branches are few, so each is redacted only once."""
-        clean = self._words.get(word)
-        if clean is None:
-            clean = self._redactor.redact_text(word)
+        """Tool names, labels, paths and branches are few, so each is redacted only once.
+
+        It counts each time: how often must not depend on which process saw it first.
+        """
+        known = self._words.get(word)
+        if known is None:
+            before = self.redactor.take_counts()
+            clean = self.redactor.redact_text(word)
+            known = (clean, self.redactor.take_counts())
+            self.redactor.counts.update(before)
             if len(self._words) < 10_000:
-                self._words[word] = clean
+                self._words[word] = known
+        clean, found = known
+        if found:
+            self.redactor.counts.update(found)
         return clean
 
     def facts(self, part: SessionPart) -> list[Fact]:
@@ -154,7 +163,7 @@ class Drafter:
     def state(self, state: dict[str, Any]) -> dict[str, Any]:
         """An adapter's state of a file, redacted, since it is stored with the cursor."""
         encoded = msgspec.json.encode(state)
-        clean = self._redactor.redact_json(encoded)
+        clean = self.redactor.redact_json(encoded)
         return state if clean is encoded else msgspec.json.decode(clean)
 
     def usage(self, flavor: str, usage: Usage) -> UsageDraft:

@@ -6,26 +6,29 @@ from collections.abc import Iterator
 
 import msgspec
 
-from session_memory.adapters.common import (
-    DAMAGE_KEPT,
-    Adapter,
-    Block,
-    Normalized,
-    SessionPart,
-    SourceFile,
-)
+from session_memory.adapters.common import Adapter, SessionPart, SourceFile
 from session_memory.adapters.packed import is_packed
 from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashes
 from session_memory.core.facts import Fact
 from session_memory.core.index_text import BEFORE
-from session_memory.core.pauses import Pauses, is_paused
+from session_memory.core.pauses import Pauses
 from session_memory.errors import AdapterError, StoreDamaged
 from session_memory.file_names import name_to_text
 from session_memory.ingest.context import Log
 from session_memory.ingest.discover import stamp_of
+from session_memory.ingest.drafted import (
+    BlockFigures,
+    DraftedPart,
+    PartHeading,
+    Prepared,
+    PreparedPart,
+    draft_part,
+    heading_of,
+    without_pauses,
+)
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.merge import Reading, place
-from session_memory.ingest.normalize import Drafter, overflow_beside
+from session_memory.ingest.normalize import Drafter
 from session_memory.ingest.report import SweepReport
 from session_memory.settings import Ingest
 from session_memory.store.port import EventDraft, SessionHandle, Store, Writer
@@ -52,6 +55,15 @@ class NoRecordError(AdapterError):
     """A file that is named like a log and holds not one record."""
 
 
+class ReadBlock(msgspec.Struct):
+    """A block on its way into the store."""
+
+    figures: BlockFigures
+    parts: list[tuple[PartHeading, SessionPart | PreparedPart]]
+    hashes: tuple[bytes, bytes] | None = None
+    """See PreparedBlock; None where the block was read just now."""
+
+
 class SourceReader(msgspec.Struct):
     """Reads sources one after the other into one writer."""
 
@@ -73,13 +85,19 @@ class SourceReader(msgspec.Struct):
     """Sessions of logs that were cut in this sweep."""
 
     def read(
-        self, adapter: Adapter, file: SourceFile, *, every_block: bool = False
+        self,
+        adapter: Adapter,
+        file: SourceFile,
+        *,
+        every_block: bool = False,
+        prepared: Prepared | None = None,
     ) -> Iterator[set[int]]:
         """Read what is new in one file and move its cursor.
 
         Where enough was read for a commit, in the middle of the file, yields the sessions that may
         go on in the rest of it; with `every_block` that is after each block, so that a later one
-        can fail alone. Raises UnreadError where the file is to blame and all that was written may
+        can fail alone. `prepared` is what a pool process made of a file that was
+        never read. Raises UnreadError where the file is to blame and all that was written may
         stay. After any other error the transaction has to be rolled back.
         """
         try:
@@ -102,9 +120,10 @@ class SourceReader(msgspec.Struct):
             plan.kind == "replaced",
             plan.shrunk,
         )
-        for block, normalized in self._blocks(pass_):
+        ready = prepared if plan.kind == "new" else None
+        for block in self._blocks(pass_, ready):
             self._begin(pass_)
-            self._take_block(pass_, block, normalized)
+            self._take_block(pass_, block)
             if pass_.replaced:
                 continue  # only its end tells whether what was read before still counts
             if self.pending_bytes >= self.limits.commit_bytes or (every_block and not pass_.again):
@@ -163,28 +182,33 @@ class SourceReader(msgspec.Struct):
         elif pass_.again:
             self.writer.restart_source(pass_.reading.source_id)
 
-    def _blocks(self, pass_: _Pass) -> Iterator[tuple[Block, Normalized]]:
+    def _blocks(self, pass_: _Pass, prepared: Prepared | None) -> Iterator[ReadBlock]:
         """Read and parse block by block; whatever an agent's file can cause is raised in here."""
-        adapter, file = pass_.adapter, pass_.file
         try:
-            for block in adapter.read(file, pass_.reading.offset, self.limits.line_cap_bytes):
-                normalized = adapter.parse(file, block, pass_.state)
-                for part in normalized.sessions:
-                    self._check_wanted(pass_, part)
-                yield block, normalized
+            for block in self._parsed(pass_) if prepared is None else _ready(prepared):
+                for heading, _ in block.parts:
+                    self._check_wanted(pass_, heading)
+                yield block
         except Exception as error:
             if pass_.again and pass_.reading.source_id:
                 raise  # its earlier content is deleted already
             raise UnreadError(error) from error
 
-    def _check_wanted(self, pass_: _Pass, part: SessionPart) -> None:
+    def _parsed(self, pass_: _Pass) -> Iterator[ReadBlock]:
+        adapter, file = pass_.adapter, pass_.file
+        for block in adapter.read(file, pass_.reading.offset, self.limits.line_cap_bytes):
+            normalized = adapter.parse(file, block, pass_.state)
+            parts: list[tuple[PartHeading, SessionPart | PreparedPart]] = []
+            for part in normalized.sessions:
+                heading = heading_of(part)
+                part.external_id = heading.external_id
+                parts.append((heading, part))
+            yield ReadBlock(BlockFigures.of(block, normalized), parts)
+
+    def _check_wanted(self, pass_: _Pass, part: PartHeading) -> None:
         """Note where a part's session ran and whether it may be captured."""
-        part.external_id = name_to_text(part.external_id)
-        if part.parent_external_id is not None:
-            part.parent_external_id = name_to_text(part.parent_external_id)
-        cwd = next((f.value for f in part.facts if f.name == "cwd"), None)
-        if isinstance(cwd, str):
-            pass_.cwds.setdefault(part.external_id, name_to_text(cwd))
+        if part.cwd is not None:
+            pass_.cwds.setdefault(part.external_id, part.cwd)
         cwd = pass_.cwds.get(part.external_id)
         if part.external_id not in pass_.unwanted and self.finder.unwanted(cwd):
             pass_.unwanted.add(part.external_id)
@@ -212,75 +236,79 @@ class SourceReader(msgspec.Struct):
             return ReadPlan("rewritten")
         return plan
 
-    def _take_block(self, pass_: _Pass, block: Block, normalized: Normalized) -> None:
-        pass_.state = normalized.state
-        pass_.end = block.end
-        add_counts(self.report, pass_.adapter.name, normalized)
-        pass_.records += normalized.records
-        pass_.unread += normalized.parse_errors + normalized.too_long
-        if damaged := [*normalized.damaged, *block.long_lines[:DAMAGE_KEPT]]:
-            self.writer.quarantine(pass_.reading.source_id, damaged)
-        for part in normalized.sessions:
-            self._take_part(pass_, part)
-        size = block.end - block.start + (len(block.tail[1]) if block.tail else 0)
-        self.report.bytes_read += size
-        self.pending_bytes += size
+    def _take_block(self, pass_: _Pass, block: ReadBlock) -> None:
+        figures = block.figures
+        pass_.state, pass_.end, pass_.hashes = figures.state, figures.end, block.hashes
+        add_counts(self.report, pass_.adapter.name, figures)
+        pass_.records += figures.records
+        pass_.unread += figures.parse_errors + figures.too_long
+        if figures.damaged:
+            self.writer.quarantine(pass_.reading.source_id, figures.damaged)
+        for heading, part in block.parts:
+            self._take_part(pass_, heading, part)
+        self.report.bytes_read += figures.size
+        self.pending_bytes += figures.size
 
-    def _take_part(self, pass_: _Pass, part: SessionPart) -> None:
-        if part.external_id in pass_.unwanted:
-            self.report.excluded += len(part.events)
+    def _take_part(
+        self, pass_: _Pass, heading: PartHeading, part: SessionPart | PreparedPart
+    ) -> None:
+        if heading.external_id in pass_.unwanted:
+            self.report.excluded += heading.told
             return
-        if self.pauses:
-            self._leave_out_pauses(part)
+        if isinstance(part, SessionPart):
+            part = without_pauses(part, self.pauses)
+        count = len(part.events if isinstance(part, SessionPart) else part.drafted.events)
+        self.report.excluded += heading.told - count
         writer, flavor = self.writer, pass_.adapter.name
-        if self._is_forgotten(flavor, part):
-            self.report.forgotten += len(part.events)
+        if self._is_forgotten(flavor, heading):
+            self.report.forgotten += count
             pass_.forgotten = True
-            self.log(f"leave out session {part.external_id}: it was forgotten")
+            self.log(f"leave out session {heading.external_id}: it was forgotten")
             return
-        session = pass_.handles.get(part.external_id)
+        session = pass_.handles.get(heading.external_id)
         if session is None:
-            session = writer.session(flavor, part.external_id, part.parent_external_id)
-            pass_.handles[part.external_id] = session
+            session = writer.session(flavor, heading.external_id, heading.parent_external_id)
+            pass_.handles[heading.external_id] = session
             writer.link(session, pass_.reading.source_id)
         pass_.sessions.add(session.id)
-        if all(fact.name != "stand_in" for fact in part.facts):
+        if heading.is_own:
             pass_.own.add(session.id)
         self.touched.add(session.id)
-        self._take_events(pass_, part, session)
-        writer.add_facts(session, pass_.reading.source_id, self._facts(flavor, part))
-        if part.usages:
-            writer.add_usage(session, [self.drafter.usage(flavor, u) for u in part.usages])
+        drafted = self._drafted(pass_, session, part)
+        self._take_events(pass_, drafted.events, session)
+        writer.add_facts(session, pass_.reading.source_id, self._facts(flavor, drafted.facts))
+        if drafted.usages:
+            writer.add_usage(session, drafted.usages)
 
-    def _leave_out_pauses(self, part: SessionPart) -> None:
-        captured = [event for event in part.events if not is_paused(self.pauses, event.at)]
-        self.report.excluded += len(part.events) - len(captured)
-        part.events = captured
-        part.usages = [u for u in part.usages if not is_paused(self.pauses, u.at)]
+    def _drafted(
+        self, pass_: _Pass, session: SessionHandle, part: SessionPart | PreparedPart
+    ) -> DraftedPart:
+        if isinstance(part, PreparedPart):
+            self.drafter.redactor.counts.update(part.redactions)
+            return part.drafted
+        turns = pass_.turns.get(session.id)
+        if turns is None:
+            old = not session.created and pass_.reading.offset
+            turns = self._last_turns(session) if old else []
+            pass_.turns[session.id] = turns
+        return draft_part(self.drafter, pass_.adapter, pass_.file, part, turns)
 
-    def _facts(self, flavor: str, part: SessionPart) -> list[Fact]:
+    def _facts(self, flavor: str, facts: list[Fact]) -> list[Fact]:
         """What a part says of its session, save the name of a parent that was forgotten."""
         return [
             fact
-            for fact in self.drafter.facts(part)
+            for fact in facts
             if fact.name != "forked_from" or not self.writer.is_forgotten(flavor, str(fact.value))
         ]
 
-    def _is_forgotten(self, flavor: str, part: SessionPart) -> bool:
+    def _is_forgotten(self, flavor: str, part: PartHeading) -> bool:
         """Whether the user forgot the session, or the one it is a sub-agent of."""
         parent = part.parent_external_id
         return self.writer.is_forgotten(flavor, part.external_id) or (
             parent is not None and self.writer.is_forgotten(flavor, parent)
         )
 
-    def _take_events(self, pass_: _Pass, part: SessionPart, session: SessionHandle) -> None:
-        turns = pass_.turns.get(session.id)
-        if turns is None:
-            old = not session.created and pass_.reading.offset
-            turns = self._last_turns(session) if old else []
-            pass_.turns[session.id] = turns
-        overflow = overflow_beside(pass_.file.path)
-        drafts = self.drafter.events(pass_.adapter.name, part, turns, overflow)
+    def _take_events(self, pass_: _Pass, drafts: list[EventDraft], session: SessionHandle) -> None:
         self._note_mentions(pass_, session, drafts)
         placement = place(
             session.id,
@@ -345,13 +373,7 @@ class SourceReader(msgspec.Struct):
 
     def _save_cursor(self, pass_: _Pass, *, finished: bool) -> None:
         file, end = pass_.file, pass_.end
-        with pass_.adapter.open(file) as stream:
-
-            def read(offset: int, length: int) -> bytes:
-                stream.seek(offset)
-                return stream.read(length)
-
-            head, tail = prefix_hashes(read, end)
+        head, tail = pass_.hashes or _hashes(pass_.adapter, file, end)
         stamp = stamp_of(file)
         if not finished:  # an unfinished file must look changed to the next sweep
             stamp = (stamp[0], stamp[1], end, 0, 0)
@@ -384,6 +406,8 @@ class _Pass(msgspec.Struct):
     replaced: bool = False
     """Because what was read of it before is not in it any more."""
     shrunk: bool = False
+    hashes: tuple[bytes, bytes] | None = None
+    """Of the file up to `end`, where they were taken when it was read."""
     aside: int = 0
     """The source that holds what was read before from a replaced file."""
     records: int = 0
@@ -409,6 +433,21 @@ class _Pass(msgspec.Struct):
         return name_to_text(self.file.path)
 
 
+def _ready(prepared: Prepared) -> Iterator[ReadBlock]:
+    for block in prepared:
+        yield ReadBlock(block.figures, [(p.heading, p) for p in block.parts], block.hashes)
+
+
+def _hashes(adapter: Adapter, file: SourceFile, end: int) -> tuple[bytes, bytes]:
+    with adapter.open(file) as stream:
+
+        def read(offset: int, length: int) -> bytes:
+            stream.seek(offset)
+            return stream.read(length)
+
+        return prefix_hashes(read, end)
+
+
 def refuse_no_log(adapter: Adapter, file: SourceFile, unread: int) -> None:
     """Raise NoRecordError for a file without a record, unless it is empty or just begun."""
     with adapter.open(file) as stream:
@@ -427,17 +466,17 @@ def _why_no_record(adapter: Adapter, head: bytes) -> str:
     return f"no record in it: it is not a log of {adapter.title}"
 
 
-def add_counts(report: SweepReport, flavor: str, normalized: Normalized) -> None:
+def add_counts(report: SweepReport, flavor: str, figures: BlockFigures) -> None:
     """Add one block's figures to the report."""
-    report.records += normalized.records
-    report.parse_errors += normalized.parse_errors
-    report.recovered += normalized.recovered
-    report.incomplete_tail += normalized.incomplete_tail
-    report.too_long += normalized.too_long
-    report.ignored.update(normalized.ignored)
-    for part, count in normalized.missing.items():
+    report.records += figures.records
+    report.parse_errors += figures.parse_errors
+    report.recovered += figures.recovered
+    report.incomplete_tail += figures.incomplete_tail
+    report.too_long += figures.too_long
+    report.ignored.update(figures.ignored)
+    for part, count in figures.missing.items():
         report.missing_parts[f"{flavor}: {part}"] += count
-    for (version, what), count in normalized.unknown.items():
+    for version, what, count in figures.unknown:
         report.unknown[f"{flavor} {version}: {what}"] += count
 
 
@@ -449,7 +488,7 @@ def count_only(adapter: Adapter, file: SourceFile, line_cap: int, report: SweepR
     for block in adapter.read(file, 0, line_cap):
         normalized = adapter.parse(file, block, state)
         state = normalized.state
-        add_counts(report, adapter.name, normalized)
+        add_counts(report, adapter.name, BlockFigures.of(block, normalized))
         records += normalized.records
         unread += normalized.parse_errors + normalized.too_long
         names |= {part.external_id for part in normalized.sessions}

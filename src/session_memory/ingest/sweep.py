@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import time
 from functools import partial
+from typing import TYPE_CHECKING
 
 from session_memory.clock import iso
 from session_memory.core.retention import explain
@@ -26,6 +27,9 @@ from session_memory.store.port import CaptureStore, RetentionStore
 from session_memory.store.swap import drop_staging
 from session_memory.store.unfinished import clear, is_marked, mark
 
+if TYPE_CHECKING:
+    from session_memory.ingest.process_pool import ProcessPool
+
 CROWDED = 16
 """A session that came in more pieces than this has them joined into one file."""
 
@@ -38,7 +42,7 @@ LEAVE_FILES = frozenset({"orphans", "compact", "evict"})
 
 def sweep(context: SweepContext, *, dry_run: bool = False) -> SweepReport:
     """Run one sweep; raises StoreLocked when another one is running."""
-    started, cpu = time.perf_counter(), time.process_time()
+    started, cpu = time.perf_counter(), _cpu_seconds()
     if dry_run:
         report = _dry_run(context)
     else:
@@ -46,8 +50,13 @@ def sweep(context: SweepContext, *, dry_run: bool = False) -> SweepReport:
         with exclusive(os.path.join(context.store_directory, "sweep.lock"), "a sweep"):
             report = _sweep_or_start_afresh(context)
     report.seconds = round(time.perf_counter() - started, 3)
-    report.cpu_seconds = round(time.process_time() - cpu, 3)
+    report.cpu_seconds = round(_cpu_seconds() - cpu, 3)
     return report
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of the pool once it has ended; Windows does not count the latter."""
+    return sum(os.times()[:4])
 
 
 def _dry_run(context: SweepContext) -> SweepReport:
@@ -104,6 +113,7 @@ def _sweep(context: SweepContext) -> SweepReport:
     store = context.open_store()
     directory = context.store_directory
     steps = Steps(store, report, context.clock)
+    pool: ProcessPool | None = None
     try:
         if store.has_new_marks():  # first of all: what was forgotten must not be read again
             mark(directory)
@@ -119,9 +129,17 @@ def _sweep(context: SweepContext) -> SweepReport:
             or store.unplaced()
         ):
             mark(directory)
+            from session_memory.ingest.ahead import pool_setup, processes
             from session_memory.ingest.capture import capture  # 50 ms that an idle sweep saves
+            from session_memory.ingest.process_pool import ProcessPool
 
-            cut = capture(context, store, changed, report)
+            if (count := processes(context, changed)) > 1:
+                setup = pool_setup(context, store)
+                store.close()  # see process_pool: none may be forked while a database is open
+                pool = ProcessPool(count - 1, setup)
+                store = context.open_store()
+                steps = Steps(store, report, context.clock)
+            cut = capture(context, store, changed, report, pool)
             first = [group.folders for group in changed if group.first_time]
             steps.attempt(
                 "settings", "log deletion", partial(_warn_of_deletion, store, first, report)
@@ -135,6 +153,8 @@ def _sweep(context: SweepContext) -> SweepReport:
         if not LEAVE_FILES & {failure.step for failure in report.failed_steps}:
             clear(directory)  # otherwise the next sweep looks for files that were left over
     finally:
+        if pool is not None:
+            pool.close()
         store.close()
     return report
 

@@ -9,7 +9,7 @@ import msgspec
 from session_memory.core.schema import Cost, EventKind, ObservationType, Origin, ToolClass
 
 
-class EventDraft(msgspec.Struct):
+class EventDraft(msgspec.Struct, array_like=True):
     """An event on its way in: redacted, fingerprinted, with the texts to index."""
 
     pos: int
