@@ -140,6 +140,7 @@ TASKS: dict[str, dict[str, Verb | Section]] = {
         "sessions": Verb("sessions", "List captured sessions."),
         "show": Verb("show", "Show one session, event by event."),
         "usage": Verb("usage", "Show tokens and cost by day, project or model."),
+        "web": Verb("web", "Open the local page in a browser."),
     },
     "Capture": {
         "sweep": Verb("sweep", "Capture new sessions from the agents' logs."),

@@ -1,0 +1,57 @@
+"""`session-memory web`: the local page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from session_memory.cli.app import App, pass_app
+from session_memory.errors import Refused
+
+
+@click.command()
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Default: any free one.")
+@click.option("--name", "names", multiple=True, metavar="HOST:PORT",
+              help="Also answer under this name, for a port forward.")  # fmt: skip
+@click.option("--idle", "idle_minutes", type=click.IntRange(1), default=30, show_default=True,
+              metavar="MINUTES", help="Stop when nobody used it for so long.")  # fmt: skip
+@click.option("--no-browser", is_flag=True, help="Only print the link.")
+@pass_app
+def command(
+    app: App, *, port: int, names: tuple[str, ...], idle_minutes: int, no_browser: bool
+) -> None:
+    """Open the local page: read, search, review rules, see costs.
+
+    It answers this machine only, to whoever opens the link that is printed; the link works once.
+    It ends with Ctrl-C, or when nobody used it for a while. Needs the extra `web`.
+
+    \b
+    Examples:
+      session-memory web
+      session-memory web --no-browser --port 8420
+      session-memory web --name devbox:9000     behind a port forward from devbox:9000
+    """
+    try:
+        from session_memory.web.server import serve
+    except ImportError as error:
+        raise Refused(
+            f"the page needs packages that are not installed ({error.name})",
+            hint="pip install 'session-memory[web]'",
+        ) from None
+    from session_memory.web.context import WebContext
+
+    def announce(link: str) -> None:
+        click.echo(link)
+        app.note("open it within this run; it works once. Ctrl-C ends the page")
+        if not no_browser:
+            click.launch(link)
+
+    context = WebContext(app.config, app.paths, app.clock, app.environ, str(Path.home()))
+    serve(
+        context,
+        port=port,
+        names=names,
+        idle_seconds=idle_minutes * 60.0,
+        announce=announce,
+    )

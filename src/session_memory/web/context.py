@@ -1,0 +1,38 @@
+"""What every page is made from."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+
+import msgspec
+
+from session_memory.clock import Clock
+from session_memory.paths import Paths
+from session_memory.recall.context import RecallContext, recall_context
+from session_memory.settings import Config
+from session_memory.store import open_store
+from session_memory.store.port import Store
+
+
+class WebContext(msgspec.Struct, frozen=True):
+    """Settings, paths and the clock; the store is opened for each request."""
+
+    config: Config
+    paths: Paths
+    clock: Clock
+    environ: Mapping[str, str]
+    home: str
+
+    @contextmanager
+    def reading(self) -> Generator[Store]:
+        """The store, for a page that only shows: sweeps go on meanwhile."""
+        with open_store(str(self.paths.data), self.clock(), read_only=True) as store:
+            yield store
+
+    @contextmanager
+    def recall(self) -> Generator[RecallContext]:
+        """The context for questions to the store."""
+        with self.reading() as store:
+            settings = self.config.recall
+            yield recall_context(store, self.clock, read_only=True, settings=settings)

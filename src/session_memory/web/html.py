@@ -1,0 +1,59 @@
+"""Turns pages into HTML. Stored text is always text: escaped, and nothing in it reorders a line."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from session_memory.core.text.safe_text import safe
+from session_memory.web.page import Page
+
+_DAY_MS = 86_400_000
+_MINUTE_MS = 60_000
+
+
+def environment() -> Environment:
+    """Templates with escaping that cannot be forgotten."""
+    templates = Environment(
+        loader=PackageLoader("session_memory.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_plain,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    templates.filters |= {"day": day, "moment": moment, "number": number, "dollars": dollars}
+    return templates
+
+
+def render(templates: Environment, page: Page, shared: dict[str, Any]) -> str:
+    """The page as HTML; `shared` is what every page shows."""
+    return templates.get_template(page.template).render(shared | page.values)
+
+
+def _plain(value: object) -> object:
+    return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def day(at: int | None) -> str:
+    """2026-03-01, or a dash where the log does not tell."""
+    return "-" if at is None else datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def moment(at: int | None) -> str:
+    """2026-03-01 10:20, or a dash."""
+    return "-" if at is None else datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+
+
+def number(value: float | None) -> str:
+    """With thousands separators."""
+    return "-" if value is None else f"{value:,}"
+
+
+def dollars(value: float | None) -> str:
+    """With two places, or a dash where no price is known."""
+    return "-" if value is None else f"${value:,.2f}"

@@ -1,0 +1,48 @@
+"""A page before it is HTML: which template, and what it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from session_memory.web.context import WebContext
+
+
+class Page(msgspec.Struct, frozen=True):
+    """A template and its values."""
+
+    template: str
+    values: dict[str, Any] = {}
+    status: int = 200
+
+
+class GoTo(msgspec.Struct, frozen=True):
+    """Where a decision leads, and what was done."""
+
+    path: str
+    note: str = ""
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A request as the pages see it."""
+
+    path: Mapping[str, str]
+    """The variable parts of its address."""
+    query: Mapping[str, str]
+    form: Mapping[str, str]
+
+    def number(self, name: str, default: int, *, least: int = 0, most: int = 1_000_000_000) -> int:
+        """A number of the query; what is none counts as the default."""
+        given = self.query.get(name, "")
+        return (
+            max(least, min(most, int(given))) if given.isdecimal() and len(given) < 12 else default
+        )
+
+    def word(self, name: str) -> str | None:
+        """A word of the query; None where it is blank."""
+        return self.query.get(name, "").strip() or None
+
+
+Handler = Callable[[WebContext, Asked], Page | GoTo]
