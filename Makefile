@@ -8,7 +8,7 @@ JOBS ?= auto
 # Modules that are not compiled anew by every process: tests and figures start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test screens torture check bench bench-redact bench-recall bench-quality bench-peers docs lock clean model-clients mcp-inspector e2e-clients
+.PHONY: run test test-tools screens torture check bench bench-redact bench-recall bench-quality bench-peers docs lock clean model-clients mcp-inspector e2e-clients
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(RUN_STAMP)
@@ -17,6 +17,10 @@ run: $(RUN_STAMP)
 # The whole test suite.
 test: $(STAMP)
 	$(BIN)/python -m pytest -q -n $(JOBS)
+
+# What tests need beside Python packages (a browser), from the system's packages.
+test-tools:
+	scripts/install_test_tools.sh
 
 # Kills, failing disks, torn logs and crowds, in numbers; the report is in .cache/torture/last.json.
 torture: $(STAMP)

@@ -67,6 +67,7 @@ KNOWS_THE_DATABASE = {
     "src/session_memory/adapters/crush/log_builder.py": "writes one for tests",
     "src/session_memory/adapters/kiro/log_builder.py": "writes one for tests",
     "src/session_memory/adapters/zed/log_builder.py": "writes one for tests",
+    "src/session_memory/adapters/cursor/log_builder.py": "writes one for tests",
 }
 
 

@@ -83,6 +83,7 @@ MAY_CALL_OUT = frozenset(
     {"model/anthropic.py", "model/openai.py"}  # loaded only where the user turned a model on
     | {"testing/model_server.py"}  # answers on loopback, for tests
     | {"mcp/http.py"}  # listens on loopback, where the user asked for it
+    | {"web/app.py", "web/guard.py", "web/server.py"}  # so does the page
 )
 """Modules of ours that may import such a thing."""
 

@@ -1,0 +1,148 @@
+"""The page in a real browser, on sessions of our own builders."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+from tests.web.served import Served, serving
+
+from session_memory.adapters.claude.log_builder import ClaudeLog
+from session_memory.testing.workspace import Workspace
+
+HOSTILE = (
+    "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
+    " <svg onload=alert(1)> </pre></main><style>body{display:none}</style>"
+    " \u202eright to left\u202c \x1b[31mred\x1b[0m {{ 7 * 7 }} " + "w" * 4000
+)
+PATHS = ("/", "/sessions", "/sessions/1", "/search?q=checkout")
+_QUIET = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
+    *("--disable-background-networking", "--disable-component-update"),
+)
+
+
+def _program() -> str:
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if found := shutil.which(name):
+            return found
+    if os.environ.get("CI"):
+        pytest.fail("CI needs a browser: run `make test-tools`")
+    pytest.skip("no Chromium here: `make test-tools` installs it")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    program = _program()
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=program, args=list(_QUIET))
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def served(space: Workspace) -> Iterator[Served]:
+    log = ClaudeLog(seed=1)
+    log.prompt("fix the flaky checkout test")
+    log.run("pytest tests/checkout", "1 failed: checkout timed out", exit_code=1)
+    log.run("pytest tests/checkout", "1 passed")
+    log.say("The checkout test passes now.")
+    hostile = ClaudeLog(seed=2)
+    hostile.prompt(f"look at checkout {HOSTILE}")
+    hostile.run(f"echo '{HOSTILE}'", HOSTILE, exit_code=1)
+    hostile.say(HOSTILE)
+    space.write(log, hostile)
+    space.sweep()
+    with serving(space) as page:
+        yield page
+
+
+class Watched:
+    """A page whose errors and requests are noted."""
+
+    def __init__(self, page: Page, served: Served) -> None:
+        self.page = page
+        self.base = f"http://{served.host}"
+        self.errors: list[str] = []
+        self.foreign: list[str] = []
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.on("console", lambda m: self.errors.append(m.text) if m.type == "error" else None)
+        page.on("request", self._note)
+        page.on("dialog", lambda dialog: self.errors.append(dialog.message))
+
+    def _note(self, request: object) -> None:
+        url = str(getattr(request, "url", ""))
+        if not url.startswith((f"{self.base}/", "data:")):
+            self.foreign.append(url)
+
+    def goto(self, path: str) -> None:
+        answer = self.page.goto(self.base + path)
+        assert answer is not None and answer.status == 200, (path, answer and answer.status)
+
+
+@pytest.fixture
+def watched(browser: Browser, served: Served) -> Iterator[Watched]:
+    page = browser.new_page(viewport={"width": 1600, "height": 900})
+    watched = Watched(page, served)
+    page.goto(served.link)
+    yield watched
+    page.close()
+
+
+@pytest.mark.rows("WEB-04")
+def test_every_screen_is_accessible_and_fits_and_stays_here(watched: Watched) -> None:
+    for path in PATHS:
+        for width in (400, 1600):
+            watched.page.set_viewport_size({"width": width, "height": 800})
+            watched.goto(path)
+            wide = watched.page.evaluate("document.documentElement.scrollWidth")
+            assert wide <= width, (path, width, wide)
+        found = Axe().run(watched.page).response["violations"]
+        serious = [v["id"] for v in found if v["impact"] in ("serious", "critical")]
+        assert serious == [], (path, found)
+    assert watched.errors == []
+    assert watched.foreign == []
+
+
+@pytest.mark.rows("WEB-05")
+def test_hostile_text_is_shown_as_text(watched: Watched) -> None:
+    for path in (*PATHS, "/sessions/2", "/search?q=" + "owned"):
+        watched.goto(path)
+        assert watched.page.title() != "owned"
+        assert watched.page.locator("main").is_visible()
+        assert watched.page.locator("main svg[onload], main img").count() == 0
+        assert "\u202e" not in watched.page.content()
+    watched.goto("/sessions/2")
+    assert "<script>" in watched.page.inner_text("main")
+    assert "{{ 7 * 7 }}" in watched.page.inner_text("main")
+    assert watched.errors == []
+
+
+@pytest.mark.rows("WEB-06")
+def test_search_answers_while_one_types_and_leads_to_the_event(watched: Watched) -> None:
+    watched.goto("/search")
+    watched.page.keyboard.type("timed out")
+    hit = watched.page.locator(".hits a[href*='at=']").first
+    hit.wait_for()
+    assert "q=timed" in watched.page.url
+    hit.focus()
+    watched.page.keyboard.press("Enter")
+    watched.page.wait_for_url("**/sessions/1?at=*")
+    target = watched.page.evaluate("location.hash.slice(1)")
+    assert watched.page.locator(f"article#{target}").is_visible()
+    assert watched.errors == []
+
+
+@pytest.mark.rows("WEB-06")
+def test_search_works_without_script(browser: Browser, served: Served) -> None:
+    plain = browser.new_context(java_script_enabled=False).new_page()
+    plain.goto(served.link)
+    plain.goto(f"http://{served.host}/search")
+    plain.fill("form.filters input[name=q]", "flaky")
+    plain.click("form.filters button")
+    assert plain.locator(".hits h2").count() == 1
+    plain.context.close()
