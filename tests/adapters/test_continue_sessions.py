@@ -118,6 +118,31 @@ def test_failure_is_the_state_of_a_call_and_a_result_is_told_once(tmp_path: Path
     ]
 
 
+def test_a_state_may_be_short_and_its_output_a_text(tmp_path: Path) -> None:
+    log = ContinueDevLog(1)
+    call = {"id": "c1", "function": {"name": "edit_file", "arguments": '{"path": "/a"}'}}
+    state = {"toolCallId": "c1", "status": "done", "output": "edit applied"}
+    log.say("editing", toolCalls=[call], toolCallStates=[state])
+    assert told(read(log, tmp_path).events) == [
+        ("assistant_text", None, "editing"),
+        ("tool_call", None, '{"path":"/a"}'),
+        ("tool_result", None, "edit applied"),
+    ]
+
+
+def test_an_answer_that_grows_in_place_is_told_as_it_stands(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    home, log = space.flavor_home("continue_dev"), ContinueDevLog(1)
+    log.prompt("go")
+    entry = log.say("It fa")
+    log.write(home)
+    space.sweep()
+    entry["message"]["content"] = "It fails."
+    log.write(home)
+    space.sweep()
+    assert [event.text for event in space.events(log.session_id)] == ["go", "It fails."]
+
+
 def test_the_tokens_of_a_session_are_one_figure_that_is_replaced(tmp_path: Path) -> None:
     space = Workspace(tmp_path)
     home, log = space.flavor_home("continue_dev"), ContinueDevLog(1)

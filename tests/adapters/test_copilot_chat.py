@@ -152,6 +152,59 @@ def test_a_failed_or_refused_call_is_complete_all_the_same(tmp_path: Path, confi
     assert (refused.is_error, refused.label) == (True, "denied")
 
 
+@pytest.mark.parametrize(
+    ("fields", "label"),
+    [
+        ({"isSystemInitiated": True}, "system_initiated"),
+        ({"confirmation": "Allow"}, "confirmation"),
+    ],
+)
+def test_what_the_editor_asks_is_no_prompt(
+    tmp_path: Path, fields: dict[str, Any], label: str
+) -> None:
+    log = CopilotChatLog(1)
+    log.prompt("the command has ended", **fields)
+    assert told(read(log, tmp_path).events) == [("injected", label, "the command has ended")]
+
+
+def test_a_result_may_stand_in_the_call_itself(tmp_path: Path) -> None:
+    log = CopilotChatLog(1)
+    log.prompt("go")
+    command = {"commandLine": {"original": "go build"}, "terminalCommandOutput": {"text": "oops"}}
+    ended = {**command, "terminalCommandState": {"exitCode": 1}}
+    item = {"kind": "toolInvocationSerialized", "toolCallId": "a"}
+    log.item({**item, "toolId": "run_in_terminal", "toolSpecificData": ended})
+    details = {"input": "x", "output": [{"type": "embed", "value": "none"}], "isError": True}
+    log.item({**item, "toolCallId": "b", "toolId": "mcp_docs_find", "resultDetails": details})
+    events = read(log, tmp_path).events[1:]
+    assert [(e.kind, e.text, e.exit_code, e.is_error) for e in events] == [
+        ("tool_call", '{"command":"go build"}', None, False),
+        ("tool_result", "oops", 1, True),
+        ("tool_call", "", None, False),
+        ("tool_result", "none", None, True),
+    ]
+    assert events[2].tool_class == "mcp"
+
+
+def test_a_chat_may_name_its_folder_itself(tmp_path: Path) -> None:
+    log = CopilotChatLog(1)
+    log.workspace = {}
+    log.change(1, ["workingDirectory"], "file:///work/else")
+    log.prompt("go")
+    assert facts(read(log, tmp_path))["cwd"] == "/work/else"
+
+
+def test_a_document_that_grows_in_place_is_told_as_it_stands(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    home, log = space.flavor_home("copilot_chat"), CopilotChatLog(1)
+    log.prompt("go")
+    for text in ("It fa", "It fails."):
+        log.request["response"] = [{"value": text}]
+        log.write_document(home)
+        space.sweep()
+    assert [event.text for event in space.events(log.session_id)] == ["go", "It fails."]
+
+
 def test_tokens_of_the_result_and_of_the_request_are_one_statement(tmp_path: Path) -> None:
     log = CopilotChatLog(1)
     log.prompt("go", promptTokens=100, completionTokens=20, modelId="copilot/auto")

@@ -228,6 +228,13 @@ def test_a_chat_of_the_command_line_has_times_results_and_a_folder(tmp_path: Pat
     assert (said["cwd"], said["model"], said["title.ai"]) == ("/work/shop", "gpt-5", "A chat")
 
 
+def test_the_file_next_to_a_chat_names_its_folder(tmp_path: Path) -> None:
+    path = built().write_chat(tmp_path)
+    path.with_name("meta.json").write_text(json.dumps({"cwd": "/work/shop", "title": "Carts"}))
+    said = facts(only_part("cursor", tmp_path))
+    assert (said["cwd"], said["title.ai"]) == ("/work/shop", "Carts")
+
+
 def test_a_chat_that_is_encrypted_is_reported_and_its_key_is_not_kept(space: Workspace) -> None:
     home, log = space.flavor_home("cursor"), built()
     log.messages = []
@@ -277,6 +284,72 @@ def test_older_editors_hold_the_messages_in_the_session_and_no_folder(tmp_path: 
     log.write_editor(tmp_path, headers=False)
     part = only_part("cursor", tmp_path)
     assert (len(part.events), "cwd" in facts(part)) == (4, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "text", "code", "label"),
+    [
+        ({"status": "error", "error": "{}"}, "{}", None, None),
+        (
+            {"status": "error", "error": {"clientVisibleErrorMessage": "File not found"}},
+            "File not found",
+            None,
+            None,
+        ),
+        ({"status": "cancelled", "error": "skipped"}, "skipped", None, None),
+        ({"result": '{"output":"x","exitCode":1}'}, '{"output":"x","exitCode":1}', 1, None),
+        ({"result": {"output": "x", "rejected": True}}, None, None, "denied"),
+        ({"additionalData": {"status": "error"}, "result": "odd"}, "odd", None, None),
+    ],
+)
+def test_a_call_that_did_not_succeed_says_so_in_one_of_many_ways(
+    tmp_path: Path, fields: dict[str, object], text: str | None, code: int | None, label: str | None
+) -> None:
+    log = CursorLog(1)
+    log.prompt("go")
+    tool = {"name": "run_terminal_command_v2", "toolCallId": "c", "status": "completed"}
+    log.bubble(2, toolFormerData={**tool, "params": {"command": "make"}, **fields})
+    log.write_editor(tmp_path)
+    call, result = only_part("cursor", tmp_path).events[1:]
+    assert (call.command, call.tool_class) == ("make", "shell")
+    assert (result.is_error, result.exit_code, result.label) == (True, code, label)
+    assert text is None or result.text == text
+
+
+def test_errors_compaction_and_plain_thinking_of_the_editor(tmp_path: Path) -> None:
+    log = CursorLog(1)
+    log.prompt("go")
+    log.bubble(2, thinking="plain")
+    log.bubble(2, capabilityType=22)
+    log.bubble(2, errorDetails={"message": "overloaded"})
+    log.write_editor(tmp_path)
+    assert [event.kind for event in only_part("cursor", tmp_path).events[1:]] == [
+        "reasoning",
+        "compaction",
+        "error",
+    ]
+
+
+def test_a_session_that_names_its_parent_is_a_sub_agent(tmp_path: Path) -> None:
+    log = CursorLog(1)
+    log.composer["subagentInfo"] = {"parentComposerId": "p-1"}
+    log.prompt("count the files")
+    log.write_editor(tmp_path)
+    part = only_part("cursor", tmp_path)
+    assert (part.parent_external_id, part.events[0].label) == ("p-1", "subagent_prompt")
+
+
+def test_a_message_that_grows_in_place_is_told_as_it_stands(space: Workspace) -> None:
+    home, log = space.flavor_home("cursor"), built()
+    log.bubbles[-1]["text"] = "It fa"
+    log.write_editor(home)
+    space.sweep()
+    log.bubbles[-1]["text"] = "It fails."
+    log.now += 1000
+    log.write_editor(home)
+    space.sweep()
+    assert [event.text for event in space.events(log.session_id)][-1] == "It fails."
+    assert len(space.events(log.session_id)) == 4
 
 
 def test_a_tool_that_failed_and_a_message_that_is_gone(tmp_path: Path) -> None:

@@ -62,6 +62,13 @@ def test_a_message_to_the_user_is_no_prompt(tmp_path: Path) -> None:
     ]
 
 
+def test_what_only_the_model_sees_is_no_prompt(tmp_path: Path) -> None:
+    log = DroidLog(1)
+    log.message("user", {"type": "text", "text": "hidden context"}, visibility="llm_only")
+    log.write(tmp_path)
+    assert told(only_part("droid", tmp_path).events) == [("injected", "hidden", "hidden context")]
+
+
 def test_the_tokens_of_a_session_are_one_figure_that_is_replaced(tmp_path: Path) -> None:
     space = Workspace(tmp_path)
     home, log = space.flavor_home("droid"), DroidLog(1)

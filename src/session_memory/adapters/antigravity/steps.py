@@ -120,7 +120,7 @@ class StepTeller(EventTeller):
         code = step.get("exit_code")
         if type(code) is int:
             event.exit_code, event.is_error = code, code != 0 or failed
-        if _CHILDREN in text:
+        if _CHILDREN in text or step.get("type") == "INVOKE_SUBAGENT":
             self.children += tuple(_CHILD.findall(text))
 
     def _error(self, step: Record, text: str) -> None:

@@ -197,23 +197,25 @@ class HistoryTeller(EventTeller):
         told = [state for state in map(as_object, states) if state]
         if text.strip() or not (told or as_list(message.get("toolCalls"))):
             self.say(text)
+        calls = {as_text(c.get("id")): c for c in map(as_object, as_list(message.get("toolCalls")))}
         for state in told:
-            self._state(state)
-        names = {as_text(state.get("toolCallId")) for state in told}
-        for call in map(as_object, as_list(message.get("toolCalls"))):
-            if as_text(call.get("id")) not in names:
-                self._call(call, as_text(call.get("id")), None)
+            name = as_text(state.get("toolCallId"))
+            self._state(state, as_object(state.get("toolCall")) or calls.get(name, {}))
+            calls.pop(name, None)
+        for name, call in calls.items():
+            self._call(call, name, None)
 
     def _call(self, call: Record, call_id: str, parsed: Json) -> None:
         function = as_object(call.get("function"))
         self.call(as_text(function.get("name")), parsed or function.get("arguments"), call_id)
 
-    def _state(self, state: Record) -> None:
-        call, status = as_object(state.get("toolCall")), as_text(state.get("status"))
+    def _state(self, state: Record, call: Record) -> None:
+        status, output = as_text(state.get("status")), state.get("output")
         call_id = as_text(state.get("toolCallId")) or as_text(call.get("id"))
         self._call(call, call_id, state.get("parsedArgs"))
-        items = map(as_object, as_list(state.get("output")))
+        items = map(as_object, as_list(output))
         text = "\n".join(filter(None, (as_text(item.get("content")) for item in items)))
+        text = output if isinstance(output, str) else text
         if status in ("errored", "canceled"):
             self._result(call_id, text or status, failed=True)
         elif text or status == "done":

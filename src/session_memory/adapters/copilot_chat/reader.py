@@ -32,7 +32,7 @@ from session_memory.adapters.copilot_chat.replay import is_change, replay
 from session_memory.adapters.copilot_chat.requests import ChatTeller
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
-from session_memory.adapters.vscode_places import workspace_path
+from session_memory.adapters.vscode_places import uri_of, workspace_path
 from session_memory.adapters.whole_log import (
     Line,
     Record,
@@ -117,7 +117,7 @@ def tell(source: SourceFile, records: Records, bundle: Normalized, sides: dict[s
     part = PartBuilder(as_text(document.get("sessionId")) or _exported_id(source.path, requests))
     part.note("source_kind", "interactive", 0)
     workspace = decode_record(sides.get(WORKSPACE, b"")) or {}
-    if folder := workspace_path(workspace):
+    if folder := workspace_path(workspace) or uri_of(document.get("workingDirectory")):
         part.note("cwd", folder, 0)
     if title := as_text(document.get("customTitle")):
         part.note("title.custom", title, 0)

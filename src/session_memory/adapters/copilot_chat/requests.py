@@ -80,7 +80,12 @@ class ChatTeller(EventTeller):
     def _request(self, request: Record, prompt: str, number: int) -> None:
         if as_list(as_object(request.get("variableData")).get("variables")):
             self.ignore("attachments")
-        self.prompt(prompt)
+        if request.get("isSystemInitiated") is True:
+            self.inject(prompt, "system_initiated")
+        elif request.get("confirmation"):  # a button was clicked: the editor words what it meant
+            self.inject(prompt, "confirmation")
+        else:
+            self.prompt(prompt)
         result = as_object(request.get("result"))
         metadata = as_object(result.get("metadata"))
         self._spend(request, result, metadata, number)
@@ -98,6 +103,7 @@ class ChatTeller(EventTeller):
         elif error:
             self.fail(as_text(error.get("message")), "request_failed")
         ended = parse_time(as_object(request.get("modelState")).get("completedAt"))
+        ended = ended or parse_time(request.get("responseTimestamp"))
         if ended is not None:
             self.part.note_time(ended, len(self.part.events))
 
@@ -123,8 +129,8 @@ class ChatTeller(EventTeller):
 
     def _item(self, item: Record, call: Record | None, metadata: Record, *, edited: bool) -> None:
         kind = as_text(item.get("kind"))
-        if kind == "" and "value" in item:
-            self._text += _value_text(item.get("value"))
+        if (kind == "" and "value" in item) or kind == "markdownContent":
+            self._text += _value_text(item.get("value") or item.get("content"))
             return
         if kind == "inlineReference":
             self._text += _reference(item)
@@ -172,15 +178,18 @@ class ChatTeller(EventTeller):
     def _result(self, item: Record, call: Record, metadata: Record, call_id: str) -> None:
         results = as_object(metadata.get("toolCallResults"))
         held = as_object(results.get(as_text(call.get("id"))))
-        parts = (as_object(part).get("value") for part in as_list(held.get("content")))
-        text = "".join(map(_value_text, parts))
-        state = as_object(as_object(item.get("toolSpecificData")).get("terminalCommandState"))
-        code = state.get("exitCode")
+        special, details = as_object(item.get("toolSpecificData")), item.get("resultDetails")
+        terminal = as_object(special.get("terminalCommandOutput"))
+        parts = as_list(held.get("content")) or as_list(as_object(details).get("output"))
+        text = "".join(_value_text(as_object(part).get("value")) for part in parts)
+        text = text or as_text(terminal.get("text"))
+        code = as_object(special.get("terminalCommandState")).get("exitCode")
+        failed = as_object(details).get("isError") is True
         if _is_refused(item.get("isConfirmed")):
             told = text or _value_text(item.get("pastTenseMessage")) or "refused"
             self.result(told, call_id, failed=True).label = "denied"
         elif text or type(code) is int:
-            event = self.result(text, call_id)
+            event = self.result(text, call_id, failed=failed)
             if type(code) is int:
                 event.exit_code, event.is_error = code, code != 0 or event.is_error
 

@@ -26,13 +26,19 @@ from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.sqlite_log import capped, database_source, read_database
 from session_memory.adapters.tell_events import EventTeller
-from session_memory.adapters.whole_log import Line, Record, Records
+from session_memory.adapters.whole_log import Line, Record, Records, side_object, with_sides
 from session_memory.plain_files import UnfitFile
 
 STORE = "store.db"
+ABOUT = "meta.json"
+"""What newer builds keep next to the database: the folder, the title, times."""
 _NEEDS = {"blobs": ("id", "data"), "meta": ("key", "value")}
 _KEPT = ("agentId", "name", "createdAt", "workspacePath", "lastUsedModel", "mode")
 """Of what is known of a session; there may be a key to encrypted messages, which is not for us."""
+
+
+_SAME = {"cwd": "workspacePath", "title": "name", "createdAtMs": "createdAt"}
+"""Names in the file next to the database, and what the same is called in it."""
 
 
 def discover(root: str) -> Iterator[SourceFile]:
@@ -42,7 +48,7 @@ def discover(root: str) -> Iterator[SourceFile]:
             path = os.path.join(folder, STORE)
             if os.path.lexists(path):
                 try:
-                    yield database_source(path)
+                    yield with_sides(database_source(path), [os.path.join(folder, ABOUT)])
                 except OSError:
                     yield unreadable(path)
 
@@ -59,6 +65,8 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
     with read_database(file.path, _NEEDS) as db:
         values = [value for (value,) in db.rows("SELECT value FROM meta WHERE key = '0'")]
         known = _known(values[0] if values else None)
+        about = side_object(os.path.join(os.path.dirname(file.path), ABOUT))
+        known |= {name: about[old] for old, name in _SAME.items() if about.get(old)}
         yield compact_json({"session": known}).encode()
         blobs = messages = 0
         for (data,) in db.rows(f"SELECT {capped('data')} FROM blobs ORDER BY rowid", cap):

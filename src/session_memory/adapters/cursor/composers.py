@@ -10,12 +10,14 @@ import os
 from collections.abc import Iterator
 
 from session_memory.adapters.common import (
+    Json,
     Normalized,
     SourceFile,
     as_count,
     as_list,
     as_object,
     as_text,
+    classify_tool,
     decode_record,
     parse_time,
 )
@@ -33,7 +35,7 @@ from session_memory.adapters.sqlite_log import (
 from session_memory.adapters.tell_events import EventTeller
 from session_memory.adapters.vscode_places import uri_of
 from session_memory.adapters.whole_log import Line, Record, Records
-from session_memory.core.schema import Usage
+from session_memory.core.schema import ToolClass, Usage
 
 STORE = "state.vscdb"
 _NEEDS = {"cursorDiskKV": ("key", "value")}
@@ -46,6 +48,17 @@ _UPDATED = (
     f" THEN json_extract({_JSON}, '$.lastUpdatedAt') END"
 )
 _USER, _AGENT = 1, 2
+_COMPACTION = 22
+"""The kind of message that marks where the context was condensed."""
+_TOOLS: dict[str, ToolClass] = {
+    "run_terminal_command": "shell",
+    "ripgrep_raw_search": "search",
+    "glob_file_search": "search",
+    "file_search": "search",
+    "semantic_search_full": "search",
+    "list_dir": "read",
+    "task": "agent",
+}
 
 
 def discover(root: str) -> Iterator[SourceFile]:
@@ -57,15 +70,30 @@ def discover(root: str) -> Iterator[SourceFile]:
 
 
 def _sessions(db: Database) -> Iterator[SessionRows]:
-    query = f"SELECT {text_of('key')}, octet_length(value), {_UPDATED} FROM cursorDiskKV"
-    for key, size, updated in list(db.rows(f"{query} WHERE {_BETWEEN}")):
-        changed_at = parse_time(updated)
+    times = _header_times(db)
+    query = f"SELECT {text_of('key')}, octet_length(value) FROM cursorDiskKV WHERE {_BETWEEN}"
+    for key, size in list(db.rows(query)):
+        name = readable(key)[len(_COMPOSER) :]
+        updated = times[name] if name in times else _updated(db, key)
         yield SessionRows(
-            id=readable(key)[len(_COMPOSER) :],
-            changed_at=changed_at,
+            id=name,
+            changed_at=parse_time(updated),
             mark=(size, updated),
             size=size or 0,
         )
+
+
+def _header_times(db: Database) -> dict[str, Json]:
+    """When each session was changed, where a table of its own says so: then none is opened."""
+    if not {"composerId", "lastUpdatedAt"} <= db.columns("composerHeaders"):
+        return {}
+    query = f"SELECT {text_of('composerId')}, lastUpdatedAt FROM composerHeaders"
+    return {readable(name): at for name, at in db.rows(query) if isinstance(at, int)}
+
+
+def _updated(db: Database, key: bytes) -> Json:
+    query = f"SELECT {_UPDATED} FROM cursorDiskKV WHERE key = CAST(? AS TEXT)"
+    return next((at for (at,) in db.rows(query, key)), None)
 
 
 def lines(file: SourceFile, cap: int) -> Iterator[Line]:
@@ -84,7 +112,7 @@ def _lines(db: Database, session: str, cap: int) -> Iterator[Line]:
         return
     inline = as_list(composer.pop("conversation", None))
     headers = [as_object(h) for h in as_list(composer.get("fullConversationHeadersOnly"))]
-    known: Record = {name: composer[name] for name in _KEPT if name in composer}
+    known: Record = {name: composer[name] for name in (*_KEPT, *_CHILDREN) if name in composer}
     yield compact_json({"composer": known | _header(db, session)}).encode()
     for bubble in inline:
         yield compact_json({"bubble": bubble}).encode()
@@ -97,7 +125,8 @@ def _lines(db: Database, session: str, cap: int) -> Iterator[Line]:
             yield None if bubble[0] is None else b'{"bubble":%b}' % bubble[0]
 
 
-_KEPT = ("createdAt", "lastUpdatedAt", "modelConfig", "name", "status", "subComposerIds")
+_KEPT = ("createdAt", "modelConfig", "name", "subagentInfo", "workspaceIdentifier")
+_CHILDREN = ("subComposerIds", "subagentComposerIds")
 
 
 def _value(db: Database, key: str, cap: int) -> tuple[bytes | None] | None:
@@ -116,8 +145,8 @@ def _header(db: Database, session: str) -> Record:
     query = f"SELECT {flag}, {text_of('value')} FROM composerHeaders WHERE composerId = ?"
     for is_subagent, data in list(db.rows(query, session)):
         header = decode_record(data or b"") or {}
-        place = as_object(header.get("workspaceIdentifier")).get("uri")
-        return {"folder": uri_of(place), "isSubagent": bool(is_subagent)}
+        kept = {name: header[name] for name in _KEPT if header.get(name)}
+        return {**kept, "isSubagent": bool(is_subagent)}
     return {}
 
 
@@ -127,10 +156,13 @@ def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
         return
     composer = as_object(records[0][1].get("composer"))
     session = source.path.rpartition("#")[2]
-    is_subagent = composer.get("isSubagent") is True
-    part = PartBuilder(session)
+    parent = as_text(as_object(composer.get("subagentInfo")).get("parentComposerId")) or None
+    is_subagent = composer.get("isSubagent") is True or parent is not None
+    part = PartBuilder(session, parent)
     part.note("source_kind", "subagent" if is_subagent else "interactive", 0)
-    if folder := as_text(composer.get("folder")):
+    if parent:
+        part.note("parent", parent, 0)
+    if folder := uri_of(as_object(composer.get("workspaceIdentifier")).get("uri")):
         part.note("cwd", folder, 0)
     if title := as_text(composer.get("name")):
         part.note("title.ai", title, 0)
@@ -148,7 +180,8 @@ def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
             teller.tell(as_object(record.get("bubble")), number)
     teller.finish()
     if part.events:
-        for child in map(as_text, as_list(composer.get("subComposerIds"))):
+        children = (as_list(composer.get(name)) for name in _CHILDREN)
+        for child in dict.fromkeys(as_text(child) for group in children for child in group):
             if child and child != session:
                 link = PartBuilder(child, session)
                 link.note("parent", session, 0)
@@ -196,22 +229,41 @@ class BubbleTeller(EventTeller):
             self.spend(
                 Usage(key=key, model=self.model, at=self.at, input=spent[0], output=spent[1])
             )
-        thought = as_text(as_object(bubble.get("thinking")).get("text"))
-        tool = as_object(bubble.get("toolFormerData"))
+        thinking = bubble.get("thinking")
+        thought = as_text(thinking) or as_text(as_object(thinking).get("text"))
+        tool, error = as_object(bubble.get("toolFormerData")), bubble.get("errorDetails")
         if thought:
             self.think(thought)
         if text.strip():
             self.say(text)
         if tool:
             self._call(tool)
+        elif error:
+            self.fail(error if isinstance(error, str) else compact_json(error), "error_details")
+        elif bubble.get("capabilityType") == _COMPACTION:
+            self.compact(text)
         elif not (thought or text.strip()):
             self.ignore("bubble/empty")
 
     def _call(self, tool: Record) -> None:
         name = as_text(tool.get("name")) or f"tool {tool.get('tool')}"
         call_id = as_text(tool.get("toolCallId"))
-        self.call(name, tool.get("params") or tool.get("rawArgs"), call_id)
-        result, failed = tool.get("result"), tool.get("status") == "error"
-        if result or failed:
-            text = result if isinstance(result, str) else compact_json(result)
-            self.result(text if result else "", call_id, failed=failed)
+        plain = name.removesuffix("_v2")
+        given = tool.get("params") or tool.get("rawArgs")
+        self.call(name, given, call_id, _TOOLS.get(plain) or classify_tool(plain))
+        result, error, status = tool.get("result"), tool.get("error"), as_text(tool.get("status"))
+        inner = decode_record(as_text(result).encode("utf-8", "replace"))
+        held = as_object(result) or inner or {}
+        fate = as_text(as_object(tool.get("additionalData")).get("status"))
+        refused = held.get("rejected") is True or fate == "rejected"
+        failed = status in ("error", "cancelled") or fate == "error" or refused
+        if not (result or error or failed):
+            return
+        said = as_text(as_object(error).get("clientVisibleErrorMessage")) or as_text(error)
+        text = result if isinstance(result, str) else compact_json(result) if result else said
+        event = self.result(text or said or status, call_id, failed=failed)
+        code = held.get("exitCode")
+        if type(code) is int:
+            event.exit_code, event.is_error = code, failed or code != 0
+        if refused:
+            event.label = "denied"

@@ -158,9 +158,10 @@ class CursorLog:
             if headers:
                 db.execute(
                     "CREATE TABLE IF NOT EXISTS composerHeaders"
-                    " (composerId TEXT PRIMARY KEY, isSubagent INTEGER, value TEXT)"
+                    " (composerId TEXT PRIMARY KEY, lastUpdatedAt INTEGER, isSubagent INTEGER,"
+                    " value TEXT)"
                 )
                 about = json.dumps({"workspaceIdentifier": {"uri": {"fsPath": self.cwd}}})
-                row = (self.session_id, int(self.composer.get("isSubagent", 0)), about)
-                db.execute("INSERT OR REPLACE INTO composerHeaders VALUES (?, ?, ?)", row)
+                row = (self.session_id, self.now, int(self.composer.get("isSubagent", 0)), about)
+                db.execute("INSERT OR REPLACE INTO composerHeaders VALUES (?, ?, ?, ?)", row)
         return path

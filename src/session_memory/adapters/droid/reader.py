@@ -146,6 +146,8 @@ class SessionTeller(EventTeller):
             self.unknown(f"message/{role or 'no role'}", record)
         elif message.get("visibility") == "user_only":  # told to the user, not by them
             self.add("system", "harness", text_of(content), "notice")
+        elif role == "user" and message.get("visibility") == "llm_only":
+            self.inject(text_of(content), "hidden")
         else:
             for block in blocks:
                 self._block(role, block)
@@ -167,7 +169,7 @@ class SessionTeller(EventTeller):
         elif kind == "tool_result":
             failed = fields.get("is_error") is True
             call_id = as_text(fields.get("tool_use_id"))
-            self.result(text_of(fields.get("content")), call_id, failed=failed)
+            self.result(text_of(fields.get("content")) or text, call_id, failed=failed)
         elif kind in ("image", "document"):
             self.ignore("attachments")
         else:
