@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.adapters.whole_reading import facts, only_part, parse_home, told
 
+from session_memory.adapters.aider import reader
 from session_memory.adapters.aider.log_builder import MODEL, VERSION, AiderLog
 from session_memory.adapters.aider.reader import DEPTH, HISTORY
 from session_memory.adapters.common import RawEvent
@@ -239,6 +240,23 @@ def test_a_line_that_is_still_being_written_is_left_for_later(tmp_path: Path) ->
     log.prompt("go")
     log.text += "\nHalf an ans"
     assert [event.text for event in events(log, tmp_path)] == ["go"]
+
+
+def test_a_history_nobody_touched_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = Workspace(tmp_path)
+    log = AiderLog(1)
+    log.prompt("go")
+    path = log.write(space.flavor_home("aider"))
+    space.sweep()
+    with monkeypatch.context() as patch:
+        patch.setattr(reader, "read_plain", None)
+        report = space.sweep()
+        assert (report.discovered, report.skipped_unchanged, report.failed) == (1, 1, [])
+    with path.open("a") as file:
+        file.write("\nWell.\n")
+    assert space.sweep().ingested == 1
 
 
 # --- where histories are ---

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from session_memory.adapters import sqlite_log
@@ -393,13 +394,15 @@ def tell(_source: SourceFile, records: Records, bundle: Normalized) -> None:
     teller.finish()
 
 
-def notes() -> Adapter:
+def notes(
+    read: Callable[[Database, str, int], Iterator[Line]] | None = None,
+) -> Adapter:
     return sqlite_adapter(
         AGENT,
         find=lambda root: iter([os.path.join(root, "notes.db")]),
         needs=NEEDS,
         list_sessions=list_sessions,
-        lines=lines,
+        lines=read or lines,
         tell=tell,
     )
 
@@ -486,3 +489,75 @@ def test_a_database_that_cannot_be_read_costs_nothing_that_was_captured(
     (failure,) = space.sweep().failed
     assert (failure.path, failure.reason) == (str(path), "the file is empty")
     assert said(space, "s-1") == ["first"]
+
+
+# --- a database nobody touched ---
+
+
+def refuse(*_arguments: object) -> object:
+    raise AssertionError("the database was opened")
+
+
+def test_a_database_nobody_touched_is_not_opened(
+    space: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(make(tmp_path / "home" / "notes.db", "wal")) as client:
+        add(client, "other", "s-2")
+        space.sweep()
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite_log, "_connect", refuse)
+            report = space.sweep()
+        found = (report.discovered, report.skipped_unchanged, report.vanished, report.failed)
+        assert found == (2, 2, 0, [])
+        add(client, "more", "s-2")
+        report = space.sweep()
+        assert (report.discovered, report.ingested, report.skipped_unchanged) == (2, 1, 1)
+    assert said(space, "s-2") == ["other", "more"]
+
+
+def test_a_session_that_could_not_be_read_is_read_though_nothing_changed(
+    space: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(make(tmp_path / "home" / "notes.db")) as client:
+        add(client, "other", "s-2")
+
+    def failing(db: Database, session: str, cap: int) -> Iterator[Line]:
+        if session == "s-2":
+            raise OSError("busy")
+        return lines(db, session, cap)
+
+    whole = space.adapters["notes"]
+    space.adapters = {"notes": notes(failing)}
+    report = space.sweep()
+    assert (report.ingested, [failure.reason for failure in report.failed]) == (1, ["busy"])
+    space.adapters = {"notes": whole}
+    assert (space.sweep().ingested, said(space, "s-2")) == (1, ["other"])
+
+
+def test_a_database_that_is_gone_takes_nothing_with_it(space: Workspace, tmp_path: Path) -> None:
+    path = tmp_path / "home" / "notes.db"
+    make(path).close()
+    space.sweep()
+    path.unlink()
+    report = space.sweep()
+    assert (report.vanished, report.failed) == (1, [])
+    assert said(space, "s-1") == ["first"]
+    assert space.findings() == []
+
+
+def test_with_excluded_paths_everything_is_listed_and_nothing_is_called_gone(
+    space: Workspace, tmp_path: Path
+) -> None:
+    make(tmp_path / "home" / "notes.db").close()
+    space.sweep()
+    space.exclude = ("/work/elsewhere",)
+    report = space.sweep()
+    assert (report.discovered, report.skipped_unchanged, report.vanished) == (1, 1, 0)
+
+
+def test_a_newer_parser_reads_a_database_nobody_touched(space: Workspace, tmp_path: Path) -> None:
+    make(tmp_path / "home" / "notes.db").close()
+    space.sweep()
+    newer = msgspec.structs.replace(space.adapters["notes"], parser_version=2)
+    space.adapters = {"notes": newer}
+    assert (space.sweep().ingested, space.sweep().ingested) == (1, 0)

@@ -30,6 +30,7 @@ __all__ = [
     "Adapter",
     "Block",
     "Fact",
+    "IsKnown",
     "LogDeletion",
     "Normalized",
     "RawEvent",
@@ -132,6 +133,12 @@ class SourceFile(msgspec.Struct, frozen=True):
     ctime_ns: int
     device: int
     inode: int
+    is_container: bool = False
+    """Whether its sessions are sources of their own (`PATH#ID`): it is noted as seen, not read."""
+
+
+IsKnown = Callable[[SourceFile], bool]
+"""Whether a container is as it was when all of its sessions had been read."""
 
 
 class Block(msgspec.Struct):
@@ -173,6 +180,10 @@ class Adapter(msgspec.Struct, frozen=True):
     discover: Callable[[str], Iterator[SourceFile]]
     parser_version: int
     parse: Callable[[SourceFile, Block, dict[str, Json]], Normalized]
+    discover_changed: Callable[[str, IsKnown], Iterator[SourceFile]] | None = None
+    """Like `discover`, for an agent that keeps many sessions in one file: without the sessions of
+    containers that are known, and with every other container behind its sessions. So a file that
+    nobody touched is not even opened to list what is in it."""
     log_deletion: Callable[[str], LogDeletion | None] = lambda _home: None
     read: Callable[[SourceFile, int, int], Iterator[Block]] = lambda file, offset, line_cap: (
         read_lines(file.path, offset, line_cap=line_cap)

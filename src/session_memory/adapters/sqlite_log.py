@@ -25,7 +25,7 @@ import apsw
 import msgspec
 
 from session_memory.adapters.agent import Agent
-from session_memory.adapters.common import Adapter, SourceFile, unreadable
+from session_memory.adapters.common import Adapter, IsKnown, SourceFile, unreadable
 from session_memory.adapters.whole_log import Line, Tell, made_lines_adapter
 from session_memory.core.hashing import blake2b
 from session_memory.plain_files import UnfitFile, open_plain
@@ -330,11 +330,19 @@ def database_source(path: str) -> SourceFile:
 
 
 def database_sources(
-    path: str, needs: Needs, list_sessions: Callable[[Database], Iterator[SessionRows]]
+    path: str,
+    needs: Needs,
+    list_sessions: Callable[[Database], Iterator[SessionRows]],
+    is_known: IsKnown | None = None,
 ) -> Iterator[SourceFile]:
-    """One source per session, called `PATH#ID`; a database that cannot be read, without a size."""
+    """One source per session, called `PATH#ID`; a database that cannot be read, without a size.
+
+    With `is_known`, of a database that is known nothing, and any other itself behind its sessions.
+    """
     try:
-        info = os.stat(path)
+        whole = msgspec.structs.replace(database_source(path), is_container=True)
+        if is_known is not None and is_known(whole):
+            return
         with read_database(path, needs) as db:
             found = list(list_sessions(db))
     except FileNotFoundError:
@@ -349,9 +357,11 @@ def database_sources(
             size=one.size,
             mtime_ns=(one.changed_at or 0) * 1_000_000,
             ctime_ns=int.from_bytes(seen, "big") >> 1,
-            device=info.st_dev,
-            inode=info.st_ino,
+            device=whole.device,
+            inode=whole.inode,
         )
+    if is_known is not None:
+        yield whole
 
 
 def session_lines(
@@ -381,15 +391,16 @@ def sqlite_adapter(
     with None for each that is over the cap.
     """
 
-    def discover(root: str) -> Iterator[SourceFile]:
+    def discover(root: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]:
         for path in find(root):
-            yield from database_sources(path, needs, list_sessions)
+            yield from database_sources(path, needs, list_sessions, is_known)
 
     return made_lines_adapter(
         agent,
         discover=discover,
         lines=lambda file, cap: session_lines(file, needs, lines, cap),
         tell=tell,
+        discover_changed=discover,
     )
 
 

@@ -21,6 +21,7 @@ from session_memory.adapters.common import (
     RECOVERY_TRIES,
     Adapter,
     Block,
+    IsKnown,
     Json,
     Normalized,
     SourceFile,
@@ -52,6 +53,7 @@ def made_lines_adapter(
     lines: Callable[[SourceFile, int], Iterator[Line]],
     tell: Tell,
     version: int = 1,
+    discover_changed: Callable[[str, IsKnown], Iterator[SourceFile]] | None = None,
 ) -> Adapter:
     """The adapter of an agent whose logs are turned into lines by a function of its own."""
 
@@ -94,6 +96,7 @@ def made_lines_adapter(
         open=open_lines,
         named=lambda _path: None,
         incremental=False,
+        discover_changed=discover_changed,
     )
 
 

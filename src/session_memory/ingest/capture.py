@@ -17,6 +17,7 @@ from session_memory.adapters.common import Adapter, SourceFile
 from session_memory.core.pricing import load_table, price
 from session_memory.core.project.identity import Options
 from session_memory.distil.sessions import Distilled, distil, save
+from session_memory.file_names import name_to_text
 from session_memory.ingest.ahead import Ahead
 from session_memory.ingest.context import SweepContext
 from session_memory.ingest.discover import ChangedFiles
@@ -152,6 +153,17 @@ class _Capture(msgspec.Struct):
         except Exception as error:  # noqa: BLE001
             self.steps.check(error)
             self._read_one_by_one()
+        for group in changed:
+            for container in group.containers:
+                note = partial(self._note_container, group.adapter, container)
+                self.steps.attempt("discover", container.path, note)
+
+    def _note_container(self, adapter: Adapter, container: SourceFile) -> None:
+        """Remember a file as it is, unless one of the sessions in it has yet to be read."""
+        name = name_to_text(container.path)
+        if not any(failure.path.startswith(f"{name}#") for failure in self.report.failed):
+            self.reader.note_container(adapter, container)
+            self.writer.commit()
 
     def _read(self, adapter: Adapter, file: SourceFile, *, is_first: bool = False) -> None:
         """Read one file, with commits in its middle where it is large.

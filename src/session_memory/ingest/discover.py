@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 
-from session_memory.adapters.common import Adapter, SourceFile
+from session_memory.adapters.common import Adapter, IsKnown, SourceFile
 from session_memory.adapters.registry import homes, usual_places
 from session_memory.core.cursor import Stamp
 from session_memory.file_names import name_to_text
@@ -32,6 +32,8 @@ class ChangedFiles(msgspec.Struct):
 
     folders: LogFolders
     files: list[SourceFile]
+    containers: list[SourceFile] = []
+    """Files that hold sessions which are sources of their own, to be noted once those are read."""
     first_time: bool = False
     """Whether nothing of this flavour was ever read before."""
     bytes_waiting: int = 0
@@ -60,13 +62,22 @@ def log_folders(
 
 
 def discover(
-    folders: LogFolders, exclude: tuple[str, ...], named: Sequence[str] = ()
+    folders: LogFolders,
+    exclude: tuple[str, ...],
+    named: Sequence[str] = (),
+    is_known: IsKnown | None = None,
 ) -> Iterator[SourceFile]:
-    """Every log file of a flavour, excluded ones left out; `named` ones may lie anywhere."""
+    """Every log file of a flavour, excluded ones left out; `named` ones may lie anywhere.
+
+    With `is_known`, without the sessions of containers that are known.
+    """
     adapter = folders.adapter
     if not (exclude or named):  # the usual case: do no work per file, there may be ten thousand
         for root in folders.roots:
-            yield from adapter.discover(root)
+            if is_known is not None and adapter.discover_changed is not None:
+                yield from adapter.discover_changed(root, is_known)
+            else:
+                yield from adapter.discover(root)
         return
     from session_memory.narrowing import is_excluded  # 3 ms that most sweeps do not need
 
@@ -114,13 +125,27 @@ def _select_changed(
     """Fill a group; files selected before something fails are kept."""
     adapter, files = group.adapter, group.files
     stamps = store.stamps(adapter.name) if store else {}
+    holders = {path.rpartition("#")[0] for path in stamps if adapter.discover_changed}
     first_time, version, discovered = not stamps, adapter.parser_version, 0
     named = context.named.get(adapter.name, [])
+    known: list[str] = []
+
+    def is_known(container: SourceFile) -> bool:
+        path = name_to_text(container.path)
+        same = stamps.get(path) == (stamp_of(container), version)
+        if same:
+            known.append(path)
+        return same
+
     try:
-        for file in discover(group.folders, context.config.sources.exclude_paths, named):
-            discovered += 1
+        exclude = context.config.sources.exclude_paths
+        for file in discover(group.folders, exclude, named, is_known):
             path = name_to_text(file.path)
             last_read = stamps.pop(path, None)
+            if file.is_container:
+                group.containers.append(file)
+                continue
+            discovered += 1
             if last_read == (stamp_of(file), version):
                 if context.verbosity > 1:
                     context.log(f"skip {path}: unchanged")
@@ -132,7 +157,10 @@ def _select_changed(
             files.append(file)
             read_before = last_read[0][2] if last_read and last_read[1] == version else 0
             group.bytes_waiting += max(0, file.size - max(0, read_before))
-        report.vanished += len(stamps)
+        left = [path for path in stamps if "#" in path or path not in holders]
+        unlisted = sum(path.rpartition("#")[0] in known for path in left)
+        discovered += unlisted
+        report.vanished += len(left) - unlisted
     finally:
         report.discovered += discovered
         report.skipped_unchanged += discovered - len(files)

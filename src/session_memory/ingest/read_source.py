@@ -154,6 +154,15 @@ class SourceReader(msgspec.Struct):
             except NoRecordError as error:
                 raise UnreadError(error) from None
 
+    def note_container(self, adapter: Adapter, container: SourceFile) -> None:
+        """Move the cursor of a file whose sessions are sources of their own."""
+        name = name_to_text(container.path)
+        source_id = self.writer.source(adapter.name, name)
+        stamp = stamp_of(container)
+        self.writer.save_cursor(
+            name, Cursor(source_id, stamp, b"", b"", 0, {}, adapter.parser_version)
+        )
+
     def _end_replaced(self, pass_: _Pass) -> None:
         """Decide what becomes of all that was read before from a file that was replaced.
 

@@ -123,7 +123,7 @@ def _sweep(context: SweepContext) -> SweepReport:
             steps.attempt("orphans", "clean-up", partial(_clean_up, store, directory, report))
         changed = find_changed(context, report, store)
         if (
-            any(group.files for group in changed)
+            any(group.files or group.containers for group in changed)
             or store.unanalyzed()
             or store.outdated(1)
             or store.unplaced()

@@ -15,7 +15,7 @@ import msgspec
 
 from session_memory.adapters.aider import AGENT
 from session_memory.adapters.aider.runs import HEADER, local_time, tell
-from session_memory.adapters.common import LINE_CAP, SourceFile, has_vanished, unreadable
+from session_memory.adapters.common import LINE_CAP, IsKnown, SourceFile, has_vanished, unreadable
 from session_memory.adapters.whole_log import Line, made_lines_adapter
 from session_memory.core.hashing import blake2b
 from session_memory.plain_files import UnfitFile, open_plain, read_plain
@@ -29,14 +29,25 @@ _FIRST_PROMPT = re.compile(rb"(?m)^####[^\n]*\n")
 _BEGUN = b"# aider chat started at "
 
 
-def discover(root: str) -> Iterator[SourceFile]:
-    """Every run in every history below a folder."""
+def discover(root: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]:
+    """Every run in every history below a folder; with `is_known`, also the histories."""
     for path in _histories(root, DEPTH):
         try:
-            yield from _runs(path)
+            if is_known is None:
+                yield from _runs(path)
+            elif not is_known(whole := _container(path)):
+                yield from _runs(path)
+                yield whole
         except OSError as error:
             if not has_vanished(error, path):
                 yield unreadable(path)
+
+
+def _container(path: str) -> SourceFile:
+    info = os.stat(path)
+    times = (info.st_mtime_ns, info.st_ctime_ns)
+    place = (info.st_dev, info.st_ino)
+    return SourceFile(path, info.st_size, *times, *place, is_container=True)
 
 
 def _histories(folder: str, depth: int) -> Iterator[str]:
@@ -121,4 +132,6 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
         yield msgspec.json.encode({"line": line.decode("utf-8", "replace").removesuffix("\r")})
 
 
-ADAPTER = made_lines_adapter(AGENT, discover=discover, lines=lines, tell=tell)
+ADAPTER = made_lines_adapter(
+    AGENT, discover=discover, lines=lines, tell=tell, discover_changed=discover
+)

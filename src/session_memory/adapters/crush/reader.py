@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from session_memory.adapters.common import (
+    IsKnown,
     Json,
     SourceFile,
     as_list,
@@ -49,7 +50,7 @@ _MESSAGE_NUMBERS = ("created_at", "updated_at", "finished_at", "is_summary_messa
 _SKIP = frozenset({"node_modules", ".git"})
 
 
-def discover(root: str) -> Iterator[SourceFile]:
+def discover(root: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]:
     """The sessions of all projects that the client lists, or of those below a folder."""
     listing = os.path.join(root, PROJECTS)
     if os.path.exists(listing):
@@ -61,7 +62,7 @@ def discover(root: str) -> Iterator[SourceFile]:
         databases = [file.path for file in walk_files(root, DATABASE, skip_dirs=_SKIP)]
     for path in dict.fromkeys(databases):
         if os.path.basename(path) == DATABASE and os.path.lexists(path):
-            yield from database_sources(path, NEEDS, list_sessions)
+            yield from database_sources(path, NEEDS, list_sessions, is_known)
 
 
 def listed_projects(listing: str) -> list[str] | None:
@@ -143,4 +144,6 @@ def _rows_of(
         yield dict(zip(names, map(readable, row), strict=True))
 
 
-ADAPTER = made_lines_adapter(AGENT, discover=discover, lines=lines, tell=tell)
+ADAPTER = made_lines_adapter(
+    AGENT, discover=discover, lines=lines, tell=tell, discover_changed=discover
+)

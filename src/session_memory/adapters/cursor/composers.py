@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator
 
 from session_memory.adapters.common import (
+    IsKnown,
     Json,
     Normalized,
     SourceFile,
@@ -61,12 +62,12 @@ _TOOLS: dict[str, ToolClass] = {
 }
 
 
-def discover(root: str) -> Iterator[SourceFile]:
+def discover(root: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]:
     """Every session of the editor."""
     for folder in (root, os.path.join(root, "globalStorage")):
         path = os.path.join(folder, STORE)
         if os.path.lexists(path):
-            yield from database_sources(path, _NEEDS, _sessions)
+            yield from database_sources(path, _NEEDS, _sessions, is_known)
 
 
 def _sessions(db: Database) -> Iterator[SessionRows]:

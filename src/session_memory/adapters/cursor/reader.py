@@ -11,16 +11,16 @@ from typing import BinaryIO
 
 import msgspec
 
-from session_memory.adapters.common import Adapter, Block, Json, Normalized, SourceFile
+from session_memory.adapters.common import Adapter, Block, IsKnown, Json, Normalized, SourceFile
 from session_memory.adapters.cursor import AGENT, chats, composers, transcripts
 from session_memory.adapters.whole_log import line_log_adapter, made_lines_adapter
 
 
-def discover(root: str) -> Iterator[SourceFile]:
+def discover(root: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]:
     """Every session of every store."""
     yield from transcripts.discover(root)
     yield from chats.discover(root)
-    yield from composers.discover(root)
+    yield from composers.discover(root, is_known)
 
 
 _LINES = line_log_adapter(
@@ -67,4 +67,6 @@ def parse(source: SourceFile, block: Block, state: dict[str, Json]) -> Normalize
     return _store(source).parse(source, block, state)
 
 
-ADAPTER = msgspec.structs.replace(_LINES, read=read, open=open_lines, parse=parse)
+ADAPTER = msgspec.structs.replace(
+    _LINES, read=read, open=open_lines, parse=parse, discover_changed=discover
+)
