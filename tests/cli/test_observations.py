@@ -90,6 +90,7 @@ def test_a_rule_is_shown_once_with_how_often_it_was_stated(tmp_path: Path) -> No
     assert rule["status"] == "promoted"
     assert (rule["times"], rule["sessions"]) == (2, 2)
     assert "stated 2 times in 2 sessions, last 20" in rule["sure"]
+    assert rule["text"].startswith("discuss first: ")
     assert told(space, "--type", "constraint").count("discuss first: ") == 1
     assert rule["sure"] in told(space, "--type", "constraint")
     left_out = [row for row in rows(space, "--type", "constraint", "--all") if row["left_out"]]
@@ -162,6 +163,23 @@ def test_a_repeated_wish_is_shown_in_words_that_tell_it(tmp_path: Path) -> None:
         space.write(log)
     space.sweep()
     assert [row["text"] for row in rows(space, "--type", "constraint")] == [wish]
+
+
+@pytest.mark.rows("OBS-12")
+def test_an_order_that_is_done_is_told_by_its_summary_only(tmp_path: Path) -> None:
+    space = Workspace(tmp_path / "space")
+    log = ClaudeLog(1)
+    order = "we never print to the console in themes"
+    log.prompt(order)
+    log.edit("/work/shop/src/text.py", "a", "b")
+    log.run("npm test", "12 passed")
+    log.say("`setTheme` returns its error now, and the caller decides how to show it.")
+    space.write(log)
+    space.sweep()
+    (row,) = rows(space)
+    assert row["type"] == "session_summary" and row["text"].startswith(order)
+    left_out = {row["left_out"] for row in rows(space, "--type", "constraint", "--all")}
+    assert left_out == {"a summary tells what came of it"}
 
 
 @pytest.mark.rows("OBS-12")

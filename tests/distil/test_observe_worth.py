@@ -6,6 +6,7 @@ import pytest
 from tests.distil.observing import SESSION, agent, edit, in_order, said, shell, texts, user
 
 from session_memory.distil.inputs import asks_little
+from session_memory.distil.lasting import is_for_now
 from session_memory.distil.observe import observe
 from session_memory.distil.plan_items import is_routine
 from session_memory.distil.substance import is_question, stands_alone, typed
@@ -258,3 +259,19 @@ def test_thinking_aloud_is_no_request_that_stands_alone() -> None:
         " and then we will see if that is what i want in `a.py` or not"
     )
     assert texts("user_request", user(aloud), agent(ANSWER)) == []
+
+
+@pytest.mark.rows("OBS-12")
+@pytest.mark.parametrize(
+    ("wish", "for_now"),
+    [
+        ("use the deploy skill", True),
+        ("i thougth the pattern was to use bun run", True),
+        ("let's use containers instead of virtual machines", False),
+        ("i don't want you to push to main", False),
+        ("invalid themes must never explode", False),
+        ("next releases can drop old flags, document that as learning", False),
+    ],
+)
+def test_a_wish_about_the_step_at_hand_is_known_by_its_words(wish: str, for_now: bool) -> None:
+    assert is_for_now(wish) == for_now

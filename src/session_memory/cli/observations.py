@@ -100,7 +100,7 @@ def _row(each: Noted, session: Session) -> dict[str, object]:
         "event": observation.event,
         "type": observation.type,
         "status": observation.status,
-        "text": observation.text,
+        "text": _named(each),
         "importance": observation.importance,
         "origin": observation.origin,
         "source": observation.source,
@@ -121,10 +121,15 @@ def _lead(each: Noted) -> str:
 
 
 def _text(each: Noted) -> str:
-    text = one_line(each.observation.text)
+    text = one_line(_named(each))
     if each.left_out:
         text += f"  [left out: {each.left_out}]"
     elif each.rule is not None:
-        text = f"{each.rule.intent}: {text}" if each.rule.intent else text
         text += f"  ({each.sure})"
     return text
+
+
+def _named(each: Noted) -> str:
+    """Its words, after the name of the wish where users voice it in many words."""
+    named = each.rule is not None and each.rule.intent
+    return f"{named}: {each.observation.text}" if named else each.observation.text

@@ -9,7 +9,12 @@ import msgspec
 
 from session_memory.core.schema import RuleStatement
 from session_memory.detect.tally import SingleSignal
-from session_memory.distil.lasting import is_meant_to_last, points_at_its_moment, says_when, wish_in
+from session_memory.distil.lasting import (
+    is_meant_to_last,
+    points_at_its_moment,
+    says_when,
+    wish_in,
+)
 from session_memory.distil.rule_terms import GENERIC, terms_of
 from session_memory.distil.rule_wording import reads_as_rule
 from session_memory.distil.rules import standing_rules

@@ -27,6 +27,7 @@ _AT_ITS_MOMENT = re.compile(
 _ITS_MOMENT = re.compile(
     r"\bagain\W*$|\b(?:we|you) did\b|\b[B-HJ-Z]\b(?!\.)|\b(?:option|variant|step|item|number) \w\b"
 )
+_REFUSES = re.compile(r"\b(?:don'?t|not|never|no|without|stop)\b", re.I)
 _FOR_NOW = re.compile(
     r"(?:(?:ok|okay|but|and|so|well|no|yes|yeah|hm+|also|please|oh|here'?s what)[\s,.]+)*"
     r"(?:i (?:really )?(?:don'?t|didn'?t|do not|did not) (?:really )?(?:want|like|think)"
@@ -89,7 +90,9 @@ def is_for_now(wish: str) -> bool:
     """Whether a wish, said once, is about the step at hand: "not yet", "i dont want that one"."""
     if is_meant_to_last(wish):
         return False
-    return points_at_its_moment(wish) or not says_when(wish) or _FOR_NOW.match(wish) is not None
+    if points_at_its_moment(wish) or _FOR_NOW.match(wish) is not None:
+        return True
+    return _REFUSES.search(wish) is None and not says_when(wish)
 
 
 def names_its_moment(wish: str) -> bool:

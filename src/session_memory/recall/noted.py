@@ -41,6 +41,9 @@ class Noted(msgspec.Struct, frozen=True):
     of_one_day: bool = False
     """A wish that was never firm and was repeated within a day only: one task, two sessions."""
 
+    done: bool = False
+    """A wish of one session that began a turn whose summary is told."""
+
     @property
     def sure(self) -> str:
         """How sure it is: who said it and, of a rule, how often."""
@@ -71,6 +74,8 @@ class Noted(msgspec.Struct, frozen=True):
             return "the same was noted in an older session"
         if self.of_one_day and status not in EXCLUDED_STATUSES:
             return "said on one day only and not firmly: a matter of its task"
+        if self.done and status not in EXCLUDED_STATUSES:
+            return "a summary tells what came of it"
         if kind == "constraint" and status not in EXCLUDED_STATUSES and self._is_for_now:
             return "about the step at hand: it does not say what holds later"
         if kind == "session_summary" and status == "snapshot":
@@ -138,7 +143,25 @@ def _settled(store: RecallStore, found: list[Noted], *, closed: bool) -> list[No
 def _constraints(store: RecallStore, query: ObservationQuery) -> list[Noted]:
     everything = replace(query, types=("constraint",), excluded=True, limit=None)
     found = judged(store, store.observations(everything))
+    summaries = store.observations(replace(everything, types=("session_summary",), excluded=False))
+    found = _orders_marked(found, [one for one in summaries if one.status == "done"])
     return [each for each in found if query.excluded or each.left_out is None]
+
+
+def _orders_marked(found: list[Noted], summaries: Iterable[Observation]) -> list[Noted]:
+    """A wish that one session had, and whose turn is told, was an order that is done."""
+    done: dict[int, list[str]] = {}
+    for one in summaries:
+        done.setdefault(one.session, []).append(one.text)
+    return [
+        replace(
+            each,
+            done=(each.rule is None or each.rule.sessions < _REPEATED)
+            and any(text.startswith(one.text) for text in done.get(one.session, ())),
+        )
+        for each in found
+        for one in (each.observation,)
+    ]
 
 
 def judged(store: RecallStore, constraints: Iterable[Observation]) -> list[Noted]:
