@@ -157,7 +157,7 @@ def line_counts(change: FileChange) -> tuple[int, int]:
     end = _same(before[start:][::-1], after[start:][::-1])
     # Without what is the same at both ends: some clients keep files of many thousand lines.
     old, new = before[start : len(before) - end], after[start : len(after) - end]
-    steps = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    steps = difflib.SequenceMatcher(None, old, new).get_opcodes()
     changed = [step for step in steps if step[0] != "equal"]
     added = sum(end - start for _, _, _, start, end in changed)
     return added, sum(end - start for _, start, end, _, _ in changed)
