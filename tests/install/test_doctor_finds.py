@@ -570,3 +570,34 @@ def test_a_store_that_may_not_be_looked_into_is_named_and_nothing_else_is_lost(
     assert results["claude"]["result"] == "pass"
     assert results["hook log"]["result"] == "pass"
     assert len(told["not_fixed"]) == 1
+
+
+@pytest.mark.rows("WIR-15")
+def test_hooks_that_are_never_called_are_noticed(machine: Machine) -> None:
+    machine.have("claude", "gemini")
+    machine.run("init", "--yes")
+    logs = [ClaudeLog(seed, start=now_ms() + seed * 60_000) for seed in (1, 2, 3)]
+    for log in logs[:2]:
+        log.prompt("hello")
+        log.write(machine.home / ".claude")
+    machine.run("sweep")
+    assert named(machine, "claude calls") == []  # too few to say
+    logs[2].prompt("hello")
+    logs[2].write(machine.home / ".claude")
+    machine.run("sweep")
+    (check,) = named(machine, "claude calls")
+    assert (check["result"], "no hook was called in 3 sessions" in check["detail"]) == (
+        "warn",
+        True,
+    )
+    assert "config schedule install" in check["fix"]
+    name = f"{now_ms():020d}-1-aaaaaaaa"
+    record = {"v": 1, "id": name, "at": now_ms(), "flavor": "claude", "event": "session_end"}
+    record |= {"session": logs[2].session_id, "cwd": "/work/shop"}
+    spool = machine.memory / "state" / "spool"
+    spool.mkdir(exist_ok=True)
+    (spool / f"{name}.json").write_text(json.dumps(record))
+    assert named(machine, "claude calls") == []  # it waits for the worker
+    machine.run("worker", "run")
+    assert not list(spool.glob("*.json"))
+    assert named(machine, "claude calls") == []

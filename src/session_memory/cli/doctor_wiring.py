@@ -25,6 +25,9 @@ from session_memory.install.version_checks import check_versions
 from session_memory.store.values import SessionQuery
 from session_memory.worker.spool_files import SpoolFiles
 
+ENOUGH = 3
+"""Sessions without a call of our hook that are no accident any more."""
+
 
 def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:
     """Every check that is about agents; what goes wrong in one stops no other."""
@@ -43,7 +46,9 @@ def wiring_checks(app: App, *, quick: bool) -> Iterator[Check]:
         )
         yield from guarded(client.name, wired)
         yield from guarded(client.name, partial(check_policies, [client], context, launchers))
-    yield from guarded("versions", lambda: check_versions(here, _versions(app, here)))
+    if _has_store(app):
+        yield from guarded("versions", lambda: check_versions(here, _versions(app, here)))
+        yield from guarded("calls", lambda: _calls(app, here, ledger))
     yield from guarded(
         "projects", lambda: check_projects(ledger, clients(), context, launchers, read_file)
     )
@@ -69,20 +74,57 @@ def guarded(name: str, find: Callable[[], Iterable[Check]]) -> Iterator[Check]:
         yield Check(name, "fail", detail, "see the owner and the mode of that file")
 
 
+def _has_store(app: App) -> bool:
+    """Whether the store can be asked; why not is told by its own checks."""
+    try:
+        with reading(app):
+            return True
+    except (SessionMemoryError, OSError):
+        return False
+
+
 def _versions(app: App, here: Iterable[Client]) -> dict[str, str]:
     """The version of each agent's latest session that names one."""
     found: dict[str, str] = {}
-    try:
-        with reading(app) as store:
-            for client in here:
-                if client.oldest is not None:
-                    query = SessionQuery(flavor=client.name, limit=20)
-                    named = (session.client_version for session in store.sessions(query))
-                    if version := next(filter(None, named), None):
-                        found[client.name] = version
-    except SessionMemoryError:
-        return {}  # told by the checks of the store
+    with reading(app) as store:
+        for client in here:
+            query = SessionQuery(flavor=client.name, limit=20)
+            named = (session.client_version for session in store.sessions(query))
+            if version := next(filter(None, named), None):
+                found[client.name] = version
     return found
+
+
+def _calls(app: App, here: Iterable[Client], ledger: Ledger) -> Iterator[Check]:
+    """Agents whose hooks are wired and were never called, though they have been used since.
+
+    Not every reason can be seen from here: an agent says nothing of hooks that it does not run.
+    """
+    records = SpoolFiles(str(app.paths.state / "spool")).list(app.clock()).records
+    waiting = {(record.flavor, record.session) for record in records}
+    states = wiring.wirings(app)
+    with reading(app) as store:
+        for client in here:
+            times = [e.at for e in ledger.entries if e.agent == client.name and not e.project]
+            if not times or states[client.name].hooks != "wired":
+                continue
+            query = SessionQuery(flavor=client.name, since=max(times), include_subagents=False)
+            began = [s for s in store.sessions(query) if (s.started_at or 0) > max(times)]
+            names = [session.external_id for session in began]
+            called = [
+                name
+                for name in names
+                if (client.name, name) in waiting or store.live.notes(client.name, name)
+            ]
+            if len(names) >= ENOUGH and not called:
+                yield _uncalled(client, len(names))
+
+
+def _uncalled(client: Client, sessions: int) -> Check:
+    detail = f"no hook was called in {sessions} sessions since it was wired"
+    how = client.approvals.how if client.approvals else f"start {client.programs[0]} anew"
+    fix = f"{how}; until then `session-memory config schedule install` captures its sessions"
+    return Check(f"{client.name} calls", "warn", detail, fix)
 
 
 def _here(app: App, ledger: Ledger) -> Iterator[Check]:
