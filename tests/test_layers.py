@@ -62,7 +62,6 @@ KNOWS_THE_DATABASE = {
     "src/session_memory/testing/faults.py": "makes the database's own disk operations fail",
     "src/session_memory/testing/old_stores.py": "makes stores of earlier schemas",
     "src/session_memory/adapters/sqlite_log.py": "reads the databases of other programs",
-    "src/session_memory/adapters/opencode/db.py": "reads the database of another program",
     "src/session_memory/adapters/opencode/log_builder.py": "writes one for tests",
     "src/session_memory/adapters/crush/log_builder.py": "writes one for tests",
     "src/session_memory/adapters/kiro/log_builder.py": "writes one for tests",

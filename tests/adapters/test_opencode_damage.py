@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from tests.adapters.opencode_reading import of_kind, part_of, told
 
+from session_memory.adapters import sqlite_log
 from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.adapters.common import Normalized
-from session_memory.adapters.opencode import db as opencode_db
 from session_memory.adapters.opencode.log_builder import OpenCodeLog, token_row
 from session_memory.adapters.opencode.reader import ADAPTER
 from session_memory.testing.workspace import Workspace
@@ -141,8 +141,8 @@ def test_reading_ends_after_a_number_of_steps(
     trap: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(opencode_db, "STEPS_MAX", 20)
-        patch.setattr(opencode_db, "STEPS_AT_ONCE", 1)
+        patch.setattr(sqlite_log, "STEPS_MAX", 20)
+        patch.setattr(sqlite_log, "STEPS_AT_ONCE", 1)
         assert failure_of(trap) == "reading it takes more than 20 steps of SQLite"
     report = trap.sweep()
     assert (report.ingested, report.failed) == (1, [])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ from tests.adapters import opencode_client
 from tests.adapters.opencode_client import talk
 from tests.adapters.opencode_reading import PLACES, parse_source, part_of
 
+from session_memory.adapters import sqlite_log
 from session_memory.adapters.claude.log_builder import ClaudeLog
-from session_memory.adapters.opencode import db as opencode_db
 from session_memory.adapters.opencode.log_builder import OpenCodeLog, connect, token_row
 from session_memory.adapters.opencode.reader import ADAPTER, discover
 from session_memory.core.schema import Cost, Session, SessionEvent
@@ -281,6 +282,21 @@ def test_what_is_only_in_the_log_of_a_live_client_is_read(tmp_path: Path) -> Non
     assert space.session(log.session_id).title == "not yet"
 
 
+@pytest.mark.rows("CAP-40")
+def test_a_log_that_a_client_left_behind_is_read_and_no_file_is_made(tmp_path: Path) -> None:
+    space, log = workspace(tmp_path), talk()
+    db = connect(tmp_path / "client")
+    try:
+        log.store(db)
+        for name in ("opencode.db", "opencode.db-wal"):
+            shutil.copy(tmp_path / "client" / name, data(space) / name)
+    finally:
+        db.close()
+    before = listing(space)
+    assert space.sweep().failed == []
+    assert (listing(space), len(texts(space, log)) > 10) == (before, True)
+
+
 def test_sweeps_beside_a_writing_client_end_where_it_ended(tmp_path: Path) -> None:
     space, log = workspace(tmp_path), talk()
     connect(data(space)).close()
@@ -308,7 +324,11 @@ def test_a_database_that_changes_under_a_read_without_locks_is_reported(
     space, log = workspace(tmp_path), talk()
     put(space, log)
     sizes = itertools.count()
-    monkeypatch.setattr(opencode_db, "_touched", lambda _path: (next(sizes), 0))
+
+    def touched(_path: str) -> list[tuple[int, int, int]]:
+        return [(next(sizes), 0, 0)]
+
+    monkeypatch.setattr(sqlite_log, "_touched", touched)
     report = space.sweep()
     assert [failure.reason for failure in report.failed] != []
     monkeypatch.undo()
@@ -318,7 +338,10 @@ def test_a_database_that_changes_under_a_read_without_locks_is_reported(
 
 @pytest.mark.parametrize(
     ("content", "reason"),
-    [(b"", "no such table: message"), (b"no database, but long enough " * 40, "not a database")],
+    [
+        (b"", "the file is empty"),
+        (b"no database, but long enough " * 40, "it is not a SQLite database"),
+    ],
 )
 def test_a_file_that_is_no_database_is_reported_and_the_sweep_goes_on(
     tmp_path: Path, content: bytes, reason: str

@@ -97,6 +97,9 @@ class Database:
                 raise UnfitFile(f"its table {table} has no column {', '.join(missing)}")
 
 
+ListSessions = Callable[[Database], Iterator[SessionRows]]
+
+
 def text_of(column: str) -> str:
     """SQL for a text as bytes: text that is no UTF-8 must not cost the rest of its session."""
     return f"CAST({column} AS BLOB)"
@@ -332,7 +335,7 @@ def database_source(path: str) -> SourceFile:
 def database_sources(
     path: str,
     needs: Needs,
-    list_sessions: Callable[[Database], Iterator[SessionRows]],
+    list_sessions: ListSessions,
     is_known: IsKnown | None = None,
 ) -> Iterator[SourceFile]:
     """One source per session, called `PATH#ID`; a database that cannot be read, without a size.
@@ -365,13 +368,18 @@ def database_sources(
 
 
 def session_lines(
-    file: SourceFile, needs: Needs, lines: Callable[[Database, str, int], Iterator[Line]], cap: int
+    file: SourceFile,
+    needs: Needs,
+    lines: Callable[[Database, str, int], Iterator[Line]],
+    cap: int,
+    list_sessions: ListSessions = lambda _db: iter(()),
 ) -> Iterator[Line]:
     """The lines of one session; where its database could not be listed, the error says why."""
     path, mark, session = file.path.rpartition("#")
     if not mark or file.size < 0:
-        with read_database(file.path, needs):
-            raise OSError("it could not be read a moment ago; the next sweep reads it")
+        with read_database(file.path, needs) as db:
+            list(list_sessions(db))
+        raise OSError("it could not be read a moment ago; the next sweep reads it")
     with read_database(path, needs) as db:
         yield from lines(db, session, cap)
 
@@ -381,7 +389,7 @@ def sqlite_adapter(
     *,
     find: Callable[[str], Iterator[str]],
     needs: Needs,
-    list_sessions: Callable[[Database], Iterator[SessionRows]],
+    list_sessions: ListSessions,
     lines: Callable[[Database, str, int], Iterator[Line]],
     tell: Tell,
 ) -> Adapter:
@@ -398,7 +406,7 @@ def sqlite_adapter(
     return made_lines_adapter(
         agent,
         discover=discover,
-        lines=lambda file, cap: session_lines(file, needs, lines, cap),
+        lines=lambda file, cap: session_lines(file, needs, lines, cap, list_sessions),
         tell=tell,
         discover_changed=discover,
     )

@@ -114,7 +114,7 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
         yield msgspec.json.encode({"session": own, "project": project})
         yield from _message_lines(db, session, cap)
 
-    return session_lines(file, NEEDS, rows, cap)
+    return session_lines(file, NEEDS, rows, cap, list_sessions)
 
 
 def _message_lines(db: Database, session: str, cap: int) -> Iterator[Line]:

@@ -29,7 +29,6 @@ from session_memory.adapters.kiro.rows import list_sessions, newest_row
 from session_memory.adapters.sqlite_log import (
     Database,
     database_sources,
-    read_database,
     session_lines,
 )
 from session_memory.adapters.whole_log import (
@@ -156,9 +155,6 @@ def _stored_times(root: str) -> dict[str, int]:
 
 def lines(file: SourceFile, cap: int) -> Iterator[Line]:
     """What is known of the session, then its records."""
-    if file.path.endswith(DATABASE) and file.size < 0:
-        with read_database(file.path, {}) as db:
-            list(list_sessions(db))
     if f"{DATABASE}#" not in file.path and not file.path.endswith(DATABASE):
         return _log_lines(file, cap)
 
@@ -175,7 +171,7 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
         for entry in as_list(whole.get("history")):
             yield msgspec.json.encode({"entry": as_object(entry)})
 
-    return session_lines(file, {}, rows, cap)
+    return session_lines(file, {}, rows, cap, list_sessions)
 
 
 ADAPTER = made_lines_adapter(AGENT, discover=discover, lines=lines, tell=tell)

@@ -19,6 +19,7 @@ from session_memory.adapters.common import (
     BLOCK_BYTES,
     LINE_CAP,
     Block,
+    IsKnown,
     SourceFile,
     as_list,
     as_object,
@@ -28,7 +29,8 @@ from session_memory.adapters.common import (
     walk_files,
 )
 from session_memory.adapters.opencode import db as opencode_db
-from session_memory.adapters.opencode.db import END, Line, record
+from session_memory.adapters.opencode.db import END, record
+from session_memory.adapters.whole_log import Line
 from session_memory.plain_files import open_plain, read_plain
 
 HEAD = 256
@@ -37,11 +39,11 @@ _EXPORT = re.compile(rb'\s*\{\s*"info"\s*:\s*\{')
 """How an export begins; other JSON in a folder, keys of providers among it, is not read."""
 
 
-def discover(root: str) -> Iterator[SourceFile]:
+def discover(root: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]:
     """Sessions of an OpenCode data directory, or exports in any other folder the user names."""
     databases = _databases(root)
     for path in databases:
-        yield from opencode_db.sessions(path)
+        yield from opencode_db.sessions(path, is_known)
     stored = os.path.join(root, "storage", "session")
     if os.path.isdir(stored):
         for file in walk_files(stored, ".json"):
@@ -80,11 +82,8 @@ def open_lines(file: SourceFile) -> BinaryIO:
 
 
 def _lines(file: SourceFile, cap: int) -> Iterator[Line]:
-    database, mark, session = file.path.rpartition("#")
-    if mark and database.endswith(".db"):
-        return opencode_db.lines(database, session, cap)
-    if file.path.endswith(".db"):  # discovery could not read it; this says why
-        return opencode_db.explain(file.path)
+    if (file.path.rpartition("#")[0] or file.path).endswith(".db"):
+        return opencode_db.lines(file, cap)
     home = _storage_of(file.path)
     return _stored_lines(home, file.path) if home else _exported_lines(file.path)
 

@@ -119,6 +119,7 @@ ADAPTER = Adapter(
     env=AGENT.home_variable,
     default_dirs=AGENT.homes,
     discover=discover,
+    discover_changed=discover,
     named=named,
     parser_version=PARSER_VERSION,
     parse=parse,
