@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.install.configs import CLAUDE_SETTINGS
@@ -15,6 +16,7 @@ from session_memory.adapters.cline.log_builder import ClineLog
 from session_memory.adapters.opencode.log_builder import OpenCodeLog
 from session_memory.adapters.registry import BUILT_IN
 from session_memory.adapters.unread import UNREAD, Unread
+from session_memory.errors import SessionMemoryError
 
 STILL_UNREAD = [agent for agent in UNREAD if agent.name not in BUILT_IN]
 
@@ -123,7 +125,7 @@ def test_agents_that_are_read_and_not_wired_are_named(machine: Machine) -> None:
     place = machine.home / ".config/Code/User/globalStorage/saoudrizwan.claude-dev"
     ClineLog(1).write(place)
     done = machine.run("init", "--yes")
-    assert "not wired  OpenCode: its logs are read" in done.out
+    assert "not wired  OpenCode: its logs are read, but neither its program nor" in done.out
     assert "to wire it: session-memory init --agent opencode" in done.out
     assert "not wired  Cline (experimental): its logs are read, but" in done.out
 
@@ -157,3 +159,19 @@ def test_a_link_to_nothing_stops_its_agent_alone(machine: Machine) -> None:
     assert (done.code, "it is a link to nothing" in done.out) == (3, True)
     assert "hooks" in machine.json(".claude/settings.json")
     assert not (machine.home / "gone.json").exists()
+
+
+@pytest.mark.rows("WIR-10")
+def test_a_first_sweep_that_fails_does_not_hide_how_init_ends(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_arguments: Any, **_options: Any) -> None:
+        raise SessionMemoryError("the disk is full")
+
+    monkeypatch.setattr("session_memory.cli.sweep.sweep_and_mine", fail)
+    machine.have("claude", "gemini")
+    done = machine.run("init", "--yes", "--skip", "gemini")
+    assert done.code == 3
+    assert "the first sweep failed: the disk is full" in done.err
+    assert "not wired  Gemini CLI" in done.out
+    assert "hooks" in machine.json(".claude/settings.json")

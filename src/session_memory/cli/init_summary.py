@@ -52,8 +52,10 @@ class Seen(msgspec.Struct, frozen=True):
     """What managed settings keep from working, though it is wired."""
 
 
-def find_seen(app: App, request: InstallRequest, plan: Plan, skipped: Collection[str]) -> Seen:
-    """Agents that were seen here and get nothing."""
+def find_seen(
+    app: App, request: InstallRequest, plan: Plan, skipped: Collection[str], *, named: bool
+) -> Seen:
+    """Agents that were seen here and get nothing; `named`: the user chose with --agent."""
     titles = {name: agent.title for name, agent in agents().items()}
     not_wired = [_broken(problem, titles[problem.agent]) for problem in plan.problems]
     not_wired += [
@@ -61,7 +63,7 @@ def find_seen(app: App, request: InstallRequest, plan: Plan, skipped: Collection
     ]
     handled = {client.name for client in request.clients} | set(skipped)
     not_wired += [
-        _why_not(agent, can_be=agent.flavor in clients())
+        _why_not(agent, can_be=agent.flavor in clients(), named=named)
         for agent in find_agents(app)
         if agent.is_here and agent.flavor not in handled and not _is_wired(agent)
     ]
@@ -81,15 +83,13 @@ def _is_wired(agent: Agent) -> bool:
     return bool({agent.hooks, agent.mcp} - {None, "absent", "refused"})
 
 
-def _why_not(agent: Agent, *, can_be: bool) -> NotWired:
+def _why_not(agent: Agent, *, can_be: bool, named: bool) -> NotWired:
     title = f"{agent.title} (experimental)" if agent.experimental else agent.title
     if not can_be:
         why = "its logs are read, but this version cannot give it memory"
         return NotWired(agent.flavor, title, why)
-    why = (
-        "its logs are read, but it was not chosen or neither its program nor its settings are here"
-    )
-    return NotWired(agent.flavor, title, why, _init(agent.flavor))
+    missing = "it was not named" if named else "neither its program nor its settings are here"
+    return NotWired(agent.flavor, title, f"its logs are read, but {missing}", _init(agent.flavor))
 
 
 def _init(agent: str) -> str:

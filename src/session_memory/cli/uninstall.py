@@ -79,8 +79,9 @@ def command(
         restored = [change.path for change in done.changed]
         gone = list(map(str, purge_plan.whole))
         emit_json({"restored": restored, "problems": done.problems, "purged": gone})
-    for change in done.changed:
-        app.note(f"{'removed' if change.after is None else 'restored'} {one_line(change.path)}")
+    removed = sum(change.after is None for change in done.changed)
+    if done.changed:
+        app.note(f"{len(done.changed) - removed} files restored, {removed} removed")
     app.note("nothing of session-memory is left" if purging else "what was captured is still there")
     return EXIT_WARNINGS if done.problems else EXIT_OK
 
