@@ -109,6 +109,12 @@ LIVED_IN: dict[str, dict[str, str]] = {
         ".copilot/hooks/session-memory.json": COPILOT_HOOKS,
     },
     "pi": {".pi/agent/settings.json": '{"defaultModel": "x"}', ".pi/agent/extensions/a.ts": "//\n"},
+    "cowork": {
+        ".config/Claude/claude_desktop_config.json": '{"mcpServers": {"docs": {"command": "x"}}}'
+    },
+    "copilot_chat": {
+        ".config/Code/User/mcp.json": '{\n\t// mine\n\t"servers": {},\n\t"inputs": []\n}\n'
+    },
     "cursor": {".cursor/hooks.json": CURSOR_HOOKS, ".cursor/mcp.json": CURSOR_SERVERS},
     "droid": {".factory/settings.json": DROID_SETTINGS},
 }

@@ -22,6 +22,8 @@ ROOTS = {
     "opencode": ".config/opencode",
     "copilot": ".copilot",
     "pi": ".pi/agent",
+    "cowork": ".config/Claude",
+    "copilot_chat": ".config/Code/User",
     "cursor": ".cursor",
     "droid": ".factory",
 }

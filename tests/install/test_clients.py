@@ -336,3 +336,40 @@ def test_droid_gets_hooks_in_its_settings_and_a_server_in_a_file_of_its_own(
     assert commands(hooks, "Stop") == ["beep", machine.hook("Stop", "droid")]
     assert "// my choice" in text
     assert machine.json(".factory/mcp.json")["mcpServers"]["session-memory"] == server(machine)
+
+
+@pytest.mark.rows("CAP-32")
+def test_vs_code_gets_a_server_in_its_own_shape_and_no_hooks(machine: Machine) -> None:
+    lived_in(machine, "copilot_chat")
+    machine.init()
+    text = (machine.home / ".config/Code/User/mcp.json").read_text()
+    assert "// mine" in text
+    assert value_at(text, ("servers", "session-memory")) == server(machine, type="stdio")
+    (machine.home / ".config/Code/User/workspaceStorage").mkdir()
+    (agent,) = json.loads(machine.run("config", "agents", "--json").out)["agents"]
+    assert (agent["flavor"], agent["hooks"], agent["mcp"]) == ("copilot_chat", None, "wired")
+
+
+@pytest.mark.rows("CAP-32")
+def test_claude_desktop_gets_a_server(machine: Machine) -> None:
+    lived_in(machine, "cowork")
+    machine.init()
+    servers = machine.json(".config/Claude/claude_desktop_config.json")["mcpServers"]
+    assert (list(servers), servers["session-memory"]) == (
+        ["docs", "session-memory"],
+        server(machine),
+    )
+
+
+@pytest.mark.rows("CAP-32")
+def test_claude_desktop_has_nothing_for_one_repository(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lived_in(machine, "cowork")
+    repository = machine.home / "shop"
+    (repository / ".git").mkdir(parents=True)
+    monkeypatch.chdir(repository)
+    before = machine.files()
+    done = machine.init("--project")
+    assert "has nothing that can be wired for one repository alone" in done.out
+    assert machine.files() == before

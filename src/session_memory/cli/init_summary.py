@@ -126,6 +126,8 @@ def _agent_lines(
     if changes:
         gets = _gets(files, changes)
         yield ", ".join(text for kind, text in _GETS.items() if kind in gets), None
+    elif not files:
+        yield "has nothing that can be wired for one repository alone", "dim"
     elif not left_alone:
         yield "wired already", "ok"
     for change in changes:

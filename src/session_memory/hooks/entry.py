@@ -34,6 +34,8 @@ AGENTS = (
     "opencode",
     "copilot",
     "pi",
+    "cowork",
+    "copilot_chat",
     "cursor",
     "droid",
 )

@@ -1,8 +1,8 @@
-"""GitHub Copilot Chat in VS Code: one document or one log of changes per chat. Only read."""
+"""GitHub Copilot Chat in VS Code: one document or one log of changes per chat, and MCP."""
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent
+from session_memory.adapters.agent import Agent, McpFacts
 from session_memory.adapters.vscode_places import user_folders
 
 AGENT = Agent(
@@ -14,6 +14,9 @@ AGENT = Agent(
         *user_folders("globalStorage/transferredChatSessions"),
     ),
     reader="session_memory.adapters.copilot_chat.reader:ADAPTER",
+    wiring="session_memory.adapters.copilot_chat.wiring:CLIENT",
+    mcp=McpFacts(client_name="visual studio code"),
+    instruction_files=("AGENTS.md",),
     config_note="Chats of VS Code and of editors built on it.",
     experimental=True,
     log_builder="session_memory.adapters.copilot_chat.log_builder:CopilotChatLog",

@@ -133,3 +133,14 @@ def json_server(launchers: Launchers, *path: str, **more: Any) -> JsonServer:
 
 def _expanded(path: str, home: str) -> str:
     return os.path.join(home, path[2:]) if path.startswith(("~/", "~\\")) else path
+
+
+def app_folder(context: InstallContext, inside: str) -> str:
+    """A folder of an app's data: the one that exists, else where this system would keep it."""
+    places = [
+        os.path.join(context.config_home(), inside),
+        os.path.join(context.home, "Library", "Application Support", inside),
+    ]
+    if data := context.environ.get("APPDATA"):
+        places.insert(0, os.path.join(data, inside))
+    return next(filter(os.path.isdir, places), places[0])
