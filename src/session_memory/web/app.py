@@ -19,21 +19,24 @@ from session_memory.web.context import WebContext
 from session_memory.web.guard import FORM_TOKEN, Guard, Place
 from session_memory.web.home import home
 from session_memory.web.html import environment, render
-from session_memory.web.page import Asked, GoTo, Handler, Page
+from session_memory.web.page import Asked, Download, GoTo, Handler, Made, Page
 from session_memory.web.search import search_page
 from session_memory.web.session import session_page
 from session_memory.web.session_list import sessions_page
+from session_memory.web.usage import usage_csv, usage_page
 
 PAGES: dict[str, Handler] = {
     "/": home,
     "/sessions": sessions_page,
     "/sessions/{session}": session_page,
     "/search": search_page,
+    "/usage": usage_page,
+    "/usage.csv": usage_csv,
 }
 """What is shown."""
 DECISIONS: dict[str, Handler] = {}
 """What a form of a page may change."""
-MENU = (("/", "Home"), ("/sessions", "Sessions"), ("/search", "Search"))
+MENU = (("/", "Home"), ("/sessions", "Sessions"), ("/search", "Search"), ("/usage", "Usage"))
 
 
 def make_app(
@@ -65,6 +68,9 @@ def _endpoint(
         page = _made(handler, context, asked)
         if isinstance(page, GoTo):
             return RedirectResponse(page.path, 303)
+        if isinstance(page, Download):
+            attached = {"content-disposition": f'attachment; filename="{page.name}"'}
+            return Response(page.text, media_type=page.type, headers=attached)
         shared = {
             "menu": MENU,
             "here": request.url.path,
@@ -77,7 +83,7 @@ def _endpoint(
     return answer
 
 
-def _made(handler: Handler, context: WebContext, asked: Asked) -> Page | GoTo:
+def _made(handler: Handler, context: WebContext, asked: Asked) -> Made:
     """The page, or one that says what is wrong: never a traceback."""
     try:
         return handler(context, asked)

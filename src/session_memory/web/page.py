@@ -25,6 +25,14 @@ class GoTo(msgspec.Struct, frozen=True):
     note: str = ""
 
 
+class Download(msgspec.Struct, frozen=True):
+    """A file for the user to keep."""
+
+    name: str
+    type: str
+    text: str
+
+
 class Asked(msgspec.Struct, frozen=True):
     """A request as the pages see it."""
 
@@ -45,4 +53,5 @@ class Asked(msgspec.Struct, frozen=True):
         return self.query.get(name, "").strip() or None
 
 
-Handler = Callable[[WebContext, Asked], Page | GoTo]
+Made = Page | GoTo | Download
+Handler = Callable[[WebContext, Asked], Made]

@@ -1,0 +1,80 @@
+"""Tokens and dollars by day, project, model or agent."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from session_memory.core.pricing import load_table
+from session_memory.errors import NotFound
+from session_memory.store.values import UsageGroup, UsageRow
+from session_memory.web.charts import bars
+from session_memory.web.context import WebContext
+from session_memory.web.page import Asked, Download, Page
+
+GROUPS: dict[str, UsageGroup] = {
+    "day": "day",
+    "project": "project",
+    "model": "model",
+    "agent": "flavor",
+}
+SPANS = {"7": "7 days", "30": "30 days", "90": "90 days", "": "all time"}
+_DAY_MS = 86_400_000
+_COLUMNS = (
+    *("usd", "responses", "input", "output", "cache_read", "cache_write_5m", "cache_write_1h"),
+    "unpriced_tokens",
+)
+
+
+def usage_page(web: WebContext, asked: Asked) -> Page:
+    """A plot, and the table that says the same."""
+    by, rows = _rows(web, asked)
+    prices = load_table()
+    shown = rows if by == "day" else sorted(rows, key=lambda row: -(row.cost.usd or 0))
+    return Page(
+        "usage.html",
+        {
+            "by": by,
+            "groups": GROUPS,
+            "spans": SPANS,
+            "days": asked.query.get("days", "30"),
+            "rows": shown[::-1] if by == "day" else shown,
+            "plot": bars(
+                [(row.group, row.cost.usd or 0.0) for row in shown], f"US dollars by {by}"
+            ),
+            "total": sum(row.cost.usd or 0 for row in rows),
+            "unpriced": sum(row.unpriced_tokens for row in rows),
+            "prices": prices,
+        },
+    )
+
+
+def usage_csv(web: WebContext, asked: Asked) -> Download:
+    """The same table for a spreadsheet."""
+    by, rows = _rows(web, asked)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow([by, *_COLUMNS])
+    writer.writerows([_harmless(row.group), *_figures(row)] for row in rows)
+    return Download(f"usage-by-{by}.csv", "text/csv", text.getvalue())
+
+
+def _rows(web: WebContext, asked: Asked) -> tuple[str, list[UsageRow]]:
+    by = asked.word("by") or "day"
+    if by not in GROUPS:
+        raise NotFound(f"Usage cannot be grouped by {by}", hint=f"by: {', '.join(GROUPS)}")
+    days = asked.number("days", 0 if asked.query.get("days") == "" else 30)
+    since = web.clock() - days * _DAY_MS if days else None
+    with web.reading() as store:
+        return by, store.usage(GROUPS[by], since, None)
+
+
+def _figures(row: UsageRow) -> list[object]:
+    cost = row.cost
+    tokens = (cost.input, cost.output, cost.cache_read, cost.cache_write_5m, cost.cache_write_1h)
+    return [cost.usd, row.responses, *tokens, row.unpriced_tokens]
+
+
+def _harmless(cell: str) -> str:
+    """A spreadsheet takes a cell that begins like this for a formula."""
+    return f"'{cell}" if cell.startswith(("=", "+", "-", "@", "\t", "\r")) else cell
