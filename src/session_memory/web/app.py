@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
 from jinja2 import Environment
 from starlette.applications import Starlette
@@ -20,6 +21,15 @@ from session_memory.web.guard import FORM_TOKEN, Guard, Place
 from session_memory.web.home import home
 from session_memory.web.html import environment, render
 from session_memory.web.page import Asked, Download, GoTo, Handler, Made, Page
+from session_memory.web.rules import (
+    add_own_rule,
+    decide_on_rule,
+    distribute_rules,
+    rule_page,
+    rules_page,
+    undo_decision,
+    withdraw_rules,
+)
 from session_memory.web.search import search_page
 from session_memory.web.session import session_page
 from session_memory.web.session_list import sessions_page
@@ -30,13 +40,27 @@ PAGES: dict[str, Handler] = {
     "/sessions": sessions_page,
     "/sessions/{session}": session_page,
     "/search": search_page,
+    "/rules": rules_page,
+    "/rules/{rule}": rule_page,
     "/usage": usage_page,
     "/usage.csv": usage_csv,
 }
 """What is shown."""
-DECISIONS: dict[str, Handler] = {}
+DECISIONS: dict[str, Handler] = {
+    "/rules/add": add_own_rule,
+    "/rules/undo": undo_decision,
+    "/rules/distribute": distribute_rules,
+    "/rules/withdraw": withdraw_rules,
+    "/rules/{rule}/decide": decide_on_rule,
+}
 """What a form of a page may change."""
-MENU = (("/", "Home"), ("/sessions", "Sessions"), ("/search", "Search"), ("/usage", "Usage"))
+MENU = (
+    ("/", "Home"),
+    ("/sessions", "Sessions"),
+    ("/search", "Search"),
+    ("/rules", "Rules"),
+    ("/usage", "Usage"),
+)
 
 
 def make_app(
@@ -67,7 +91,8 @@ def _endpoint(
         asked = Asked(request.path_params, dict(request.query_params), request.scope["form"])
         page = _made(handler, context, asked)
         if isinstance(page, GoTo):
-            return RedirectResponse(page.path, 303)
+            note = f"?{urlencode({'note': page.note})}" if page.note else ""
+            return RedirectResponse(page.path + note, 303)
         if isinstance(page, Download):
             attached = {"content-disposition": f'attachment; filename="{page.name}"'}
             return Response(page.text, media_type=page.type, headers=attached)

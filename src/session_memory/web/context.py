@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import msgspec
 
 from session_memory.clock import Clock
+from session_memory.curate.decisions import CurateContext
 from session_memory.paths import Paths
 from session_memory.recall.context import RecallContext, recall_context
 from session_memory.settings import Config
@@ -29,6 +30,24 @@ class WebContext(msgspec.Struct, frozen=True):
         """The store, for a page that only shows: sweeps go on meanwhile."""
         with open_store(str(self.paths.data), self.clock(), read_only=True) as store:
             yield store
+
+    @contextmanager
+    def changing(self) -> Generator[Store]:
+        """The store, for a decision of the user."""
+        with open_store(str(self.paths.data), self.clock()) as store:
+            yield store
+
+    @property
+    def curate(self) -> CurateContext:
+        """What deciding on rules needs."""
+        return CurateContext(
+            paths=self.paths,
+            config=self.config,
+            environ=self.environ,
+            clock=self.clock,
+            open_store=self.changing,
+            warn=lambda _text: None,  # the page shows the same beside the rule
+        )
 
     @contextmanager
     def recall(self) -> Generator[RecallContext]:

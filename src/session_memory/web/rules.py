@@ -1,0 +1,185 @@
+"""The inbox of rules: what each rests on, what a yes would change, and the decision itself."""
+
+from __future__ import annotations
+
+import difflib
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from session_memory.core.loop.catalog import Pattern
+from session_memory.curate.decisions import (
+    add_rule,
+    decide,
+    default_reviewer,
+    describe,
+    full_id,
+    list_for_review,
+    propose_detected,
+    read_for_review,
+    undo_last,
+)
+from session_memory.curate.review import DecisionRequest, OwnRule
+from session_memory.distribute.apply import distribute
+from session_memory.distribute.files import FileReader
+from session_memory.distribute.ledger import Ledger, read_ledger
+from session_memory.distribute.plan import make_plan
+from session_memory.distribute.plan_builder import Change, Plan
+from session_memory.distribute.state import states
+from session_memory.distribute.undo import UndoRequest, plan_undo
+from session_memory.errors import NotFound, Refused
+from session_memory.web.context import WebContext
+from session_memory.web.page import Asked, GoTo, Page
+from session_memory.worker.lessons import gather, writing_problem
+
+_DIFF_LINES = 400
+
+
+class FileDiff(msgspec.Struct, frozen=True):
+    """What would change in one file; each line with its first sign."""
+
+    path: str
+    lines: tuple[str, ...]
+
+
+def rules_page(web: WebContext, asked: Asked) -> Page:
+    """What awaits a decision first; with `all`, everything."""
+    context = web.curate
+    propose_detected(context)
+    catalog = read_for_review(context)
+    waiting = list_for_review(catalog, web.config.curate)
+    names = {row["id"] for row in waiting}
+    everything = list_for_review(catalog, web.config.curate, decided=True)
+    decided = [row for row in everything if row["id"] not in names]
+    ledger = read_ledger(web.paths.data)
+    with web.reading() as store:
+        projects = [project.key for project in store.projects() if project.root]
+    return Page(
+        "rules.html",
+        {
+            "waiting": waiting,
+            "decided": decided,
+            "files": states(ledger, FileReader(), writing_problem),
+            "plan": [_diff(change) for change in _plan(web, ledger).changes],
+            "projects": projects,
+            "note": asked.query.get("note", ""),
+        },
+    )
+
+
+def rule_page(web: WebContext, asked: Asked) -> Page:
+    """One rule: quotes, what it cost, every version, and the files a yes would change."""
+    context = web.curate
+    catalog = read_for_review(context)
+    name = full_id(catalog, asked.path["rule"])
+    row = describe(catalog, name, web.config.curate)
+    known = catalog.patterns.get(name)
+    return Page(
+        "rule.html",
+        {
+            "rule": row,
+            "versions": known.versions if known else (),
+            "diffs": _if_approved(web, name, row),
+            "note": asked.query.get("note", ""),
+        },
+    )
+
+
+def decide_on_rule(web: WebContext, asked: Asked) -> GoTo:
+    """Approve, reject, retire or edit one rule."""
+    action = asked.form.get("action", "")
+    name, here = asked.path["rule"], f"/rules/{quote(asked.path['rule'])}"
+    if action not in ("approve", "reject", "retire", "edit"):
+        raise NotFound(f"There is no decision {action!r}")
+    request = DecisionRequest(
+        action=action,
+        pattern=name,
+        who=default_reviewer(web.environ),
+        at=web.clock(),
+        why=asked.form.get("reason", "").strip() or ("no use" if action == "reject" else ""),
+        text=asked.form.get("text") if action == "edit" else None,
+    )
+    try:
+        (done,) = decide(web.curate, [request])
+    except Refused as refused:
+        return GoTo(here, f"{refused.message}. {refused.hint or ''}".strip())
+    return GoTo(here, f"It is {done.pattern.current.status} now.")
+
+
+def undo_decision(web: WebContext, _asked: Asked) -> GoTo:
+    """Take the last decision back."""
+    undone = undo_last(web.curate, default_reviewer(web.environ))
+    names = ", ".join(decision.pattern.id for decision in undone)
+    return GoTo("/rules", f"The last decision was taken back: {names}" if names else "")
+
+
+def add_own_rule(web: WebContext, asked: Asked) -> GoTo:
+    """A rule in the user's own words, for one project."""
+    project = asked.form.get("project", "")
+    rule = OwnRule(
+        text=asked.form.get("text", "").strip(),
+        repos=(project,) if project else (),
+        who=default_reviewer(web.environ),
+        at=web.clock(),
+    )
+    (done, *_) = add_rule(web.curate, rule)
+    return GoTo(f"/rules/{quote(done.pattern.id)}", "It was added.")
+
+
+def distribute_rules(web: WebContext, _asked: Asked) -> GoTo:
+    """Write every approved rule into the files that the preview shows."""
+    plan, result = distribute(
+        web.paths.data, lambda known: _plan(web, known), lambda: _versions(web), web.clock
+    )
+    refused = len(plan.refused) + len(result.refused)
+    return GoTo("/rules", _counted(len(result.changed), "file changed", refused))
+
+
+def withdraw_rules(web: WebContext, asked: Asked) -> GoTo:
+    """Remove what was distributed: of one rule, or everything."""
+    name = asked.form.get("rule", "")
+    request = UndoRequest(None, frozenset({name} if name else ()), force=False)
+    _, result = distribute(
+        web.paths.data,
+        lambda known: plan_undo(known, FileReader(), writing_problem, request),
+        lambda: _versions(web),
+        web.clock,
+    )
+    return GoTo("/rules", _counted(len(result.changed), "file put back", len(result.refused)))
+
+
+def _counted(count: int, what: str, refused: int) -> str:
+    noun, _, verb = what.partition(" ")
+    files = f"{count} {noun}{'s' * (count != 1)} {verb}."
+    return f"{files} {refused} could not be changed." if refused else files
+
+
+def _plan(web: WebContext, ledger: Ledger, also: Pattern | None = None) -> Plan:
+    with web.reading() as store:
+        request, _ = gather(store, web.paths.data, web.config, also)
+    return make_plan(request, ledger, FileReader(), writing_problem)
+
+
+def _versions(web: WebContext) -> dict[str, int]:
+    catalog = read_for_review(web.curate)
+    return {name: pattern.current.number for name, pattern in catalog.patterns.items()}
+
+
+def _if_approved(web: WebContext, name: str, row: dict[str, Any]) -> list[FileDiff]:
+    """The files a yes would change; none where the gate holds it back."""
+    if not row["gate"]["promotes"] or row["status"] in ("approved", "rejected", "retired"):
+        return []
+    request = DecisionRequest("approve", name, default_reviewer(web.environ), web.clock())
+    (would,) = decide(web.curate, [request], dry_run=True)
+    plan = _plan(web, read_ledger(web.paths.data), would.pattern)
+    return [_diff(change) for change in plan.changes if name in change.patterns]
+
+
+def _diff(change: Change) -> FileDiff:
+    before, after = (
+        (content or b"").decode("utf-8", "replace").splitlines()
+        for content in (change.before, change.after)
+    )
+    lines = list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
+    return FileDiff(change.place.full_path, tuple(lines[:_DIFF_LINES]))
