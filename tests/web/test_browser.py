@@ -19,7 +19,10 @@ HOSTILE = (
     " <svg onload=alert(1)> </pre></main><style>body{display:none}</style>"
     " \u202eright to left\u202c \x1b[31mred\x1b[0m {{ 7 * 7 }} " + "w" * 4000
 )
-PATHS = ("/", "/sessions", "/sessions/1", "/search?q=checkout")
+PATHS = (
+    *("/", "/sessions", "/sessions/1", "/search?q=checkout", "/usage?days=", "/rules"),
+    *("/memory", "/memory/shop", "/privacy", "/forget?text=checkout"),
+)
 _QUIET = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
@@ -55,7 +58,13 @@ def served(space: Workspace) -> Iterator[Served]:
     hostile.prompt(f"look at checkout {HOSTILE}")
     hostile.run(f"echo '{HOSTILE}'", HOSTILE, exit_code=1)
     hostile.say(HOSTILE)
-    space.write(log, hostile)
+    repository = space.root / "repository"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "CLAUDE.md").write_text("# Notes\n", encoding="utf-8")
+    other = ClaudeLog(seed=3, cwd=str(repository))
+    other.prompt("say hello")
+    other.say("Hello.")
+    space.write(log, hostile, other)
     space.sweep()
     with serving(space) as page:
         yield page
@@ -146,3 +155,38 @@ def test_search_works_without_script(browser: Browser, served: Served) -> None:
     plain.click("form.filters button")
     assert plain.locator(".hits h2").count() == 1
     plain.context.close()
+
+
+@pytest.mark.rows("WEB-07")
+def test_a_rule_is_added_written_into_a_file_and_taken_out_again(
+    watched: Watched, space: Workspace
+) -> None:
+    page, target = watched.page, space.root / "repository" / "CLAUDE.md"
+    before = target.read_bytes()
+    watched.goto("/rules")
+    page.fill("textarea[name=text]", "Run the checkout tests twice.")
+    page.select_option("select[name=project]", "repository")
+    page.click("text=Add")
+    watched.goto("/rules")
+    assert "Run the checkout tests twice." in page.inner_text(".diff")
+    page.click("text=Write these files")
+    assert b"Run the checkout tests twice." in target.read_bytes()
+    page.click("text=Take all of it out again")
+    assert target.read_bytes() == before
+    assert watched.errors == []
+
+
+@pytest.mark.rows("WEB-08")
+def test_what_is_forgotten_on_the_page_is_gone_and_the_page_proves_it(
+    watched: Watched, space: Workspace
+) -> None:
+    page = watched.page
+    watched.goto("/privacy")
+    page.fill("#main input[name=text]", "flaky")
+    page.click("text=Preview")
+    assert "cannot be undone" in page.inner_text("main")
+    page.click("text=Forget it for good")
+    assert "in no row, text, index or file" in page.inner_text("main")
+    assert "flaky" not in "".join(map(str, space.dump()))
+    watched.goto("/search?q=flaky")
+    assert page.locator(".hits").count() == 0

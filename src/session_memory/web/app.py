@@ -20,7 +20,14 @@ from session_memory.web.context import WebContext
 from session_memory.web.guard import FORM_TOKEN, Guard, Place
 from session_memory.web.home import home
 from session_memory.web.html import environment, render
+from session_memory.web.memory import memory_list, memory_page
 from session_memory.web.page import Asked, Download, GoTo, Handler, Made, Page
+from session_memory.web.privacy import (
+    forget_now,
+    forget_preview,
+    pause_capture,
+    privacy_page,
+)
 from session_memory.web.rules import (
     add_own_rule,
     decide_on_rule,
@@ -42,11 +49,17 @@ PAGES: dict[str, Handler] = {
     "/search": search_page,
     "/rules": rules_page,
     "/rules/{rule}": rule_page,
+    "/memory": memory_list,
+    "/memory/{project}": memory_page,
+    "/privacy": privacy_page,
+    "/forget": forget_preview,
     "/usage": usage_page,
     "/usage.csv": usage_csv,
 }
 """What is shown."""
 DECISIONS: dict[str, Handler] = {
+    "/forget": forget_now,
+    "/privacy/pause": pause_capture,
     "/rules/add": add_own_rule,
     "/rules/undo": undo_decision,
     "/rules/distribute": distribute_rules,
@@ -59,7 +72,9 @@ MENU = (
     ("/sessions", "Sessions"),
     ("/search", "Search"),
     ("/rules", "Rules"),
+    ("/memory", "Memory"),
     ("/usage", "Usage"),
+    ("/privacy", "Privacy"),
 )
 
 

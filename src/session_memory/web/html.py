@@ -26,7 +26,13 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    templates.filters |= {"day": day, "moment": moment, "number": number, "dollars": dollars}
+    templates.filters |= {
+        "day": day,
+        "moment": moment,
+        "number": number,
+        "dollars": dollars,
+        "size": size,
+    }
     return templates
 
 
@@ -57,3 +63,10 @@ def number(value: float | None) -> str:
 def dollars(value: float | None) -> str:
     """With two places, or a dash where no price is known."""
     return "-" if value is None else f"${value:,.2f}"
+
+
+def size(value: float) -> str:
+    """Bytes in the unit that reads best."""
+    units = ("B", "KiB", "MiB", "GiB", "TiB")
+    step = min(len(units) - 1, max(0, (int(value).bit_length() - 1) // 10))
+    return f"{value / 1024**step:,.{min(step, 1)}f} {units[step]}"

@@ -1,0 +1,83 @@
+"""What a project's agents are told and what is remembered of it, each line with its evidence."""
+
+from __future__ import annotations
+
+import msgspec
+
+from session_memory.core.schema import Project
+from session_memory.memory.briefing import BriefingLine, briefing_of
+from session_memory.memory.evidence import evidence_for
+from session_memory.memory.instructions import read_instructions
+from session_memory.memory.layout import MEMORY, memory_root, normalised
+from session_memory.plain_files import read_plain
+from session_memory.recall.scope import find_project
+from session_memory.store.port import Store
+from session_memory.web.context import WebContext
+from session_memory.web.page import Asked, Page
+
+_CHARS_PER_TOKEN = 4
+_MEMORY_BYTES = 1 << 20
+
+
+class ProjectMemory(msgspec.Struct, frozen=True):
+    """A project in the list."""
+
+    key: str
+    told: int
+    tokens: int
+    traces: int
+
+
+def memory_list(web: WebContext, _asked: Asked) -> Page:
+    """Every project, with how much a new session of it is told."""
+    with web.reading() as store:
+        projects = [_counted(web, store, project) for project in store.projects()]
+    return Page("memory_list.html", {"projects": projects})
+
+
+def memory_page(web: WebContext, asked: Asked) -> Page:
+    """One project: what a new session is told right now, MEMORY.md, and its traces."""
+    with web.reading() as store:
+        project = find_project(store.projects(), asked.path["project"])
+        lines = _told(web, store, project)
+        root = normalised(project.root or project.key)
+        traces = store.memories.of_root(root)
+        why = asked.word("why")
+        evidence = evidence_for(store, why, web.paths.data) if why else []
+    return Page(
+        "memory.html",
+        {
+            "project": project,
+            "lines": lines,
+            "tokens": _tokens(lines),
+            "memory": _page_of(web, root),
+            "traces": traces,
+            "why": why,
+            "evidence": evidence,
+        },
+    )
+
+
+def _counted(web: WebContext, store: Store, project: Project) -> ProjectMemory:
+    lines = _told(web, store, project)
+    traces = store.memories.of_root(normalised(project.root or project.key))
+    return ProjectMemory(project.key, len(lines), _tokens(lines), len(traces))
+
+
+def _told(web: WebContext, store: Store, project: Project) -> list[BriefingLine]:
+    if not project.root:
+        return []
+    names = [name for name in web.config.distribute.targets if name.endswith(".md")]
+    return briefing_of(store, project, read_instructions(normalised(project.root), names))
+
+
+def _tokens(lines: list[BriefingLine]) -> int:
+    return sum(len(line.text) for line in lines) // _CHARS_PER_TOKEN
+
+
+def _page_of(web: WebContext, root: str) -> str:
+    try:
+        page = read_plain(memory_root(web.paths.data, root) / MEMORY, _MEMORY_BYTES)
+    except OSError:  # not made yet, or being replaced
+        return ""
+    return page.decode("utf-8", "replace")

@@ -1,0 +1,122 @@
+"""What is kept and what leaves it: forgetting with a preview and a proof, pauses, damage, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+
+from session_memory import audit
+from session_memory.core.pauses import begin, end, is_paused
+from session_memory.core.schema import Session
+from session_memory.errors import Refused
+from session_memory.forget import features
+from session_memory.forget.copies import kept_copies
+from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
+from session_memory.forget.report import ForgetContext
+from session_memory.ingest.last_sweep import read_last_sweep
+from session_memory.ingest.pauses import read_pauses, write_pauses
+from session_memory.store.lock import exclusive
+from session_memory.store.port import Store
+from session_memory.store.unfinished import marked
+from session_memory.web.context import WebContext
+from session_memory.web.page import Asked, GoTo, Page
+
+_LATEST = 30
+_LEAST_TEXT = 3
+
+
+def privacy_page(web: WebContext, asked: Asked) -> Page:
+    """The store at a glance, and what may be done about it."""
+    data = str(web.paths.data)
+    with web.reading() as store:
+        info, usage = store.info(), store.raw_usage()
+        damaged = store.quarantined()
+        projects = [project.key for project in store.projects()]
+    return Page(
+        "privacy.html",
+        {
+            "info": info,
+            "usage": usage,
+            "retention": web.config.retention,
+            "damaged": damaged[:_LATEST],
+            "damaged_count": len(damaged),
+            "paused": is_paused(read_pauses(data), web.clock()),
+            "excluded": web.config.sources.exclude_paths,
+            "last": read_last_sweep(web.paths.last_sweep),
+            "written": audit.read(web.paths.data)[-_LATEST:][::-1],
+            "projects": projects,
+            "note": asked.query.get("note", ""),
+        },
+    )
+
+
+def pause_capture(web: WebContext, asked: Asked) -> GoTo:
+    """Stop capturing, or go on."""
+    data = str(web.paths.data)
+    pauses, now = read_pauses(data), web.clock()
+    stops = asked.form.get("action") == "pause"
+    write_pauses(data, begin(pauses, now) if stops else end(pauses, now))
+    return GoTo("/privacy", "Nothing is captured from now on." if stops else "Capture goes on.")
+
+
+def forget_preview(web: WebContext, asked: Asked) -> Page:
+    """What would go; nothing is changed."""
+    request = _request(asked.query)
+    with web.reading() as store:
+        plan, sessions = _plan(store, request)
+    return Page(
+        "forget.html",
+        {"request": request, "plan": plan, "sessions": sessions[:_LATEST], "count": len(sessions)},
+    )
+
+
+def forget_now(web: WebContext, asked: Asked) -> Page:
+    """Forget for good, and prove it."""
+    request = _request(asked.form)
+    data = str(web.paths.data)
+    with exclusive(f"{data}/sweep.lock", "a sweep"), web.changing() as store:
+        plan, sessions = _plan(store, request)
+        context = ForgetContext(store, web.paths, web.config.journal.vault, web.clock())
+        with marked(data):
+            report = features.forget(context, plan, request)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            web.paths.last_sweep.unlink()  # its warnings may name what is gone
+        left = store.traces(request.text) if request.text else []
+        whole = [] if plan.hits else sessions
+        remaining = {session.external_id for session in _still_there(store, whole)}
+    return Page(
+        "forgotten.html",
+        {
+            "count": len(sessions),
+            "events": plan.events,
+            "left": [*left, *sorted(remaining)],
+            "report": report,
+            "copies": kept_copies(web.paths.data),
+        },
+    )
+
+
+def _request(given: Mapping[str, str]) -> ForgetRequest:
+    text = given.get("text", "").strip() or None
+    session = given.get("session", "").strip()
+    project = given.get("project", "").strip() or None
+    if text is None and not session and project is None:
+        raise Refused("Say what to forget: a text, a session or a project")
+    if text is not None and len(text) < _LEAST_TEXT:
+        raise Refused(f"A text needs at least {_LEAST_TEXT} characters")
+    return ForgetRequest(sessions=(session,) if session else (), project=project, text=text)
+
+
+def _plan(store: Store, request: ForgetRequest) -> tuple[ForgetPlan, list[Session]]:
+    plan = plan_forget(store, request)
+    numbers = sorted({*plan.sessions, *(hit.session_id for hit in plan.hits)})
+    return plan, [store.session(number) for number in numbers]
+
+
+def _still_there(store: Store, sessions: list[Session]) -> list[Session]:
+    """Sessions that were to go as a whole and are still found by their own id."""
+    return [
+        session
+        for session in sessions
+        if store.own_session(session.external_id, session.flavor) is not None
+    ]
