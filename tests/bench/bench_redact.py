@@ -1,7 +1,8 @@
 """Recall, precision and speed of redaction: `make bench-redact LABELLED=file.jsonl`.
 
 Each line of the file is `{"line": "...", "secret_spans": [[start, end], ...]}`, in characters.
-Without a file our own labelled lines are taken.
+Without a file our own labelled lines are taken, and then texts made from grammars of formats: the
+families that rules were tried on ("develop") apart from those that were held back.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ if not __package__:  # run as a file: the repository is what `tests.bench` is fo
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import msgspec
+from tests.bench import redact_families
 from tests.bench.redact_figures import Labelled, Score, score
 from tests.redact.labelled_lines import ordinary_lines, secret_lines
 
 from session_memory.redact import Redactor
+
+SHARED_LOGS = Path(__file__).resolve().parents[3] / "shared"
 
 
 def read(file: str) -> list[Labelled]:
@@ -58,9 +62,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", nargs="?", help="labelled lines; without it, our own")
     parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+    parser.add_argument("--logs", type=Path, help="ordinary lines come from here, else ../shared")
+    parser.add_argument("--part", choices=redact_families.PARTS, help="families of one part alone")
     given = parser.parse_args()
-    result = score(read(given.file) if given.file else own_lines(), Redactor(b"benchmark"))
-    print(json.dumps(result.figures(), indent=2) if given.json else report(result))
+    redactor = Redactor(b"benchmark")
+    figures: dict[str, object] = {}
+    shown: list[str] = []
+    if not given.part:
+        result = score(read(given.file) if given.file else own_lines(), redactor)
+        figures |= result.figures()
+        shown.append(report(result))
+    logs = given.logs or next(filter(Path.is_dir, [SHARED_LOGS]), None)
+    chosen = [given.part] if given.part else [] if given.file else redact_families.PARTS
+    for name in chosen:
+        part = redact_families.measure(name, redactor, logs)
+        figures[name] = part.figures()
+        shown.append(redact_families.report(name, part))
+    print(json.dumps(figures, indent=2) if given.json else "\n\n".join(shown))
     return 0
 
 

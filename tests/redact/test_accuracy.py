@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sysconfig
 from collections.abc import Iterator
 from itertools import islice
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.bench.bench_redact import own_lines, read, report
+from tests.bench.redact_families import log_lines
 from tests.bench.redact_figures import Labelled, score, spans_of
 from tests.redact.labelled_lines import flag_talk, letter_lines
 
@@ -54,34 +54,14 @@ def test_sources_of_the_standard_library_are_hardly_flagged() -> None:
 
 @pytest.mark.shared
 def test_genuine_logs_are_hardly_flagged(shared: Path) -> None:
-    lines = [Labelled(line) for line in islice(log_lines(shared), 30_000)]
+    lines = [Labelled(line) for line in islice(lines_of_logs(shared), 30_000)]
     assert len(lines) == 30_000
     assert figure(lines, "flags_per_1000_lines_without_secrets") <= 2
 
 
-def log_lines(shared: Path) -> Iterator[str]:
+def lines_of_logs(shared: Path) -> Iterator[str]:
     for file in sorted((shared / "logs").rglob("*.jsonl")):
-        for record in file.read_bytes().splitlines():
-            try:
-                document: object = json.loads(record)
-            except ValueError:
-                continue
-            for text in texts(document):
-                yield from filter(str.strip, text.splitlines())
-
-
-def texts(value: object) -> Iterator[str]:
-    match value:
-        case str():
-            yield value
-        case list():
-            for item in value:
-                yield from texts(item)
-        case dict():
-            for item in value.values():
-                yield from texts(item)
-        case _:
-            pass
+        yield from log_lines(file)
 
 
 def test_a_score_counts_whole_partial_and_wrong_flags() -> None:
