@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from session_memory.core.commands import Step, normalized, reads_only, steps, words
 from session_memory.core.digest import MAX_CURES
@@ -89,8 +89,9 @@ _QUOTING = re.compile(r"[\s'\"\\]+")
 
 def find_cures(attempts: Sequence[Attempt]) -> tuple[Cure, ...]:
     """The cure of each failure that has one, in order, the latest where there are too many."""
-    cures = (_cure_of(attempts, at) for at in range(len(attempts)))
-    return tuple([cure for cure in cures if cure is not None][-MAX_CURES:])
+    cures = (_cure_of(attempts, at) for at in reversed(range(len(attempts))))
+    latest = islice((cure for cure in cures if cure is not None), MAX_CURES)
+    return tuple(latest)[::-1]
 
 
 def _cure_of(attempts: Sequence[Attempt], at: int) -> Cure | None:

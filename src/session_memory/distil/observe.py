@@ -39,7 +39,7 @@ from session_memory.distil.plan_items import PlanItems, is_routine
 from session_memory.distil.plans import decisions_in
 from session_memory.distil.prompts import read_prompt
 from session_memory.distil.session_logs import SessionLogs
-from session_memory.distil.settled import ClosedTurn, credited, has_lasted, turn_work
+from session_memory.distil.settled import ClosedTurn, credited, turn_work, which_lasted
 from session_memory.distil.substance import typed
 from session_memory.distil.turns import Ref, Turn, claims_little
 from session_memory.distil.user_words import QUEUED
@@ -288,8 +288,8 @@ class Observer:
     def _sum_up(self) -> None:
         """One summary per turn: done if its work lasted, else a snapshot of what was said."""
         turns = credited(self._turns)
-        for at, turn in enumerate(turns):
-            status = "done" if has_lasted(turns, at) else "snapshot"
+        for turn, lasted in zip(turns, which_lasted(turns), strict=True):
+            status = "done" if lasted else "snapshot"
             status = "low_value" if turn.says_little else status
             made = self._made("session_summary", turn.summary, turn.ref, status)
             self._keep(turn.ref, made)

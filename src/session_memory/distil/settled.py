@@ -148,22 +148,29 @@ def _names_a_subject(asked: str) -> bool:
     return names_code(asked) or is_unspaced(asked) or len(own_words(asked)) >= _LEAST_SUBJECT
 
 
-def has_lasted(turns: Sequence[ClosedTurn], at: int) -> bool:
-    """Whether the work of a turn lasted, as far as the session shows."""
-    turn = turns[at]
-    if turn.rejected or not turn.work.code:
+def which_lasted(turns: Sequence[ClosedTurn]) -> list[bool]:
+    """For each turn whether its work lasted, as far as the session shows."""
+    lasted: list[bool] = []
+    redone: set[str] = set()  # files of later turns, up to the next commit
+    for turn in reversed(turns):
+        lasted.append(_is_checked_and_kept(turn, redone))
+        if turn.work.commits:
+            redone.clear()
+        redone |= turn.work.files
+    lasted.reverse()
+    before: set[str] = set()
+    for at, turn in enumerate(turns):
+        if turn.work.commits:  # a commit that is amended keeps its subject
+            is_new = not before.issuperset(turn.work.commits)
+            lasted[at] = is_new and turn.work.code and not turn.rejected
+            before.update(turn.work.commits)
+    return lasted
+
+
+def _is_checked_and_kept(turn: ClosedTurn, redone: set[str]) -> bool:
+    if turn.rejected or turn.corrected or not (turn.work.code and turn.work.checked):
         return False
-    if turn.work.commits:  # a commit that is amended keeps its subject
-        before = {subject for earlier in turns[:at] for subject in earlier.work.commits}
-        return not before.issuperset(turn.work.commits)
-    if turn.corrected or turn.told.startswith(BROKEN_OFF):
-        return False
-    redone: set[str] = set()
-    for later in turns[at + 1 :]:
-        redone |= later.work.files
-        if later.work.commits:
-            break
-    return turn.work.checked and not turn.work.files <= redone
+    return not turn.told.startswith(BROKEN_OFF) and not turn.work.files <= redone
 
 
 def _tells(subject: str) -> bool:
