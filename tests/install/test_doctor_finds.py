@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import plistlib
 import shutil
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,24 @@ def test_system_settings_are_found_where_a_variable_says(
 
 
 @pytest.mark.rows("WIR-12")
+@pytest.mark.parametrize("whose", ["{user}/", ""])
+def test_preferences_that_a_mac_is_managed_with_are_read(
+    machine: Machine, system: Path, monkeypatch: pytest.MonkeyPatch, whose: str
+) -> None:
+    machine.have("claude")
+    machine.init()
+    monkeypatch.setattr("session_memory.cli.wiring.sys.platform", "darwin")
+    folder = whose.format(user=machine.home.name)
+    name = f"Library/Managed Preferences/{folder}com.anthropic.claudecode.plist"
+    path = manage(system, name, "")
+    path.write_bytes(plistlib.dumps({"disableAllHooks": True}))
+    (check,) = named(machine, "claude policy")
+    assert str(path) in check["detail"]
+    path.write_text("<plist>")
+    assert "cannot be read" in named(machine, "claude policy")[0]["detail"]
+
+
+@pytest.mark.rows("WIR-12")
 def test_a_managed_file_that_cannot_be_read_is_said_and_stops_nothing(
     machine: Machine, system: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -377,7 +396,7 @@ def test_an_entry_made_by_hand_passes_unless_its_program_is_gone(machine: Machin
     [
         ("stop the spool is full: no worker drains it", "session-memory worker run"),
         ("stop the record was not written whole: disk full?", "free some space"),
-        ("stop PermissionError 13 line 400", "session-memory doctor, and do what it says"),
+        ("stop PermissionError 13 line 400", "do what `owner`"),
         ("stop KeyError  line 12", "session-memory init --yes"),
     ],
 )

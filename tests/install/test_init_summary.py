@@ -175,3 +175,21 @@ def test_a_first_sweep_that_fails_does_not_hide_how_init_ends(
     assert "the first sweep failed: the disk is full" in done.err
     assert "not wired  Gemini CLI" in done.out
     assert "hooks" in machine.json(".claude/settings.json")
+
+
+@pytest.mark.rows("WIR-10")
+@pytest.mark.skipif(os.name != "posix", reason="names of files are bytes on POSIX")
+@pytest.mark.parametrize("variable", ["SESSION_MEMORY_HOME", "HOME"])
+def test_a_path_that_is_not_utf8_is_said_and_nothing_is_written(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    odd = machine.home / os.fsdecode(b"caf\xe9")
+    (odd / ".claude").mkdir(parents=True)
+    machine.have("claude")
+    monkeypatch.setenv(variable, str(odd))
+    done = machine.init()
+    assert (done.code, "not UTF-8" in done.err) == (8, True)
+    assert not (machine.home / ".claude.json").exists()
+    assert list((odd / ".claude").iterdir()) == []
+    assert machine.run("doctor", "--quick").code == 3
+    assert machine.uninstall().code == 0

@@ -41,8 +41,8 @@ _HOOK_FIXES = {
     "spool is full": "session-memory worker run",
     "disk full": "free some space; `session-memory store retention plan` shows what could go",
     "OSError 28": "free some space; `session-memory store retention plan` shows what could go",
-    "not a directory of ours": "session-memory doctor, and do what it says of the owner",
-    "PermissionError": "session-memory doctor, and do what it says of the owner",
+    "not a directory of ours": "do what `owner` and `modes` above say; else make that folder writable",
+    "PermissionError": "do what `owner` and `modes` above say; else make that folder writable",
 }
 """Words of an error to what helps; anything else may be a fault of an older hook file."""
 CROWDED = 1000

@@ -32,6 +32,12 @@ BACKUP = ".session-memory-backup"
 """Behind the name of a file: the copy of it as it was before our last change."""
 
 
+NOT_UTF8 = (
+    "its path, or that of our own files, is not UTF-8, and settings can only hold UTF-8",
+    "name a place for our files with SESSION_MEMORY_HOME, or rename the folder",
+)
+
+
 class CurrentFile(msgspec.Struct, frozen=True):
     """A file as it is now, or why it is not to be touched."""
 
@@ -128,8 +134,12 @@ def _plan_agent(
             original = _original(ledger.of(path), path, our_parts, read_file)
             extra = _approval(request, client, path, changes, read_file)
             change = _wired(current, (path, client.name), (*our_parts, *extra), original)
+            path.encode("utf-8")
         except Refused as error:
             problems.append(Problem(path, client.name, error.message, error.hint))
+            continue
+        except UnicodeEncodeError:
+            problems.append(Problem(path, client.name, *NOT_UTF8))
             continue
         changes.append(change)
         notes += _taken_notify(our_parts, change)

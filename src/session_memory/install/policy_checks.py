@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import plistlib
 from collections.abc import Iterable, Iterator
+from xml.parsers.expat import ExpatError
 
 from session_memory.adapters.wiring import json_edit, json_text, toml_edit
 from session_memory.adapters.wiring.client import Client, InstallContext
@@ -57,9 +59,12 @@ class _Reader:
         self._unread = unread
 
     def read(self, path: str) -> Settings:
-        """The settings in a file, in JSON with comments or TOML; empty where there is none."""
+        """The settings in a file, JSON with comments, TOML or plist; empty where there is none."""
         try:
-            text = read_plain(path, LARGEST).decode("utf-8-sig")
+            data = read_plain(path, LARGEST)
+            if path.endswith(".plist"):
+                return as_object(plistlib.loads(data))
+            text = data.decode("utf-8-sig")
             if json_text.is_blank(text):
                 return {}
             return toml_edit.values(text) if path.endswith(".toml") else _json(text)
@@ -69,6 +74,8 @@ class _Reader:
             self._unread[path] = error.strerror or str(error)
         except UnicodeDecodeError:
             self._unread[path] = "it is not UTF-8"
+        except (ValueError, ExpatError):
+            self._unread[path] = "it is no property list"
         except Refused as error:
             self._unread[path] = error.message
         return {}

@@ -51,7 +51,8 @@ def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) ->
         "C:\\Program Files\\ClaudeCode",
     )
     own = os.path.join(root(context), "settings.json")
-    managed = {path: read(path) for path in _managed_files(folder)}
+    files = [*_managed_files(folder), *_preferences(context)]
+    managed = {path: read(path) for path in files}
     for path, settings in managed.items():
         stops = {"disableAllHooks": True, "allowManagedHooksOnly": True}
         yield from switches(settings, path, hooks=stops)
@@ -61,6 +62,16 @@ def blocks(context: InstallContext, launchers: Launchers, read: ReadSettings) ->
     if servers is not None and SERVER not in as_object(servers):
         yield Block("mcp", fixed, "only the servers in this file are loaded")
     yield from _server_lists(managed, (own, read(own)), launchers.server())
+
+
+def _preferences(context: InstallContext) -> list[str]:
+    """What device management of macOS delivers: for this user, and for all."""
+    if context.system.platform != "darwin":
+        return []
+    folder = context.system.folder("", "/Library/Managed Preferences", "")
+    user = os.path.basename(context.home)
+    name = "com.anthropic.claudecode.plist"
+    return [os.path.join(folder, user, name), os.path.join(folder, name)]
 
 
 def _managed_files(folder: str) -> list[str]:

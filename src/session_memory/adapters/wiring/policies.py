@@ -1,7 +1,7 @@
 """Settings that stop our hooks or our server, above all those that an administrator manages.
 
-They are only read. What is delivered by device management (preferences of macOS, the registry of
-Windows) or by an agent's own servers is not seen here.
+They are only read. What is delivered through the registry of Windows or by an agent's own servers
+is not seen here.
 """
 
 from __future__ import annotations
