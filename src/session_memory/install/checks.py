@@ -37,12 +37,14 @@ class Check(msgspec.Struct, frozen=True):
 
 
 RECENT_DAYS = 7
+_ROOM = "free some space; `session-memory store retention plan` shows what could go"
+_OWN = "do what `owner` and `modes` above say; else make that folder writable"
 _HOOK_FIXES = {
     "spool is full": "session-memory worker run",
-    "disk full": "free some space; `session-memory store retention plan` shows what could go",
-    "OSError 28": "free some space; `session-memory store retention plan` shows what could go",
-    "not a directory of ours": "do what `owner` and `modes` above say; else make that folder writable",
-    "PermissionError": "do what `owner` and `modes` above say; else make that folder writable",
+    "disk full": _ROOM,
+    "OSError 28": _ROOM,
+    "not a directory of ours": _OWN,
+    "PermissionError": _OWN,
 }
 """Words of an error to what helps; anything else may be a fault of an older hook file."""
 CROWDED = 1000
