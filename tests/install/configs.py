@@ -97,6 +97,18 @@ DROID_SETTINGS = """{
 }
 """
 
+CRUSH_CONFIG = """{
+  "$schema": "https://charm.land/crush.json",
+  "mcp": { "docs": { "type": "stdio", "command": "npx", "args": ["docs-server"] } }
+}
+"""
+ZED_SETTINGS = """// Zed settings
+{
+  "theme": "One Dark", // at night
+  "context_servers": {},
+}
+"""
+
 LIVED_IN: dict[str, dict[str, str]] = {
     "claude": {".claude/settings.json": CLAUDE_SETTINGS, ".claude.json": CLAUDE_STATE},
     "codex": {".codex/config.toml": CODEX_CONFIG, ".codex/hooks.json": CODEX_HOOKS},
@@ -117,5 +129,9 @@ LIVED_IN: dict[str, dict[str, str]] = {
     },
     "cursor": {".cursor/hooks.json": CURSOR_HOOKS, ".cursor/mcp.json": CURSOR_SERVERS},
     "droid": {".factory/settings.json": DROID_SETTINGS},
+    "crush": {".config/crush/crush.json": CRUSH_CONFIG},
+    "kimi": {".kimi-code/mcp.json": '{"mcpServers": {}}'},
+    "kiro": {".kiro/settings/mcp.json": '{"mcpServers": {"a": {"command": "a"}}}\n'},
+    "zed": {".config/zed/settings.json": ZED_SETTINGS},
 }
 """Of each client, what a home holds that was used for a while."""

@@ -26,6 +26,10 @@ ROOTS = {
     "copilot_chat": ".config/Code/User",
     "cursor": ".cursor",
     "droid": ".factory",
+    "crush": ".config/crush",
+    "kimi": ".kimi-code",
+    "kiro": ".kiro",
+    "zed": ".config/zed",
 }
 WIRED = tuple(name for name, agent in built_in().items() if agent.wiring is not None)
 """Our agents that `init` can wire; the others are only read."""

@@ -373,3 +373,23 @@ def test_claude_desktop_has_nothing_for_one_repository(
     done = machine.init("--project")
     assert "has nothing that can be wired for one repository alone" in done.out
     assert machine.files() == before
+
+
+@pytest.mark.rows("CAP-46")
+def test_agents_without_hooks_of_use_get_the_server_alone(machine: Machine) -> None:
+    for client in ("crush", "kimi", "kiro", "zed"):
+        lived_in(machine, client)
+    machine.init()
+    crush = machine.json(".config/crush/crush.json")["mcp"]
+    assert (list(crush), crush["session-memory"]) == (
+        ["docs", "session-memory"],
+        {**server(machine), "type": "stdio"},
+    )
+    for path in (".kimi-code/mcp.json", ".kiro/settings/mcp.json"):
+        assert machine.json(path)["mcpServers"]["session-memory"] == server(machine)
+    text = (machine.home / ".config/zed/settings.json").read_text()
+    assert value_at(text, ("context_servers", "session-memory")) == {
+        **server(machine),
+        "source": "custom",
+    }
+    assert "// at night" in text

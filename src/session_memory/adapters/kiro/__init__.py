@@ -1,8 +1,8 @@
-"""Kiro CLI: a line log per session, or rows of a database. Only read; not Kiro's editor."""
+"""Kiro CLI: a line log per session, or rows of a database, and MCP. Not Kiro's editor."""
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent
+from session_memory.adapters.agent import Agent, McpFacts
 
 AGENT = Agent(
     name="kiro",
@@ -15,6 +15,8 @@ AGENT = Agent(
         "~/Library/Application Support/kiro-cli",
     ),
     reader="session_memory.adapters.kiro.reader:ADAPTER",
+    wiring="session_memory.adapters.kiro.wiring:CLIENT",
+    mcp=McpFacts(client_name="kiro"),
     instruction_files=("AGENTS.md",),
     experimental=True,
     config_note="Sessions of its editor are not read.",

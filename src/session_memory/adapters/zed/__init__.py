@@ -1,8 +1,8 @@
-"""Zed's agent: threads in one database. Only read."""
+"""Zed's agent: threads in one database, and MCP."""
 
 from __future__ import annotations
 
-from session_memory.adapters.agent import Agent
+from session_memory.adapters.agent import Agent, McpFacts
 
 AGENT = Agent(
     name="zed",
@@ -14,6 +14,8 @@ AGENT = Agent(
         "$LOCALAPPDATA/Zed",
     ),
     reader="session_memory.adapters.zed.reader:ADAPTER",
+    wiring="session_memory.adapters.zed.wiring:CLIENT",
+    mcp=McpFacts(client_name="zed"),
     experimental=True,
     config_note="Its own agent; others that run in it write logs of their own.",
     log_builder="session_memory.adapters.zed.log_builder:ZedLog",
