@@ -78,8 +78,12 @@ def _clean(event: SessionEvent, redactor: Redactor) -> SessionEvent:
     clean = redactor.redact_json(body) if event.kind == "tool_call" else redactor.redact(body)
     command = redactor.redact_text(event.command) if event.command else event.command
     files = tuple(redactor.redact_text(file) for file in event.files)
-    if clean is body and command == event.command and files == event.files:
+    tool = redactor.redact_text(event.tool) if event.tool else event.tool
+    label = redactor.redact_text(event.label) if event.label else event.label
+    fields = (command, files, tool, label)
+    if clean is body and fields == (event.command, event.files, event.tool, event.label):
         return event
+    text = clean.decode("utf-8", "replace")
     return msgspec.structs.replace(
-        event, text=clean.decode("utf-8", "replace"), command=command, files=files
+        event, text=text, command=command, files=files, tool=tool, label=label
     )

@@ -6,6 +6,7 @@ transaction; the old files go afterwards. Nothing is edited in place: a crash ke
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -151,8 +152,11 @@ _DOCUMENTS = (
     ("fact", "value", "session_id"),
     ("session", "metadata", "id"),
     ("observation", "json_quote(text)", "session_id"),
+    ("usage", "json_quote(model)", "session_id"),
 )
 """(table, JSON text, session) of everything outside the segments that comes from a log."""
+_PLAIN = re.compile(r"json_quote\((\w+)\)")
+"""A column that holds text and not JSON."""
 
 
 class ChangedDocument(msgspec.Struct, frozen=True):
@@ -182,15 +186,22 @@ def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int
     changed: set[int] = set()
     with transaction(db):
         for document in changed_documents(db, words):
-            is_json = document.table != "observation"
-            column = document.column if is_json else "text"
-            stored = document.new.decode() if is_json else msgspec.json.decode(document.new)
+            plain = _PLAIN.fullmatch(document.column)
+            column = plain[1] if plain else document.column
+            stored = msgspec.json.decode(document.new) if plain else document.new.decode()
             db.execute(
                 f"UPDATE {document.table} SET {column} = ?"
                 f" WHERE {document.column} = ? AND {document.session} = ?",
                 (stored, document.old, document.session_id),
             )
             changed.add(document.session_id)
+        for source_id, state in rows(db, "SELECT id, state FROM source WHERE state IS NOT NULL"):
+            data = str(state).encode()
+            if (new := words(data)) is not data:
+                db.execute("UPDATE source SET state = ? WHERE id = ?", (new.decode(), source_id))
+                note_erasing(db)
+        # Where several values of a fact stand side by side, each is also its own key.
+        db.execute("UPDATE OR REPLACE fact SET slot = value WHERE slot NOT IN ('', value)")
         settle_sessions(db, changed)
         for session_id in changed:  # segments tell facts as well
             repack(db, segments, session_id)
