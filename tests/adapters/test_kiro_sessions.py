@@ -102,6 +102,17 @@ def test_an_exported_conversation_is_one_document_without_ids(tmp_path: Path) ->
     assert (part.external_id, told(part.events)) == ("export", SAID)
 
 
+def test_a_message_of_the_editor_is_no_prompt(tmp_path: Path) -> None:
+    log = KiroLog(1)
+    log.prompt("<kiro-ide-message>the file was saved</kiro-ide-message>")
+    log.say("Noted.")
+    log.write(tmp_path / "a")
+    log.write_row(tmp_path / "b")
+    for store in ("a", "b"):
+        events = only_part("kiro", tmp_path / store).events
+        assert (events[0].kind, events[0].label) == ("injected", "kiro-ide-message")
+
+
 def test_times_of_a_stored_conversation_are_those_of_its_entries(tmp_path: Path) -> None:
     log = busy()
     log.write_row(tmp_path)

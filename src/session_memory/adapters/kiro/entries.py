@@ -27,6 +27,10 @@ _TOOLS: dict[str, ToolClass] = {
 }
 
 
+_OF_THE_EDITOR = "<kiro-ide-message>"
+"""How a message begins that Kiro's editor put into an exported conversation."""
+
+
 def is_entry(record: Record) -> bool:
     """Whether an object is an entry of a conversation, and not one nested in it."""
     return "user" in record and "assistant" in record
@@ -121,7 +125,7 @@ class EntryTeller(EventTeller):
 
     def _say(self, kind: str, text: str) -> None:
         if kind == "Prompt":
-            self.prompt(text)
+            self._ask(text)
         elif kind == "AssistantMessage":
             self.say(text)
         else:
@@ -147,14 +151,14 @@ class EntryTeller(EventTeller):
 
     def _tell_user(self, kind: str, value: Record) -> None:
         if kind == "Prompt":
-            self.prompt(as_text(value.get("prompt")))
+            self._ask(as_text(value.get("prompt")))
         elif kind in ("ToolUseResults", "CancelledToolUses"):
             for result in map(as_object, as_list(value.get("tool_use_results"))):
                 self._result(result, "tool_use_id")
             if kind == "CancelledToolUses":
                 self.interrupt("the user cancelled the tools")
                 if said := as_text(value.get("prompt")):
-                    self.prompt(said)
+                    self._ask(said)
         else:
             self.unknown(f"user/{kind}", value)
 
@@ -167,6 +171,12 @@ class EntryTeller(EventTeller):
             self._call(use, as_text(use.get("id")), use.get("args"))
 
     # --- both ---
+
+    def _ask(self, text: str) -> None:
+        if text.lstrip().startswith(_OF_THE_EDITOR):
+            self.inject(text, "kiro-ide-message")
+        else:
+            self.prompt(text)
 
     def _call(self, use: Record, call_id: str, given: Json) -> None:
         name = as_text(use.get("name"))

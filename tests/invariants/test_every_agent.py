@@ -1,0 +1,66 @@
+"""What holds for the sessions of every agent: read once, and gone for good once forgotten."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from tests.invariants.broken import everything_stored
+from tests.invariants.sessions import BUILDERS, FLAVORS
+
+from session_memory.adapters.common import Adapter
+from session_memory.testing.workspace import Workspace
+
+pytestmark = [pytest.mark.rows("CAP-47"), pytest.mark.parametrize("flavor", FLAVORS)]
+
+
+def swept(root: Path, flavor: str) -> Workspace:
+    """Two sessions of an agent, and another agent's."""
+    space = Workspace(root)
+    for seed in (7, 8):
+        BUILDERS[flavor](seed, 2).write(space.flavor_home(flavor))
+    other = "codex" if flavor == "claude" else "claude"
+    BUILDERS[other](9, 1).write(space.flavor_home(other))
+    assert space.sweep().failed == []
+    return space
+
+
+def test_a_sweep_with_nothing_new_reads_and_changes_nothing(tmp_path: Path, flavor: str) -> None:
+    space = swept(tmp_path, flavor)
+    before = space.dump()
+    logs = space.log_hashes()
+    report = space.sweep()
+    assert (report.ingested, report.vanished, report.failed) == (0, 0, [])
+    assert report.discovered == report.skipped_unchanged
+    assert (space.dump(), space.log_hashes()) == (before, logs)
+    afresh = space.with_store("afresh")
+    afresh.sweep()
+    assert afresh.dump() == before
+
+
+def test_a_forgotten_session_does_not_come_back(tmp_path: Path, flavor: str) -> None:
+    space = swept(tmp_path, flavor)
+    every = space.sessions()
+    gone = next(name for name, session in sorted(every.items()) if session.flavor == flavor)
+    texts = {event.text for event in space.events(gone)} - {
+        event.text for name in every if name != gone for event in space.events(name)
+    }
+    assert texts
+    space.forget(sessions=(str(every[gone].id),))
+    kept = set(every) - {gone}
+    for _ in range(2):
+        assert space.sweep().failed == []
+        assert set(space.sessions()) == kept
+    # A newer parser reads everything again.
+    space.adapters = {name: _newer(adapter) for name, adapter in space.adapters.items()}
+    assert space.sweep().failed == []
+    assert set(space.sessions()) == kept
+    assert space.findings() == []
+    stored = b"\n".join(everything_stored(space.store_directory)).lower()
+    left = [text for text in texts if text and text.lower().encode() in stored]
+    assert left == []
+
+
+def _newer(adapter: Adapter) -> Adapter:
+    return msgspec.structs.replace(adapter, parser_version=adapter.parser_version + 1)
