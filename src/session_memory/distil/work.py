@@ -11,7 +11,7 @@ import msgspec
 from session_memory.core.commands import SCAN_CHARS, Step, steps, words
 from session_memory.distil.attempts import Attempt
 from session_memory.distil.checks import CheckKind, check_of
-from session_memory.distil.cures import is_wrong_call
+from session_memory.distil.put_right import is_wrong_call
 
 # What makes work leave the session: a commit, a push, a request to merge, a release.
 _SHIPS = re.compile(
