@@ -21,7 +21,7 @@ HOSTILE = (
 )
 PATHS = (
     *("/", "/sessions", "/sessions/1", "/search?q=checkout", "/usage?days=", "/rules"),
-    *("/memory", "/memory/shop", "/privacy", "/forget?text=checkout"),
+    *("/memory", "/memory/shop", "/privacy", "/forget?text=checkout", "/effect"),
 )
 _QUIET = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),

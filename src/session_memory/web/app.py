@@ -17,6 +17,7 @@ from session_memory.errors import NotFound, SessionMemoryError, StoreMissing, as
 from session_memory.store.failures import as_store_error
 from session_memory.web.access import Access
 from session_memory.web.context import WebContext
+from session_memory.web.effect import effect_page
 from session_memory.web.guard import FORM_TOKEN, Guard, Place
 from session_memory.web.home import home
 from session_memory.web.html import environment, render
@@ -53,6 +54,7 @@ PAGES: dict[str, Handler] = {
     "/memory/{project}": memory_page,
     "/privacy": privacy_page,
     "/forget": forget_preview,
+    "/effect": effect_page,
     "/usage": usage_page,
     "/usage.csv": usage_csv,
 }
@@ -72,6 +74,7 @@ MENU = (
     ("/sessions", "Sessions"),
     ("/search", "Search"),
     ("/rules", "Rules"),
+    ("/effect", "Effect"),
     ("/memory", "Memory"),
     ("/usage", "Usage"),
     ("/privacy", "Privacy"),

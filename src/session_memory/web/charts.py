@@ -7,6 +7,8 @@ from datetime import UTC, date, datetime, timedelta
 
 from markupsafe import Markup, escape
 
+from session_memory.core.loop.effects import Effect
+
 WEEKS = 26
 _CELL = 14
 _DAY_MS = 86_400_000
@@ -57,3 +59,33 @@ def bars(values: Sequence[tuple[str, float]], label: str) -> Markup:
 def day_of(at: int) -> date:
     """The day (UTC) of a moment."""
     return datetime.fromtimestamp(at / 1000, UTC).date()
+
+
+def forest(effects: Sequence[tuple[str, Effect]]) -> Markup:
+    """One line for each effect: its interval, its estimate, and the line where nothing changed."""
+    if not effects:
+        return Markup("")
+    found = [effect.difference for _, effect in effects if effect.difference is not None]
+    most = max(0.05, *(max(abs(each.low), abs(each.high)) for each in found))
+
+    def x(value: float) -> float:
+        return 320 + 300 * value / most
+
+    rows: list[str] = []
+    for row, ((name, effect), interval) in enumerate(zip(effects, found, strict=True)):
+        y = 20 + 24 * row
+        label = (
+            f"{name}: {effect.verdict}, {interval.estimate:+.1%}"
+            f" ({interval.low:+.1%} to {interval.high:+.1%})"
+        )
+        rows.append(
+            f'<g class="{escape(effect.verdict)}"><title>{escape(label)}</title>'
+            f'<line x1="{x(interval.low):.1f}" x2="{x(interval.high):.1f}" y1="{y}" y2="{y}"/>'
+            f'<circle cx="{x(interval.estimate):.1f}" cy="{y}" r="4"/></g>'
+        )
+    height = 20 + 24 * len(effects)
+    return Markup(
+        f'<svg class="forest" viewBox="0 0 640 {height}" role="img"'
+        f' aria-label="Change of rates with their intervals">'
+        f'<line class="zero" x1="320" x2="320" y1="0" y2="{height}"/>{"".join(rows)}</svg>'
+    )
