@@ -109,7 +109,7 @@ def test_failure_is_the_state_of_a_call_and_a_result_is_told_once(tmp_path: Path
         ("content", False),
         ("d", False),
     ]
-    assert bundle.ignored["result told before"] == 1
+    assert bundle.ignored["repeated result"] == 1
     assert [e.files for e in bundle.sessions[0].events if e.kind == "tool_call"] == [
         ("/a",),
         ("/b",),

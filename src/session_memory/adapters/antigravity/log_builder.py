@@ -62,8 +62,8 @@ class AntigravityLog:
     def run(self, command: str, text: str, exit_code: int = 0) -> Row:
         """A command; its end stands in words."""
         end = f"exited with code {exit_code}" if exit_code else "completed successfully"
-        said = f"The command {end}.\nOutput:\n{text}"
-        return self.tool("run_command", {"CommandLine": command}, said, "RUN_COMMAND")
+        output = f"The command {end}.\nOutput:\n{text}"
+        return self.tool("run_command", {"CommandLine": command}, output, "RUN_COMMAND")
 
     def folder(self, home: Path) -> Path:
         """Where the transcripts are."""

@@ -57,10 +57,10 @@ def discover(root: str) -> Iterator[SourceFile]:
         return
     for folder in folders:
         logs = os.path.join(folder, *_LOGS)
-        found = [path for name in (FULL, CUT) if os.path.lexists(path := os.path.join(logs, name))]
-        if found:
-            file = source_at(found[0])
-            yield with_sides(file, found[1:]) if file else unreadable(found[0])
+        paths = [path for name in (FULL, CUT) if os.path.lexists(path := os.path.join(logs, name))]
+        if paths:
+            file = source_at(paths[0])
+            yield with_sides(file, paths[1:]) if file else unreadable(paths[0])
 
 
 def is_step(record: Record) -> bool:
@@ -127,14 +127,14 @@ def beside(path: str) -> dict[str, bytes]:
     parts = path.split(os.sep)
     if len(parts) < 6 or parts[-5] != "brain":
         return {}
-    found: list[Record] = []
+    rows: list[Record] = []
     content = side_file(os.sep.join([*parts[:-5], "history.jsonl"])) or b""
     for line in content.splitlines():
         row = decode_record(line) or {}
         if row.get("conversationId") in (None, "", parts[-4]):
             names = ("display", "timestamp", "workspace", "conversationId")
-            found.append({name: row[name] for name in names if name in row})
-    return {_PROMPTS: compact_json({_PROMPTS: found}).encode()} if found else {}
+            rows.append({name: row[name] for name in names if name in row})
+    return {_PROMPTS: compact_json({_PROMPTS: rows}).encode()} if rows else {}
 
 
 _LINES = line_log_adapter(AGENT, discover=discover, is_record=is_step, tell=tell, beside=beside)

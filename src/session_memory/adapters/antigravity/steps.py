@@ -113,10 +113,10 @@ class StepTeller(EventTeller):
         """The answer to the oldest call without one: there are no ids."""
         call_id = self._open.popleft() if self._open else ""
         error = step.get("error")
-        said = error if isinstance(error, str) else compact_json(error) if error else ""
+        message = error if isinstance(error, str) else compact_json(error) if error else ""
         text = text[head.end() :] if (head := _TIMES.match(text)) else text
         failed = step.get("status") == "ERROR"
-        event = self.result(text or said, call_id, failed=failed)
+        event = self.result(text or message, call_id, failed=failed)
         code = step.get("exit_code")
         if type(code) is int:
             event.exit_code, event.is_error = code, code != 0 or failed

@@ -36,8 +36,8 @@ def read(file: SourceFile, offset: int, line_cap: int) -> Iterator[Block]:
 
 def owners_in(block: Block) -> dict[str, str]:
     """{leaf: session} of a block."""
-    found = decode_record(block.beside.get(OWNERS, b"")) or {}
-    return {leaf: as_text(session) for leaf, session in found.items()}
+    owners = decode_record(block.beside.get(OWNERS, b"")) or {}
+    return {leaf: as_text(session) for leaf, session in owners.items()}
 
 
 def _leaves(block: Block) -> Iterator[str]:
@@ -58,15 +58,15 @@ class _Log(msgspec.Struct, frozen=True):
 
 def _owners(path: str, leaves: set[str]) -> dict[str, str]:
     """The session of each leaf that exactly one log holds, or ends with."""
-    found: dict[str, str] = {}
+    owners: dict[str, str] = {}
     logs = _search(os.path.dirname(path), _stamp(os.path.dirname(path)))
     for leaf in leaves:
         holding = [log for other, log in logs.get(leaf, ()) if other != path]
         ending = [log for log in holding if log.last == leaf]
         sessions = {log.session for log in (holding if len(holding) == 1 else ending)}
         if len(sessions) == 1:
-            found[leaf] = sessions.pop()
-    return found
+            owners[leaf] = sessions.pop()
+    return owners
 
 
 def _stamp(folder: str) -> tuple[tuple[str, int, int], ...]:
@@ -84,7 +84,7 @@ def _search(
     _folder: str, stamp: tuple[tuple[str, int, int], ...]
 ) -> dict[str, list[tuple[str, _Log]]]:
     """Every record's id in the logs of a folder; once for all logs of it."""
-    found: dict[str, list[tuple[str, _Log]]] = {}
+    logs: dict[str, list[tuple[str, _Log]]] = {}
     left = _SEARCHED_MAX
     for path, size, _ in stamp:
         left -= size
@@ -100,5 +100,5 @@ def _search(
         if names and session:
             log = _Log(session[1].decode("utf-8", "replace"), names[-1])
             for name in set(names):
-                found.setdefault(name, []).append((path, log))
-    return found
+                logs.setdefault(name, []).append((path, log))
+    return logs

@@ -65,8 +65,8 @@ class ContinueDevLog:
 
     def run(self, command: str, text: str, exit_code: int = 0) -> None:
         """A command; only its output says that it failed."""
-        said = f"{text}\nExit code: {exit_code}" if exit_code else text
-        self.tool("run_terminal_command", {"command": command}, said)
+        output = f"{text}\nExit code: {exit_code}" if exit_code else text
+        self.tool("run_terminal_command", {"command": command}, output)
 
     def write(self, home: Path) -> Path:
         """Write the session, and the list of all with the time it was created."""

@@ -194,11 +194,11 @@ class HistoryTeller(EventTeller):
             self.think(thought[1].strip())
             text = text[thought.end() :]
         states = as_list(entry.get("toolCallStates")) or [entry.get("toolCallState")]
-        told = [state for state in map(as_object, states) if state]
-        if text.strip() or not (told or as_list(message.get("toolCalls"))):
+        known = [state for state in map(as_object, states) if state]
+        if text.strip() or not (known or as_list(message.get("toolCalls"))):
             self.say(text)
         calls = {as_text(c.get("id")): c for c in map(as_object, as_list(message.get("toolCalls")))}
-        for state in told:
+        for state in known:
             name = as_text(state.get("toolCallId"))
             self._state(state, as_object(state.get("toolCall")) or calls.get(name, {}))
             calls.pop(name, None)
@@ -223,7 +223,7 @@ class HistoryTeller(EventTeller):
 
     def _result(self, call_id: str, text: str, *, failed: bool = False) -> None:
         if call_id and call_id in self._answered:
-            self.ignore("result told before")
+            self.ignore("repeated result")
             return
         self._answered |= {call_id}
         self.result(text, call_id, failed=failed)

@@ -114,10 +114,10 @@ class CopilotChatLog:
 
     def run(self, command: str, text: str, exit_code: int = 0) -> None:
         """A command in the terminal; that it failed stands in its output alone."""
-        said = f"{text}\nCommand exited with code {exit_code}" if exit_code else text
+        output = f"{text}\nCommand exited with code {exit_code}" if exit_code else text
         special = {"kind": "terminal", "commandLine": {"original": command}}
         given = {"command": command}
-        self.tool("run_in_terminal", "run_in_terminal", given, said, toolSpecificData=special)
+        self.tool("run_in_terminal", "run_in_terminal", given, output, toolSpecificData=special)
 
     def folder(self, home: Path) -> Path:
         """Where the chat is."""

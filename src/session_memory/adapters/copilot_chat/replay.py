@@ -42,23 +42,22 @@ def _apply(document: Record, record: Record, path: list[Json]) -> bool:
     for step, following in pairwise(path):
         holder = _step(holder, step, [] if isinstance(following, int) else {})
     key = path[-1]
-    match record["kind"]:
-        case 1:
-            return _set(holder, key, record.get("v"))
-        case 2:
-            found = _step(holder, key, [])
-            if not isinstance(found, list):
-                return False
-            items = cast("list[Json]", found)
-            cut = record.get("i")
-            if type(cut) is int and cut >= 0:
-                del items[cut:]
-            items += as_list(record.get("v"))
-            return True
-        case _:
-            if isinstance(holder, dict):
-                return cast("Record", holder).pop(key, None) is not None
-            return False
+    if record["kind"] == _SET:
+        return _set(holder, key, record.get("v"))
+    if record["kind"] == _APPEND:
+        return _append(_step(holder, key, []), record)
+    return isinstance(holder, dict) and cast("Record", holder).pop(key, None) is not None
+
+
+def _append(target: Json, record: Record) -> bool:
+    if not isinstance(target, list):
+        return False
+    items = cast("list[Json]", target)
+    cut = record.get("i")
+    if type(cut) is int and cut >= 0:
+        del items[cut:]
+    items += as_list(record.get("v"))
+    return True
 
 
 def _step(holder: Json, key: Json, new: Json) -> Json:

@@ -177,17 +177,17 @@ class ChatTeller(EventTeller):
 
     def _result(self, item: Record, call: Record, metadata: Record, call_id: str) -> None:
         results = as_object(metadata.get("toolCallResults"))
-        held = as_object(results.get(as_text(call.get("id"))))
+        stored = as_object(results.get(as_text(call.get("id"))))
         special, details = as_object(item.get("toolSpecificData")), item.get("resultDetails")
         terminal = as_object(special.get("terminalCommandOutput"))
-        parts = as_list(held.get("content")) or as_list(as_object(details).get("output"))
+        parts = as_list(stored.get("content")) or as_list(as_object(details).get("output"))
         text = "".join(_value_text(as_object(part).get("value")) for part in parts)
         text = text or as_text(terminal.get("text"))
         code = as_object(special.get("terminalCommandState")).get("exitCode")
         failed = as_object(details).get("isError") is True
         if _is_refused(item.get("isConfirmed")):
-            told = text or _value_text(item.get("pastTenseMessage")) or "refused"
-            self.result(told, call_id, failed=True).label = "denied"
+            shown = text or _value_text(item.get("pastTenseMessage")) or "refused"
+            self.result(shown, call_id, failed=True).label = "denied"
         elif text or type(code) is int:
             event = self.result(text, call_id, failed=failed)
             if type(code) is int:
@@ -197,27 +197,27 @@ class ChatTeller(EventTeller):
 def pair_calls(items: list[Record], metadata: Record) -> list[Record | None]:
     """For each item the call that `metadata` holds of it: by id, else in order by equal tool."""
     rounds = [as_object(call) for calls in _rounds(metadata) for call in calls]
-    found: list[Record | None] = [None] * len(items)
+    paired: list[Record | None] = [None] * len(items)
     tools = [n for n, i in enumerate(items) if i.get("kind") == "toolInvocationSerialized"]
     for number in tools:
         name = as_text(items[number].get("toolCallId")).partition(_SUFFIX)[0]
         same = (c for c in rounds if name and as_text(c.get("id")).partition(_SUFFIX)[0] == name)
         if (call := next(same, None)) is not None:
-            found[number] = call
+            paired[number] = call
             rounds.remove(call)
     for number in tools:
-        if found[number] is None:
+        if paired[number] is None:
             tool = plain_name(as_text(items[number].get("toolId")))
             alike = (c for c in rounds if plain_name(as_text(c.get("name"))) == tool)
             if (call := next(alike, None)) is not None:
-                found[number] = call
+                paired[number] = call
                 rounds.remove(call)
-    return found
+    return paired
 
 
 def _rounds(metadata: Record) -> list[list[Json]]:
     rounds = as_list(metadata.get("toolCallRounds"))
-    return [as_list(as_object(one).get("toolCalls")) for one in rounds]
+    return [as_list(as_object(each).get("toolCalls")) for each in rounds]
 
 
 def stated_model(request: Record, result: Record, metadata: Record) -> str:

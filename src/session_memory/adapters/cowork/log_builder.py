@@ -34,8 +34,8 @@ class CoworkLog(ClaudeLog):
         rows: list[dict[str, Any]] = [{"type": "system", "subtype": "init", "model": self.model}]
         for row in self.rows:
             if row["type"] in ("user", "assistant"):
-                told = {name: row[name] for name in ("type", "message", "uuid")}
-                rows.append({**told, "_audit_timestamp": row["timestamp"]})
+                copied = {name: row[name] for name in ("type", "message", "uuid")}
+                rows.append({**copied, "_audit_timestamp": row["timestamp"]})
         rows.append({"type": "result", "total_cost_usd": 1.5, "modelUsage": {}})
         return [{**row, "session_id": self.session_id, "_audit_hmac": "0" * 64} for row in rows]
 

@@ -175,14 +175,14 @@ def _as_transcript(block: Block) -> tuple[Block, list[str]]:
 
 
 def _audit_record(record: Record) -> bytes:
-    told: Record = {
+    line: Record = {
         _RENAMED.get(name, name): value for name, value in record.items() if name not in _SEALS
     }
     if starter := as_text(record.get("parent_tool_use_id")):
-        told |= {"isSidechain": True, "agentId": starter}
+        line |= {"isSidechain": True, "agentId": starter}
     if record.get("isSynthetic") is True:
-        told["isMeta"] = True
-    return compact_json(told).encode()
+        line["isMeta"] = True
+    return compact_json(line).encode()
 
 
 ADAPTER = Adapter(

@@ -21,7 +21,7 @@ from session_memory.adapters.common import (
     parse_time,
     unreadable,
 )
-from session_memory.adapters.cursor.text import spoken, tell_user_text
+from session_memory.adapters.cursor.text import tell_user_text, without_redaction_mark
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.sqlite_log import capped, database_source, read_database
@@ -140,17 +140,17 @@ class MessageTeller(EventTeller):
         if kind == "text" and role == "user":
             tell_user_text(self, text)
         elif kind == "text":
-            self.say(spoken(text))
+            self.say(without_redaction_mark(text))
         elif kind == "reasoning":
-            self.think(spoken(text))
+            self.think(without_redaction_mark(text))
         elif kind == "redacted-reasoning":
             self.ignore(kind)
         elif kind == "tool-call":
             call_id = as_text(fields.get("toolCallId"))
             self.call(as_text(fields.get("toolName")), fields.get("args"), call_id)
         elif kind == "tool-result":
-            found = fields.get("result")
-            text = found if isinstance(found, str) else compact_json(found)
+            result = fields.get("result")
+            text = result if isinstance(result, str) else compact_json(result)
             failed = fields.get("isError") is True
             self.result(text, as_text(fields.get("toolCallId")), failed=failed)
         elif kind in ("image", "file"):

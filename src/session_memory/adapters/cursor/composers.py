@@ -103,13 +103,13 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
 
 
 def _lines(db: Database, session: str, cap: int) -> Iterator[Line]:
-    found = _value(db, f"{_COMPOSER}{session}", cap)
-    if found is None:
+    row = _value(db, f"{_COMPOSER}{session}", cap)
+    if row is None:
         raise FileNotFoundError(f"{session} is no longer in the database")
-    (data,) = found
+    (data,) = row
     composer = decode_record(data) if data is not None else None
     if composer is None:
-        yield data if data is not None else None
+        yield data
         return
     inline = as_list(composer.pop("conversation", None))
     headers = [as_object(h) for h in as_list(composer.get("fullConversationHeadersOnly"))]
@@ -133,8 +133,8 @@ _CHILDREN = ("subComposerIds", "subagentComposerIds")
 def _value(db: Database, key: str, cap: int) -> tuple[bytes | None] | None:
     """A row's value, (None,) where it is over the cap; None where there is no such row."""
     query = f"SELECT {capped('value')} FROM cursorDiskKV WHERE key = ? AND value IS NOT NULL"
-    found = next(iter(list(db.rows(query, cap, key))), None)
-    return None if found is None else (found[0],)
+    row = next(iter(list(db.rows(query, cap, key))), None)
+    return None if row is None else (row[0],)
 
 
 def _header(db: Database, session: str) -> Record:
@@ -252,18 +252,22 @@ class BubbleTeller(EventTeller):
         plain = name.removesuffix("_v2")
         given = tool.get("params") or tool.get("rawArgs")
         self.call(name, given, call_id, _TOOLS.get(plain) or classify_tool(plain))
+        self._result(tool, call_id)
+
+    def _result(self, tool: Record, call_id: str) -> None:
+        """No single field says whether a call succeeded: a refused one is `completed`."""
         result, error, status = tool.get("result"), tool.get("error"), as_text(tool.get("status"))
         inner = decode_record(as_text(result).encode("utf-8", "replace"))
-        held = as_object(result) or inner or {}
+        outcome = as_object(result) or inner or {}
         fate = as_text(as_object(tool.get("additionalData")).get("status"))
-        refused = held.get("rejected") is True or fate == "rejected"
+        refused = outcome.get("rejected") is True or fate == "rejected"
         failed = status in ("error", "cancelled") or fate == "error" or refused
         if not (result or error or failed):
             return
-        said = as_text(as_object(error).get("clientVisibleErrorMessage")) or as_text(error)
-        text = result if isinstance(result, str) else compact_json(result) if result else said
-        event = self.result(text or said or status, call_id, failed=failed)
-        code = held.get("exitCode")
+        message = as_text(as_object(error).get("clientVisibleErrorMessage")) or as_text(error)
+        text = result if isinstance(result, str) else compact_json(result) if result else message
+        event = self.result(text or message or status, call_id, failed=failed)
+        code = outcome.get("exitCode")
         if type(code) is int:
             event.exit_code, event.is_error = code, failed or code != 0
         if refused:

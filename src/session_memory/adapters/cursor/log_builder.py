@@ -100,8 +100,8 @@ class CursorLog:
 
     def run(self, command: str, text: str, exit_code: int = 0) -> None:
         """A command; only its output says that it failed."""
-        said = f"{text}\nExit code: {exit_code}" if exit_code else text
-        self.tool("run_terminal_cmd", {"command": command}, said)
+        output = f"{text}\nExit code: {exit_code}" if exit_code else text
+        self.tool("run_terminal_cmd", {"command": command}, output)
 
     # --- the stores ---
 

@@ -20,16 +20,16 @@ _TAG = re.compile(r"<[a-z_-]{2,40}[ >]")
 
 def stated_time(text: str) -> int | None:
     """`Sunday, Aug 2, 2026, 3:51 AM (UTC-7)` in milliseconds."""
-    found = _STATED.fullmatch(text.strip())
-    if found is None or found[1] not in _MONTHS:
+    parts = _STATED.fullmatch(text.strip())
+    if parts is None or parts[1] not in _MONTHS:
         return None
-    hours, minutes = int(found[8] or 0), int(found[9] or 0)
-    away = timedelta(hours=hours, minutes=minutes) * (-1 if found[7] == "-" else 1)
-    hour = int(found[4]) % 12 + (12 if found[6] == "PM" else 0)
+    hours, minutes = int(parts[8] or 0), int(parts[9] or 0)
+    away = timedelta(hours=hours, minutes=minutes) * (-1 if parts[7] == "-" else 1)
+    hour = int(parts[4]) % 12 + (12 if parts[6] == "PM" else 0)
     try:
         zone = timezone(away) if away else UTC
-        month = _MONTHS.index(found[1]) + 1
-        moment = datetime(int(found[3]), month, int(found[2]), hour, int(found[5]), tzinfo=zone)
+        month = _MONTHS.index(parts[1]) + 1
+        moment = datetime(int(parts[3]), month, int(parts[2]), hour, int(parts[5]), tzinfo=zone)
         return round(moment.timestamp() * 1000)
     except (OverflowError, ValueError):
         return None
@@ -54,6 +54,6 @@ def tell_user_text(teller: EventTeller, text: str) -> None:
         teller.prompt(text)
 
 
-def spoken(text: str) -> str:
+def without_redaction_mark(text: str) -> str:
     """What the agent said, without the mark of removed thinking."""
     return text.replace("[REDACTED]", "").strip()

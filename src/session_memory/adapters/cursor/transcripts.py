@@ -22,7 +22,7 @@ from session_memory.adapters.common import (
     as_text,
     walk_files,
 )
-from session_memory.adapters.cursor.text import spoken, tell_user_text
+from session_memory.adapters.cursor.text import tell_user_text, without_redaction_mark
 from session_memory.adapters.excerpt import compact_json
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.tell_events import EventTeller
@@ -119,7 +119,7 @@ class TranscriptTeller(EventTeller):
         if kind == "text" and role == "user":
             tell_user_text(self, text)
         elif kind == "text":
-            self.say(spoken(text))
+            self.say(without_redaction_mark(text))
         elif kind == "thinking":
             self.think(as_text(fields.get("thinking")) or text)
         elif kind == "tool_use":
@@ -161,14 +161,14 @@ def _slug(path: str) -> str:
 
 def _mentioned_folder(path: str, mentioned: tuple[str, ...]) -> str:
     """The one folder above paths that tools were given whose name is the slug."""
-    slug, found = slug_of(_slug(path)), set[str]()
+    slug, folders = slug_of(_slug(path)), set[str]()
     for file in mentioned if slug else ():
         folder = file.rstrip("/\\")
         while len(folder) > 1 and folder != os.path.dirname(folder):
             if slug_of(folder) == slug:
-                found.add(folder)
+                folders.add(folder)
             folder = os.path.dirname(folder)
-    return found.pop() if len(found) == 1 else ""
+    return folders.pop() if len(folders) == 1 else ""
 
 
 def existing_folder(path: str) -> dict[str, bytes]:
@@ -176,10 +176,10 @@ def existing_folder(path: str) -> dict[str, bytes]:
     slug = slug_of(_slug(path))
     if not slug or os.name != "posix":
         return {}
-    found: list[str] = []
+    folders: list[str] = []
     left = _LISTED_MAX
     stack = [("/", slug)]
-    while stack and len(found) < 2 and left > 0:
+    while stack and len(folders) < 2 and left > 0:
         folder, rest = stack.pop()
         try:
             entries = list(os.scandir(folder))
@@ -190,10 +190,10 @@ def existing_folder(path: str) -> dict[str, bytes]:
             name = slug_of(entry.name)
             if name and (rest == name or rest.startswith(f"{name}-")) and entry.is_dir():
                 if rest == name:
-                    found.append(entry.path)
+                    folders.append(entry.path)
                 else:
                     stack.append((entry.path, rest[len(name) :].lstrip("-")))
-    return {SLUG: os.fsencode(found[0])} if len(found) == 1 and left > 0 else {}
+    return {SLUG: os.fsencode(folders[0])} if len(folders) == 1 and left > 0 else {}
 
 
 # --- the older form ---

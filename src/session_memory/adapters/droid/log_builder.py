@@ -52,9 +52,9 @@ class DroidLog:
         """What the user typed; in the first message, behind two texts of the client."""
         blocks = [{"type": "text", "text": text}]
         if self._made == 0:
-            told = ("User system info\nModel: Claude Opus 4.5", "IMPORTANT: be brief")
-            reminders = (f"<system-reminder>\n{one}\n</system-reminder>" for one in told)
-            blocks = [*({"type": "text", "text": one} for one in reminders), *blocks]
+            texts = ("User system info\nModel: Claude Opus 4.5", "IMPORTANT: be brief")
+            reminders = (f"<system-reminder>\n{text}\n</system-reminder>" for text in texts)
+            blocks = [*({"type": "text", "text": reminder} for reminder in reminders), *blocks]
         self.message("user", *blocks)
 
     def say(self, text: str) -> None:
@@ -74,8 +74,8 @@ class DroidLog:
 
     def run(self, command: str, text: str, exit_code: int = 0) -> None:
         """A command and its end."""
-        said = f"{text}\n[Process exited with code {exit_code}]" if exit_code else text
-        self.tool("Execute", {"command": command}, said, error=exit_code != 0)
+        output = f"{text}\n[Process exited with code {exit_code}]" if exit_code else text
+        self.tool("Execute", {"command": command}, output, error=exit_code != 0)
 
     def spend(self, fresh: int, output: int, read: int = 0, written: int = 0) -> None:
         """What the whole session cost so far."""
