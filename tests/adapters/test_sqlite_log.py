@@ -186,6 +186,22 @@ def test_a_log_without_shared_memory_is_read_from_a_copy(tmp_path: Path, locked:
     assert files(left) == before
 
 
+def test_a_copy_that_a_killed_process_left_is_removed_and_a_new_one_is_not(
+    tmp_path: Path, client: Client, temporary_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite_log, "BUSY_MS", 1)
+    old, new = (temporary_folder / f"{sqlite_log.COPY_PREFIX}{name}" for name in ("a", "b"))
+    for folder in (old, new):
+        folder.mkdir()
+        (folder / "copy.db").write_bytes(b"private")
+    os.utime(old, (0, 0))
+    client.run("BEGIN EXCLUSIVE")
+    client.add("not yet")
+    assert texts(tmp_path / "home" / "notes.db") == ["first"]
+    assert list(temporary_folder.iterdir()) == [new]
+    shutil.rmtree(new)
+
+
 def test_a_database_its_client_has_locked_is_read_from_a_copy(
     tmp_path: Path, client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

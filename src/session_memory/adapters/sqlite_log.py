@@ -17,6 +17,7 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,9 @@ STEPS_AT_ONCE = 1_000_000
 BUSY_MS = 2000
 """How long a writer that checkpoints or recovers may keep us waiting."""
 COPY_TRIES = 3
+COPY_PREFIX = "session-memory-copy-"
+COPY_AGE = 3600
+"""Seconds after which nobody is still making a copy."""
 COPY_CAP = 8 * 1024**3
 """No database larger than this is copied."""
 _HEADER = 100
@@ -179,7 +183,8 @@ def _open_shared(path: str) -> _Held:
 
 def _open_copy(path: str) -> _Held:
     """A copy in a private folder, which is gone as soon as it is open."""
-    folder = tempfile.mkdtemp(prefix="session-memory-")
+    _remove_old_copies()
+    folder = tempfile.mkdtemp(prefix=COPY_PREFIX)
     try:
         copied = _copy(path, folder)
         # No other program knows of the copy, so it needs no file of shared memory.
@@ -191,6 +196,16 @@ def _open_copy(path: str) -> _Held:
         shutil.rmtree(folder, ignore_errors=True)
         return _Held(connection, _nothing)
     return _Copied(connection, folder)
+
+
+def _remove_old_copies() -> None:
+    """Remove what a process left behind that was killed while it copied."""
+    above = tempfile.gettempdir()
+    for name in os.listdir(above):
+        path = os.path.join(above, name)
+        with contextlib.suppress(OSError):
+            if name.startswith(COPY_PREFIX) and os.stat(path).st_mtime < time.time() - COPY_AGE:
+                shutil.rmtree(path)
 
 
 class _Copied(_Held):

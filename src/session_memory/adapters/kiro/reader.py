@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from session_memory.adapters.common import (
+    IsKnown,
     SourceFile,
     as_list,
     as_object,
@@ -38,20 +39,18 @@ from session_memory.adapters.whole_log import (
     side_object,
     with_sides,
 )
+from session_memory.core.hashing import blake2b
 
 DATABASE = "data.sqlite3"
 LOGS = os.path.join("sessions", "cli")
 
 
-def discover(root: str) -> Iterator[SourceFile]:
-    """Every session below a folder of the client's."""
+def discover(root: str, is_known: IsKnown | None = None) -> Iterator[SourceFile]:
+    """Every session below a folder of the client's; with `is_known`, also the database."""
     database = os.path.join(root, DATABASE)
     logs = os.path.join(root, LOGS)
     if os.path.lexists(database):
-        logged = _logged_times(root)
-        for row in database_sources(database, {}, list_sessions):
-            changed = logged.get(row.path.rpartition("#")[2], 0)
-            yield _marked(row, older=changed * 1_000_000 > row.mtime_ns)
+        yield from _stored(database, _logged_times(root), is_known)
     stored = _stored_times(root)
     for file in walk_files(logs, ".jsonl") if os.path.isdir(logs) else _logs_in(root):
         found = with_sides(file, [_about(file.path)])
@@ -66,6 +65,27 @@ def _logs_in(root: str) -> Iterator[SourceFile]:
     except OSError:
         return
     yield from (file for file in map(source_at, paths) if file is not None)
+
+
+def _stored(
+    database: str, logged: dict[str, int], is_known: IsKnown | None
+) -> Iterator[SourceFile]:
+    """The rows of a database; what is known of it changes with the logs of the same sessions."""
+
+    def with_logs(whole: SourceFile) -> SourceFile:
+        seen = blake2b(repr((whole.ctime_ns, sorted(logged.items()))).encode(), digest_size=8)
+        mark = int.from_bytes(seen.digest(), "big") >> 1
+        return msgspec.structs.replace(whole, ctime_ns=mark)
+
+    def is_same(whole: SourceFile) -> bool:
+        return is_known is not None and is_known(with_logs(whole))
+
+    for row in database_sources(database, {}, list_sessions, is_known and is_same):
+        if row.is_container:
+            yield with_logs(row)
+        else:
+            changed = logged.get(row.path.rpartition("#")[2], 0)
+            yield _marked(row, older=changed * 1_000_000 > row.mtime_ns)
 
 
 def _marked(file: SourceFile, *, older: bool) -> SourceFile:
@@ -160,18 +180,19 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
 
     def rows(db: Database, session: str, cap: int) -> Iterator[Line]:
         known, value = newest_row(db, session, cap)
-        yield msgspec.json.encode({**known, "older": _is_older(file)})
+        whole = None if value is None else decode_record(value)
+        stated = as_text((whole or {}).get("conversation_id")) or session
+        yield msgspec.json.encode({**known, "conversation": stated, "older": _is_older(file)})
         if value is None:
             yield None
-            return
-        whole = decode_record(value)
-        if whole is None:  # of a damaged one the entries that are whole
+        elif whole is None:  # of a damaged one the entries that are whole
             yield from array_lines(value, "entry", is_entry)
-            return
-        for entry in as_list(whole.get("history")):
+        for entry in as_list((whole or {}).get("history")):
             yield msgspec.json.encode({"entry": as_object(entry)})
 
     return session_lines(file, {}, rows, cap, list_sessions)
 
 
-ADAPTER = made_lines_adapter(AGENT, discover=discover, lines=lines, tell=tell)
+ADAPTER = made_lines_adapter(
+    AGENT, discover=discover, lines=lines, tell=tell, discover_changed=discover
+)
