@@ -14,10 +14,13 @@ from session_memory.errors import (
     as_disk_trouble,
 )
 
+LONGEST_MESSAGE = 2_000
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     args = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     os.umask(0o077)  # whatever a library creates on our behalf is private too
     # Events and records form no cycles: looking for some every 700 objects is 4 % of a sweep.
     gc.set_threshold(20_000, 50, 100)
@@ -49,6 +52,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         text = f"unexpected {type(error).__name__}: {error}"
         return _fail(args, 1, "unexpected", (text, "set SESSION_MEMORY_DEBUG=1 for the traceback"))
     return code
+
+
+def _open_closed_streams() -> None:
+    """A caller may close any of the three; what is written there goes nowhere.
+
+    Each takes the number that is free, so that no file of ours gets it and is written over.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def main_as(verb: str, given: Sequence[str]) -> int:
@@ -90,9 +103,7 @@ def _run(args: list[str]) -> int:
     except click.Abort:
         return _fail(args, EXIT_INTERRUPTED, "interrupted", ("interrupted", None))
     except click.ClickException as error:
-        context = getattr(error, "ctx", None)
-        hint = f"see `{context.command_path} --help`" if context else None
-        return _fail(args, error.exit_code, "usage", (error.format_message(), hint))
+        return _fail(args, error.exit_code, "usage", (error.format_message(), None))
     return result if isinstance(result, int) else EXIT_OK
 
 
@@ -116,14 +127,33 @@ def _fail(args: list[str], exit_code: int, code: str, told: tuple[str, str | Non
     from session_memory.cli.output import message, to_json, wants_color
 
     text, hint = told
+    if hint is None and exit_code != EXIT_INTERRUPTED:
+        hint = f"see `{_command_of(args)} --help`"
     if "--json" in args:
         print(to_json({"error": {"code": code, "message": text, "hint": hint}}), file=sys.stderr)
         return exit_code
     color = wants_color(_color_choice(args), os.environ, sys.stderr.isatty())
+    if len(text) > LONGEST_MESSAGE:  # it repeats an argument; nobody reads 50,000 digits
+        text = f"{text[:LONGEST_MESSAGE]}… ({len(text):,} characters)"
     click.echo(message("error:", "error", text), err=True, color=color)
     if hint:
         click.echo(message("hint:", "dim", hint), err=True, color=color)
     return exit_code
+
+
+def _command_of(args: list[str]) -> str:
+    """The command that was called, as far as the words name one."""
+    from session_memory.cli.verbs import VERBS, Section
+
+    path, verbs = ["session-memory"], dict[str, object](VERBS)
+    for word in args:
+        if word in verbs:
+            path.append(word)
+            found = verbs[word]
+            if not isinstance(found, Section):
+                break
+            verbs = dict[str, object](found.verbs)
+    return " ".join(path)
 
 
 def _color_choice(args: list[str]) -> str:

@@ -98,15 +98,18 @@ class DatabaseDamaged(StoreDamaged):
     default_hint = "run `session-memory store repair`: it shows what can be saved and how"
 
 
+_PATH_HINT = "check the path: it cannot be used as it is"
+_PATH = (errno.ENAMETOOLONG, errno.ELOOP, errno.ENOTDIR, errno.EISDIR)
 DISK_HINT = "check permissions and free space there, then run the command again"
 _DISK = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO)
 
 
 def as_disk_trouble(error: BaseException) -> SessionMemoryError | None:
     """A file or disk that does not let us read or write, as an error with a hint."""
-    if isinstance(error, OSError) and error.errno in _DISK:
+    if isinstance(error, OSError) and error.errno in (*_DISK, *_PATH):
         where = f"{error.filename}: " if error.filename else ""
-        return SessionMemoryError(f"{where}{error.strerror}", hint=DISK_HINT)
+        hint = DISK_HINT if error.errno in _DISK else _PATH_HINT
+        return SessionMemoryError(f"{where}{error.strerror}", hint=hint)
     return None
 
 

@@ -45,7 +45,7 @@ def test_spend_adds_up_and_says_what_is_left(tmp_path: Path) -> None:
 def test_spend_tells_people_the_same(tmp_path: Path) -> None:
     done = run(tmp_path, "store", "spend", "--days", "1")
 
-    assert "165 of 2000000 tokens, $0.75 of $5.00" in done.stdout
+    assert "165 of 2,000,000 tokens, $0.75 of $5.00" in done.stdout
     assert "no model is turned on" in done.stdout
 
 
@@ -54,4 +54,4 @@ def test_the_line_for_status_is_there_only_with_a_model(tmp_path: Path) -> None:
         now = now_ms()
         assert status_line(settings.Model(), store.spend, now) is None
         line = status_line(settings.Model(provider="openai"), store.spend, now)
-    assert line == "openai: today 165 of 2000000 tokens, $0.75 of $5.00"
+    assert line == "openai: today 165 of 2,000,000 tokens, $0.75 of $5.00"

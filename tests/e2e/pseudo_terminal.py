@@ -6,6 +6,7 @@ import fcntl
 import os
 import re
 import select
+import signal
 import struct
 import subprocess
 import termios
@@ -17,7 +18,9 @@ from typing import NamedTuple
 from session_memory.cli.terminal import width
 
 ROWS = 40
-PATIENCE_S = 60.0
+PATIENCE_S = 30.0
+INTERRUPT = "\x03"
+"""As an answer: what Ctrl-C does."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -54,7 +57,7 @@ def at_terminal(
     ) as process:
         os.close(theirs)
         try:
-            raw = _talk(ours, list(answers))
+            raw = _talk(ours, list(answers), process.pid)
             code = process.wait(PATIENCE_S)
         finally:
             process.kill()
@@ -62,12 +65,14 @@ def at_terminal(
     return Seen(screen(raw, seat.columns), code, raw)
 
 
-def _talk(terminal: int, answers: list[tuple[str, str]]) -> str:
+def _talk(terminal: int, answers: list[tuple[str, str]], pid: int) -> str:
     """Everything the program prints, until it closes the terminal."""
-    raw, read_to, end = b"", 0, time.monotonic() + PATIENCE_S
+    raw, read_to, end, interrupted = b"", 0, time.monotonic() + PATIENCE_S, False
     while time.monotonic() < end:
         ready, _, _ = select.select([terminal], [], [], 1)
         if not ready:
+            if interrupted:  # a signal just before a read begins does not end that read
+                os.kill(pid, signal.SIGINT)
             continue
         try:
             part = os.read(terminal, 65536)
@@ -78,7 +83,12 @@ def _talk(terminal: int, answers: list[tuple[str, str]]) -> str:
         raw += part
         if answers and (at := raw.find(answers[0][0].encode(), read_to)) >= 0:
             read_to = at + len(answers[0][0])
-            os.write(terminal, answers.pop(0)[1].encode())
+            answer = answers.pop(0)[1]
+            if answer == INTERRUPT:
+                os.kill(pid, signal.SIGINT)
+                interrupted = True
+            else:
+                os.write(terminal, answer.encode())
     raise AssertionError(f"no end in sight; so far: {raw.decode()!r}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
-from session_memory.cli.output import emit_json, safe
+from session_memory.cli.output import emit_json, fit, safe
 from session_memory.cli.recall_options import echo_items, open_recall, project_option, scope_request
 from session_memory.cli.session_argument import session_option
 from session_memory.recall.pack_facts import read_facts
@@ -40,10 +40,10 @@ def command(app: App, project: str | None, session: str | None) -> None:
         f"{counts.sessions} sessions, {counts.turns} turns, {counts.observations} observations,"
         f" {counts.active_decisions} decisions"
     )
-    click.echo(f"done: {'yes' if check.done else 'no'} ({check.primary_reason})")
+    click.echo(fit(f"done: {'yes' if check.done else 'no'} ({check.primary_reason})"))
     state = answer.operational_state
     for line in (*facts.verify, *facts.resume):
-        click.echo(safe(line))
+        click.echo(fit(safe(line)))
     echo_items("objective", [state.objective] if state.objective else [])
     echo_items("pending", state.pending_items, state.pending_count)
     echo_items("blockers", state.blockers, state.blocker_count)

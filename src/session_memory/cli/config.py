@@ -12,7 +12,7 @@ import msgspec
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.config_file import named_file
-from session_memory.cli.output import Column, columns, emit_json, human_bytes, paint, table
+from session_memory.cli.output import Column, columns, emit_json, fit, human_bytes, table
 from session_memory.config import load
 from session_memory.errors import ConfigError, Refused
 from session_memory.narrowing import PROJECT_FILE, ProjectRules, read_project_rules
@@ -72,7 +72,7 @@ def show(app: App, key: str | None, everything: bool) -> None:
         click.echo(table(rows, ("key", Column("value", folds=True), Column("from", drop=1))))
     if len(listed) < len(begun):
         count = len(begun) - len(listed)
-        click.echo(paint(f"{count:,} keys have their default value: --all shows them", "dim"))
+        click.echo(fit(f"{count:,} keys have their default value: --all shows them"))
 
 
 @click.command()

@@ -77,7 +77,7 @@ def command(
     click.echo(fit(report(listed)))
     echo_more(len(shown) - len(listed))
     if len(shown) < len(candidates):
-        click.echo(f"\n{left_out(candidates)}; --all shows them")
+        click.echo(fit(f"\n{left_out(candidates)}; --all shows them"))
     if min_frequency is None:
         app.note("what only one session shows is not counted; --min-frequency 1 shows it")
 

@@ -14,6 +14,7 @@ from session_memory.detect.report import agents
 from session_memory.errors import NotFound
 from session_memory.store import open_store
 
+_LOOK = "`session-memory search --errors WORDS` looks for a part of it"
 _NEVER_CURED = "never cured here, as far as the logs show"
 
 
@@ -36,7 +37,7 @@ def command(app: App, error: tuple[str, ...]) -> None:
     with open_store(str(app.paths.data), app.clock()) as store:
         answer = fix(store.patterns, " ".join(error))
     if answer is None:
-        raise NotFound("no session had this error")
+        raise NotFound("no session had this error", hint=_LOOK)
     if app.json:
         emit_json(msgspec.to_builtins(answer))
         return

@@ -6,6 +6,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from session_memory.cli.app import App, long_output, pass_app
+from session_memory.cli.output import fit
 from session_memory.cli.topics import TOPICS
 from session_memory.cli.verbs import VERBS, Section, Verb
 from session_memory.errors import NotFound
@@ -40,7 +41,7 @@ def command(app: App, words: tuple[str, ...]) -> None:
       session-memory help rules approve
     """
     if not words:
-        click.echo(_every_page() if app.verbosity else _contents())
+        click.echo(fit(_every_page() if app.verbosity else _contents()))
         return
     topic = TOPICS.get(words[0]) if len(words) == 1 else None
     found = _command(click.get_current_context().find_root(), words)
@@ -48,7 +49,7 @@ def command(app: App, words: tuple[str, ...]) -> None:
         known = ", ".join(TOPICS)
         raise NotFound(f"no topic or command `{' '.join(words)}`", hint=f"topics: {known}")
     if topic is not None:
-        click.echo(f"{topic.title}\n\n{topic.text}")
+        click.echo(fit(f"{topic.title}\n\n{topic.text}"))
         if found is not None:
             click.echo(f"\nThe command: session-memory {words[0]} --help")
     elif found is not None:

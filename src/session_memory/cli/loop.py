@@ -61,4 +61,4 @@ def _paragraph(row: PatternStage) -> list[str]:
         *hanging("", f"{one_line(row.text)}  [{row.pattern_id}]", columns()),
         *hanging("  ", f"{row.stage}{where}{verdict}", columns()),
     ]
-    return [*lines, f"  next: {row.next}"] if row.next else lines
+    return [*lines, *hanging("  next: ", row.next, columns())] if row.next else lines

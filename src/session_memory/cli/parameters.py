@@ -134,7 +134,7 @@ _TYPES: dict[str, type[Text]] = {
 def take_text(command: click.Command) -> None:
     """Make every text parameter of a command storable, except paths of this machine."""
     for param in command.params:
-        is_path = param.metavar in ("PATH", "FILE") or param.name == "file"
+        is_path = param.metavar in ("PATH", "FILE") or (param.name, param.metavar) == ("file", None)
         if type(param.type) is click.types.StringParamType and not is_path:
             param.type = _TYPES.get(param.name or "", Text)()
     for inner in command.commands.values() if isinstance(command, click.Group) else ():

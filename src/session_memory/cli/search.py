@@ -127,7 +127,7 @@ def _echo_session(app: App, store: SessionReader, hits: list[EventHit], around: 
         click.echo(f"{named(session)}  {title}")
     else:
         click.echo("\n".join(hanging("", title or "(no title)", columns(), "strong")))
-        click.echo(paint(named(session), "dim"))
+        click.echo("\n".join(hanging("", named(session), columns(), "dim")))
     for hit in hits:
         times = f" ({hit.duplicate_count} times)" if hit.duplicate_count > 1 else ""
         when = paint((hit.at or "")[:16].replace("T", " "), "dim")
@@ -135,8 +135,11 @@ def _echo_session(app: App, store: SessionReader, hits: list[EventHit], around: 
         kind = paint(f"{word}:", "error" if hit.kind == "error" else None)
         if app.verbosity:
             kind = f"{kind} (event {hit.event_id}, score {hit.score:.2f})"
-        between = " " if columns() is None else "\n    "  # one line each, for grep
-        click.echo(fit(f"  {when}  {kind}{between}{one_line(hit.snippet)}{times}"))
+        snippet = f"{one_line(hit.snippet)}{times}"
+        if columns() is None:  # one line each, for grep
+            click.echo(f"  {when}  {kind} {snippet}")
+        else:
+            click.echo(f"  {when}  {kind}\n" + fit(f"    {snippet}"))
         for line in _turns_around(store, hit, around) if around else ():
             click.echo(fit(f"    | {line}"))
 

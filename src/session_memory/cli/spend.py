@@ -6,7 +6,7 @@ import click
 
 from session_memory import settings
 from session_memory.cli.app import App, json_option, long_output, pass_app
-from session_memory.cli.output import emit_json, table
+from session_memory.cli.output import emit_json, fit, table
 from session_memory.cli.store import reading
 from session_memory.core.spend import SpendGroup, SpendRow
 from session_memory.model.budget import remaining
@@ -71,14 +71,15 @@ def command(app: App, days: int, by: SpendGroup) -> None:
     rows = [_row(row) for row in totals]
     click.echo(table(rows, (by, *_HEADERS)) if rows else f"no call of a model since {since}")
     click.echo("")
-    click.echo(
-        f"today: {spent.day_tokens} of {caps.day_tokens} tokens, ${spent.day_usd:.2f} of"
-        f" ${caps.day_usd:.2f}; left: {rest.day_tokens} tokens, ${rest.day_usd:.2f}"
+    today = (
+        f"today: {spent.day_tokens:,} of {caps.day_tokens:,} tokens, ${spent.day_usd:.2f} of"
+        f" ${caps.day_usd:.2f}; left: {rest.day_tokens:,} tokens, ${rest.day_usd:.2f}"
     )
-    click.echo(
-        f"a run may make {caps.run_calls} calls within {caps.run_ms // 60_000} minutes,"
-        f" for {caps.run_tokens} tokens and ${caps.run_usd:.2f}"
+    run = (
+        f"a run may make {caps.run_calls:,} calls within {caps.run_ms // 60_000} minutes,"
+        f" for {caps.run_tokens:,} tokens and ${caps.run_usd:.2f}"
     )
+    click.echo(fit(f"{today}\n{run}"))
     if app.config.model.provider == "none":
         click.echo("no model is turned on (model.provider is none)")
 

@@ -52,6 +52,7 @@ def command(app: App, flavor: str | None, every: float, once: bool) -> None:
             now = store.heights()
             if seen is None and not once:
                 seen = now  # what was there before is history
+                app.note("waiting for what agents do next; Ctrl-C ends this")
             for line in _new_lines(store, seen or {}, now, flavor):
                 click.echo(line)
             seen = now

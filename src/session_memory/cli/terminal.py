@@ -12,6 +12,8 @@ import click
 Meaning = Literal["error", "warn", "ok", "dim", "strong"]
 
 _COLORS: dict[Meaning, str] = {"error": "red", "warn": "yellow", "ok": "green"}
+NARROWEST = 20
+"""A folded text has at least so many columns next to its lead."""
 _BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -104,6 +106,9 @@ def fit(text: str, stream: TextIO | None = None) -> str:
 def hanging(lead: str, text: str, limit: int | None, meaning: Meaning | None = None) -> list[str]:
     """A text behind a lead, folded so that its further lines start below its first one."""
     indent = width(click.unstyle(lead))
-    parts = [text] if limit is None else fold(text, max(limit - indent, 20))
+    if limit is not None and limit - indent < min(NARROWEST, width(text)):
+        parts = fold(text, max(limit - 4, 1))  # on lines of its own, below the lead
+        return [lead.rstrip(), *(f"    {paint(part, meaning)}" for part in parts)]
+    parts = [text] if limit is None else fold(text, limit - indent)
     first, *rest = (paint(part, meaning) for part in parts)
     return [f"{lead}{first}", *(f"{'':{indent}}{part}" for part in rest)]

@@ -5,7 +5,16 @@ from __future__ import annotations
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
-from session_memory.cli.output import Column, Meaning, echo_more, emit_json, fit, paint, table
+from session_memory.cli.output import (
+    Column,
+    Meaning,
+    columns,
+    echo_more,
+    emit_json,
+    fit,
+    hanging,
+    table,
+)
 from session_memory.cli.store import reading
 from session_memory.cli.terminal import sparkline
 from session_memory.cli.times import Moment, to_ms
@@ -95,9 +104,10 @@ def command(
     if app.verbosity:
         prices = load_table()
         click.echo(fit(f"prices of {prices.version}, from {prices.source}"))
-    bars = sparkline([row.cost.usd or 0 for row in usage], app.environ) if group == "day" else ""
-    if bars:
-        click.echo(f"{bars}  {paint(f'usd a day, {usage[0].group} to {usage[-1].group}', 'dim')}")
+    days = usage[-((columns() or 0) // 2) :] if group == "day" else []
+    if bars := sparkline([row.cost.usd or 0 for row in days], app.environ):
+        told = f"usd a day, {days[0].group} to {days[-1].group}"
+        click.echo("\n".join(hanging(f"{bars}  ", told, columns(), "dim")))
 
 
 def _row(row: UsageRow) -> tuple[object, ...]:

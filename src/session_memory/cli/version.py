@@ -9,7 +9,7 @@ import click
 
 from session_memory import __version__
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import emit_json
+from session_memory.cli.output import columns, emit_json, hanging
 
 
 @click.command(name="version")
@@ -41,4 +41,6 @@ def command(app: App) -> None:
         emit_json(versions)
         return
     shown = {**versions, "parsers": ", ".join(f"{name} {n}" for name, n in parsers.items())}
-    click.echo("\n".join(f"{name.replace('_', ' '):<14} {value}" for name, value in shown.items()))
+    for name, value in shown.items():
+        lead = f"{name.replace('_', ' '):<14} "
+        click.echo("\n".join(hanging(lead, str(value), columns())))

@@ -19,6 +19,8 @@ MARK = "id:"
 LISTED = 6
 _LONGEST_NUMBER = 18
 """Digits that always fit into a 64-bit integer."""
+_LONGEST_ID = 1_000
+"""No agent's id is longer, and the database looks for no longer beginning."""
 
 
 class Known(msgspec.Struct, frozen=True):
@@ -47,6 +49,11 @@ def find(text: str, lookup: Lookup) -> int:
     native = reference.removeprefix(MARK)
     if not native:
         raise UsageError(f"no {lookup.noun} is named: the reference is empty", hint=lookup.lists)
+    if len(native) > _LONGEST_ID:
+        shown = one_line(native[:20])
+        raise NotFound(
+            f"no {lookup.noun} {shown}… of {len(native):,} characters", hint=lookup.lists
+        )
     if native == reference and native.isascii() and native.isdigit():
         return _numbered(native, lookup)
     try:
