@@ -45,6 +45,10 @@ def test_doctor_says_how_to_set_up_a_new_machine(machine: Machine) -> None:
     assert found["hook files"]["fix"] == "session-memory init"
     assert found["claude"]["result"] == "warn"
     assert found["claude"]["fix"] == "session-memory init --agent claude"
+    machine.have("gemini", "qwen")
+    told = machine.run("doctor", "--quick").out
+    assert "warn  not wired    claude, gemini, qwen\n" in told
+    assert told.count("session-memory init, or with --agent NAME") == 1
 
 
 def test_a_missing_hook_file_is_a_failure_and_fix_cures_it(wired: Machine) -> None:

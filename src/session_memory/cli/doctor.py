@@ -29,7 +29,7 @@ from session_memory.cli.store import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import missing_parts
-from session_memory.install.checks import Check
+from session_memory.install.checks import NOT_WIRED, Check
 from session_memory.paths import no_directory
 from session_memory.store.damage import kept_files, known_damage
 from session_memory.store.directory import check_directory, file_system
@@ -91,7 +91,7 @@ def command(app: App, *, fix: bool, dry_run: bool, quick: bool) -> int:
         )
     else:
         _show(fixes, checks)
-        click.echo(_count_line(checks, fixed=fix and not dry_run))
+        click.echo(_count_line(_folded(checks), fixed=fix and not dry_run))
     if counts["fail"]:
         return 1
     return EXIT_WARNINGS if counts["warn"] else EXIT_OK
@@ -106,13 +106,26 @@ def _show(fixes: Fixes, checks: list[Check]) -> None:
         for text in texts:
             click.echo("\n".join(hanging(lead, one_line(text), columns())))
     width = max(12, *(len(check.name) for check in checks))
-    for check in checks:
+    for check in _folded(checks):
         lead = f"{paint(check.result, _MEANINGS[check.result])}  {check.name:<{width}} "
         click.echo("\n".join(hanging(lead, one_line(check.detail), columns())))
         if check.fix and check.result != "pass":
             click.echo(
                 "\n".join(hanging(f"{'':<{width + 7}}fix: ", one_line(check.fix), columns()))
             )
+
+
+def _folded(checks: list[Check]) -> list[Check]:
+    """The checks with all agents that are not wired in one line, where there are several."""
+    agents = [check for check in checks if check.detail == NOT_WIRED]
+    if len(agents) < 2:
+        return checks
+    names = ", ".join(check.name for check in agents)
+    one = Check(
+        NOT_WIRED, "warn", names, "session-memory init, or with --agent NAME or --skip NAME"
+    )
+    first = checks.index(agents[0])
+    return [c for c in [*checks[:first], one, *checks[first:]] if c not in agents]
 
 
 def _count_line(checks: list[Check], *, fixed: bool) -> str:

@@ -50,6 +50,8 @@ _HOOK_FIXES = {
 CROWDED = 1000
 """So many waiting records mean that no worker gets to them."""
 INIT = "session-memory init"
+NOT_WIRED = "not wired"
+"""Of an agent that is here and has nothing of ours."""
 
 
 def check_hook_files(launchers: Launchers, ledger: Ledger | None) -> Check:
@@ -116,6 +118,8 @@ def _check_agent(client: Client, state: WiringState, read_file: ReadFile) -> Che
     if "off" in states and states <= {"off", "wired", "hand-made"}:
         fix = "a setting of yours switches it off; see the agent's docs"
         return Check(client.name, "warn", detail, fix)
+    if states == {"absent"}:
+        return Check(client.name, "warn", NOT_WIRED, wire)
     if "outdated" in states and (gone := _gone_launchers(state, read_file)):
         detail += f": {', '.join(gone)} is not there any more"
     return Check(client.name, "warn", detail, wire, fixable="outdated" in states)
