@@ -174,6 +174,8 @@ def test_clients_that_show_text_only_get_everything_in_it(known: Known) -> None:
         ("opencode", "complete"),
         ("something new", "complete"),
         (None, "complete"),
+        ("claude-ai", "complete"),
+        ("cursor-vscode", "complete"),
     ],
 )
 def test_the_default_mode_is_what_the_client_shows_its_model(client: str | None, mode: str) -> None:

@@ -48,9 +48,10 @@ def default_mode(client: str | None) -> ResponseMode:
     """What a client needs as text for its model to see everything; when in doubt, all."""
     name = (client or "").casefold()
     for registry in (built_in, agents):  # built-in first: plug-ins take time to look up
-        for agent in registry().values():
-            if agent.mcp is not None and agent.mcp.client_name in name:
-                return _MODES[agent.mcp.model_sees]
+        facts = [agent.mcp for agent in registry().values() if agent.mcp is not None]
+        fitting = [fact for fact in facts if fact.client_name in name]
+        if fitting:  # "claude-ai" is Claude Desktop, "claude-code" is not
+            return _MODES[max(fitting, key=lambda fact: len(fact.client_name)).model_sees]
     return "complete"
 
 

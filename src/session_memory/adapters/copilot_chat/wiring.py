@@ -1,4 +1,4 @@
-"""VS Code: the server in its list of servers. Its hooks are those of Copilot CLI."""
+"""VS Code: the server in its list of servers. Its hooks are not wired."""
 
 from __future__ import annotations
 
