@@ -152,6 +152,18 @@ def test_a_settings_folder_that_is_a_file_stops_its_agent_alone(machine: Machine
 
 
 @pytest.mark.rows("WIR-10")
+def test_an_agent_with_two_broken_files_is_named_once(machine: Machine) -> None:
+    machine.have("claude")
+    machine.write(".codex/hooks.json", "{")
+    machine.write(".codex/config.toml", "model =")
+    done = machine.init()
+    assert done.code == 3
+    assert done.out.count("left as it is") == 2
+    assert done.out.count("not wired  Codex: ") == 1
+    assert "hooks.json" in done.out.partition("not wired  Codex: ")[2].splitlines()[0]
+
+
+@pytest.mark.rows("WIR-10")
 def test_a_link_to_nothing_stops_its_agent_alone(machine: Machine) -> None:
     machine.have("claude", "gemini")
     Path(machine.home / ".gemini/settings.json").symlink_to(machine.home / "gone.json")

@@ -57,7 +57,8 @@ def find_seen(
 ) -> Seen:
     """Agents that were seen here and get nothing; `named`: the user chose with --agent."""
     titles = {name: agent.title for name, agent in agents().items()}
-    not_wired = [_broken(problem, titles[problem.agent]) for problem in plan.problems]
+    first = {problem.agent: problem for problem in reversed(plan.problems)}
+    not_wired = [_broken(problem, titles[name]) for name, problem in reversed(first.items())]
     not_wired += [
         NotWired(name, titles[name], "left out with --skip", _init(name)) for name in skipped
     ]
