@@ -54,4 +54,4 @@ def test_the_line_for_status_is_there_only_with_a_model(tmp_path: Path) -> None:
         now = now_ms()
         assert status_line(settings.Model(), store.spend, now) is None
         line = status_line(settings.Model(provider="openai"), store.spend, now)
-    assert line == "openai: today 165 of 2,000,000 tokens, $0.75 of $5.00"
+    assert line == "openai: today 165 of 2000000 tokens, $0.75 of $5.00"

@@ -61,9 +61,9 @@ class Desk:
         self._write_logs()
 
     def environ(self) -> dict[str, str]:
-        """No variable of the machine that runs the test, except where its programs are."""
+        """No variable of the machine that runs the test, and no agent that is installed there."""
         return {
-            "PATH": f"{self.program.parent}{os.pathsep}{os.environ['PATH']}",
+            "PATH": f"{self.program.parent}:/usr/bin:/bin",
             "HOME": str(self.home),
             "USER": "ada",
             "TERM": "xterm-256color",

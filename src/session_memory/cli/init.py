@@ -248,7 +248,7 @@ def _memory_lines(prepared: Prepared) -> Iterator[str]:
         yield "a new session is told nothing yet: sessions so far leave nothing proven"
         return
     yield f"for example, a new session in {one_line(prepared.example.root)} will be told:"
-    yield from (f"- {one_line(line)}" for line in prepared.example.lines)
+    yield from (fit(f"- {one_line(line)}") for line in prepared.example.lines)
 
 
 def _show(app: App, plan: Plan, request: InstallRequest, *, diff: bool) -> None:

@@ -95,7 +95,7 @@ def _remove_schedule(app: App) -> None:
 def _tell_distributed(app: App, *, purging: bool) -> None:
     """Blocks in repositories are taken out by the verb that put them there."""
     if (app.paths.data / "distribution.json").exists():
-        app.warn("lessons stand in files of repositories: `session-memory rules withdraw --all`")
+        app.warn("rules stand in files of repositories: `session-memory rules withdraw --all`")
         if purging:
             raise Refused(
                 "without the store they could not be taken out any more",
