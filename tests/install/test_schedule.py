@@ -6,6 +6,7 @@ import json
 import plistlib
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -283,3 +284,27 @@ def test_a_unit_of_the_users_under_our_name_is_neither_replaced_nor_removed(
     assert (done.code, "not ours" in done.err) == (8, True)
     machine.run("config", "schedule", "remove")
     assert {path.read_text() for path in units.iterdir()} == {"[Unit]\nDescription=mine\n"}
+
+
+def found(machine: Machine) -> list[tuple[str, str]]:
+    """What the doctor says of the schedule."""
+    checks = json.loads(machine.run("doctor", "--quick", "--json").out)["checks"]
+    return [(c["result"], c["detail"]) for c in checks if c["name"] == "schedule"]
+
+
+@pytest.mark.rows("WIR-14")
+def test_a_schedule_that_is_gone_or_runs_another_python_is_found(machine: Machine) -> None:
+    program(machine.programs, "crontab", CRON)
+    assert found(machine) == []
+    assert machine.run("config", "schedule", "install", "--every", "1h").code == 0
+    assert found(machine) == [("pass", "sweeps run by cron")]
+    table = machine.programs / "table"
+    good = table.read_text()
+    table.write_text(good.replace(sys.executable, "/opt/gone/python"))
+    ((result, detail),) = found(machine)
+    assert (result, "another Python" in detail) == ("warn", True)
+    table.write_text("0 2 * * * mine\n")
+    ((result, detail),) = found(machine)
+    assert (result, "not there any more" in detail) == ("warn", True)
+    assert machine.run("config", "schedule", "install", "--every", "1h").code == 0
+    assert found(machine)[0][0] == "pass"
