@@ -190,6 +190,18 @@ def test_a_run_without_a_prompt_is_counted_and_no_session(tmp_path: Path) -> Non
     assert len(full.sessions) == 1
 
 
+def test_a_run_whose_start_is_damaged_is_told_without_a_time(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        log = AiderLog(seed)
+        log.prompt(f"go {seed}")
+        path = log.write(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b"# aider chat started", b"# aider ch\xff", 1))
+    first, second = (bundle.sessions[0] for bundle in parse_home("aider", tmp_path))
+    assert [event.text for event in (*first.events, *second.events)] == ["go 1", "go 2"]
+    assert first.external_id.startswith("unknown-start-")
+    assert facts(second)["started_at"] != 0
+
+
 def test_runs_of_one_second_are_two_sessions(tmp_path: Path) -> None:
     for prompt in ("one", "two", "one"):
         log = AiderLog(1)

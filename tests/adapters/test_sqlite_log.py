@@ -282,9 +282,14 @@ def halved(content: bytes) -> bytes:
     return content[: len(content) // 2]
 
 
+def shortened(content: bytes) -> bytes:
+    return content[:-20]
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
+        (shortened, "the database is damaged: its end is missing"),
         (empty, "the file is empty"),
         (torn, "it is not a SQLite database"),
         (text, "it is not a SQLite database"),

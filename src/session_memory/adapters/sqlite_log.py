@@ -157,7 +157,7 @@ class _Held:
 
 def _connect(path: str) -> _Held:
     """Open a database where it lies, or a copy of it where that cannot be."""
-    if not any(os.path.exists(path + side) for side in _SIDES):
+    if not _in_use(path):
         return _open_unused(path)
     try:
         return _open_shared(path)
@@ -326,10 +326,27 @@ def _check_file(path: str) -> None:
                 raise UnfitFile(f"{os.path.basename(path + side)} is not a regular file")
     with open_plain(path) as file:
         head = file.read(_HEADER)
+        size = os.fstat(file.fileno()).st_size
     if not head:
         raise UnfitFile("the file is empty")
     if len(head) < _HEADER or not head.startswith(_MAGIC):
         raise UnfitFile("it is not a SQLite database")
+    if not _in_use(path) and size < _stated_size(head):
+        # SQLite would read zeros in the place of what is missing, and so other rows.
+        raise UnfitFile("the database is damaged: its end is missing")
+
+
+def _stated_size(head: bytes) -> int:
+    """How large a database says that it is; 0 where an old program left the figure behind."""
+    page = int.from_bytes(head[16:18], "big")
+    if head[24:28] != head[92:96]:
+        return 0
+    return (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big")
+
+
+def _in_use(path: str) -> bool:
+    """Whether there is a log or a journal, so that the file alone does not say what it holds."""
+    return any(os.path.exists(path + side) for side in _SIDES)
 
 
 # --- databases and their sessions as sources ---

@@ -70,6 +70,8 @@ def _is_searched(entry: os.DirEntry[str]) -> bool:
 def _runs(path: str) -> Iterator[SourceFile]:
     data = read_plain(path, LINE_CAP)
     starts = [match.start() for match in _START.finditer(data)]
+    if _has_lost_start(data[: starts[0]] if starts else data):
+        starts.insert(0, 0)
     if not starts:
         begun = data.strip().removeprefix(b"\xef\xbb\xbf")
         if begun and not (begun.startswith(_BEGUN) or _BEGUN.startswith(begun)):
@@ -91,6 +93,11 @@ def _runs(path: str) -> Iterator[SourceFile]:
         )
 
 
+def _has_lost_start(text: bytes) -> bool:
+    """Whether a text before all starts is a run whose own start was damaged."""
+    return _FIRST_PROMPT.search(text) is not None
+
+
 def _name_of(run: bytes, seen: Counter[str]) -> str:
     """An id that a run has in every clone: its start and all up to its first prompt.
 
@@ -99,22 +106,21 @@ def _name_of(run: bytes, seen: Counter[str]) -> str:
     prompt = _FIRST_PROMPT.search(run)
     if prompt is None:
         return ""
-    header = run[: run.index(b"\n")].decode("utf-8", "replace").strip()
-    digits = re.sub(r"\D", "", header)[:14]
     opening = run[: prompt.end()].replace(b"\r\n", b"\n")
-    name = f"{digits[:8]}-{digits[8:]}-{blake2b(opening, digest_size=6).hexdigest()}"
+    start = _START.match(run)
+    digits = re.sub(rb"\D", b"", start[0])[:14].decode() if start else ""
+    when = f"{digits[:8]}-{digits[8:]}" if digits else "unknown-start"
+    name = f"{when}-{blake2b(opening, digest_size=6).hexdigest()}"
     seen[name] += 1
     return name if seen[name] == 1 else f"{name}-{seen[name]}"
 
 
 def lines(file: SourceFile, cap: int) -> Iterator[Line]:
     """What is known of the run, then the lines of its text; not one that is still being written."""
-    path, _, place = file.path.rpartition("#")
     if file.size < 0:
-        if not path or not place[:1].isdigit():
-            path = file.path
-        read_plain(path, LINE_CAP)
+        read_plain(file.path, LINE_CAP)  # fails with the reason, where it cannot be read
         raise UnfitFile("no run of Aider in it")
+    path, _, place = file.path.rpartition("#")
     if file.size > cap:
         yield None
         return
@@ -122,13 +128,14 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
     with open_plain(path) as stream:
         stream.seek(int(start))
         run = stream.read(file.size)
-    if not _START.match(run):
+    start_line = _START.match(run)
+    if start_line is None and not _has_lost_start(run):
         raise OSError("it changed while it was read; the next sweep reads it again")
     *whole, _ = run.split(b"\n")
     folder = os.path.dirname(os.path.abspath(path))
     started = local_time(whole[0].decode("utf-8", "replace"))
     yield msgspec.json.encode({"run": name, "folder": folder, "started": started})
-    for line in whole[1:]:
+    for line in whole[1 if start_line else 0 :]:
         yield msgspec.json.encode({"line": line.decode("utf-8", "replace").removesuffix("\r")})
 
 

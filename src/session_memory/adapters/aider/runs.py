@@ -61,7 +61,7 @@ def local_time(header: str) -> int | None:
         return None
 
 
-def tell(_source: SourceFile, records: Records, bundle: Normalized) -> None:
+def tell(source: SourceFile, records: Records, bundle: Normalized) -> None:
     """Read one run."""
     (_, known), *rest = records or [(0, {})]
     name = as_text(known.get("run"))
@@ -72,7 +72,8 @@ def tell(_source: SourceFile, records: Records, bundle: Normalized) -> None:
     teller.begin(known.get("started"))
     teller.tell([as_text(record.get("line")) for _, record in rest])
     teller.part.note("cwd", teller.folder or as_text(known.get("folder")), 0)
-    teller.finish()
+    file_time = source.mtime_ns // 1_000_000 or None  # only the last run of a file has one
+    teller.finish(file_time if known.get("started") is None else None)
 
 
 class RunTeller(EventTeller):
