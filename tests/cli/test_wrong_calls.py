@@ -18,7 +18,7 @@ from session_memory.testing.workspace import Workspace
 JUNK = "\x1b[31m\udcff\x07evil"
 HUGE = "9" * 50_000
 CODES = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
-WAITS = ("mcp", "tail", "worker run")
+WAITS = ("mcp", "tail", "web", "worker run")
 """Run until they are stopped, or start processes: only calls that are refused at once."""
 Call = tuple[str, ...]
 
@@ -83,6 +83,7 @@ def test_no_wrong_call_ends_in_a_traceback_or_without_a_hint(full: Workspace, ve
     [
         (("nonsense",), 2, "see `session-memory --help`"),
         (("approve",), 2, "see `session-memory --help`"),
+        (("aprove",), 2, "see `session-memory --help`"),
         (("rules", "aprove"), 2, "see `session-memory rules --help`"),
         (("sessions", "--project"), 2, "see `session-memory sessions --help`"),
         (("show",), 2, "see `session-memory show --help`"),
@@ -163,3 +164,14 @@ def test_an_interrupt_ends_with_130_and_no_traceback(
     seen = at_terminal(Seat(environ, full.root), [*program, *words], [(prompt, INTERRUPT)])
     assert seen.code == 130, seen.screen
     assert "interrupted" in seen.screen and "Traceback" not in seen.screen
+
+
+@pytest.mark.rows("CLI-14")
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("aprove", "rules approve"), ("detect", "rules detect"), ("serch", "search")],
+)
+def test_a_verb_of_another_section_is_suggested_too(
+    full: Workspace, typed: str, meant: str
+) -> None:
+    assert f"did you mean `{meant}`?" in full.run(typed).stderr

@@ -150,6 +150,11 @@ class LazyGroup(click.Group):
         _take_global_options(command)
         return command
 
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Commands first: they are what a reader looks for."""
+        self.format_commands(ctx, formatter)
+        click.Command.format_options(self, ctx, formatter)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs from the table, so that help imports none of them."""
         tasks = TASKS if self.verbs is VERBS else {"Commands": self.verbs}
@@ -170,11 +175,15 @@ class LazyGroup(click.Group):
         """The verb of this name in another section, or the one that is spelled most alike."""
         import difflib
 
-        for name, section in VERBS.items():
-            if isinstance(section, Section) and word in section.verbs:
-                return f"; did you mean `{name} {word}`?"
-        near = difflib.get_close_matches(word, self.verbs, n=1, cutoff=0.5)
-        return f"; did you mean `{near[0]}`?" if near else ""
+        inner = {
+            verb: f"{name} {verb}"
+            for name, section in VERBS.items()
+            if isinstance(section, Section)
+            for verb in section.verbs
+        }
+        known = {**inner, **{name: name for name in self.verbs}}
+        found = [word] if word in known else difflib.get_close_matches(word, known, 1, 0.5)
+        return f"; did you mean `{known[found[0]]}`?" if found else ""
 
 
 def _refuse_early_json(context: click.Context) -> None:
@@ -284,8 +293,7 @@ def _split_settings(
     cls=LazyGroup,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with warnings, 4 configuration, "
-    "5 no usable store, 6 locked, 7 wrong scope, 8 refused, 9 no model, 130 interrupted.",
+    epilog="Words, output and exit codes are explained by `session-memory help`.",
 )
 @click.option("--config", "config_path", metavar="PATH", help="Read this configuration file.")
 @click.option(
@@ -294,21 +302,20 @@ def _split_settings(
     metavar="KEY=VALUE",
     multiple=True,
     callback=_split_settings,
-    help="Set a configuration key for this run; repeatable.",
+    help="Set a key for this run; repeatable.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print only results and warnings, no hints.")
 @click.option(
     "-v",
     "--verbose",
     count=True,
-    help="Say more: steps of a sweep or worker run on stderr, whole ids, quotes, every error and"
-    " page of help; -vv also files that are skipped.",
+    help="Say more; -vv names files that are skipped too.",
 )
 @click.option(
     "--color",
     type=click.Choice(["auto", "always", "never"]),
     default="auto",
-    help="Colour: on a terminal (auto), always or never; NO_COLOR is honoured.",
+    help="Colour; NO_COLOR is honoured.",
 )
 @click.option("--json", is_flag=True, expose_value=False, hidden=True, callback=_remember_json)
 @click.option("--no-pager", is_flag=True, help="Print long output at once; so does NO_PAGER=1.")

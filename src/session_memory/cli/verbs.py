@@ -24,7 +24,7 @@ class Section(NamedTuple):
 
 
 PROJECT = Section(
-    "What is known of one project: its state, open work, memory and journal.",
+    "One project: its state, open work, memory and journal.",
     {
         "list": Verb("project:list_", "List projects, their folders and sessions."),
         "merge": Verb("project:merge", "Make two folders or clones one project, or undo that."),
@@ -49,7 +49,7 @@ PROJECT = Section(
 )
 
 RULES = Section(
-    "What recurs, what you approve of it for agents, and whether that helps.",
+    "What recurs, what you approve of it for agents, what helps.",
     {
         "list": Verb("review:list_", "List what was found and awaits your decision."),
         "review": Verb("rules_review:review", "Decide on them one by one, at a terminal."),
