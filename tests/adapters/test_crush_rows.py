@@ -104,9 +104,12 @@ def test_a_newer_client_numbers_its_messages(tmp_path: Path) -> None:
     ]
 
 
-def test_neither_the_clients_own_prompt_nor_a_models_is_a_users(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "init", [INIT, "Analyze this codebase and create/update **AGENTS.md** to help future agents."]
+)
+def test_neither_the_clients_own_prompt_nor_a_models_is_a_users(tmp_path: Path, init: str) -> None:
     log = CrushLog(1)
-    log.prompt(INIT)
+    log.prompt(init)
     log.prompt("please analyze this codebase")
     log.write(tmp_path)
     child = CrushLog(2, parent=log.session_id)
@@ -115,7 +118,7 @@ def test_neither_the_clients_own_prompt_nor_a_models_is_a_users(tmp_path: Path) 
     child.write(tmp_path)
     one, other = (bundle.sessions[0] for bundle in parse_home("crush", tmp_path))
     assert told(one.events) == [
-        ("injected", "init", INIT),
+        ("injected", "init", init),
         ("user_prompt", None, "please analyze this codebase"),
     ]
     assert told(other.events) == [("injected", "subagent_prompt", "look around")]

@@ -103,6 +103,10 @@ LOGS: dict[str, Callable[[Machine], Path]] = {
         / ".gemini/antigravity-cli/brain/odd/.system_generated/logs/transcript_full.jsonl"
     ),
     "pi": lambda machine: machine.home / ".pi/agent/sessions/--work--/odd.jsonl",
+    "crush": lambda machine: machine.home / ".local/share/crush/p/.crush/crush.db",
+    "kimi": lambda machine: machine.home / ".kimi-code/sessions/wd/s/agents/main/wire.jsonl",
+    "kiro": lambda machine: machine.home / ".kiro/sessions/cli/odd.jsonl",
+    "zed": lambda machine: machine.home / ".local/share/zed/threads/threads.db",
 }
 
 
@@ -147,7 +151,8 @@ def test_a_pipe_in_place_of_a_database_is_reported(machine: Machine, end: str) -
     assert report["ingested"] == 1
     (failure,) = report["failed"]  # type: ignore[misc]
     assert failure["path"] == str(path)
-    assert failure["reason"] == "not a regular file"
+    told = f"{path.name}{end} is not a regular file" if end else "not a regular file"
+    assert failure["reason"] == told
 
 
 @pytest.mark.rows("ING-13")
