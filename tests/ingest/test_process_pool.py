@@ -36,7 +36,7 @@ FIGURES = set(SweepReport.__struct_fields__) - {"seconds", "cpu_seconds", "reten
 @pytest.fixture(autouse=True)
 def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pool processes draft the small logs of these tests."""
-    monkeypatch.setattr(ahead, "SMALLEST", 0)
+    monkeypatch.setattr(ahead, "SMALL", 0)
 
 
 @pytest.fixture
@@ -312,4 +312,6 @@ def test_only_what_was_not_read_yet_counts_as_waiting(space: Workspace) -> None:
     log = space.files()[0]
     grown = b'{"type": "unknown"}\n'
     log.write_bytes(log.read_bytes() + grown)
-    assert waiting() == before + len(grown)
+    assert waiting() == before, "so little is not worth a process"
+    log.write_bytes(log.read_bytes() + grown * 1000)
+    assert waiting() == before + len(grown) * 1001

@@ -16,7 +16,7 @@ from session_memory.adapters.registry import find_agent
 from session_memory.distil.sessions import Distilled, distil
 from session_memory.file_names import name_to_text
 from session_memory.ingest.context import SweepContext
-from session_memory.ingest.discover import ChangedFiles
+from session_memory.ingest.discover import SMALL, ChangedFiles
 from session_memory.ingest.drafted import Prepared
 from session_memory.ingest.pauses import read_pauses
 from session_memory.ingest.pool_jobs import DistilJob, PoolJob, PrepareJob, Setup, encode
@@ -29,8 +29,6 @@ MOST_PROCESSES = 6
 """One process writes, and that is a fifth of the work: more would wait for it."""
 LARGEST = 8 * 1024 * 1024
 """No larger file is drafted ahead, as the answer has to fit into memory."""
-SMALLEST = 16 * 1024
-"""Smaller ones are read sooner than they are sent."""
 AHEAD_BYTES = 8 * 1024 * 1024
 """Of files, for each pool process, that are drafted before the sweep comes to them."""
 
@@ -112,7 +110,7 @@ class Ahead:
 
     def _is_fit(self, adapter: Adapter, file: SourceFile) -> bool:
         """Whether a pool process can read a file from its start, as if there were no store."""
-        if not (adapter.incremental and SMALLEST <= file.size <= LARGEST):
+        if not (adapter.incremental and SMALL <= file.size <= LARGEST):
             return False
         agent = find_agent(adapter.name)
         if agent is None or agent.load_reader() is not adapter:

@@ -17,6 +17,9 @@ from session_memory.ingest.report import Steps, SweepReport
 from session_memory.settings import Sources
 from session_memory.store.port import Store
 
+SMALL = 16 * 1024
+"""Less than this is read sooner than another process is told about it."""
+
 
 class LogFolders(msgspec.Struct):
     """Where a flavour's logs are looked for."""
@@ -37,12 +40,17 @@ class ChangedFiles(msgspec.Struct):
     first_time: bool = False
     """Whether nothing of this flavour was ever read before."""
     bytes_waiting: int = 0
-    """About how much has to be read."""
+    """About how much has to be read, in files that have more than a little."""
 
     @property
     def adapter(self) -> Adapter:
         """The flavour's record."""
         return self.folders.adapter
+
+    def count(self, new_bytes: int) -> None:
+        """Count what is new in one file."""
+        if new_bytes >= SMALL:
+            self.bytes_waiting += new_bytes
 
 
 def log_folders(
@@ -156,7 +164,7 @@ def _select_changed(
                 continue
             files.append(file)
             read_before = last_read[0][2] if last_read and last_read[1] == version else 0
-            group.bytes_waiting += max(0, file.size - max(0, read_before))
+            group.count(file.size - max(0, read_before))
         left = [path for path in stamps if "#" in path or path not in holders]
         unlisted = sum(path.rpartition("#")[0] in known for path in left)
         discovered += unlisted

@@ -18,7 +18,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from types import ModuleType
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
@@ -31,6 +31,8 @@ FIRST_MAGIC = b"SMSEG\x01\r\n"
 BLOCK_TEXT = 128 * 1024
 LEVEL = 3
 DIGEST_SIZE = 16
+WRITERS = 8
+"""Threads that write segments; see DirectorySegments.put."""
 SUFFIX = ".seg"
 _NAME = re.compile(r"([0-9a-f]+)-[0-9a-f]+\.seg")
 _TRAILER = struct.Struct("<QII8s")  # text size, block size, number of blocks, magic
@@ -45,9 +47,18 @@ def _zstd() -> ModuleType:
 
 
 @functools.cache
-def _options() -> dict[int, int]:
+def _compressor() -> Any:
+    """Made once: for a short text, making one takes longer than using it."""
     parameter = _zstd().CompressionParameter
-    return {parameter.compression_level: LEVEL, parameter.checksum_flag: 1}
+    options = {parameter.compression_level: LEVEL, parameter.checksum_flag: 1}
+    return _zstd().ZstdCompressor(options=options)
+
+
+def _compress(text: bytes) -> bytes:
+    """One frame that says how long its text is."""
+    compressor = _compressor()
+    compressor.set_pledged_input_size(len(text))
+    return compressor.compress(text, mode=compressor.FLUSH_FRAME)
 
 
 class Packed(msgspec.Struct, frozen=True):
@@ -93,14 +104,12 @@ def pack(session_id: int, text: bytes, manifest: bytes = b"") -> Packed:
     The name holds the session, the hash and a random part: two commits may bring equal texts, and
     a name that was doomed once must never belong to a live file again.
     """
-    compress, options = _zstd().compress, _options()
-    blocks: list[bytes] = [
-        compress(text[start : start + BLOCK_TEXT], options=options)
-        for start in range(0, len(text), BLOCK_TEXT)
+    blocks = [
+        _compress(text[start : start + BLOCK_TEXT]) for start in range(0, len(text), BLOCK_TEXT)
     ]
     lengths = struct.pack(f"<{len(blocks)}I", *(len(block) for block in blocks))
     trailer = _TRAILER.pack(len(text), BLOCK_TEXT, len(blocks), MAGIC)
-    packed_manifest: bytes = compress(manifest, options=options)
+    packed_manifest = _compress(manifest)
     data = b"".join(
         (MAGIC, *blocks, packed_manifest, lengths, _MANIFEST.pack(len(packed_manifest)), trailer)
     )
@@ -260,20 +269,22 @@ class DirectorySegments:
         for folder in (self.root, *folders):  # makedirs gives its mode to the last part only
             os.makedirs(folder, mode=0o700, exist_ok=True)
         if len(segments) == 1:
-            self._write_temp(segments[0])
+            self._write_temps(segments)
         else:  # the disk merges neighbouring flushes: 8 at a time cost a third of one by one
             from concurrent.futures import ThreadPoolExecutor
 
-            with ThreadPoolExecutor(8) as pool:
-                list(pool.map(self._write_temp, segments))
+            shares = [segments[start::WRITERS] for start in range(WRITERS)]
+            with ThreadPoolExecutor(WRITERS) as pool:
+                list(pool.map(self._write_temps, shares))
         for segment in segments:
             path = self.path(segment.name)
             os.replace(path + ".tmp", path)
         for folder in folders:
             flush_directory(folder)
 
-    def _write_temp(self, segment: Packed) -> None:
-        write_file(self.path(segment.name) + ".tmp", segment.data)
+    def _write_temps(self, segments: list[Packed]) -> None:
+        for segment in segments:
+            write_file(self.path(segment.name) + ".tmp", segment.data)
 
     def read(self, name: str) -> bytes:
         """See SegmentStore."""

@@ -64,6 +64,9 @@ def connect(path: str, *, read_only: bool = False) -> Database:
             flags=_WRITING,
         )
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)
+        # Otherwise SQLite compiles a statement anew for each value that is bound to it, to see
+        # whether another plan suits the value better. We keep no statistics, so none ever does.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         _prepare(cast("Database", connection), read_only)
     except DAMAGE_ERRORS as error:
         raise damaged(error, path) from None

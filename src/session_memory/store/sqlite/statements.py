@@ -30,6 +30,7 @@ _FACT_WINS = {
     "max": "CAST(excluded.value AS INTEGER) > CAST(value AS INTEGER)",
     "set": "excluded.pos < pos",
 }
+_UPSERTS = {rule: _FACT_UPSERT + wins for rule, wins in _FACT_WINS.items()}
 _USAGE_COLUMNS = (
     "key, session_id, counted, sidechain, at, model, input, output, cache_read, cache_write_5m,"
     " cache_write_1h, reasoning, stated_usd, usd, price_table, mode"
@@ -72,14 +73,15 @@ _ADD_USAGE = (
 
 def add_facts(db: Database, session_id: int, source_id: int, facts: list[Fact]) -> None:
     """Keep this file's winner of each name."""
+    by_rule: dict[str, list[tuple[int, str, int, str, str, int]]] = {}
     for fact in facts:
         rule = FACT_RULES.get(fact.name, "last")
         encoded = _encode(fact.value).decode()
         slot = encoded if rule == "set" else ""
-        db.execute(
-            _FACT_UPSERT + _FACT_WINS[rule],
-            (session_id, fact.name, source_id, slot, encoded, fact.pos),
-        )
+        row = (session_id, fact.name, source_id, slot, encoded, fact.pos)
+        by_rule.setdefault(rule, []).append(row)
+    for rule, values in by_rule.items():
+        db.executemany(_UPSERTS[rule], values)
 
 
 def add_usage(db: Database, session_id: int, usages: list[UsageDraft]) -> None:

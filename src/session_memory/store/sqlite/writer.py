@@ -367,11 +367,11 @@ class SqliteWriter:
         self._shared, self._usage_keys = set(), set()
         changed = settling.settle_forks(self._db, shared)
         settling.settle_usage(self._db, keys)
-        for session_id in sessions | changed:
-            self._db.execute(
-                "UPDATE session SET state = 'captured' WHERE id = ? AND state != 'forgotten'",
-                (session_id,),
-            )
+        self._db.executemany(
+            "UPDATE session SET state = 'captured' WHERE id = ? AND state NOT IN"
+            " ('captured', 'forgotten')",
+            [(session_id,) for session_id in sessions | changed],
+        )
         return sessions | changed
 
     # projects and digests
@@ -407,16 +407,14 @@ class SqliteWriter:
             " body = excluded.body",
             (session_id, digest.outcome, digest.source_fingerprint, _encode(digest).decode()),
         )
-        self._db.execute(
-            "UPDATE session SET metadata = json_patch(metadata, ?) WHERE id = ?",
-            (_encode(labels(digest)).decode(), session_id),
-        )
         open_session = self._by_id.get(session_id)
         added = open_session.added if open_session else 0
+        shown = _encode(labels(digest)).decode()
         self._db.execute(
-            "UPDATE session SET low_value = ?, observer = ?, state = CASE WHEN raw_events + ? > 0"
-            " OR event_count = 0 THEN 'analyzed' ELSE 'raw_evicted' END WHERE id = ?",
-            (low_value, DIGEST_VERSION, added, session_id),
+            "UPDATE session SET metadata = json_patch(metadata, ?), low_value = ?, observer = ?,"
+            " state = CASE WHEN raw_events + ? > 0 OR event_count = 0 THEN 'analyzed'"
+            " ELSE 'raw_evicted' END WHERE id = ?",
+            (shown, low_value, DIGEST_VERSION, added, session_id),
         )
 
     def leave_undistilled(self, session_id: int) -> None:
