@@ -236,13 +236,16 @@ def test_what_git_and_servers_said_is_told_when_it_will_hold_again() -> None:
 
 
 @pytest.mark.rows("BRF-02")
-def test_where_only_packages_are_checked_their_checks_are_told_as_such() -> None:
+def test_the_check_of_one_package_is_not_told_and_missing_tests_are() -> None:
     part = {"commands": (check("pnpm --filter api build"),)}
-    (line,) = briefing(sessions(part, part))
-    assert line.text.startswith("Verify with `pnpm --filter api build` for that part (it passed")
+    assert briefing(sessions(part, part)) == []
     whole = {"commands": (check("pnpm build"), check("pnpm --filter api build"))}
     (line,) = briefing(sessions(whole, whole))
-    assert line.text.startswith("Verify with `pnpm build` (it passed")
+    shown = "Verify with `pnpm build` (it passed in 2 sessions; no session ran all tests)"
+    assert line.text == shown
+    tested = {"commands": (check("pnpm build"), check("pnpm test"))}
+    (line,) = briefing(sessions(tested, tested))
+    assert line.text.endswith("(the first passed in 2 sessions)")
 
 
 @pytest.mark.rows("BRF-02")

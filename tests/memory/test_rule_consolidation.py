@@ -72,7 +72,7 @@ def made(*sessions: KnownSession) -> Memory:
 
 
 def lines(*sessions: KnownSession) -> list[str]:
-    page = made(*sessions).files["MEMORY.md"].partition("## Last session")[0]
+    page = made(*sessions).files["MEMORY.md"]
     return [line for line in page.splitlines() if line.startswith("- ")]
 
 
@@ -163,11 +163,11 @@ def test_a_check_is_told_where_the_log_shows_that_the_whole_project_passed(
 
 
 @pytest.mark.rows("MEM-01")
-def test_the_check_of_one_package_is_told_as_such_from_two_sessions_on() -> None:
-    one, two = (session(day, "pnpm --filter api build") for day in (1, 2))
-    assert lines(one) == []
-    (line,) = lines(one, two)
-    assert line.startswith("- `pnpm --filter api build` verifies build of that part; passed in 2")
+def test_the_check_of_one_package_does_not_stand_for_the_project() -> None:
+    some = [session(day, "pnpm --filter api build") for day in (1, 2, 3)]
+    assert lines(*some) == []
+    reasons = left_out(*some)
+    assert reasons["check `pnpm --filter api build`"] == "it is for one package of several"
 
 
 @pytest.mark.rows("MEM-01")
@@ -209,7 +209,7 @@ def test_a_trap_is_told_with_what_works_and_an_edit_is_history() -> None:
     assert set(left_out(first).values()) == {
         "an edit mended it",
         "it passes by itself",
-        "only one session met it, and it is about the use of a common tool",
+        "only one session met it, and the call only looks",
     }
     assert any(
         "`gh pr diff 88 --stat` fails" in one for one in lines(first, session(2, cures=(flag,)))
@@ -370,44 +370,6 @@ def test_files_that_half_the_sessions_changed_stand_on_one_line() -> None:
     assert lines(*changing, *others, *more) == []
 
 
-@pytest.mark.rows("MEM-05")
-def test_the_last_session_is_named_only_if_its_title_says_something() -> None:
-    titles = {
-        "draft PR please": False,
-        "Operation stopped by hook: not tracked": False,
-        "investigate this issue again": False,
-        "please read the research and the resources directories": False,
-        "/orchestrator update the parser module docs": False,
-        "Unify the two ways settings are parsed": True,
-    }
-    for title, listed in titles.items():
-        assert (title in last_session(title, outcome="partial")) is listed, title
-
-
-def last_session(title: str, **said: object) -> str:
-    """The page of a project whose only session is titled so, and ended as its digest says."""
-    trace = parse_trace(Trace(1, "one", "/w", f"# {title} (partial)\n", "s", DAY))
-    digest = msgspec.structs.replace(Digest(*DIGEST), **said)
-    known = KnownSession(1, "one", DAY, digest)
-    files = {"one": "trace_summaries/one_x.md"}
-    return make_memory([trace], files, UnknownTree(), [known]).files["MEMORY.md"]
-
-
-@pytest.mark.rows("MEM-05")
-def test_the_last_session_is_named_by_its_main_request_and_only_if_it_left_work() -> None:
-    title = "Unify the two ways settings are parsed"
-    assert title in last_session(title, outcome="partial")
-    pushing = (CommandRun("git push", seq=1, delivers=True),)
-    assert title in last_session(title, ended="cut off", commands=pushing)
-    assert title not in last_session(title, ended="cut off")
-    assert title not in last_session(title)
-    assert "parsed" not in last_session(f"{title} with this", outcome="partial")
-    assert title not in last_session(title, outcome="partial", requests=30)
-    objective = "check out main; then: let the importer read compressed archives"
-    page = last_session(title, outcome="partial", objective=objective)
-    assert "let the importer read compressed archives" in page and title not in page
-
-
 def test_what_the_last_session_left_is_open_and_what_older_ones_left_is_not() -> None:
     passing = [session(day, "make test") for day in (1, 2, 3)]
     (_, line) = lines(*passing, session(4, failed=("make test",)))
@@ -421,7 +383,7 @@ def test_every_line_of_a_memory_names_a_trace_of_its_project(bench: Bench) -> No
     bench.swept().extract(limit=10)
     bench.consolidate()
     names = [thread[:8] for thread in bench.traces()]
-    page = bench.page().partition("## Last session")[0]
+    page = bench.page()
     bullets = [line for line in page.splitlines() if line.startswith("- ")]
     bullets = [line for line in bullets if "](skills" not in line]
     assert bullets and all("(trace " in line for line in bullets)

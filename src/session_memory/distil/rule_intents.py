@@ -65,11 +65,6 @@ TASTES: dict[str, Cued] = {
         r"\bem[- ]?dash\w*|\bemojis?\b|\bai[- ](?:generated|sounding|slop)\b"
         r"|\bsounds? (?:\w+ ){0,2}ai\b",
     ),
-    "hand work to other agents": cued(
-        "spawn delegate subagent sub-agent worker workers",
-        r"\b(?:spawn|delegate)\b.*\b(?:sub-?agents?|workers?|agents?|sonnet|haiku|opus)\b",
-        r"\b(?:with|as|using|start) a (?:sub-?agent|worker)\b",
-    ),
     "no attribution in commits": cued(
         "co-author co-authored co-authored-by coauthor coauthored attribution co-authors",
         r"\b(?:no|don't|remove|without|stop|never)\b.*\b(?:co-?author\w*|attribution)\b",

@@ -105,10 +105,10 @@ def _verify(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingL
     newest = {session.id for session in sessions[:NEWEST]}
     least = 2 if len(sessions) > _FEW else 1
     best: dict[str, Check] = {}
-    for check in find_checks(sessions).told:
+    checks = find_checks(sessions).told
+    for check in checks:
         holds = check.passed[0][0].id in newest and not _failed_since(check)
-        whole = check.is_general or check.selects_part
-        if holds and whole and check.sessions >= max(least, 2 * len(check.failed)):
+        if holds and check.is_general and check.sessions >= max(least, 2 * len(check.failed)):
             best.setdefault(check.kind, check)
     told = [check for check in best.values() if not names_command(known_text, check.command)]
     told = told[:_MAX_CHECKS]
@@ -118,7 +118,9 @@ def _verify(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingL
     times = told[0].sessions
     plural = "session" if times == 1 else "sessions"
     first = "it" if len(told) == 1 else "the first"
-    text = f"Verify {shown} ({first} passed in {times} {plural})"
+    tested = any(check.kind in ("test", "any") for check in checks)
+    lack = "" if tested else "; no session ran all tests"
+    text = f"Verify {shown} ({first} passed in {times} {plural}{lack})"
     passed = (check.passed[0] for check in told)
     return [BriefingLine("verify", text, tuple(EventReference(s.id, seq) for s, seq in passed))]
 
@@ -127,10 +129,7 @@ def _shown(checks: Sequence[Check]) -> str:
     """The checks in a row; a directory that all are run in is named once."""
     directories = {check.directory for check in checks}
     if len(checks) == 1 or len(directories) > 1 or "" in directories:
-        return "with " + ", ".join(
-            f"{check.shown} for that part" if check.selects_part else check.shown
-            for check in checks
-        )
+        return "with " + ", ".join(check.shown for check in checks)
     return f"in {code(directories.pop())} with " + ", ".join(code(c.command) for c in checks)
 
 

@@ -100,9 +100,8 @@ class Check(msgspec.Struct, frozen=True):
         """The line of the check."""
         session, seq = self.passed[0]
         often = "1 session" if self.sessions == 1 else f"{self.sessions} sessions, last"
-        what = f"{self.verifies} of that part" if self.selects_part else self.verifies
         return Statement(
-            f"{self.shown} verifies {what}; passed in {often} {session.day}",
+            f"{self.shown} verifies {self.verifies}; passed in {often} {session.day}",
             tuple(passed.thread for passed, _ in self.passed),
             (session.event(seq),),
             at=session.at,
@@ -265,8 +264,9 @@ def _why_not(check: Check, seen: Sequence[Check], told: Sequence[Check]) -> str:
             return f"{other.shown} took its place: {len(since)} sessions since passed only that"
     if check.directory and (beside := _beside(check, seen)):
         return f"the project has other parts too: {beside.shown}"
-    least = _PER_KIND if check.selects_part else _LEAST_FOR_PART
-    if not check.is_general and (same_kind or check.sessions < least):
+    if check.selects_part:
+        return "it is for one package of several"
+    if not check.is_general and (same_kind or check.sessions < _LEAST_FOR_PART):
         return "it checks a part" + (f" of what {same_kind[0].shown} does" if same_kind else "")
     fetched = check.command.split()[0] in _FETCHED and check.sessions < _PER_KIND
     if fetched and any(steps(other.command)[0].program in _RUNNERS for other in told):

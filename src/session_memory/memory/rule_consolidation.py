@@ -7,11 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.digest import THEN
 from session_memory.core.text.safe_text import one_line
-from session_memory.distil.lasting import names_its_subject, points_at_its_moment
-from session_memory.distil.rule_terms import without_opening
-from session_memory.memory.broken_off import broken_off
 from session_memory.memory.findings import LEAST_SESSIONS, Findings, find_all
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS, SUMMARY
@@ -72,7 +68,6 @@ def make_memory(
         path = f"{SKILLS}/{VERIFY_SKILL}/{SKILL_FILE}"
         files[path] = verify_skill(steps, findings)
         lines += ["## Skills", "", f"- [{VERIFY_SKILL}]({path}): how a change is verified here", ""]
-    lines += page.last_session(sessions)
     files[MEMORY] = "\n".join(lines).rstrip() + "\n"
     told = tuple(one for statements in sections.values() for one in statements)
     return Memory(files, True, told, findings.left_out)
@@ -112,30 +107,6 @@ class _Page:
         named = ", ".join(self._names.get(thread, thread) for thread in threads[:NAMED_TRACES])
         more = f" and {len(threads) - NAMED_TRACES} more" if len(threads) > NAMED_TRACES else ""
         return f"- {text}{note} (trace {named}{more}){cite(*statement.events)}"
-
-    def last_session(self, sessions: Sequence[KnownSession]) -> list[str]:
-        """What the newest session was about, if it left work; the summary has the others."""
-        newest = self._traces[0] if self._traces else None
-        path = self._files.get(newest.thread) if newest is not None else None
-        session = next((s for s in sessions[:1] if newest and s.thread == newest.thread), None)
-        if newest is None or path is None or session is None or not _left_work(session):
-            return []
-        main = session.digest.objective or ""
-        title = without_opening(main.partition(THEN)[2]) if THEN in main else newest.title
-        if not names_its_subject(title) or points_at_its_moment(title):
-            return []
-        title = _inert(title).replace("[", "(").replace("]", ")")
-        when = (iso(newest.at) or "-")[:10]
-        name = self._names[newest.thread]
-        line = f"- {when} {newest.outcome}: [{title}]({path}) (trace {name})"
-        return ["## Last session", "", line]
-
-
-def _left_work(session: KnownSession) -> bool:
-    """Whether a session left work that one request describes: of many, none stands for all."""
-    digest = session.digest
-    undone = digest.outcome in ("partial", "fail") or broken_off(session) is not None
-    return digest.task == "work" and undone and digest.requests <= _FEW_REQUESTS
 
 
 def short_names(threads: Sequence[str]) -> dict[str, str]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from session_memory.core.commands import words
+from session_memory.core.commands import reads_only, words
 from session_memory.core.schema import Cure
 from session_memory.core.text.masks import excerpt
 from session_memory.core.typed_commands import directory_of, typed_command
@@ -115,7 +115,7 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
     if passes_by_itself(newest.cure.sample):
         return "it passes by itself"
     if _NO_MATCHES.search(newest.cure.sample):
-        return ""
+        return "" if len(_met_in(group, sessions)) > 1 else "only one session met it"
     if max(len(best.failed), len(best.works)) > COMMAND_CHARS or "\n" in best.cure.failed.strip():
         return "the command is too long to be typed again"
     if " && " in best.failed and _sessions(group) < 2:
@@ -141,6 +141,8 @@ def _why_not(group: Sequence[_Met], sessions: Sequence[KnownSession]) -> str:
     about_file = any(names_a_file(f"- {word}") for word in _left_out(best))
     if _sessions(group) < 2 and (about_file or (best.mends and names_a_file(best.failed))):
         return "it is about single files"
+    if _sessions(group) < 2 and (reads_only(best.failed) or "--version" in best.failed.split()):
+        return "only one session met it, and the call only looks"
     if _sessions(group) < 2 and is_about_usage(best.cure):
         return "only one session met it, and it is about the use of a common tool"
     return ""
