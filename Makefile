@@ -94,17 +94,9 @@ clean:
 # Made once, and again when a lock or the package's own metadata changes. Running needs a part of
 # what testing needs, so an environment for tests is one for running too.
 $(RUN_STAMP): requirements/run.txt pyproject.toml
-	@$(call make_environment,requirements/run.txt)
+	@$(PYTHON) scripts/make_environment.py $(VENV) requirements/run.txt
 	@touch $@
 
 $(STAMP): requirements/dev.txt pyproject.toml
-	@$(call make_environment,requirements/dev.txt)
+	@$(PYTHON) scripts/make_environment.py $(VENV) requirements/dev.txt
 	@touch $@ $(RUN_STAMP)
-
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-define make_environment
-$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed: make PYTHON=python3.11")'
-test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-$(PIP) --require-hashes -r $(1)
-$(PIP) --no-deps --no-build-isolation -e .
-endef
