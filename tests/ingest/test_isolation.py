@@ -246,7 +246,7 @@ def test_a_session_that_cannot_be_compacted_stops_no_other(three: Three) -> None
             if three.space.store_directory.exists():
                 bad = bad_id(three)
                 three.break_where(
-                    retention, "compact", lambda _db, _files, one, bad=bad: one == bad
+                    retention, "compact", lambda _db, _files, one, *_, bad=bad: one == bad
                 )
             report = three.space.sweep()
     assert [failure.step for failure in report.failed_steps] == ["compact"]

@@ -12,7 +12,7 @@ from session_memory.core.cursor import Cursor, ReadPlan, plan_read, prefix_hashe
 from session_memory.core.facts import Fact
 from session_memory.core.index_text import BEFORE
 from session_memory.core.pauses import Pauses
-from session_memory.errors import AdapterError, StoreDamaged
+from session_memory.errors import StoreDamaged
 from session_memory.file_names import name_to_text
 from session_memory.ingest.context import Log
 from session_memory.ingest.discover import stamp_of
@@ -28,6 +28,7 @@ from session_memory.ingest.drafted import (
 )
 from session_memory.ingest.identify import ProjectFinder
 from session_memory.ingest.merge import Reading, place
+from session_memory.ingest.no_record import NoRecordError, refuse_no_log
 from session_memory.ingest.normalize import Drafter
 from session_memory.ingest.report import SweepReport
 from session_memory.settings import Ingest
@@ -49,10 +50,6 @@ class UnreadError(Exception):
     def __init__(self, cause: Exception) -> None:
         super().__init__(str(cause))
         self.cause = cause
-
-
-class NoRecordError(AdapterError):
-    """A file that is named like a log and holds not one record."""
 
 
 class ReadBlock(msgspec.Struct):
@@ -455,24 +452,6 @@ def _hashes(adapter: Adapter, file: SourceFile, end: int) -> tuple[bytes, bytes]
             return stream.read(length)
 
         return prefix_hashes(read, end)
-
-
-def refuse_no_log(adapter: Adapter, file: SourceFile, unread: int) -> None:
-    """Raise NoRecordError for a file without a record, unless it is empty or just begun."""
-    with adapter.open(file) as stream:
-        head = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
-    if head and (unread or not head.startswith(b"{")):
-        raise NoRecordError(_why_no_record(adapter, head))
-
-
-def _why_no_record(adapter: Adapter, head: bytes) -> str:
-    if head.startswith(b"\x1f\x8b"):
-        return "no record in it: it is packed with gzip, but not named .jsonl.gz"
-    if head.startswith(b"\x28\xb5\x2f\xfd"):
-        return "no record in it: it is packed with zstd, but not named .jsonl.zst"
-    if head[:1] in (b"{", b"["):
-        return "no record in it: a record must be one line of JSON"
-    return f"no record in it: it is not a log of {adapter.title}"
 
 
 def add_counts(report: SweepReport, flavor: str, figures: BlockFigures) -> None:
