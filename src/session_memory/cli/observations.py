@@ -7,7 +7,7 @@ import random
 import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
-from session_memory.cli.output import columns, echo_more, emit_json, hanging, one_line
+from session_memory.cli.output import columns, echo_more, emit_json, hanging, one_line, paint
 from session_memory.cli.session_argument import names, session_option
 from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
@@ -79,7 +79,7 @@ def command(
     if not observations:
         app.note("no observation of this kind is known")
     for each in observations:
-        click.echo("\n".join(hanging(_lead(each), _text(each), columns())))
+        click.echo(_shown(each))
     if not sample:
         echo_more(found_count - len(observations), f"--limit {found_count}")
     if hidden:
@@ -114,10 +114,17 @@ def _row(each: Noted, session: Session) -> dict[str, object]:
     }
 
 
+def _shown(each: Noted) -> str:
+    """One line in a pipe; at a terminal the text stands below, where it has room."""
+    if columns() is None:
+        return f"{_lead(each)}  {_text(each)}"
+    return "\n".join((paint(_lead(each), "dim"), *hanging("    ", _text(each), columns())))
+
+
 def _lead(each: Noted) -> str:
     observation = each.observation
     when = (iso(observation.at) or "-")[:16].replace("T", " ")
-    return f"{when:<16}  {observation.session:>5}  {observation.type:<16}  "
+    return f"{when:<16}  {observation.session:>5}  {observation.type:<16}"
 
 
 def _text(each: Noted) -> str:

@@ -6,7 +6,15 @@ import click
 import msgspec
 
 from session_memory.cli.app import App, json_option, pass_app
-from session_memory.cli.output import byte_progress, columns, emit_json, fit, human_bytes, one_line
+from session_memory.cli.output import (
+    byte_progress,
+    columns,
+    emit_json,
+    fit,
+    hanging,
+    human_bytes,
+    one_line,
+)
 from session_memory.cli.retention import done_lines
 from session_memory.cli.store import sweep_context
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, StoreLocked
@@ -14,6 +22,7 @@ from session_memory.ingest.report import SweepReport
 from session_memory.worker.sweep import sweep_and_mine
 
 SHOWN = 10
+LABEL = 11
 
 
 @click.command(name="sweep")
@@ -55,7 +64,7 @@ def command(app: App, dry_run: bool, jobs: int | None) -> int:
     else:
         short = (columns() is not None or app.quiet) and not app.verbosity
         shown = summary(report)[1:2] if app.quiet else summary(report) if short else lines(report)
-        click.echo(fit("\n".join(shown)))
+        click.echo("\n".join(map(_folded, shown)))
     for text in report.warnings:
         app.warn(one_line(text))
     for failure in report.failed:
@@ -72,6 +81,12 @@ def _already_running(app: App, error: StoreLocked) -> int:
         emit_json({"already_running": True})
     app.note(f"{error.message}; it will capture what is new")
     return EXIT_OK
+
+
+def _folded(line: str) -> str:
+    """A line with its further lines below the first, behind the column of names."""
+    named = line[:1].isalpha() and line[LABEL - 2 : LABEL] == "  "
+    return "\n".join(hanging(line[:LABEL], line[LABEL:], columns())) if named else fit(line)
 
 
 def summary(report: SweepReport) -> list[str]:
