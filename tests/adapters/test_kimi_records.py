@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from tests.adapters.whole_reading import facts, only_part, parse_home, told
 
+from session_memory.adapters import whole_log
 from session_memory.adapters.kimi.log_builder import MODEL, KimiLog
 from session_memory.testing.workspace import Workspace
 
@@ -167,6 +168,17 @@ def test_a_log_that_only_names_its_folder_is_no_session(tmp_path: Path) -> None:
     (folder / "wire.jsonl").write_text(json.dumps(row) + "\n")
     (bundle,) = parse_home("kimi", tmp_path)
     assert (bundle.records, bundle.parse_errors, bundle.sessions) == (1, 0, [])
+
+
+def test_a_log_that_is_too_large_as_a_whole_is_read_as_far_as_fits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = KimiLog(1)
+    log.prompt("go")
+    log.write(tmp_path)
+    monkeypatch.setattr(whole_log, "WHOLE_CAP", 10)
+    (bundle,) = parse_home("kimi", tmp_path)
+    assert (bundle.too_long, bundle.sessions) == (len(log.rows), [])
 
 
 def test_a_log_that_grew_is_the_log_read_at_once(tmp_path: Path) -> None:

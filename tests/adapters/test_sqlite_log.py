@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from session_memory.adapters import sqlite_log
+from session_memory.adapters import sqlite_log, whole_log
 from session_memory.adapters.agent import Agent
 from session_memory.adapters.common import Adapter, Normalized, SourceFile
 from session_memory.adapters.excerpt import compact_json
@@ -477,6 +477,18 @@ def test_a_value_over_the_cap_is_counted_and_never_in_memory(
     space.set_ingest(line_cap_bytes=10_000)
     assert space.sweep().too_long == 1
     assert said(space, "s-1") == ["first", "last"]
+
+
+def test_a_session_that_is_too_large_as_a_whole_is_read_as_far_as_fits(
+    space: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(make(tmp_path / "home" / "notes.db")) as client:
+        for number in range(20):
+            add(client, f"note {number} " + "x" * 1000)
+    monkeypatch.setattr(whole_log, "WHOLE_CAP", 5000)
+    report = space.sweep()
+    assert (report.too_long, report.failed, len(said(space, "s-1"))) == (15, [], 6)
+    assert space.sweep().ingested == 0
 
 
 def test_an_error_that_passes_moves_no_cursor(

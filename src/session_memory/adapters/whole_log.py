@@ -41,6 +41,8 @@ Line = bytes | None
 Tell = Callable[[SourceFile, Records, Normalized], None]
 """Adds what the records of one source say to the bundle."""
 
+WHOLE_CAP = 512 * 1024 * 1024
+"""Bytes of one log that are held in memory; lines behind them are counted and passed over."""
 SIDE_CAP = 16 * 1024 * 1024
 """Most bytes of a file that lies next to a log."""
 _BOM = b"\xef\xbb\xbf"
@@ -60,7 +62,7 @@ def made_lines_adapter(
     def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
         block = Block([], 0, 0)
         for line in lines(file, line_cap):
-            if line is None or len(line) > line_cap:
+            if line is None or len(line) > line_cap or block.end > WHOLE_CAP:
                 block.long_lines.append(block.end)
                 continue
             block.lines.append((block.end, line))
@@ -68,8 +70,12 @@ def made_lines_adapter(
         yield block
 
     def open_lines(file: SourceFile) -> BinaryIO:
-        found = (line for line in lines(file, LINE_CAP) if line is not None)
-        return io.BytesIO(b"".join(line + b"\n" for line in found))
+        stream = io.BytesIO()
+        for line in lines(file, LINE_CAP):
+            if line is not None and stream.tell() <= WHOLE_CAP:
+                stream.write(line + b"\n")
+        stream.seek(0)
+        return stream
 
     def parse(source: SourceFile, block: Block, _state: Record) -> Normalized:
         bundle = Normalized(too_long=block.too_long)
@@ -119,7 +125,10 @@ def line_log_adapter(
     def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
         whole = Block([], 0, 0)
         for block in read_lines(file.path, line_cap=line_cap):
-            whole.lines += block.lines
+            if block.end <= WHOLE_CAP:
+                whole.lines += block.lines
+            else:
+                whole.long_lines += [offset for offset, _ in block.lines]
             whole.long_lines += block.long_lines
             whole.end, whole.tail = block.end, block.tail
         whole.beside = beside(file.path)
