@@ -12,6 +12,7 @@ from session_memory.cli.output import (
     Column,
     Meaning,
     emit_json,
+    fit,
     human_bytes,
     human_time,
     one_line,
@@ -107,7 +108,7 @@ def command(app: App) -> None:
         for what, count in agent.unread.items():
             click.echo(f"{agent.flavor} {one_line(what)}: {count} records of unknown type")
         for part in agent.missing_parts:
-            click.echo(one_line(part.told))
+            click.echo(fit(one_line(part.told)))
     if missing:
         app.note(f"not found: {', '.join(agent.flavor for agent in missing)}")
 

@@ -214,7 +214,7 @@ def check_transition(before: Status, after: Status) -> None:
 
 
 def match_id(
-    given: str, ids: Collection[str], *, shortest: int = 1, what: str = "patterns"
+    given: str, ids: Collection[str], *, shortest: int = 1, what: str = "rules"
 ) -> str | None:
     """The id that is meant: the same, or the only one that begins so; `sm-` may stand before it."""
     if given in ids:
@@ -224,5 +224,6 @@ def match_id(
         return plain
     near = sorted(name for name in ids if len(plain) >= shortest and name.startswith(plain))
     if len(near) > 1:
-        raise Ambiguous(f"{given} fits {len(near)} {what}: {', '.join(near[:5])}")
+        hint = "type more of the id"
+        raise Ambiguous(f"{given} fits {len(near)} {what}: {', '.join(near[:5])}", hint=hint)
     return near[0] if near else None
