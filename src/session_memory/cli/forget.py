@@ -10,10 +10,11 @@ import click
 
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.output import emit_json, one_line, table
-from session_memory.cli.session_argument import NAMED_BY, names, titled
+from session_memory.cli.session_argument import NAMED_BY, names
 from session_memory.cli.store import alone
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
+from session_memory.core.digest import title_of
 from session_memory.core.forget import Remains
 from session_memory.core.schema import Session
 from session_memory.errors import EXIT_OK, Refused
@@ -165,7 +166,7 @@ def _row(session: Session) -> tuple[object, ...]:
         (iso(session.started_at) or "-")[:16],
         (iso(session.ended_at) or "-")[:16],
         session.event_count,
-        titled(session)[:60],
+        title_of(session)[:60],
     )
 
 
@@ -190,7 +191,7 @@ def _show_report(
                 {
                     **names(session),
                     "project": session.project_key,
-                    "title": titled(session),
+                    "title": title_of(session),
                     "started_at": iso(session.started_at),
                     "ended_at": iso(session.ended_at),
                     "events": session.event_count,

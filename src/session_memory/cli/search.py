@@ -18,8 +18,9 @@ from session_memory.cli.output import (
     safe,
 )
 from session_memory.cli.recall_options import open_recall, scope_request
-from session_memory.cli.session_argument import named, session_option, titled
+from session_memory.cli.session_argument import named, session_option
 from session_memory.cli.times import Moment, to_ms
+from session_memory.core.digest import title_of
 from session_memory.core.schema import EventKind
 from session_memory.errors import NotFound
 from session_memory.recall.event_search import EventHit
@@ -122,7 +123,7 @@ def _grouped(hits: tuple[EventHit, ...]) -> list[EventHit]:
 
 def _echo_session(app: App, store: SessionReader, hits: list[EventHit], around: int) -> None:
     session = store.session(hits[0].session_id)
-    title = one_line(titled(session))
+    title = one_line(title_of(session))
     if columns() is None:
         click.echo(f"{named(session)}  {title}")
     else:

@@ -19,11 +19,6 @@ def session_option(what: str = "Only this session") -> Callable[[Callback], Call
     return click.option("--session", metavar="SESSION", help=f"{what}, {NAMED_BY}.")
 
 
-def titled(session: Session) -> str:
-    """Its title, or else what was asked for first; as it is stored."""
-    return str(session.title or session.metadata.get("operational_label") or "")
-
-
 def named(session: Session) -> str:
     """A session for people; number and id can both be typed back."""
     return one_line(f"{session.id}  {session.flavor} {session.external_id}")

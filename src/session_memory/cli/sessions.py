@@ -6,10 +6,10 @@ import click
 
 from session_memory.cli.app import App, json_option, long_output, pass_app
 from session_memory.cli.output import Column, Meaning, echo_more, emit_json, human_time, table
-from session_memory.cli.session_argument import titled
 from session_memory.cli.store import reading
 from session_memory.cli.times import Moment, to_ms
 from session_memory.clock import iso
+from session_memory.core.digest import title_of
 from session_memory.core.schema import Outcome, Session
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.store.port import SessionQuery
@@ -107,5 +107,5 @@ def _row(session: Session, outcome: str | None, app: App) -> tuple[object, ...]:
         session.event_count,
         dollars,
         session.external_id if app.verbosity else short,
-        titled(session),
+        title_of(session),
     )

@@ -265,3 +265,8 @@ def labels(digest: Digest) -> dict[str, str | bool | None]:
         "operational_label": (digest.objective or "")[:120] or None,
         "internal_prompt_suppressed": True if digest.internal_prompts else None,
     }
+
+
+def title_of(session: Session) -> str:
+    """A session's title, or else what was asked for first; "" where neither is known."""
+    return str(session.title or session.metadata.get("operational_label") or "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from datetime import timedelta
 
+from session_memory.overview import read_overview
 from session_memory.store.values import SessionQuery
 from session_memory.web.charts import WEEKS, day_of, heat_map
 from session_memory.web.context import WebContext
@@ -12,6 +13,13 @@ from session_memory.web.page import Asked, Page
 
 _WEEK_MS = 7 * 86_400_000
 _LATEST = 12
+_PAGES = {
+    "session-memory rules review": "/rules",
+    "session-memory resume": "/privacy#capture",
+    "session-memory jobs": "/privacy#jobs",
+    "session-memory status": "/privacy#capture",
+}
+"""Where the page does what a command of the overview does."""
 
 
 def home(web: WebContext, _asked: Asked) -> Page:
@@ -19,6 +27,7 @@ def home(web: WebContext, _asked: Asked) -> Page:
     now = web.clock()
     today = day_of(now)
     since = now - WEEKS * _WEEK_MS
+    overview = read_overview(web.paths, now, web.reading)
     with web.reading() as store:
         info = store.info()
         latest = store.sessions(SessionQuery(include_subagents=False, limit=_LATEST))
@@ -32,6 +41,7 @@ def home(web: WebContext, _asked: Asked) -> Page:
         "home.html",
         {
             "info": info,
+            "waits": [(step, _PAGES.get(step.command)) for step in overview.waits],
             "latest": latest,
             "outcomes": outcomes,
             "heat": heat_map(counts, today),

@@ -8,6 +8,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from session_memory.core.digest import title_of
+from session_memory.core.schema import Session
 from session_memory.core.text.safe_text import safe
 from session_memory.web.page import Page
 
@@ -32,6 +34,7 @@ def environment() -> Environment:
         "number": number,
         "dollars": dollars,
         "size": size,
+        "name": name,
     }
     return templates
 
@@ -43,6 +46,11 @@ def render(templates: Environment, page: Page, shared: dict[str, Any]) -> str:
 
 def _plain(value: object) -> object:
     return safe(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def name(session: Session) -> str:
+    """What a session is called: its title, what was asked for, or else its id."""
+    return title_of(session) or session.label or session.external_id
 
 
 def day(at: int | None) -> str:

@@ -44,6 +44,8 @@ def memory_page(web: WebContext, asked: Asked) -> Page:
         traces = store.memories.of_root(root)
         why = asked.word("why")
         evidence = evidence_for(store, why, web.paths.data) if why else []
+        numbers = {trace.session_id for trace in traces} | {item.session_id for item in evidence}
+        sessions = {number: store.session(number) for number in numbers}
     return Page(
         "memory.html",
         {
@@ -54,6 +56,7 @@ def memory_page(web: WebContext, asked: Asked) -> Page:
             "traces": traces,
             "why": why,
             "evidence": evidence,
+            "sessions": sessions,
         },
     )
 

@@ -75,10 +75,15 @@ def rule_page(web: WebContext, asked: Asked) -> Page:
     name = full_id(catalog, asked.path["rule"])
     row = describe(catalog, name, web.config.curate)
     known = catalog.patterns.get(name)
+    with web.reading() as store:
+        sessions = {
+            item.session: store.own_session(item.session, item.flavor) for item in row["evidence"]
+        }
     return Page(
         "rule.html",
         {
             "rule": row,
+            "sessions": sessions,
             "versions": known.versions if known else (),
             "diffs": _if_approved(web, name, row),
             "note": asked.query.get("note", ""),

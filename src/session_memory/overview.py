@@ -1,0 +1,98 @@
+"""What is here and what waits for the user: the first screen of command line and page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+import msgspec
+
+from session_memory.core.jobs import state_of
+from session_memory.core.pauses import is_paused
+from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
+from session_memory.ingest.pauses import read_pauses
+from session_memory.paths import Paths
+from session_memory.store import store_exists
+from session_memory.store.damage import known_damage
+from session_memory.store.port import Store
+
+
+class Step(msgspec.Struct, frozen=True):
+    """A command, and what it is good for."""
+
+    command: str
+    what: str
+
+
+class Overview(msgspec.Struct, frozen=True):
+    """The first screen as data."""
+
+    sessions: int = 0
+    agents: dict[str, int] = {}
+    projects: int = 0
+    last_event_at: int | None = None
+    last_sweep_at: int | None = None
+    bytes: int = 0
+    waits: tuple[Step, ...] = ()
+    next: tuple[Step, ...] = ()
+
+
+BEGIN = (
+    Step("session-memory init", "connect the agents found here; shows what changes, asks"),
+    Step("session-memory sweep", "or only read their logs; nothing of theirs changes"),
+    Step("session-memory help", "what the words mean"),
+)
+EVERY_DAY = (
+    Step("session-memory search WORDS", "find what was said or run"),
+    Step("session-memory rules", "what recurs, and is worth telling every agent"),
+    Step("session-memory --help", "all commands"),
+)
+
+
+def read_overview(
+    paths: Paths, now: int, open_store: Callable[[], AbstractContextManager[Store]]
+) -> Overview:
+    """What the first screen shows; reads small tables and files only."""
+    if not store_exists(paths.data):
+        return Overview(next=BEGIN)
+    if (damage := known_damage(str(paths.data))) is not None:
+        broken = Step("session-memory store repair", f"the store is damaged: {damage.message}")
+        return Overview(waits=(broken,), next=EVERY_DAY)
+    last = read_last_sweep(paths.last_sweep)
+    with open_store() as store:
+        info = store.info()
+        failed = sum(state_of(job, now) == "failed" for job in store.jobs.all())
+    return Overview(
+        sessions=info.sessions,
+        agents=info.per_flavor,
+        projects=info.projects,
+        last_event_at=info.last_event_at,
+        last_sweep_at=(last.finished_at or None) if last else None,
+        bytes=info.database_bytes + info.segment_bytes,
+        waits=(*_waits(paths, failed, now), *_failed_sweep(last)),
+        next=EVERY_DAY if info.sessions else BEGIN,
+    )
+
+
+def _waits(paths: Paths, failed: int, now: int) -> Iterator[Step]:
+    from session_memory.curate.catalog import read_catalog
+
+    if is_paused(read_pauses(str(paths.data)), now):
+        yield Step("session-memory resume", "capture is paused")
+    catalog = read_catalog(paths.data)
+    undecided = sum(catalog.status(name) == "candidate" for name in catalog.proposals)
+    if undecided:
+        await_ = "rule awaits" if undecided == 1 else "rules await"
+        yield Step("session-memory rules review", f"{undecided} {await_} your decision")
+    if failed:
+        yield Step("session-memory jobs", f"{failed} background job{'s' * (failed != 1)} failed")
+
+
+def _failed_sweep(last: LastSweep | None) -> Iterator[Step]:
+    if last is None:
+        return
+    if last.error:
+        yield Step("session-memory doctor", f"the last sweep stopped: {last.error}")
+    if failed := len(last.report.get("failed", [])) + len(last.report.get("failed_steps", [])):
+        problems = "problem" if failed == 1 else "problems"
+        yield Step("session-memory status", f"the last sweep met {failed} {problems}")
