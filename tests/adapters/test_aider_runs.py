@@ -130,6 +130,27 @@ def test_headings_and_quotes_of_an_answer_belong_to_it(tmp_path: Path) -> None:
     ]
 
 
+def test_an_output_of_several_lines_is_none_of_the_answer(tmp_path: Path) -> None:
+    log = AiderLog(1)
+    log.prompt("go")
+    log.say("Here it is.")
+    log.text += (
+        "> # 1 SEARCH/REPLACE block failed to match!\n\n## NoExactMatch in a.py\n"
+        "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n\nSend it again.  \n"
+    )
+    log.edit("b.py")
+    log.say("Fixed.")
+    found = told(events(log, tmp_path))
+    rest = "## NoExactMatch in a.py\n<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE"
+    assert found[:4] == [
+        ("user_prompt", None, "go"),
+        ("assistant_text", None, "Here it is."),
+        ("error", "edit_failed", "# 1 SEARCH/REPLACE block failed to match!"),
+        ("injected", "output", f"{rest}\nSend it again."),
+    ]
+    assert [text for kind, _, text in found if kind == "assistant_text"][1:] == ["Fixed."]
+
+
 def test_an_answer_that_ends_inside_a_fence_does_not_swallow_the_next_prompt(
     tmp_path: Path,
 ) -> None:

@@ -40,6 +40,7 @@ _EDITED = re.compile(r"(?:Applied edit to|Creating empty file) (.+)$")
 _RUNNING = re.compile(r"Running (.+)$")
 _ERROR = (
     r"litellm\.|Traceback \(most recent call last\)|The LLM did not conform to the edit format"
+    r"|# \d+ SEARCH/REPLACE blocks? failed"
     r"|[A-Za-z_.]+(?:Error|Exception): "
 )
 _ACTION = re.compile(
@@ -178,7 +179,8 @@ class RunTeller(EventTeller):
             self.ignore("error/repeated")
         else:
             self._errors |= {text}
-            self.fail(text, "api_error")
+            of_model = text.startswith(("# ", "The LLM"))
+            self.fail(text, "edit_failed" if of_model else "api_error")
 
     def _spend(self, line: str, found: re.Match[str]) -> None:
         """What an answer cost; its tokens are rounded, and those sent have the cached in them."""
@@ -203,11 +205,18 @@ class RunTeller(EventTeller):
 
 def _groups(lines: list[str], *, marked: bool) -> Iterator[tuple[str, list[str]]]:
     """Consecutive lines of one kind: `prompt`, `output` or `text`."""
-    kind, group, fenced, blanks = "", list[str](), False, 0
+    kind, group, fenced, blanks, printing = "", list[str](), False, 0, False
     for line in lines:
         if fenced and _CLOSER.match(line):
             fenced = False
         now = "text" if fenced else _kind_of(line, marked=marked)
+        # Of an output of several lines only the first has the mark of one, and only the last ends.
+        begins = kind == "output" and not blanks and line.startswith("> ")
+        if marked and now == "text" and (printing or begins):
+            group.append(line if begins else f"> {line}")
+            printing = not line.endswith(MARK)
+            continue
+        printing = False
         if now == "text" and line.lstrip(" ").startswith(("```", "~~~")):
             fenced = not fenced
         if now == "text" and not line.strip() and kind != "text":
