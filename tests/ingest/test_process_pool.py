@@ -174,6 +174,22 @@ def test_a_sweep_whose_pool_dies_goes_on_alone(
     assert space.dump() == alone.dump()
 
 
+@pytest.mark.rows("ING-23")
+def test_a_sweep_that_can_start_no_process_goes_on_alone(
+    space: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse() -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    alone = space.with_store("alone")
+    sweep_with(alone, 1)
+    for name in ("_forked", "_spawned"):
+        monkeypatch.setattr(process_pool, name, refuse)
+    report = sweep_with(space, 3)
+    assert report.failed_steps == []
+    assert space.dump() == alone.dump()
+
+
 @LINUX
 @pytest.mark.rows("ING-23")
 def test_a_session_that_kills_its_process_is_the_only_one_without_a_digest(

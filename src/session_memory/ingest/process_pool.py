@@ -52,8 +52,9 @@ class ProcessPool:
         self._is_closed = False
         start = _forked if (can_fork() if fork is None else fork) else _spawned
         self._processes: list[_Process] = []
-        for _ in range(count):  # all before the first thread: threads and forks do not mix
-            self._processes.append(start())
+        with contextlib.suppress(OSError):  # with fewer, or none, the sweep only takes longer
+            for _ in range(count):  # all before the first thread: threads and forks do not mix
+                self._processes.append(start())
         self._threads = [
             threading.Thread(target=self._feed, args=(process,), daemon=True)
             for process in self._processes
