@@ -62,7 +62,7 @@ def test_bearer_tokens_go_and_the_word_is_written_one_way() -> None:
         ("apikey=abcdefgh", "apikey=[REDACTED_SECRET]"),
         ("Secret\t=\tabcdefgh", "Secret\t=\t[REDACTED_SECRET]"),
         ("password = mysecret123456 small", "password = [REDACTED_SECRET] small"),
-        ("token=get_token(),", "token=[REDACTED_SECRET]"),
+        ("token=(get_token),", "token=[REDACTED_SECRET]"),
         ("api_key='abcdefg'", "api_key='abcdefg'"),
         ("TOKEN=abcdefg", "TOKEN=abcdefg"),
         ("password: пароль1", "password: пароль1"),
@@ -72,6 +72,25 @@ def test_bearer_tokens_go_and_the_word_is_written_one_way() -> None:
 )
 def test_assignments_keep_name_separator_and_quote(text: str, expected: str) -> None:
     assert shown(text) == expected
+
+
+@pytest.mark.rows("RED-01")
+@pytest.mark.parametrize(
+    "text",
+    [
+        "token=get_token(),",
+        "password = self.settings.password",
+        "secret: config.get('secret'),",
+        "api_key = request.form[key]",
+        "password: ${DB_PASSWORD}",
+        "token: Optional[str] = None",
+        "password = user_password",
+        "TOKEN=<your-token>",
+        "PASSWORD=\nSERVERNAME=db",
+    ],
+)
+def test_code_and_references_are_no_values(text: str) -> None:
+    assert REDACTOR.redact_text(text) is text
 
 
 @pytest.mark.rows("EXT-33")

@@ -49,3 +49,11 @@ def test_a_part_is_reported_by_family_and_class(part: tuple[str, Part]) -> None:
     shown = report(name, measured)
     assert "by family" in shown and "by class" in shown
     assert measured.ordinary.clean_lines > 10_000
+
+
+@pytest.mark.rows("RED-04")
+def test_secrets_are_found_and_look_alikes_stay_in_both_parts(part: tuple[str, Part]) -> None:
+    figures = part[1].figures()
+    assert figures["recall"] >= 0.85
+    assert figures["precision_with_look_alikes"] >= 0.8
+    assert figures["flags_per_1000_ordinary_lines"] <= 5

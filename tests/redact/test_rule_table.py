@@ -20,16 +20,19 @@ OTHERS = [(rule, sample) for rule in RULES for sample in rule.must_not_match]
 
 @pytest.mark.parametrize(("rule", "sample"), MATCHES, ids=[rule.id for rule, _ in MATCHES])
 def test_a_rule_redacts_what_it_must_match(rule: Rule, sample: str) -> None:
+    assert MARK.search(Redactor(KEY).redact(sample.encode()))
+    if rule.decode:  # finds nothing itself
+        return
     alone = Redactor(KEY, (rule,))
     assert MARK.search(alone.redact(sample.encode()))
     assert alone.take_counts() == {rule.id: 1}
-    assert MARK.search(Redactor(KEY).redact(sample.encode()))
 
 
 @pytest.mark.parametrize(("rule", "sample"), OTHERS, ids=[rule.id for rule, _ in OTHERS])
 def test_a_rule_leaves_what_it_must_not_match(rule: Rule, sample: str) -> None:
     data = sample.encode()
-    assert Redactor(KEY, (rule,)).redact(data) is data
+    rules = RULES if rule.decode else (rule,)
+    assert Redactor(KEY, rules).redact(data) is data
 
 
 def test_every_rule_has_samples_of_both_kinds_and_an_id_of_its_own() -> None:

@@ -154,7 +154,7 @@ ADDRESSES = (
     ),
     Rule(
         id="url-token",
-        pattern=rb"://([A-Za-z0-9_-]{20,})(?::[^\s/@'\"<>\\]*)?@",
+        pattern=rb"://([A-Za-z0-9_-]{16,})(?::[^\s/@'\"<>\\]*)?@",
         group=1,
         everyday=True,
         keywords=("://",),
@@ -371,6 +371,8 @@ COMMANDS = (
         rb"\b[wx]freerdp3?\b[^\r\n|;&]*?\s/p:\\*['\"]?([^\s'\"$<\\]{3,})|"
         rb"\becho\s+(?:-n\s+)?\\*['\"]?([^\s'\"$<\\|-][^\s'\"\\|]{2,})\\*['\"]?\s*\|\s*sudo\s+"
         rb"(?:-\w+\s+)*-\w*S\b|"
+        rb"\becho\s+(?:-n\s+)?\\*['\"]?([^\s'\"$<\\|-][^\s'\"\\|]{3,})\\*['\"]?\s*\|\s*"
+        rb"(?:docker|podman|helm|gh|skopeo)\b[^\r\n|;&]*\slogin\b|"
         rb"\bsudo\s+(?:-\w+\s+)*-\w*S\b[^\r\n|;&]*?<<<\s*\\*['\"]?([^\s'\"$<\\]{3,})|"
         rb":_authToken[ \t]+\\*['\"]?([^\s'\"$<{\\]{6,})",
         group=1,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from session_memory.core.hashing import blake2b
+from session_memory.redact.decoded import Decoded
 from session_memory.redact.json_fields import is_secret_name, named_value, pair_value
 from session_memory.redact.keywords import Keywords, has_prefilter, prefilter_of
 from session_memory.redact.linear_regex import (
@@ -27,6 +28,8 @@ PASSES = 12
 """A placeholder is a new word boundary, so it can uncover another secret next to it. Real logs
 settle after two passes, 40,000 random mixtures of our samples after four at most; input designed
 to need more is redacted as a whole."""
+DEPTH = 3
+"""How many encodings, one inside the other, are undone."""
 UNSETTLED = "unsettled"
 NAMED_FIELD = "named-field"
 
@@ -189,7 +192,7 @@ class Redactor:
                 yield part
 
     def _edits(self, text: bytes, rules: set[int]) -> Iterator[Edit]:
-        spans = [span for order in sorted(rules) for span in self._apply(order, text)]
+        spans = list(self._spans(text, rules, DEPTH))
         for span in merge(spans) if spans else ():
             mark = placeholder(span.secret, self._key)
             rule = self._rules[span.order].id
@@ -204,12 +207,32 @@ class Redactor:
         rules |= self._always
         return rules
 
+    def _spans(self, text: bytes, rules: set[int], depth: int) -> Iterator[SecretSpan]:
+        for order in sorted(rules):
+            decode = self._rules[order].decode
+            if decode is None:
+                yield from self._apply(order, text)
+            elif depth:
+                yield from self._decoded(decode(text), depth - 1)
+
+    def _decoded(self, decoded: Decoded, depth: int) -> Iterator[SecretSpan]:
+        """What all rules find in a decoded text; a tag is made of the decoded secret."""
+        for span in self._spans(decoded.data, self._candidates(decoded.data), depth):
+            first = decoded.first(span.first)
+            yield SecretSpan(
+                first, decoded.last(span.end), span.order, span.secret, first, lead=b""
+            )
+
     def _apply(self, order: int, text: bytes) -> Iterator[SecretSpan]:
         rule = self._rules[order]
         pattern = self._patterns.get(order)
         if pattern is None:  # compiled when first needed: most rules never are
             pattern = self._patterns[order] = compile_pattern(rule.pattern)
         for match in pattern.finditer(text):
+            if rule.find:
+                for first, last in rule.find(text, *match.span()):
+                    yield SecretSpan(first, last, order, text[first:last], first, lead=b"")
+                continue
             first, last = secret_span(match, rule.group, pattern.groups)
             secret = text[first:last]
             if secret and (rule.check is None or rule.check(secret)):

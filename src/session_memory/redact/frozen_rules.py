@@ -1,8 +1,13 @@
-"""Four rules whose results must never change (EXT-30 to 33)."""
+"""Four rules whose results must never change (EXT-30 to 33).
+
+The last one takes any value; the one exception is a reference or an expression in code, which is no
+value: `token = get_token()`, `password: ${PASSWORD}`.
+"""
 
 from __future__ import annotations
 
 from session_memory.redact.rule import Rule, fake
+from session_memory.redact.value_checks import is_literal_text
 
 # One character in UTF-8: a first byte and its continuation bytes, so that lengths count characters.
 _CHAR = rb"(?:[^\s'\"\x80-\xbf][\x80-\xbf]*)"
@@ -34,24 +39,30 @@ FROZEN = (
     ),
     Rule(
         id="assignment",
-        pattern=rb"(?i)\b(?:api[_-]?key|token|secret|password)\b\s*[:=]\s*['\"]?("
+        pattern=rb"(?i)\b(?:api[_-]?key|token|secret|password)\b\s*[:=][^\S\r\n]*['\"]?("
         + _CHAR
         + rb"{8,})",
         group=1,
         everyday=True,
         keywords=("api_key", "api-key", "apikey", "token", "secret", "password"),
+        check=is_literal_text,
         must_match=(
             "api_key='abcdefgh12'",
             "Api-Key : abcdefgh",
             'TOKEN="abcdefgh"',
             "password = пароль12",
-            "token=get_token()",
+            "password = correcthorse",
+            "token=(get_token),",
         ),
         must_not_match=(
             "token=abcdefg",
             "password: пароль1",
             "tokens=abcdefghij",
             "secret abcdefghi",
+            "token=get_token(),",
+            "password = self.settings.password",
+            "password: ${DB_PASSWORD}",
+            "secret = request.form[key]",
         ),
     ),
 )

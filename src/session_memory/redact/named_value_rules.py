@@ -52,6 +52,7 @@ _TYPE = rb"(?:\s*:\s*[a-z_&*][\w.<>\[\]?|]{0,20}|\s+string)"
 _TYPED = _TYPE + rb"?"
 _UNUSUAL = rb"\s*(?:[!:=]={1,2}|=>|\|\||\?\?|<-|\bor\b)\s*"
 _OPERATOR = rb"\s*(?:[:!=]?={1,3}|=>|:|\|\||\?\?|<-|\bor\b)>?\s*"
+_SAME_LINE = _OPERATOR.replace(rb"\s*", rb"[ \t]*")  # bare words on the next line are no value
 _PREFIX = rb"(?:[brufl@]{1,2})?"
 _WRAPPER = rb"(?:new\s+)?[\w.:\[\]&]{1,24}\((?:[^()'\"`]{0,20},|['\"][\w.-]{1,40}['\"]\s*,)?"
 _SETTERS = rb"\.(?:equals|set|to_?equal|send_?keys|type|fill|val|set_?value)"
@@ -139,7 +140,7 @@ NAMED = (
         pattern=rb"(?:PASSWORD|PASSWD|PASSPHRASE|PASSCODE|_PWD|_PASS|SECRET(?:_ACCESS)?(?:_KEY)?"
         rb"(?:_BASE)?|TOKEN|(?:API|APP|ACCESS|PRIVATE|AUTH|ENCRYPTION|SIGNING|MASTER|ACCOUNT|"
         rb"SESSION|SHARED|CLIENT|SERVICE|SUBSCRIPTION|STORAGE|JWT|HMAC|LICENSE)_?KEY)"
-        rb"(?:_[0-9]{1,2}|_PROD(?:UCTION)?|_DEV|_STAGING|_LIVE)?\s?[:=]\s?['\"]?" + bare(8),
+        rb"(?:_[0-9]{1,2}|_PROD(?:UCTION)?|_DEV|_STAGING|_LIVE)?[ \t]?[:=][ \t]?['\"]?" + bare(8),
         group=1,
         everyday=True,
         keywords=(*STRONG_KEYWORDS, "_pass"),
@@ -195,9 +196,9 @@ NAMED = (
     ),
     Rule(
         id="name",
-        pattern=rb"(?i)(?:[_a-z0-9.-](?:%b)|\b(?:%b))%b\s*(?:=|:=?)\s*['\"]?%b"
+        pattern=rb"(?i)(?:[_a-z0-9.-](?:%b)|\b(?:%b))%b[ \t]*(?:=|:=?)[ \t]*['\"]?%b"
         % (STRONG, STRONG_ALONE, SUFFIX, bare(8)),
-        prefilter=_ENDED + rb"\s*(?:=|:=?)\s*['\"]?" + bare(8),
+        prefilter=_ENDED + rb"[ \t]*(?:=|:=?)[ \t]*['\"]?" + bare(8),
         group=1,
         keywords=STRONG_KEYWORDS,
         check=is_literal,
@@ -218,7 +219,7 @@ NAMED = (
     ),
     Rule(
         id="short-name",
-        pattern=_SHORT_NAME + _CLOSED + _TYPED + _OPERATOR + _OPENED + bare(5),
+        pattern=_SHORT_NAME + _CLOSED + _TYPED + _SAME_LINE + _OPENED + bare(5),
         group=1,
         everyday=True,
         keywords=SHORT_KEYWORDS,
@@ -249,7 +250,7 @@ NAMED = (
     ),
     Rule(
         id="short-name-bare",
-        pattern=rb"(?i)\b(?:pass|creds?|credentials?)" + SUFFIX + rb"\s*[:=]\s*" + bare(6),
+        pattern=rb"(?i)\b(?:pass|creds?|credentials?)" + SUFFIX + rb"[ \t]*[:=][ \t]*" + bare(6),
         group=1,
         everyday=True,
         keywords=("pass", "cred"),
@@ -268,7 +269,7 @@ NAMED = (
         pattern=rb"(?i)[_a-z0-9.-](?:pass(?:word|wd|phrase|code)|secret)"
         + SUFFIX
         + _CLOSED
-        + _OPERATOR
+        + _SAME_LINE
         + rb"['\"`]?"
         + bare(5),
         group=1,

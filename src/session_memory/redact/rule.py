@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
+
+from session_memory.redact.decoded import Decoded
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +34,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """If set, the match is replaced from its start, with this text before the placeholder."""
     check: Callable[[bytes], bool] | None = None
     """Decides whether the match really is a secret."""
+    find: Callable[[bytes, int, int], Iterable[tuple[int, int]]] | None = None
+    """Gives the places of secrets around a match, from the text and the match's start and end; for
+    what depends on more than the match. In place of `group` and `check`."""
+    decode: Callable[[bytes], Decoded] | None = None
+    """Undoes an encoding that the text contains; all rules are applied to what comes out."""
     must_match: tuple[str, ...] = ()
     must_not_match: tuple[str, ...] = ()
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from session_memory.redact.assigned_rules import ASSIGNED
 from session_memory.redact.cloud_rules import CLOUD
 from session_memory.redact.context_rules import ADDRESSES, CALLS, COMMANDS, HEADERS
+from session_memory.redact.encoding_rules import ENCODINGS
 from session_memory.redact.frozen_rules import FROZEN
 from session_memory.redact.key_rules import KEYS
 from session_memory.redact.named_value_rules import NAMED
 from session_memory.redact.rule import Rule
 from session_memory.redact.service_rules import MODELS, SERVICES
+from session_memory.redact.structure_rules import STRUCTURES
 
 __all__ = ["RULES", "Rule"]
 
@@ -23,4 +26,7 @@ RULES: tuple[Rule, ...] = (
     *NAMED,
     *CALLS,
     *COMMANDS,
+    *STRUCTURES,
+    *ASSIGNED,
+    *ENCODINGS,
 )

@@ -46,6 +46,27 @@ _EXPRESSION = re.compile(
     rb"!?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[\[,;]*$|[A-Za-z_]+\[[A-Za-z_:0-9-]{0,8}$|"
     rb"[A-Za-z_][\w.]*\("
 )
+_REFERENCE = re.compile(
+    rb"(?:await|new)\b|[$@]?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*|\[[\w.:-]*\])*"
+    rb"(?:\((?:[\w.,:&*$=\[\](){}<>!-]*[,;:})\]]*)$|\[(?:[A-Za-z_][\w.:-]*)?\]?[,;:)]*$)|"
+    rb"[$@]?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[,;:})\]]*$|"
+    rb"[A-Za-z_]\w*(?:\[[\w.,|\[\]]*\]|<[\w.,|<>\[\]]*>)[,;=)?]*$|"
+    rb"\$\{[^}]*\}[,;)]*$|\$\([^)]*\)?$|\$[A-Za-z_]\w*[,;)]*$|<[A-Za-z][\w .-]*>[,;)]*$|"
+    rb"\{\{.*|\$\{\{.*|\*[A-Za-z_]\w*$|%[A-Za-z_]\w*%$"
+)
+"""A whole value that is code: a call, a member, an item, a type, a variable, a template."""
+_DIGIT_INSIDE = re.compile(rb"[A-Za-z][0-9]+[A-Za-z]")
+_TO_FILL_IN = re.compile(
+    rb"(?i)(?:your[-_][a-z_-]+|change[-_]?(?:me|this)|placeholder|redacted|x{8,}|\.{3,}|\*{3,}\S*|"
+    rb"\[[a-z _-]+\])[,;.)]*$"
+)
+_OWN_NAME = re.compile(
+    rb"(?i)[a-z]\w*?(?:_|(?-i:(?=[A-Z])))(?:password|passwd|token|secret|(?:api_?)?key|credentials?)s?[,;:)]*$"
+)
+_TYPE_NAME = re.compile(
+    rb"(?:[A-Z][a-z]+(?:[A-Z][a-z]+)*(?:Token|String|Str|Secret|Key|Password|Type|Field|Option)|Uint8Array|"
+    rb"(?:string|String|boolean|undefined|Optional|unknown)[?]?)[,;:)\]}|]*$"
+)
 _IDENTIFIER = re.compile(rb"[A-Za-z_]+[,;.]?$")
 _CAMEL_OR_SNAKE = re.compile(rb"[a-z][A-Z]|[A-Za-z]_[A-Za-z]")
 _NAMES_ITSELF = re.compile(
@@ -102,11 +123,44 @@ def is_setting(value: bytes) -> bool:
 
 def is_literal(value: bytes) -> bool:
     """An unquoted value in code, so it must not be a name or a type either."""
-    if not is_setting(value) or _EXPRESSION.match(value[:LOOKED_AT]):
+    if not is_setting(value) or _EXPRESSION.match(value[:LOOKED_AT]) or is_expression(value):
         return False
     # Names of variables and types are short and in camel or snake case; long ones are random.
     name = len(value) < 24 and _IDENTIFIER.match(value) and _CAMEL_OR_SNAKE.search(value)
     return not name and not _NAMES_ITSELF.match(value)
+
+
+_TYPE_WORDS = frozenset(
+    b"string str text bytes byte number int integer bool boolean any object none null nil true "
+    b"false optional undefined void char varchar const self this auto dict list array buffer "
+    b"field input secret password passwd token value default required hidden literal unicode "
+    b"readonly type enum yes no on off file stdin prompt ignore inherit never always env vault "
+    b"return await async success failed failure passed error warning".split()
+)
+_NAME_OF_CODE = re.compile(
+    rb"(?i)(?:arg|param|input|config|setting|option|env|user|data|req|res)s?$"
+)
+
+
+def is_expression(value: bytes) -> bool:
+    """Code where a literal would stand: a call, a member, a variable, a type, a template."""
+    head = value[:LOOKED_AT]
+    if _OWN_NAME.match(head) or _TYPE_NAME.match(head):
+        return True
+    return bool(_REFERENCE.match(head)) and not (_DIGIT_INSIDE.search(head) and b"(" not in head)
+
+
+def is_literal_text(value: bytes) -> bool:
+    """Anything but code, or what is written where somebody has to fill in a value."""
+    return not (is_expression(value) or _TO_FILL_IN.match(value[:LOOKED_AT]))
+
+
+def is_word_value(value: bytes) -> bool:
+    """A value without quotes that may be a plain word, as in a file of settings."""
+    head = value[:LOOKED_AT]
+    if not is_literal(head) or _NUMBER.match(head):
+        return False
+    return head.lower() not in _TYPE_WORDS and not _NAME_OF_CODE.match(head)
 
 
 def is_quoted(value: bytes) -> bool:
@@ -196,11 +250,20 @@ def is_flag_token(value: bytes) -> bool:
 
 def is_spoken(value: bytes) -> bool:
     """Whether the letters of a value are those of words."""
-    if _HEX.match(value):
+    if _HEX.match(value) or is_jumbled(value):
         return False
     text = value[:LOOKED_AT].decode("ascii", "replace").lower()
     pairs = [pair for pair in map(add, text, text[1:]) if pair.isalpha()]
     return bool(pairs) and sum(pair in _COMMON for pair in pairs) / len(pairs) >= SPOKEN
+
+
+_KIND_CHANGES = re.compile(rb"(?<=[a-z])[A-Z0-9]|(?<=[A-Z])[a-z0-9]|(?<=[0-9])[A-Za-z]")
+
+
+def is_jumbled(value: bytes) -> bool:
+    """Whether small letters, capitals and digits alternate more than in any name."""
+    head = value[:LOOKED_AT]
+    return len(head) >= 14 and 2 * len(_KIND_CHANGES.findall(head)) >= len(head)
 
 
 def entropy(value: bytes) -> float:

@@ -1,0 +1,312 @@
+"""Values behind the name of a password or phrase, judged with the line around them.
+
+The patterns end where a value begins; what the value is, and whether it is a word that somebody
+uses as a password or a piece of code, is decided from the line.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Iterator
+
+from session_memory.redact.rule import Rule, fake
+from session_memory.redact.secret_names import SUFFIX
+from session_memory.redact.value_checks import (
+    is_key,
+    is_mixed,
+    is_quoted,
+    is_word_value,
+)
+
+Places = Iterator[tuple[int, int]]
+LINE = 240
+"""Bytes of a line that are looked at before and after a name."""
+
+_PASSWORD = rb"(?:pass(?:word|wd|phrase|code|wort)?|kennwort|pwd)"
+_PHRASE = rb"(?:mnemonic|(?:seed|recovery|backup|secret)[ _-]?(?:phrase|words))"
+_CLOSED = rb"(?:['\"`](?:\[[0-9]*\]|[\])])?|\[[0-9]*\]|[\])])?"
+_TYPED = rb"(?:[ \t]*:[ \t]*[a-z_&*][\w.<>\[\]?|]{0,20}|[ \t]+string)?"
+_ASSIGNED = rb"[ \t]*(?:[:!=]?={1,3}>?|:|\|\||\?\?|<-|\bor\b)[ \t]*"
+_PASSWORD_KEYWORDS = ("pass", "pwd", "kennwort")
+
+_QUOTED = re.compile(
+    rb"(?:(?:new )?(?:\[\]byte|bytes|str|(?:std::)?string|String(?:::from)?|"
+    rb"\w{0,12}Secret\w{0,12})\()?"
+    rb"[brufl@]{0,2}(?:\"([^\"\r\n]{4,200})(?:\"|\r?\n|$)|'([^'\r\n]{4,200})(?:'|\r?\n|$)|"
+    rb"`([^`\r\n]{4,200})(?:`|\r?\n|$))"
+)
+_BARE = re.compile(rb"[^\s'\"`,;&|<>(){}\[\]\\]{4,256}")
+_LINE_BEFORE = re.compile(
+    rb"^[\s+>|-]*(?:[0-9]+(?:\t|:|\||\xe2\x86\x92)\s*)?(?:(?:export|set|env|arg|var|-e|--env)\s+)*"
+    rb"['\"]?[\w.\[\]-]*$",
+    re.IGNORECASE,
+)
+_LINE_AFTER = re.compile(rb"[ \t]*(?:(?:#|//|;)[^\r\n]*)?(?:\r?\n|$)")
+_QUOTES = (b'"', b"'")
+_SHORT = re.compile(rb"(?i)(?:pass|pwd)[^a-z]")
+_FOUNDING = re.compile(rb"(?i)(?:^|[^\w])password\s*[:=]\s*['\"]?$")
+_STOP_WORDS = frozenset(
+    b"a an the your you my our their its this that these is are was were be been of to for in on "
+    b"at with by from as or and not no if it must should can will has have enter again please here "
+    b"required invalid incorrect wrong missing empty field value password passwords token secret "
+    b"key username user login account email name confirm new old current forgot reset change show "
+    b"hide type text min max characters authentication failed error does match see".split()
+)
+_PLAIN_WORD = re.compile(rb"[A-Za-z0-9'-]{2,16}$")
+
+
+def is_phrase(value: bytes) -> bool:
+    """Several words that make no sentence: no small words, no punctuation, no first capital."""
+    words = value.split(b" ")
+    if not 3 <= len(words) <= 24 or value[:1].isupper() != words[-1][:1].isupper():
+        return False
+    return all(_PLAIN_WORD.match(word) and word.lower() not in _STOP_WORDS for word in words)
+
+
+def _before(text: bytes, start: int) -> bytes:
+    """What stands on the line before a place, as far as it is looked at."""
+    low = max(0, start - LINE)
+    return text[max(low, text.rfind(b"\n", low, start) + 1) : start]
+
+
+def _rest(text: bytes, end: int) -> bytes:
+    """What stands on the line after a place, as far as it is looked at."""
+    return text[end : end + LINE].split(b"\n", 1)[0].rstrip()
+
+
+def _is_short(value: bytes) -> bool:
+    """Whether the founding rule leaves a value of this length alone behind a bare `password`."""
+    return len(value.decode("utf-8", "replace")) < 8
+
+
+def _assigned(text: bytes, start: int, end: int) -> Places:
+    """A password in quotes, or without them where the line is one of a configuration."""
+    before = _before(text, start)
+    part_of_name = before[-1:].isalnum() or before[-1:] in (b"_", b"-")
+    both_quoted = before[-1:] in _QUOTES and text[end : end + 1] in _QUOTES
+    if _SHORT.match(text, start) and not (part_of_name or both_quoted):
+        return  # `pass` and `pwd` alone are words of many meanings
+    quoted = _QUOTED.match(text, end)
+    if quoted and quoted.lastindex:
+        value = quoted[quoted.lastindex]
+        founding = _FOUNDING.search(before + text[start:end] + b'"') and _is_short(value)
+        if not founding and (is_quoted(value) if b" " not in value else is_phrase(value)):
+            yield quoted.span(quoted.lastindex)
+        return
+    rest = _rest(text, end)
+    if _LINE_BEFORE.match(before) and rest.islower() and is_phrase(rest):
+        yield end, end + len(rest)
+        return
+    bare = _BARE.match(text, end)
+    if not bare or (_FOUNDING.search(before + text[start:end]) and _is_short(bare[0])):
+        return
+    whole_line = _LINE_BEFORE.match(before) and _LINE_AFTER.match(text, bare.end())
+    tight = text[end - 1 : end] == b"=" and text[end - 2 : end - 1] not in b" =!:"
+    if (whole_line or tight) and is_word_value(bare[0]):
+        yield bare.span()
+
+
+def _phrase(text: bytes, _start: int, end: int) -> Places:
+    """The words of a phrase up to the end of the line or the quote."""
+    words = re.split(rb"[\"'`\\<]", _rest(text, end), maxsplit=1)[0].rstrip()
+    if is_phrase(words):
+        yield end, end + len(words)
+
+
+_STORES = re.compile(
+    rb"(?i)(?:env|environ\.get|set\w*|put|define|property|setitem|header|add|string|append)\s*"
+    rb"\(\s*['\"`]?[\w.-]*$"
+)
+_SETS = re.compile(rb"(?:\b[sS]et|\b[wW]ith|[.>:])(?:[A-Z][a-z]*|_)*_?$")
+
+
+def _argument(text: bytes, start: int, end: int) -> Places:
+    """`setenv("PASSWORD", "...")`, `.setPassword("...")`: calls that store what they are given."""
+    before = _before(text, start)
+    called = text[end - 1 : end] == b"("
+    stores = _SETS.search(before) if called else _STORES.search(before)
+    quoted = _QUOTED.match(text, end)
+    if not (stores and quoted and quoted.lastindex):
+        return
+    value = quoted[quoted.lastindex]
+    if is_phrase(value) if b" " in value else is_quoted(value):
+        yield quoted.span(quoted.lastindex)
+
+
+_BLOCK_LINE = re.compile(rb"([ \t]+)([^\s#][^\r\n]*?)[ \t]*(?:\r?\n|$)")
+_NESTED = re.compile(rb"['\"]?[\w.$-]+['\"]?:(?:\s|$)|-\s|[{\[<!&*]|[\w.]+\(")
+
+
+def _below(text: bytes, start: int, end: int) -> Places:
+    """The value on the line below its name, indented more than it."""
+    before = _before(text, start)
+    indent = len(before) - len(before.lstrip(b" \t-"))
+    value = _BLOCK_LINE.match(text, end)
+    if not value or len(value[1]) <= indent or _NESTED.match(value[2]):
+        return
+    body = value[2].strip(b"'\"")
+    password = re.search(rb"(?i)pass|pwd|phrase|mnemonic", text[start:end])
+    if b" " in body:
+        found = password is not None and is_phrase(body)
+    else:
+        found = is_word_value(body) if password else is_key(body) or is_mixed(body)
+    if found:
+        first = text.index(body, value.start(2))
+        yield first, first + len(body)
+
+
+def _is_base64_secret(value: bytes) -> bool:
+    """Base64 of a login, of Docker's logins, or of a private key."""
+    try:
+        plain = base64.b64decode(value[: len(value) // 4 * 4][:400], validate=True)
+    except (ValueError, binascii.Error):
+        return False
+    if b"PRIVATE" in plain[:60] or plain.startswith((b'{"auths"', b'{\n\t"auths"')):
+        return True
+    return (
+        plain.isascii() and plain.decode().isprintable() and 0 < plain.find(b":") < len(plain) - 3
+    )
+
+
+def _option_value(text: bytes, start: int, end: int) -> Places:
+    """A word after `--password` on a command line, whatever follows; not in help or prose."""
+    before = _before(text, start)
+    value = re.compile(rb"[a-z][a-z0-9]{4,}(?=[ \t])").match(text, end)
+    words = before.lower().split()
+    if not value or not words or not is_word_value(value[0]) or value[0].lower() in _STOP_WORDS:
+        return
+    following = text[value.end() : value.end() + 40].split()[:1]
+    if any(word.strip(b"`'\",.:;") in _PROSE for word in (*words, value[0], *following)):
+        return
+    if re.match(rb"[$#>+]|[a-z][\w./-]*$", words[0]):
+        yield value.span()
+
+
+_PROSE = frozenset(
+    b"a an the your you is are was to for in on at with by from as or and not no if it use using "
+    b"pass passing add adding via when flag flags option options argument set sets either neither "
+    b"nor both without instead usage string value takes accepts requires must should can of that "
+    b"authentication auth file prompt fails works support supports which this then but also".split()
+)
+
+ASSIGNED = (
+    Rule(
+        id="password-value",
+        pattern=rb"(?i)" + _PASSWORD + SUFFIX + _CLOSED + _TYPED + _ASSIGNED,
+        everyday=True,
+        keywords=_PASSWORD_KEYWORDS,
+        find=_assigned,
+        must_match=(
+            "db_password: opal",
+            'smtp_pass = "opal"',
+            '{"password": "correct horse battery staple"}',
+            '{"user":"me","dbPassword":"bandit',
+            "root_password = harbor  # of the host",
+        ),
+        must_not_match=(
+            "password: str",
+            "db_password = load_password()",
+            "dbPassword: string;",
+            "db_password: harbor, user: x",
+            '"password": "Enter your password again"',
+            "password=abc12!",
+            "passed: 12",
+        ),
+    ),
+    Rule(
+        id="phrase",
+        pattern=rb"(?i)" + _PHRASE + rb"['\"`]?[\])]?[ \t]*(?:[:=]|\bis\b)[ \t]*['\"`]?",
+        everyday=True,
+        keywords=("mnemonic", "phrase", "words"),
+        find=_phrase,
+        must_match=(
+            'mnemonic = "stone lamp river glove chair oven tent moss cave frog mint rope"',
+        ),
+        must_not_match=("recovery phrase: the words you wrote down", 'mnemonic = "none"'),
+    ),
+    Rule(
+        id="password-argument",
+        pattern=rb"(?i)(?:"
+        + _PASSWORD
+        + rb"|"
+        + _PHRASE
+        + rb")"
+        + SUFFIX
+        + rb"(?:['\"`]\s*,\s*|\()",
+        everyday=True,
+        keywords=(*_PASSWORD_KEYWORDS, "mnemonic", "phrase", "words"),
+        find=_argument,
+        must_match=(
+            'os.getenv("SMTP_PASSWORD", "falcon")',
+            'builder.setPassword("swordfish")',
+            "define('DB_PASSWORD', 'swordfish');",
+        ),
+        must_not_match=(
+            'field("password", "username")',
+            'console.readPassword("prompt")',
+            'form.get("password").set("required")',
+        ),
+    ),
+    Rule(
+        id="paired-phrase",
+        pattern=rb"(?i)\bname['\"]?\s*[:=]\s*['\"]?[\w.-]*(?:"
+        + _PASSWORD
+        + rb"|"
+        + _PHRASE
+        + rb")['\"]?[\s,]*['\"]?value['\"]?\s*[:=][ \t]*['\"]?",
+        everyday=True,
+        keywords=(*_PASSWORD_KEYWORDS, "mnemonic", "phrase", "words"),
+        find=_phrase,
+        must_match=("- name: PASSPHRASE\n  value: stone lamp river glove",),
+        must_not_match=("- name: PASSPHRASE\n  value: of the user", "- name: HOST\n  value: a b c"),
+    ),
+    Rule(
+        id="value-below",
+        pattern=rb"(?i)(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|(?:api|access|secret|private|"
+        rb"auth|encryption|signing|master|app)[_-]?key|mnemonic|phrase|salt)(?:[_-]?key)?"
+        + SUFFIX
+        + rb"['\"]?:[ \t]*(?:[|>][+-]?[0-9]?[+-]?)?[ \t]*\r?\n",
+        everyday=True,
+        keywords=("pass", "pwd", "secret", "token", "key", "mnemonic", "phrase", "salt"),
+        find=_below,
+        must_match=(
+            "db_password: >-\n  swordfish",
+            fake("api_key: |\n    ", 24),
+            "a:\n  db_password:\n    opal",
+        ),
+        must_not_match=("password:\n  type: string", "token:\nnext: line", "secret:\n  - one"),
+    ),
+    Rule(
+        id="option-word",
+        pattern=rb"(?:^|[\s])--?(?:[a-z]+-)*(?:password|passwd|passphrase|pass)[ \t]+",
+        everyday=True,
+        keywords=("password", "passwd", "passphrase", "-pass"),
+        find=_option_value,
+        must_match=(
+            "tool dump --password swordfish mydb",
+            "$ mysql -u root --password swordfish shop",
+        ),
+        must_not_match=(
+            "use --password swordfish here",
+            "  --password registry password",
+            "the --password flag is needed",
+        ),
+    ),
+    Rule(
+        id="base64-login",
+        pattern=rb"(?i)(?:\bauth['\"]?|\bbasic|dockerconfigjson['\"]?|[\w.-]*key-data['\"]?|\.(?:key|pem)['\"]?)"
+        rb"(?:\s*[:=]\s*|[ \t]+)['\"]?([a-z0-9+/]{12,}={0,2})",
+        group=1,
+        everyday=True,
+        keywords=("auth", "basic", "dockerconfigjson", "key-data", ".key", ".pem"),
+        check=_is_base64_secret,
+        must_match=(
+            '{"auths":{"r.test":{"auth":"' + "bWU6c3dvcmRm" + 'aXNo"}}}',
+            "Basic " + "bWU6c3dvcmRmaXNo",
+            "client-key-data: " + "LS0tLS1CRUdJTiBQUklW" + "QVRFIEtFWS0tLS0t",
+        ),
+        must_not_match=("Basic understanding", "basic authentication", fake("auth: ", 24)),
+    ),
+)

@@ -1,0 +1,90 @@
+"""Encodings that hide a name or a quote: the text is decoded and searched again.
+
+Each rule looks for a sign that a name and a value are encoded, so that most text is never decoded.
+"""
+
+from __future__ import annotations
+
+import re
+
+from session_memory.redact.decoded import Decoded
+from session_memory.redact.rule import Rule, fake
+
+_NAMES = rb"(?i)(?:pass|pwd|secret|token|key|auth|salt|seed|mnemonic|phrase|kty)"
+_KEYWORDS = (
+    *("pass", "pwd", "secret", "token", "key", "auth", "salt", "seed", "mnemonic", "phrase", "kty"),
+)
+_REST = rb"[\w.-]{0,12}"
+
+_IN_JSON = re.compile(rb'\\(?:["\'\\/nrt]|u00[2-7][0-9a-fA-F])')
+_PERCENT = re.compile(rb"%[2-7][0-9a-fA-F]")
+_ENTITY = re.compile(rb"&(?:quot|apos|lt|gt|amp|#[0-9]{2,3}|#x[0-9a-fA-F]{2});")
+_COLOUR = re.compile(rb"\x1b\[[0-9;?]*[A-Za-z]")
+_CONTROL = {b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+_NAMED_ENTITIES = {b"quot": b'"', b"apos": b"'", b"lt": b"<", b"gt": b">", b"amp": b"&"}
+
+
+def _json(text: bytes) -> Decoded:
+    def meaning(escape: re.Match[bytes]) -> bytes:
+        body = escape[0][1:]
+        return bytes([int(body[3:], 16)]) if len(body) > 1 else _CONTROL.get(body, body)
+
+    return Decoded(text, _IN_JSON, meaning)
+
+
+def _percent(text: bytes) -> Decoded:
+    return Decoded(text, _PERCENT, lambda escape: bytes([int(escape[0][1:], 16)]))
+
+
+def _entities(text: bytes) -> Decoded:
+    def meaning(escape: re.Match[bytes]) -> bytes:
+        body = escape[0][1:-1]
+        if plain := _NAMED_ENTITIES.get(body):
+            return plain
+        number = int(body[2:], 16) if body[1:2] == b"x" else int(body[1:])
+        return bytes([number]) if number < 128 else escape[0]
+
+    return Decoded(text, _ENTITY, meaning)
+
+
+def _colours(text: bytes) -> Decoded:
+    return Decoded(text, _COLOUR, b"")
+
+
+ENCODINGS = (
+    Rule(
+        id="in-json-string",
+        pattern=_NAMES + _REST + rb"\\+(?:[\"\']|u00(?:22|27|3[adAD]))",
+        everyday=True,
+        keywords=_KEYWORDS,
+        decode=_json,
+        must_match=('"x": "{\\"db_password\\": \\"correct horse battery\\"}"',),
+        must_not_match=('"x": "{\\"password\\": null}"',),
+    ),
+    Rule(
+        id="in-percent-encoding",
+        pattern=rb"(?i)%(?:25)*2[27](?:%(?:25)*20|\+|\s)*(?::|%(?:25)*3a)|\w%(?:25)*3d",
+        keywords=("%22", "%27", "%3d", "%25"),
+        decode=_percent,
+        must_match=(fake("q=%7B%22api_token%22%3A%22", 24) + "%22%7D",),
+        must_not_match=("q=%7B%22token%22%3Anull%7D",),
+    ),
+    Rule(
+        id="in-entities",
+        pattern=_NAMES + _REST + rb"\s?=?\s?&(?:amp;)*(?:quot|apos|gt|#34|#39|#x22|#x27);",
+        everyday=True,
+        keywords=_KEYWORDS,
+        decode=_entities,
+        must_match=("{&quot;db_password&quot;:&quot;swordfish&quot;}",),
+        must_not_match=("{&quot;password&quot;: null}",),
+    ),
+    Rule(
+        id="in-colours",
+        pattern=rb"[\w=:\"\'.-]\x1b\[[0-9;?]*[A-Za-z][\w=:\"\' .-]",
+        everyday=True,
+        keywords=("\x1b[",),
+        decode=_colours,
+        must_match=("\x1b[1mDB_PASS\x1b[0mWORD=swordfish",),
+        must_not_match=("\x1b[1mpass\x1b[0med",),
+    ),
+)
