@@ -57,7 +57,7 @@ bench-redact: $(STAMP)
 
 # Does search find what was said? Dialogues with questions, through our own store; no model.
 bench-recall: $(STAMP)
-	@$(BIN)/python -m tests.bench.recall $(ARGS)
+	@$(BIN)/python -m tests.bench.recall --own $(ARGS)
 
 # Is what agents are told right? Every output without a model against labels (needs ../shared);
 # `ARGS=--misses` lists what is wrong, `ARGS=--help` names the rest.
