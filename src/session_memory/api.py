@@ -188,11 +188,15 @@ class Memory:
         since: When | None = None,
         until: When | None = None,
         errors_only: bool = False,
+        tool: str | None = None,
+        file: str | None = None,
         limit: int = 10,
+        cursor: str | None = None,
     ) -> SearchAnswer:
-        """Observations (`items`) and events (`events`) that match best, up to 50 of each.
+        """Observations and events that match, in one list, best first; up to 50 a page.
 
-        A project and a session that do not belong together raise ScopeMismatch.
+        `next_cursor` of an answer is the cursor of the next page. A project and a session that do
+        not belong together raise ScopeMismatch.
         """
         return search(
             self._recall,
@@ -206,6 +210,9 @@ class Memory:
                 since=_ms(since),
                 until=_ms(until),
                 errors_only=errors_only,
+                tool=tool,
+                file=file,
+                cursor=cursor,
             ),
         )
 

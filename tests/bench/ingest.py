@@ -18,7 +18,7 @@ REPEAT_BYTES = 300_000_000
 MOST_RUNS = 9
 BIG_FILE = 90_000_000
 """The memory budget is for logs with a file of about 100 MB: only there it is judged."""
-INDEX_TABLES = ("event_text", "turn_text")
+INDEX_TABLES = ("event_text", "turn_text", "observation_text")
 
 
 class Size(NamedTuple):

@@ -157,10 +157,7 @@ def filled(store: Store, talks: Sequence[Dialogue], places: dict[str, Place]) ->
 
 def printed(answer: SearchAnswer) -> list[tuple[int, int | None]]:
     """(session, event) of each result, in the order in which they are printed."""
-    items = [(item.session_id, item.turn_id) for item in answer.items]
-    order = dict.fromkeys(hit.session_id for hit in answer.events)
-    grouped = [hit for session in order for hit in answer.events if hit.session_id == session]
-    return [*items, *((hit.session_id, hit.event_id) for hit in grouped)]
+    return [(item.session_id, item.turn_id) for item in answer.items]
 
 
 def evaluate(here: Filled, number: int, talk: Dialogue, *, pooled: bool = False) -> list[Score]:

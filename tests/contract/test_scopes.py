@@ -135,3 +135,14 @@ def test_questions_of_a_snapshot_see_one_moment(store: Store) -> None:
         assert store.projects() == []
     filled(store)
     assert store.scopes.revision() != before
+
+
+def test_a_search_finds_observations_and_their_rows(store: Store) -> None:
+    first, second = filled(store)
+    hits = store.scopes.find("tiles")
+    assert [(hit.session, hit.event) for hit in hits] == [(first, None)]
+    (number,) = [hit.observation for hit in hits if hit.observation is not None]
+    assert store.scopes.some_observations([number])[number].text == "buy tiles"
+    assert store.scopes.find("never") == []
+    assert {line.id for line in store.scopes.some_lines([first, second])} == {first, second}
+    assert not store.scopes.has_tool("Bash")

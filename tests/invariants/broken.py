@@ -164,7 +164,7 @@ def everything_stored(directory: Path) -> Iterator[bytes]:
         yield unpack(segments, name)
         yield manifest_bytes(segments, name) or b""
     db = apsw.Connection(str(directory / "store.db"))
-    for index in ("event_text", "turn_text"):
+    for index in ("event_text", "turn_text", "observation_text"):
         db.execute(f"CREATE VIRTUAL TABLE temp.{index}_v USING fts5vocab(main, {index}, row)")
         for (term,) in db.execute(f"SELECT term FROM temp.{index}_v"):
             yield str(term).encode()

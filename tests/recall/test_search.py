@@ -29,7 +29,7 @@ def test_a_search_in_a_session_finds_nothing_of_another(memory: Memory) -> None:
     first = memory.session("a", ("decision", "Use zstd for segments"))
     memory.session("b", ("decision", "Use porcelain output for parsing"))
     answer = plain(search(memory.context, SearchRequest("porcelain", "shop", first)))
-    assert answer == {"items": [], "count": 0, "events": [], "event_count": 0}
+    assert answer == {"items": [], "count": 0}
     assert search(memory.context, SearchRequest("porcelain", "shop")).count == 1
 
 
@@ -153,8 +153,9 @@ def test_events_are_found_beside_observations_and_the_same_text_once(memory: Mem
     with memory.store.writing() as writer:
         writer.assign_project(session, "/work/shop", SHOP, "general")
     answer = search(memory.context, SearchRequest("pelican", "shop"))
-    (hit,) = answer.events
-    assert hit.duplicate_count == 3 and "pelican" in hit.snippet and answer.event_count == 1
+    (hit,) = answer.items
+    assert hit.memory_kind == "event" and hit.type == "user_prompt"
+    assert hit.duplicate_count == 3 and "pelican" in hit.summary and answer.count == 1
 
 
 def test_filters_leave_out_what_does_not_fit(memory: Memory) -> None:
@@ -168,7 +169,7 @@ def test_filters_leave_out_what_does_not_fit(memory: Memory) -> None:
 
     def kinds(**wanted: object) -> list[str]:
         found = search(recall, SearchRequest("heron", **wanted))  # pyright: ignore[reportArgumentType]
-        return sorted(hit.kind for hit in found.events)
+        return sorted(hit.type for hit in found.items)
 
     assert kinds() == ["tool_result", "user_prompt"]
     assert kinds(errors_only=True) == kinds(tool="Bash") == kinds(file="app.py") == ["tool_result"]
@@ -200,7 +201,8 @@ def test_filters_hold_for_observations_too(memory: Memory, query: str) -> None:
 
     def found(**wanted: object) -> list[tuple[int, str]]:
         answer = search(memory.context, SearchRequest(query, **wanted))  # pyright: ignore[reportArgumentType]
-        return sorted((item.session_id, item.type) for item in answer.items)
+        noted = [item for item in answer.items if item.memory_kind == "observation"]
+        return sorted((item.session_id, item.type) for item in noted)
 
     everything = [(claude, "blocker"), (claude, "decision"), (claude, "user_request")]
     assert found(flavor="claude") == found(session_id=claude) == everything
@@ -213,7 +215,7 @@ def test_filters_hold_for_observations_too(memory: Memory, query: str) -> None:
     assert found(**only, kinds=("user_prompt", "tool_result")) == [everything[0], everything[2]]
     for one in ({"errors_only": True}, {"tool": "Bash"}, {"file": "app.py"}):
         assert found(**only, **one) == [(claude, "blocker")]
-    assert found(**only, kinds=("compaction",)) == found(tool="Read") == found(file="x.py") == []
+    assert found(**only, kinds=("compaction",)) == found(file="x.py") == []
 
 
 @pytest.mark.rows("SRC-10")
@@ -224,7 +226,7 @@ def test_an_agent_that_nobody_knows_is_an_error(memory: Memory) -> None:
     with pytest.raises(UsageError):
         recent(memory.context, SearchRequest(flavor=""))
     capture(memory.store, Said("p", "/logs/p", (turn(0, "run heron"),), flavor="plugged-in"))
-    assert search(memory.context, SearchRequest("heron", flavor="plugged-in")).event_count == 1
+    assert search(memory.context, SearchRequest("heron", flavor="plugged-in")).count == 1
 
 
 def test_question_words_do_not_count_where_there_are_others() -> None:
@@ -267,6 +269,5 @@ def test_what_was_captured_elsewhere_is_found_by_its_session_alone(memory: Memor
     other = memory.session("b", ("decision", "Use zstd there"), cwd="/elsewhere", project=named)
     found = search(memory.context, SearchRequest("zstd", "shop"))
     assert [item.summary for item in found.items] == ["Use zstd here"]
-    assert {hit.external_session_id for hit in found.events} <= {"a"}
     (item,) = search(memory.context, SearchRequest("zstd", "shop", other)).items
     assert item.summary == "Use zstd there"

@@ -79,10 +79,10 @@ def test_hits_are_put_into_another_order_but_none_comes_or_goes(
         with memory.store.writing() as writer:
             writer.assign_project(session, "/work/shop", SHOP, "general")
     request = SearchRequest("car shop sells", "shop")
-    plain = search(memory.context, request).events
+    plain = search(memory.context, request).items
     settings = Settings(str(folder), 1.0)
     other = search(
         recall_context(memory.store, lambda: memory.now, settings=settings), request
-    ).events
-    assert {hit.event_id for hit in plain} == {hit.event_id for hit in other}
-    assert "automobile" in other[0].snippet
+    ).items
+    assert {hit.turn_id for hit in plain} == {hit.turn_id for hit in other}
+    assert "automobile" in other[0].summary

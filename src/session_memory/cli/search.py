@@ -23,20 +23,19 @@ from session_memory.cli.times import Moment, to_ms
 from session_memory.core.digest import title_of
 from session_memory.core.schema import EventKind
 from session_memory.errors import NotFound
-from session_memory.recall.event_search import EventHit
 from session_memory.recall.requests import SearchRequest
-from session_memory.recall.search import search
+from session_memory.recall.search import FoundItem, search
 from session_memory.store.port import SessionReader
 
 KINDS = get_args(EventKind)
 TEXT_CHARS = 2_000
-MOST = 50
 _SPOKEN = {"user_prompt": "you", "assistant_text": "agent"}
 """Kinds of events as one would say them; a pipe gets the names that `--kind` takes."""
 
 
-@click.command()
-@click.argument("query", nargs=-1)
+# Words that look like options are words: `search git commit --no-verify`.
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("query", nargs=-1, type=click.UNPROCESSED)
 @click.option("--project", metavar="KEY", help="Only this project.")
 @session_option()
 @click.option("--agent", "flavor", metavar="NAME", help="Only sessions of this agent.")
@@ -51,6 +50,7 @@ _SPOKEN = {"user_prompt": "you", "assistant_text": "agent"}
 @click.option("--context", "around", metavar="N", type=click.IntRange(0, 50), default=0,
               help="Show N turns before and after each event.")  # fmt: skip
 @click.option("--limit", type=int, default=10, show_default=True, help="At most 50.")
+@click.option("--cursor", metavar="N", help="The next page: what the page before names.")
 @json_option
 @pass_app
 @long_output
@@ -64,6 +64,7 @@ def command(
     until: str | None,
     around: int,
     limit: int,
+    cursor: str | None,
     flavor: str | None,
     kinds: tuple[EventKind, ...],
     tool: str | None,
@@ -72,15 +73,18 @@ def command(
 ) -> None:
     """Find what was said or run, by its words (mem_search); without words, what is newest.
 
-    Quotes and operators have no special meaning. Rare words count more than common ones. Filters
-    apply to events and observations alike: an observation counts as the event it was read from. -v
-    adds the number and score of each event.
+    What fits best comes first, whatever it is: a prompt, an answer, a command, an error, an edit,
+    or an observation made of them. Quotes and operators have no special meaning, and neither has a
+    dash before a word that is no option of this command. Rare words count more than common ones.
+    Filters apply to everything: an observation counts as the event it was read from. -v adds the
+    number of the event and the score of each.
 
     \b
     Examples:
       session-memory search flaky checkout test
       session-memory search --errors --since 7d "ModuleNotFoundError"
       session-memory search --file src/app.py --context 2 retry --json
+      session-memory search git commit --no-verify
     """
     with open_recall(app) as (context, store):
         scope = None if session is None else scope_request(store, project, session)
@@ -96,61 +100,58 @@ def command(
             since=to_ms(since, app.clock()),
             until=to_ms(until, app.clock()),
             errors_only=errors_only,
+            cursor=cursor,
         )
         answer = search(context, request)
         if app.json:
             emit_json(answer)
             return
-        for item in answer.items:
-            lead = f"{paint((item.updated_at or '')[:10], 'dim')}  {item.session_id}  {item.type}: "
-            click.echo("\n".join(hanging(lead, one_line(item.summary), columns())))
-        grouped = groupby(_grouped(answer.events), key=lambda hit: hit.session_id)
-        for at, (_, hits) in enumerate(grouped):
-            if at or answer.items:
+        # In the order of the answer: a session is named wherever the one before was another.
+        grouped = groupby(answer.items, key=lambda item: item.session_id)
+        for at, (_, items) in enumerate(grouped):
+            if at:
                 click.echo()
-            _echo_session(app, store, list(hits), around)
-    if not answer.items and not answer.events:
+            _echo_session(app, store, list(items), around)
+    if not answer.items:
         app.note("nothing found")
-    elif len(answer.events) >= limit < MOST and not app.quiet:
-        click.echo(paint(f"the {limit} best; --limit N shows more, up to {MOST}", "dim"))
+    elif isinstance(answer.next_cursor, str) and not app.quiet:
+        more = f"--cursor {answer.next_cursor} shows the next page"
+        click.echo(paint(f"the {answer.count} best; {more}, --limit N more at once", "dim"))
 
 
-def _grouped(hits: tuple[EventHit, ...]) -> list[EventHit]:
-    """Hits of one session together, sessions in order of their best hit."""
-    order = {session: n for n, session in enumerate(dict.fromkeys(h.session_id for h in hits))}
-    return sorted(hits, key=lambda hit: order[hit.session_id])
-
-
-def _echo_session(app: App, store: SessionReader, hits: list[EventHit], around: int) -> None:
-    session = store.session(hits[0].session_id)
+def _echo_session(app: App, store: SessionReader, items: list[FoundItem], around: int) -> None:
+    session = store.session(items[0].session_id)
     title = one_line(title_of(session))
     if columns() is None:
         click.echo(f"{named(session)}  {title}")
     else:
         click.echo("\n".join(hanging("", title or "(no title)", columns(), "strong")))
         click.echo("\n".join(hanging("", named(session), columns(), "dim")))
-    for hit in hits:
-        times = f" ({hit.duplicate_count} times)" if hit.duplicate_count > 1 else ""
-        when = paint((hit.at or "")[:16].replace("T", " "), "dim")
-        word = hit.kind if columns() is None else _SPOKEN.get(hit.kind, hit.kind.replace("_", " "))
-        kind = paint(f"{word}:", "error" if hit.kind == "error" else None)
+    for item in items:
+        count = item.duplicate_count
+        times = f" ({count} times)" if isinstance(count, int) and count > 1 else ""
+        when = paint((item.updated_at or "")[:16].replace("T", " "), "dim")
+        word = (
+            item.type if columns() is None else _SPOKEN.get(item.type, item.type.replace("_", " "))
+        )
+        kind = paint(f"{word}:", "error" if item.type == "error" else None)
         if app.verbosity:
-            kind = f"{kind} (event {hit.event_id}, score {hit.score:.2f})"
-        snippet = f"{one_line(hit.snippet)}{times}"
+            kind = f"{kind} (event {item.turn_id}, score {item.score})"
+        snippet = f"{one_line(item.summary)}{times}"
         if columns() is None:  # one line each, for grep
             click.echo(f"  {when}  {kind} {snippet}")
         else:
             click.echo(f"  {when}  {kind}\n" + fit(f"    {snippet}"))
-        for line in _turns_around(store, hit, around) if around else ():
+        for line in _turns_around(store, item, around) if around else ():
             click.echo(fit(f"    | {line}"))
 
 
-def _turns_around(store: SessionReader, hit: EventHit, around: int) -> list[str]:
+def _turns_around(store: SessionReader, hit: FoundItem, around: int) -> list[str]:
     events = list(store.events(hit.session_id))
     turns = [
-        e for e in events if e.kind in ("user_prompt", "assistant_text") or e.id == hit.event_id
+        e for e in events if e.kind in ("user_prompt", "assistant_text") or e.id == hit.turn_id
     ]
-    index = next((n for n, event in enumerate(turns) if event.id == hit.event_id), None)
+    index = next((n for n, event in enumerate(turns) if event.id == hit.turn_id), None)
     if index is None:
         return []
     shown: list[str] = []

@@ -1,14 +1,17 @@
 """What of an event goes into the full-text indexes.
 
 Indexing is the largest cost of a sweep, so only what recall needs is indexed: prompts, answers,
-commands, errors, paths, and the two ends of outputs.
+commands, errors, paths, what edits write, and the two ends of outputs.
 """
 
 from __future__ import annotations
 
 from session_memory.core.schema import EventKind, ToolClass
+from session_memory.core.text.searchable import searchable
 
 TEXT_CAP = 20_000
+EDIT_CAP = 8_000
+"""Of a longer edit its beginning: names that matter stand there or in the next edit."""
 ERROR_HEAD, ERROR_TAIL = 1_500, 500
 OUTPUT_HEAD, OUTPUT_TAIL = 300, 200
 WINDOW_OWN, WINDOW_BEFORE = 2_000, 500
@@ -32,19 +35,26 @@ def index_text(
 ) -> str | None:
     """The words under which an event is found, or None."""
     if kind in _TURN_KINDS or kind == "error" or (kind == "injected" and label in _SUMMARY_LABELS):
-        return text[:TEXT_CAP]
+        return searchable(text[:TEXT_CAP])
     if kind == "tool_call":
         if command:
-            return command[:TEXT_CAP]
-        if tool_class in ("read", "edit"):
-            return " ".join((tool or "", *files))
-        return f"{tool or ''} {text[:OUTPUT_HEAD]}"
+            return searchable(command[:TEXT_CAP])
+        if tool_class == "edit":
+            return searchable(" ".join((tool or "", *files, _plain(text[:EDIT_CAP]))))
+        if tool_class == "read":
+            return searchable(" ".join((tool or "", *files)))
+        return searchable(f"{tool or ''} {text[:OUTPUT_HEAD]}")
     if kind == "tool_result":
         head, tail = (ERROR_HEAD, ERROR_TAIL) if is_error else (OUTPUT_HEAD, OUTPUT_TAIL)
         if len(text) > head + tail:
             text = f"{text[:head]}\n{text[-tail:]}"
-        return text
+        return searchable(text)
     return None
+
+
+def _plain(arguments: str) -> str:
+    """The arguments of a call, which are JSON, without escapes that would stick to words."""
+    return arguments.replace("\\n", " ").replace("\\t", " ")
 
 
 def is_turn(kind: EventKind) -> bool:

@@ -14,6 +14,7 @@ from session_memory.core.fingerprint import event_fingerprint, usage_fingerprint
 from session_memory.core.index_text import BEFORE, index_text, is_turn, window_text
 from session_memory.core.pricing import PriceTable, price
 from session_memory.core.schema import Usage
+from session_memory.core.text.searchable import searchable
 from session_memory.file_names import name_to_text
 from session_memory.plain_files import read_plain
 from session_memory.redact.engine import Redactor
@@ -75,7 +76,7 @@ class Drafter:
                 ):
                     if piece != draft.body:
                         draft.body = piece
-                        draft.index_text = piece.decode("utf-8", "replace")
+                        draft.index_text = searchable(piece.decode("utf-8", "replace"))
             start = end
 
     def _draft(

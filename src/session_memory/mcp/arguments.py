@@ -13,6 +13,7 @@ from session_memory.mcp.tools import MODES, Tool, fields_of
 MAX_CHARS = 4_000
 """Longest single argument: no hint and no query is longer."""
 MAX_LISTED = 200
+_SWITCHES = frozenset({"errors_only"})
 _LARGEST_ID = 2**63 - 1
 
 Json = dict[str, Any]
@@ -73,5 +74,7 @@ def _check(name: str, value: object) -> None:
             _check(name, item)
     elif isinstance(value, str) and len(value) > MAX_CHARS:
         raise UsageError(f"Wrong argument: {name} is too long", hint=f"{MAX_CHARS} letters at most")
-    elif isinstance(value, bool | float | dict):  # no tool takes any of these
+    elif isinstance(value, bool) and name in _SWITCHES:
+        return
+    elif isinstance(value, bool | float | dict):  # no other argument takes any of these
         raise UsageError(f"Wrong argument: {name}")

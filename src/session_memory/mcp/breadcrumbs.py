@@ -16,7 +16,6 @@ _SOURCES = (
     "session_count",
     "session_filter_applied",
     "count",
-    "event_count",
 )
 _FRESHNESS = ("memory_freshness", "last_captured_turn_at", "memory_age_seconds")
 _STATE = (

@@ -33,8 +33,6 @@ def fit(answer: Json, size: int = ANSWER_BYTES) -> Json:
         shrunk["left_out"] = left_out
         if "count" in shrunk and name == "items":
             shrunk["count"] = len(longest)
-        if "event_count" in shrunk and name == "events":
-            shrunk["event_count"] = len(longest)
     return shrunk
 
 

@@ -9,6 +9,6 @@ completion check, and not even that in read-only mode (SCP-13, OPS-06).
     material, items                       what those sessions said, and how answers show it
     context_pack, pack_*                  the pack: size, selection, sections, text, stats, sync
     search, event_search,
-    observation_ranking, vectors          search
+    same_words, vectors                   search
     session_fields                        how every answer describes a session
 """

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from session_memory.core.schema import EventKind
+from session_memory.errors import UsageError
 
 Budget = Literal["auto", "micro", "normal", "full"]
 ANSWER_BYTES = 11_500
@@ -102,7 +103,7 @@ class ScopeRequest(msgspec.Struct, frozen=True):
 
 
 class SearchRequest(msgspec.Struct, frozen=True):
-    """mem_search and mem_recent; the tools offer the first four fields, the command line all."""
+    """mem_search and mem_recent."""
 
     query: str = ""
     project_key: str | None = None
@@ -115,11 +116,22 @@ class SearchRequest(msgspec.Struct, frozen=True):
     since: int | None = None
     until: int | None = None
     errors_only: bool = False
+    cursor: str | None = None
+    """`next_cursor` of the page before."""
 
     @property
     def count(self) -> int:
-        """How many of each kind of hit to give, 1 to 50."""
+        """How many hits to give, 1 to 50."""
         return clamped(self.limit, 1, 50)
+
+    @property
+    def offset(self) -> int:
+        """How many hits the pages before gave."""
+        if self.cursor is None:
+            return 0
+        if not (self.cursor.isascii() and self.cursor.isdigit() and len(self.cursor) < 6):
+            raise UsageError("Wrong argument: cursor", hint="next_cursor of the answer before")
+        return int(self.cursor)
 
 
 class ObservationRequest(msgspec.Struct, frozen=True):

@@ -1,47 +1,45 @@
 """mem_search and mem_recent: what was said, by its words or by its time.
 
-The items are observations, as the contract of the tool requires. The best matching events come
-with them, so that text nobody distilled is found too. `session-memory show` prints the raw text of
-an event.
+Observations and events stand in one list, best first. An event that an observation was read from is
+one item, the observation; `turn_id` names the event, and `session-memory show` prints its raw text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from session_memory.clock import iso
-from session_memory.core.schema import Observation, Project
+from session_memory.core.schema import Observation, Project, SessionEvent
 from session_memory.core.text.safe_text import one_line
 from session_memory.core.text.search_terms import terms_of
+from session_memory.errors import UsageError
 from session_memory.recall.context import RecallContext
-from session_memory.recall.event_search import EventHit, is_searched, search_events
-from session_memory.recall.observation_ranking import (
-    RankedObservation,
-    collapse,
-    fingerprint,
-    rank,
-    stem,
-)
+from session_memory.recall.event_search import is_searched, shown_text, snippet, text_filter
 from session_memory.recall.requests import SearchRequest
+from session_memory.recall.same_words import fingerprint, stem
 from session_memory.recall.scope import Scope, check_agent, is_outside, open_scope
 from session_memory.recall.session_fields import capture_version, short_line
-from session_memory.recall.session_list import overfetch
+from session_memory.recall.vectors import VectorRanking, reordered
 from session_memory.store.port import ObservationQuery, RecallStore, TextFilter
 from session_memory.store.scopes import SessionLine
+from session_memory.store.search_rank import Hit
 
 TITLE_CHARS = 90
 SUMMARY_CHARS = 240
 MAX_DUPLICATE_SESSIONS = 25
 """Sessions named where many said the same; the count includes all."""
-MAX_RANKED = 2_000
-"""Observations ranked for one search, the latest ones."""
+MAX_RESULTS = 500
+"""How far paging goes."""
+REORDERED = 50
+"""Hits that word vectors put into another order: the text of each is read."""
 
 
 class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One observation, with the fields that clients of this contract expect."""
+    """One observation or event, with the fields that clients of this contract expect."""
 
     id: str
     project_id: int | None
@@ -53,24 +51,29 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
     cwd: str | None
     runtime: str
     turn_id: int | None
+    """The event: its own number, or of what an observation was read from."""
     type: str
+    """The type of an observation, or the kind of an event."""
     title: str
     summary: str
-    importance: int
-    status: str
-    source_kind: str
+    importance: int | UnsetType = UNSET
+    status: str | UnsetType = UNSET
+    source_kind: str | UnsetType = UNSET
+    tool: str | UnsetType = UNSET
+    is_error: bool | UnsetType = UNSET
     updated_at: str | None
     last_captured_turn_at: str | None
     rank: int | UnsetType = UNSET
-    """Its position: there is no index over observations whose score could be given."""
-    memory_kind: str = "observation"
+    score: float | UnsetType = UNSET
+    """Comparable within one answer: 1 is the best of it."""
+    memory_kind: Literal["observation", "event"] = "observation"
     retrieval_scope: str
     session_filter_applied: bool
     producer_version: str | None
     capture_version_status: str
     capture_version_scope: str
     capture_version_inferred: bool
-    memory_fingerprint: str
+    memory_fingerprint: str | UnsetType = UNSET
     dedupe_applied: bool | UnsetType = UNSET
     duplicate_count: int | UnsetType = UNSET
     duplicate_session_ids: tuple[int, ...] | UnsetType = UNSET
@@ -80,12 +83,12 @@ class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SearchAnswer(msgspec.Struct, frozen=True):
-    """mem_search; mem_recent has no events."""
+    """mem_search and mem_recent."""
 
     items: tuple[FoundItem, ...]
     count: int
-    events: tuple[EventHit, ...] = ()
-    event_count: int = 0
+    next_cursor: str | UnsetType = UNSET
+    """What to ask with for the next page; absent on the last one."""
 
 
 class _SearchScope(msgspec.Struct, frozen=True):
@@ -100,6 +103,18 @@ class _SearchScope(msgspec.Struct, frozen=True):
         return self.scope.session.id if self.scope and self.scope.session else None
 
 
+class _Result(msgspec.Struct):
+    """A hit with what it says, and all that say the same."""
+
+    text: str
+    line: SessionLine
+    score: float
+    observation: Observation | None
+    event: SessionEvent | None
+    same: list[tuple[SessionLine, int | None]]
+    """Session and time of each that says the same, itself included."""
+
+
 def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     """mem_search; a blank query gives what is newest (SRC-06)."""
     store = context.store
@@ -107,27 +122,48 @@ def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     if not terms:
         return recent(context, request)
     within = _search_scope(store, request)
-    query = _query(within, request, tuple(stem(word) for word in terms.words))
-    ranked = rank(_searched(store, within.scope, store.observations(query)), terms.words)
-    groups = collapse(ranked)[: request.count]
-    events = search_events(store, request, within.scope, context.vectors)
-    return SearchAnswer(
-        tuple(_ranked_item(store, within, group, number) for number, group in enumerate(groups, 1)),
-        len(groups),
-        events,
-        len(events),
+    hits = store.scopes.find(request.query, text_filter(request, within.scope))
+    start = request.offset
+    wanted = min(start + request.count, MAX_RESULTS)
+    results = _results(store, within, hits, wanted + 1)
+    if not results:
+        _check_tool(store, request.tool)
+    if context.vectors is not None:
+        results = _by_vectors(context.vectors, request.query, results)
+    stems = [stem(word) for word in terms.words]
+    best = results[0].score if results else 1.0
+    items = tuple(
+        msgspec.structs.replace(
+            _ranked_item(store, within, result, stems),
+            rank=number,
+            score=round(result.score / best, 4) if best else 1.0,
+        )
+        for number, result in enumerate(results[start:wanted], start + 1)
     )
+    more = len(results) > wanted and wanted < MAX_RESULTS
+    return SearchAnswer(items, len(items), str(wanted) if more else UNSET)
 
 
 def recent(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     """mem_recent: the newest observations, each as it was said (SRC-09)."""
     store = context.store
     within = _search_scope(store, request)
-    query = msgspec.structs.replace(_query(within, request, ()), limit=overfetch(request.count))
-    observations = _searched(store, within.scope, store.observations(query))
-    newest = observations[::-1][: request.count]
-    items = tuple(_item(store, within, observation) for observation in newest)
-    return SearchAnswer(items, len(items))
+    start = request.offset
+    wanted = start + request.count
+    query = _query(within, request)
+    # Some sessions are left out afterwards, so more are read until there are enough.
+    limit, newest = 2 * wanted + 20, list[Observation]()
+    while True:
+        found = store.observations(msgspec.structs.replace(query, limit=limit))
+        newest = _searched(store, within.scope, found)[::-1]
+        if len(newest) > wanted or len(found) < limit:
+            break
+        limit *= 4
+    if not newest:
+        _check_tool(store, request.tool)
+    items = tuple(_item(store, within, observation) for observation in newest[start:wanted])
+    more = len(newest) > wanted
+    return SearchAnswer(items, len(items), str(wanted) if more else UNSET)
 
 
 def _search_scope(store: RecallStore, request: SearchRequest) -> _SearchScope:
@@ -138,9 +174,15 @@ def _search_scope(store: RecallStore, request: SearchRequest) -> _SearchScope:
     return _SearchScope(scope, projects)
 
 
-def _query(
-    within: _SearchScope, request: SearchRequest, stems: tuple[str, ...]
-) -> ObservationQuery:
+def _check_tool(store: RecallStore, name: str | None) -> None:
+    """Raise for a tool that no session ever used; asked only where nothing was found."""
+    if name is not None and not store.scopes.has_tool(name):
+        raise UsageError(
+            f"no session used a tool {one_line(name)!r}", hint="names count case, such as Bash"
+        )
+
+
+def _query(within: _SearchScope, request: SearchRequest) -> ObservationQuery:
     scope = within.scope
     return ObservationQuery(
         session=within.session_id,
@@ -154,9 +196,75 @@ def _query(
             file=request.file,
             errors_only=request.errors_only,
         ),
-        limit=MAX_RANKED,
-        holding=stems,
     )
+
+
+def _results(
+    store: RecallStore, within: _SearchScope, hits: Sequence[Hit], wanted: int
+) -> list[_Result]:
+    """The first hits that say different things, each with those that say the same."""
+    results: dict[str, _Result] = {}
+    for hit, line, observation, event in _opened(store, within.scope, hits):
+        if len(results) >= wanted and not _may_repeat(observation, event, results):
+            continue
+        text = observation.text if observation else shown_text(store, event) if event else None
+        if text is None:
+            continue
+        key = fingerprint(observation) if observation else text
+        at = observation.at if observation else event.at if event else None
+        if key in results:
+            results[key].same.append((line, at))
+        elif len(results) < wanted:
+            results[key] = _Result(text, line, hit.score, observation, event, [(line, at)])
+    return list(results.values())
+
+
+def _may_repeat(
+    observation: Observation | None, event: SessionEvent | None, results: dict[str, _Result]
+) -> bool:
+    """Whether something after the last wanted one may say what an earlier one says.
+
+    Comparing lengths is free, and reading a text is not.
+    """
+    if observation is not None:
+        return fingerprint(observation) in results
+    length = event.body_ref[2] if event and event.body_ref else -1
+    return any(
+        other.event is not None
+        and other.observation is None
+        and other.event.body_ref is not None
+        and other.event.body_ref[2] == length
+        for other in results.values()
+    )
+
+
+_Opened = tuple[Hit, SessionLine, Observation | None, SessionEvent | None]
+
+
+def _opened(store: RecallStore, scope: Scope | None, hits: Sequence[Hit]) -> Iterator[_Opened]:
+    """Hits with their rows, without those of programs' own sessions and of sessions elsewhere."""
+    numbers = {hit.session for hit in hits}
+    lines = {line.id: line for line in store.scopes.some_lines(list(numbers))}
+    events = {
+        event.id: event
+        for event in store.scopes.events([hit.event for hit in hits if hit.event is not None])
+    }
+    observations = store.scopes.some_observations(
+        [hit.observation for hit in hits if hit.observation is not None]
+    )
+    for hit in hits:
+        line = lines.get(hit.session)
+        observation = observations.get(hit.observation) if hit.observation else None
+        event = events.get(hit.event) if hit.event else None
+        if line is not None and is_searched(line, scope) and (observation or event):
+            yield hit, line, observation, event
+
+
+def _by_vectors(vectors: VectorRanking, query: str, results: Sequence[_Result]) -> list[_Result]:
+    first, rest = results[:REORDERED], results[REORDERED:]
+    similarity = vectors.similarity(query, [result.text for result in first])
+    order = reordered([result.score for result in first], similarity, vectors.weight)
+    return [*(first[place] for place in order), *rest]
 
 
 def _searched(
@@ -171,19 +279,9 @@ def _searched(
 def _item(store: RecallStore, within: _SearchScope, observation: Observation) -> FoundItem:
     line = store.scopes.line(observation.session)
     assert line is not None  # _searched looked it up in the same connection
-    project = within.projects.get(line.project_id) if line.project_id is not None else None
-    version = capture_version(line.client_version)
-    in_session = within.session_id is not None
-    return FoundItem(
+    return msgspec.structs.replace(
+        _of_session(within, line),
         id=observation.hash,
-        project_id=line.project_id,
-        project_key=project.key if project else None,
-        project_root_path=one_line(project.root) if project and project.root else None,
-        project_root_match=_is_inside(project, line),
-        session_id=line.id,
-        external_session_id=one_line(line.external_id),
-        cwd=one_line(line.cwd) if line.cwd else None,
-        runtime=line.flavor,
         turn_id=observation.event,
         type=observation.type,
         title=short_line(observation.text, TITLE_CHARS),
@@ -193,30 +291,78 @@ def _item(store: RecallStore, within: _SearchScope, observation: Observation) ->
         source_kind=observation.source,
         updated_at=iso(observation.at),
         last_captured_turn_at=iso(line.ended_at or observation.at),
+        memory_fingerprint=fingerprint(observation),
+    )
+
+
+def _event_item(
+    within: _SearchScope, line: SessionLine, event: SessionEvent, shown: str
+) -> FoundItem:
+    return msgspec.structs.replace(
+        _of_session(within, line),
+        id=str(event.id),
+        turn_id=event.id,
+        type=event.kind,
+        title=short_line(shown, TITLE_CHARS),
+        summary=shown,
+        tool=one_line(event.tool) if event.tool else UNSET,
+        is_error=True if event.is_error else UNSET,
+        updated_at=iso(event.at),
+        last_captured_turn_at=iso(line.ended_at or event.at),
+        memory_kind="event",
+    )
+
+
+def _of_session(within: _SearchScope, line: SessionLine) -> FoundItem:
+    """The fields that say where an item comes from; the others are still empty."""
+    project = within.projects.get(line.project_id) if line.project_id is not None else None
+    version = capture_version(line.client_version)
+    in_session = within.session_id is not None
+    return FoundItem(
+        id="",
+        project_id=line.project_id,
+        project_key=project.key if project else None,
+        project_root_path=one_line(project.root) if project and project.root else None,
+        project_root_match=_is_inside(project, line),
+        session_id=line.id,
+        external_session_id=one_line(line.external_id),
+        cwd=one_line(line.cwd) if line.cwd else None,
+        runtime=line.flavor,
+        turn_id=None,
+        type="",
+        title="",
+        summary="",
+        updated_at=None,
+        last_captured_turn_at=iso(line.ended_at),
         retrieval_scope="session" if in_session else "project",
         session_filter_applied=in_session,
         producer_version=version.producer_version,
         capture_version_status=version.capture_version_status,
         capture_version_scope=version.capture_version_scope,
         capture_version_inferred=version.capture_version_inferred,
-        memory_fingerprint=fingerprint(observation),
     )
 
 
 def _ranked_item(
-    store: RecallStore, within: _SearchScope, group: RankedObservation, number: int
+    store: RecallStore, within: _SearchScope, result: _Result, stems: Sequence[str]
 ) -> FoundItem:
-    sessions = tuple(dict.fromkeys(same.session for same in group.same))[:MAX_DUPLICATE_SESSIONS]
-    lines = [line for session in sessions if (line := store.scopes.line(session)) is not None]
-    latest = max((same.at or 0 for same in group.same), default=0) or None
-    captured = max((line.ended_at or 0 for line in lines), default=0) or latest
+    if result.observation is not None:
+        item = _item(store, within, result.observation)
+    else:
+        assert result.event is not None  # a result is one or the other
+        item = _event_item(within, result.line, result.event, snippet(result.text, stems))
+    lines = {line.id: line for line, _ in result.same}
+    sessions = tuple(sorted(lines))[:MAX_DUPLICATE_SESSIONS]
+    latest = max((at or 0 for _, at in result.same), default=0) or None
+    captured = max((line.ended_at or 0 for line in lines.values()), default=0) or latest
     return msgspec.structs.replace(
-        _item(store, within, group.best),
-        rank=number,
-        dedupe_applied=len(group.same) > 1,
-        duplicate_count=len(group.same),
+        item,
+        dedupe_applied=len(result.same) > 1,
+        duplicate_count=len(result.same),
         duplicate_session_ids=sessions,
-        duplicate_external_session_ids=tuple(one_line(line.external_id) for line in lines),
+        duplicate_external_session_ids=tuple(
+            one_line(lines[session].external_id) for session in sessions
+        ),
         duplicate_latest_updated_at=iso(latest),
         duplicate_latest_captured_turn_at=iso(captured),
     )

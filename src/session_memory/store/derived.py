@@ -69,6 +69,9 @@ DERIVED: dict[str, Derived] = {
     "eviction": Derived("which raw text left, when and why", "by session id", False),
     "event_text": Derived("full-text index over events", "by event id", True),
     "turn_text": Derived("full-text index over turns in context", "by event id", True),
+    "observation_text": Derived(
+        "full-text index over observations", "with the rows of observation, by triggers", True
+    ),
     "segments": Derived(
         "folder of compressed texts", "through segment; the session's number begins the name", True
     ),

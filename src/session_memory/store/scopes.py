@@ -13,6 +13,8 @@ from session_memory.core.schema import (
     RuleStatement,
     SessionEvent,
 )
+from session_memory.store.search_rank import Hit
+from session_memory.store.values import TextFilter
 
 
 class SessionLine(msgspec.Struct, frozen=True):
@@ -88,6 +90,10 @@ class Scopes(Protocol):
         """One session."""
         ...
 
+    def some_lines(self, sessions: list[int]) -> list[SessionLine]:
+        """These sessions, in no particular order."""
+        ...
+
     def counts(self, sessions: list[int]) -> dict[int, SessionCounts]:
         """Counts for each of these sessions."""
         ...
@@ -115,6 +121,18 @@ class Scopes(Protocol):
 
     def observation(self, name: str) -> Observation | None:
         """One observation by its hash, whatever its status."""
+        ...
+
+    def find(self, query: str, where: TextFilter | None = None) -> list[Hit]:
+        """Events and observations that match, in one order, best first."""
+        ...
+
+    def some_observations(self, ids: list[int]) -> dict[int, Observation]:
+        """Observations by the number of their row, as a search names them."""
+        ...
+
+    def has_tool(self, name: str) -> bool:
+        """Whether any event is a call of this tool or its result."""
         ...
 
     def events(self, ids: list[int]) -> list[SessionEvent]:

@@ -1,24 +1,40 @@
-"""How hits of the two full-text indexes become one order.
+"""How hits of the three full-text indexes become one order.
 
-Measured on LoCoMo (docs/evidence.md): scores find the right turn a little better, ranks the right
-session, so each counts half; the index over turns in context counts more than the one over single
-events; and a hit in a session with further good hits is more likely the one that was meant.
+An event is found by its own words, a turn also together with the two turns before it, and an
+observation by the words it was put into. Measured on two sets of questions (docs/evidence.md):
+
+- Scores find the right turn a little better, ranks the right session, so each counts half.
+- The index over turns in context counts more than the one over single events. A command, an output
+  or an error has no entry there: its own words count for both, or talk about an error would always
+  stand before the error.
+- Hits that hold more of the rare words are better than hits that hold one of them often.
+- An event that somebody found worth an observation with these words is the better hit.
+- A hit in a session with further good hits is more likely the one that was meant. So that one
+  session does not fill a page, no more than seven of ten are of the same one.
 """
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 IN_CONTEXT = 1.5
 """Weight of a turn found with its predecessors, compared to 1 for the event alone."""
+NOTED = 1.0
+"""What the best observation adds to the event it was read from."""
 COMPANY = 0.5
 """How much of the best score a session's good hits can add to each of them."""
 COMPANIONS = 3
 RANK_SCALE = 10
 """The place at which a rank counts half as much as the first."""
+COVERED = 0.5
+"""What holding every word adds to a hit, as a part of the best score; half of them a quarter."""
+PAGE, OF_ONE_SESSION = 10, 7
+VARIED_PAGES = 10
+"""Further down nobody reads on to find another session."""
 
 
 class Scored(msgspec.Struct, frozen=True):
@@ -29,31 +45,129 @@ class Scored(msgspec.Struct, frozen=True):
     score: float
 
 
-def fuse(alone: Sequence[Scored], in_context: Sequence[Scored]) -> list[tuple[int, float]]:
-    """(event id, score), best first, of hits that come best first; newest first where equal."""
-    sums: defaultdict[int, float] = defaultdict(float)
-    session_of: dict[int, int] = {}
-    for weight, hits in ((1.0, alone), (IN_CONTEXT, in_context)):
-        best = max((hit.score for hit in hits), default=0.0)
-        for place, hit in enumerate(hits):
-            relative = hit.score / best if best > 0 else 1.0
-            sums[hit.id] += weight * (relative + RANK_SCALE / (RANK_SCALE + place))
-            session_of[hit.id] = hit.session
-    company = _company(sums, session_of)
-    ranked = [(event, score + company[session_of[event]]) for event, score in sums.items()]
-    return sorted(ranked, key=lambda item: (-item[1], -item[0]))
+class Noted(msgspec.Struct, frozen=True):
+    """An observation that matches; `event` is None where what it was read from is gone."""
+
+    id: int
+    session: int
+    score: float
+    event: int | None
 
 
-def _company(sums: dict[int, float], session_of: dict[int, int]) -> dict[int, float]:
+class Hit(msgspec.Struct, frozen=True):
+    """One result: an event, an observation, or an event with the observation read from it."""
+
+    session: int
+    score: float
+    event: int | None = None
+    observation: int | None = None
+
+
+class IndexHits(msgspec.Struct, frozen=True):
+    """What the indexes gave, each list best first."""
+
+    alone: Sequence[Scored] = ()
+    in_context: Sequence[Scored] = ()
+    noted: Sequence[Noted] = ()
+    turns: frozenset[int] = frozenset()
+    """Events that are turns, and so stand in the index over turns."""
+
+
+def with_coverage(hits: Sequence[Scored], holding: Mapping[str, set[int]]) -> list[Scored]:
+    """The same hits, the higher the more of the rare words they hold."""
+    if not hits or len(holding) < 2:
+        return list(hits)
+    most = max(len(found) for found in holding.values())
+    weight = {word: math.log(1 + (1 + 3 * most) / (1 + len(holding[word]))) for word in holding}
+    total, best = sum(weight.values()), max(hit.score for hit in hits)
+
+    def covered(hit: Scored) -> float:
+        share = sum(weight[word] for word, found in holding.items() if hit.id in found) / total
+        return hit.score + COVERED * best * share * share
+
+    lifted = [msgspec.structs.replace(hit, score=covered(hit)) for hit in hits]
+    return sorted(lifted, key=lambda hit: (-hit.score, -hit.id))
+
+
+def fuse(hits: IndexHits) -> list[Hit]:
+    """One order of everything that was found, best first; newest first where equal."""
+    alone, in_context = _relative(hits.alone), _relative(hits.in_context)
+    scores: dict[tuple[int, int], Hit] = {}
+    for found in (*hits.alone, *hits.in_context):
+        if (found.id, 0) not in scores:
+            own = alone.get(found.id, 0.0)
+            context = in_context.get(found.id, 0.0 if found.id in hits.turns else own)
+            scores[found.id, 0] = Hit(found.session, own + IN_CONTEXT * context, found.id)
+    for key, hit in _with_notes(hits, scores).items():
+        scores[key] = hit
+    company = _company(scores.values())
+    ranked = [
+        msgspec.structs.replace(hit, score=hit.score + company[hit.session])
+        for hit in scores.values()
+    ]
+    return varied(sorted(ranked, key=lambda hit: (-hit.score, -(hit.event or 0))))
+
+
+def _relative(hits: Sequence[Scored]) -> dict[int, float]:
+    best = max((hit.score for hit in hits), default=0.0)
+    return {
+        hit.id: (hit.score / best if best > 0 else 1.0) + RANK_SCALE / (RANK_SCALE + place)
+        for place, hit in enumerate(hits)
+    }
+
+
+def _with_notes(
+    hits: IndexHits, scores: Mapping[tuple[int, int], Hit]
+) -> dict[tuple[int, int], Hit]:
+    """Observations: the best of an event lifts it, any other stands for itself."""
+    best = max((note.score for note in hits.noted), default=0.0)
+    best_event = max((hit.score for hit in hits.alone), default=0.0)
+    found: dict[tuple[int, int], Hit] = {}
+    for place, note in enumerate(hits.noted):
+        share = note.score / best if best > 0 else 1.0
+        event = scores.get((note.event or 0, 0))
+        if event is not None and (event.event or 0, 0) not in found:
+            found[event.event or 0, 0] = Hit(
+                event.session, event.score + NOTED * share * share, event.event, note.id
+            )
+            continue
+        # Without its event its words count as an event's do, measured by the best of both.
+        scale = min(1.0, note.score / max(best, best_event)) if max(best, best_event) > 0 else 1.0
+        own = scale + scale * RANK_SCALE / (RANK_SCALE + place)
+        whole = (1 + IN_CONTEXT) * own if note.event is None else NOTED * own
+        found[0, note.id] = Hit(note.session, whole, note.event, note.id)
+    return found
+
+
+def _company(hits: Iterable[Hit]) -> dict[int, float]:
     by_session: defaultdict[int, list[float]] = defaultdict(list)
-    for event, score in sums.items():
-        by_session[session_of[event]].append(score)
+    for hit in hits:
+        by_session[hit.session].append(hit.score)
     totals = {
         session: sum(sorted(scores, reverse=True)[:COMPANIONS])
         for session, scores in by_session.items()
     }
-    most, best = max(totals.values(), default=0.0), max(sums.values(), default=0.0)
+    most = max(totals.values(), default=0.0)
+    best = max((score for scores in by_session.values() for score in scores), default=0.0)
     return {
         session: COMPANY * best * total / most if most > 0 else 0.0
         for session, total in totals.items()
     }
+
+
+def varied(ranked: Sequence[Hit]) -> list[Hit]:
+    """The same order, but in each page a session takes seven places at most while others wait."""
+    waiting, ordered = list(ranked), list[Hit]()
+    for _ in range(VARIED_PAGES):
+        counts: defaultdict[int, int] = defaultdict(int)
+        page: list[Hit] = []
+        later: list[Hit] = []
+        for hit in waiting:
+            if len(page) < PAGE and counts[hit.session] < OF_ONE_SESSION:
+                counts[hit.session] += 1
+                page.append(hit)
+            else:
+                later.append(hit)
+        ordered += page
+        waiting = later
+    return ordered + waiting

@@ -254,5 +254,11 @@ class TextFilter(msgspec.Struct, frozen=True):
     @property
     def of_events(self) -> bool:
         """Whether single events must be looked at, and not only their sessions."""
-        given = (self.kinds, self.tool, self.file, self.since, self.until, self.errors_only)
-        return any(given)
+        given = (self.kinds, self.tool, self.file, self.errors_only)
+        return any(given) or self.since is not None or self.until is not None
+
+    @property
+    def of_sessions(self) -> bool:
+        """Whether whole sessions can be left out."""
+        given = (self.project_id, self.flavor, self.since, self.until)
+        return any(each is not None for each in given)

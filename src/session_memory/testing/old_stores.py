@@ -7,6 +7,9 @@ from pathlib import Path
 from session_memory.store.sqlite.connection import connect
 
 _AFTER_11 = (
+    "DROP TRIGGER observation_gone",
+    "DROP TRIGGER observation_changed",
+    "DROP TABLE observation_text",
     "ALTER TABLE project DROP COLUMN found_key",
     "DROP INDEX session_found_project",
     "ALTER TABLE session DROP COLUMN found_project_id",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import get_args
 
 from session_memory.core.event_ids import SEQ_MASK
 from session_memory.core.schema import EventKind, Session
-from session_memory.recall.event_search import EventHit
 from session_memory.recall.requests import SearchRequest
-from session_memory.recall.search import search
+from session_memory.recall.search import FoundItem, search
 from session_memory.web.context import WebContext
 from session_memory.web.page import Asked, Page
 
@@ -17,7 +17,7 @@ KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
 def search_page(web: WebContext, asked: Asked) -> Page:
-    """The best hits, grouped by session."""
+    """The best hits first; neighbours of one session stand together."""
     words = asked.query.get("q", "").strip()
     kind = asked.word("kind")
     request = SearchRequest(
@@ -30,23 +30,19 @@ def search_page(web: WebContext, asked: Asked) -> Page:
         errors_only="errors" in asked.query,
         limit=LIMIT,
     )
-    groups: list[tuple[Session, list[EventHit]]] = []
+    groups: list[tuple[Session, list[FoundItem]]] = []
     with web.recall() as context:
         store = context.store
         projects = [project.key for project in store.projects()]
         agents = sorted(store.info().per_flavor)
         answer = search(context, request) if words else None
-        for hit in answer.events if answer else ():
-            known = next((hits for session, hits in groups if session.id == hit.session_id), None)
-            if known is None:
-                groups.append((store.session(hit.session_id), [hit]))
-            else:
-                known.append(hit)
+        items = answer.items if answer else ()
+        for number, hits in groupby(items, key=lambda item: item.session_id):
+            groups.append((store.session(number), list(hits)))
     return Page(
         "search.html",
         {
             "words": words,
-            "items": answer.items if answer else (),
             "groups": groups,
             "mask": SEQ_MASK,
             "projects": projects,

@@ -6,6 +6,8 @@ import re
 
 import msgspec
 
+from session_memory.core.text.searchable import pairs
+
 MAX_TERMS = 24
 """A pasted page is no better a question than its first words."""
 MAX_CHARS = 4_000
@@ -41,9 +43,11 @@ def terms_of(question: str) -> Terms:
     """
     names: dict[str, None] = {}
     words: dict[str, None] = {}
-    for chunk in _CHUNK.findall(question[:MAX_CHARS].lower()):
+    for chunk in _CHUNK.findall(pairs(question[:MAX_CHARS]).lower()):
         parts = _WORD.findall(chunk)
-        if len(parts) > 1 and all(len(part) > 1 for part in parts):
+        # `src/app.py` and `v1.2.3` are names, `don't` and `e.g.` are not.
+        is_name = all(len(part) > 1 for part in parts) or any(part.isdigit() for part in parts)
+        if len(parts) > 1 and is_name:
             names[" ".join(parts)] = None
         words.update(dict.fromkeys(parts))
     telling = [word for word in words if word not in _STOP] or list(words)

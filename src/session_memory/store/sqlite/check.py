@@ -126,22 +126,20 @@ def _segments(db: Database, segments: SegmentStore) -> Iterator[Finding]:
 
 def _index(db: Database) -> Iterator[Finding]:
     """Both sides of each index; its inner structure is part of `integrity_check`."""
-    for table, level in (("event_text", 1), ("turn_text", 2)):
+    for table, indexed in observations.INDEXED_ROWS.items():
         try:
             missing, extra = (
                 value(
                     db,
-                    f"SELECT count(*) FROM event WHERE indexed >= {level} AND id NOT IN"
-                    f" (SELECT id FROM {table}_docsize)",
+                    f"SELECT count(*) FROM ({indexed} EXCEPT SELECT id FROM {table}_docsize)",
                 ),
                 value(
                     db,
-                    f"SELECT count(*) FROM {table}_docsize WHERE id NOT IN"
-                    f" (SELECT id FROM event WHERE indexed >= {level})",
+                    f"SELECT count(*) FROM (SELECT id FROM {table}_docsize EXCEPT {indexed})",
                 ),
             )
         except apsw.Error as error:
             yield Finding("index", f"{table}: {error}")
             continue
         if missing or extra:
-            yield Finding("index", f"{table}: {missing} events missing, {extra} too many")
+            yield Finding("index", f"{table}: {missing} entries missing, {extra} too many")

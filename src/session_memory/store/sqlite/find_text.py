@@ -91,9 +91,9 @@ def _tables(db: Database) -> list[str]:
 
 
 def _index_leftovers(db: Database, needle: Needle) -> Iterator[str]:
-    """Words that stand in an index although no event has them: deleted, but not erased."""
+    """Words that stand in an index although no row has them: deleted, but not erased."""
     words = {word for form in needle.forms for word in form.lower().split() if word.isalnum()}
-    for table in ("event_text", "turn_text"):
+    for table in ("event_text", "turn_text", "observation_text"):
         db.execute(f"CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, {table}, row)")
         try:
             for word in words:

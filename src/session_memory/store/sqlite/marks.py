@@ -12,7 +12,7 @@ from session_memory.core.schema import SessionEvent
 from session_memory.store import marks as files
 from session_memory.store.marks import Forgotten, Keys, Marks
 from session_memory.store.segments import SegmentStore
-from session_memory.store.sqlite import forget
+from session_memory.store.sqlite import forget, observations
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.manifests import repack
 from session_memory.store.sqlite.rewrite import note_erasing, rewrite_session
@@ -96,6 +96,9 @@ def apply_marks(db: Database, segments: SegmentStore, directory: str, keys: Keys
     shortened = _drop_events(db, segments, both.under(keys.fingerprint).events)
     shortened |= _drop_events_of_others(db, segments, both.other_than(keys.fingerprint))
     shortened |= _drop_facts(db, segments, both)
+    if shortened:
+        with transaction(db):
+            observations.drop_made(db, shortened)
     if doomed or shortened:
         forget.erase_traces(db, segments)
     done = files.add_marks(directory, marks_in(db, keys), keys)

@@ -8,10 +8,17 @@ from typing import Any
 import msgspec
 
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
+from session_memory.core.text.searchable import searchable
 from session_memory.store.port import Finding, ObservationQuery
 from session_memory.store.sqlite.connection import Database, rows, value
 from session_memory.store.sqlite.search import event_condition
 
+INDEXED_ROWS = {
+    "event_text": "SELECT id FROM event WHERE indexed >= 1",
+    "turn_text": "SELECT id FROM event WHERE indexed >= 2",
+    "observation_text": "SELECT id FROM observation",
+}
+"""Every full-text index, and the rows that must have an entry in it."""
 ROW_BYTES = 160
 """What a row costs besides its text: hash, type, status, numbers and its entries in two indexes."""
 
@@ -28,15 +35,13 @@ ON CONFLICT (session_id, hash) DO UPDATE SET status = excluded.status, text = ex
   at = excluded.at
 WHERE source = 'turn_extract'
 """
+_DROP = "DELETE FROM observation WHERE session_id = ? AND evicted = 0 AND source = 'turn_extract'"
 _EXCLUDED = ", ".join(f"'{status}'" for status in sorted(EXCLUDED_STATUSES))
 
 
 def save(db: Database, session_id: int, observations: Iterable[Observation]) -> None:
     """Replace what was observed of the raw text; notes and what outlived its text stay."""
-    db.execute(
-        "DELETE FROM observation WHERE session_id = ? AND evicted = 0 AND source = 'turn_extract'",
-        (session_id,),
-    )
+    db.execute(_DROP, (session_id,))
     db.executemany(
         _INSERT,
         [
@@ -55,14 +60,44 @@ def save(db: Database, session_id: int, observations: Iterable[Observation]) -> 
             for observation in observations
         ],
     )
+    index(db, session_id)
+    _count_bytes(db, session_id)
+    from session_memory.store.sqlite.closures import note_mismatch  # not needed by most sweeps
+
+    note_mismatch(db, session_id)
+
+
+def _count_bytes(db: Database, session_id: int) -> None:
     db.execute(
         "UPDATE session SET observed_bytes = (SELECT coalesce(sum(length(CAST(text AS BLOB)) + ?2),"
         " 0) FROM observation WHERE session_id = ?1) WHERE id = ?1",
         (session_id, ROW_BYTES),
     )
-    from session_memory.store.sqlite.closures import note_mismatch  # not needed by most sweeps
 
-    note_mismatch(db, session_id)
+
+def drop_made(db: Database, sessions: Iterable[int]) -> None:
+    """Drop what was read from raw text of sessions that will be read again.
+
+    Their words would otherwise leave the index only after its traces were erased.
+    """
+    for session_id in sessions:
+        db.execute(_DROP, (session_id,))
+        _count_bytes(db, session_id)
+
+
+def index(db: Database, session_id: int | None = None) -> None:
+    """Make the entries that are missing in the index, of one session or of all."""
+    of_session = "" if session_id is None else " AND session_id = ?"
+    missing = rows(
+        db,
+        "SELECT id, text FROM observation WHERE id NOT IN (SELECT id FROM observation_text_docsize)"
+        + of_session,
+        () if session_id is None else (session_id,),
+    )
+    db.executemany(
+        "INSERT INTO observation_text (rowid, body) VALUES (?, ?)",
+        [(number, searchable(text)) for number, text in missing],
+    )
 
 
 def outlive(db: Database, session_id: int) -> None:

@@ -17,7 +17,7 @@ import apsw
 
 from session_memory.errors import StoreDamaged
 from session_memory.store.segments import SegmentReader, SegmentStore, digest_of, unpack
-from session_memory.store.sqlite import queries, retention
+from session_memory.store.sqlite import observations, queries, retention
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.sqlite.rewrite import index_again
@@ -139,19 +139,17 @@ def _usage(db: Database, dry_run: bool) -> list[Repaired]:
 
 
 def _index(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repaired]:
-    """Compare entries with events; where they differ, make both indexes again."""
+    """Compare entries with rows; where they differ, make the indexes again."""
     try:
         healthy = all(
             not value(
                 db,
-                f"SELECT 1 FROM (SELECT id FROM event WHERE indexed >= {level}"
-                f" EXCEPT SELECT id FROM {table}_docsize) UNION ALL"
-                f" SELECT 1 FROM (SELECT id FROM {table}_docsize"
-                f" EXCEPT SELECT id FROM event WHERE indexed >= {level}) LIMIT 1",
+                f"SELECT 1 FROM ({indexed} EXCEPT SELECT id FROM {table}_docsize) UNION ALL"
+                f" SELECT 1 FROM (SELECT id FROM {table}_docsize EXCEPT {indexed}) LIMIT 1",
             )
-            for table, level in (("event_text", 1), ("turn_text", 2))
+            for table, indexed in observations.INDEXED_ROWS.items()
         )
-        for table in ("event_text", "turn_text"):
+        for table in observations.INDEXED_ROWS:
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('integrity-check')")
     except apsw.Error:
         healthy = False
@@ -159,15 +157,16 @@ def _index(db: Database, segments: SegmentStore, dry_run: bool) -> list[Repaired
         return []
     if not dry_run:
         rebuild_index(db, segments)
-    return [Repaired("index", "both indexes made again from the texts")]
+    return [Repaired("index", "the indexes made again from the texts")]
 
 
 def rebuild_index(db: Database, segments: SegmentStore) -> None:
-    """Make both indexes again, from the texts."""
+    """Make the indexes again, from the texts and the observations."""
     reader = SegmentReader(segments)
     with transaction(db):
-        for table in ("event_text", "turn_text"):
+        for table in observations.INDEXED_ROWS:
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('delete-all')")
+        observations.index(db)
         db.execute("UPDATE event SET indexed = 0")
         for (session_id,) in rows(db, "SELECT id FROM session WHERE raw_events > 0"):
             events = [

@@ -115,8 +115,8 @@ def evict(db: Database, segments: SegmentStore, evictions: list[Eviction], now_m
 
 
 def optimize(db: Database) -> None:
-    """Rewrite both indexes without the entries of deleted events, which stay in them until then."""
-    for table in ("event_text", "turn_text"):
+    """Rewrite the indexes without the entries of deleted rows, which stay in them until then."""
+    for table in ("event_text", "turn_text", "observation_text"):
         with transaction(db):
             db.execute(f"INSERT INTO {table} ({table}) VALUES ('optimize')")
 

@@ -16,7 +16,7 @@ from session_memory.core.index_text import BEFORE, index_text, is_turn, window_t
 from session_memory.core.retention import index_estimate
 from session_memory.core.schema import SessionEvent
 from session_memory.store.segments import SegmentReader, SegmentStore
-from session_memory.store.sqlite import queries
+from session_memory.store.sqlite import observations, queries
 from session_memory.store.sqlite.connection import Database, rows, transaction, value
 from session_memory.store.sqlite.ids import event_range
 from session_memory.store.sqlite.manifests import insert_segment, pack_session, repack
@@ -202,6 +202,7 @@ def replace_words(db: Database, segments: SegmentStore, words: Words) -> set[int
                 note_erasing(db)
         # Where several values of a fact stand side by side, each is also its own key.
         db.execute("UPDATE OR REPLACE fact SET slot = value WHERE slot NOT IN ('', value)")
+        observations.index(db)
         settle_sessions(db, changed)
         for session_id in changed:  # segments tell facts as well
             repack(db, segments, session_id)

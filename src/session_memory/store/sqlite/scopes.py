@@ -18,6 +18,7 @@ from session_memory.core.schema import (
 )
 from session_memory.errors import StoreLocked
 from session_memory.store.scopes import ScopeTotals, SessionCounts, SessionLine
+from session_memory.store.search_rank import Hit
 from session_memory.store.sqlite.connection import (
     DAMAGE_ERRORS,
     Database,
@@ -27,6 +28,7 @@ from session_memory.store.sqlite.connection import (
     rows,
 )
 from session_memory.store.sqlite.queries import events_by_id
+from session_memory.store.values import TextFilter
 
 _LINE = """
 SELECT s.id, s.flavor, s.external_id, s.project_id, s.started_at, s.ended_at, s.cwd, s.title,
@@ -72,6 +74,11 @@ class SqliteScopes:
         """One session."""
         selected = rows(self._db, f"{_LINE} WHERE s.id = ?", (session_id,))
         return _line(selected[0]) if selected else None
+
+    def some_lines(self, sessions: list[int]) -> list[SessionLine]:
+        """These sessions, in no particular order."""
+        found = f"{_LINE} WHERE s.id IN (SELECT value FROM json_each(?))"
+        return [_line(row) for row in rows(self._db, found, (_list(sessions),))]
 
     def counts(self, sessions: list[int]) -> dict[int, SessionCounts]:
         """How much each of these sessions said."""
@@ -131,6 +138,24 @@ class SqliteScopes:
             self._db, f"SELECT {_COLUMNS} FROM observation WHERE hash = ? LIMIT 1", (name,)
         )
         return Observation(*selected[0]) if selected else None
+
+    def find(self, query: str, where: TextFilter | None = None) -> list[Hit]:
+        """See store.scopes.Scopes."""
+        from session_memory.store.sqlite import search  # most questions search nothing
+
+        return search.find(self._db, query, where)
+
+    def some_observations(self, ids: list[int]) -> dict[int, Observation]:
+        """Observations by the number of their row, as a search names them."""
+        found = (
+            f"SELECT id, {_COLUMNS} FROM observation WHERE id IN (SELECT value FROM json_each(?))"
+        )
+        return {row[0]: Observation(*row[1:]) for row in rows(self._db, found, (_list(ids),))}
+
+    def has_tool(self, name: str) -> bool:
+        """Whether any event is a call of this tool or its result."""
+        found = "SELECT 1 FROM event WHERE tool = ? LIMIT 1"
+        return bool(rows(self._db, found, (name,)))
 
     def events(self, ids: list[int]) -> list[SessionEvent]:
         """See store.scopes.Scopes."""

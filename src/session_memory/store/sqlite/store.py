@@ -438,12 +438,13 @@ class SqliteStore(ForgetWithMarks, SourceReads):
 
     def sweep_orphans(self) -> int:
         """See store.port.Store."""
-        from session_memory.store.sqlite import forget
+        from session_memory.store.sqlite import forget, reindex
 
         # While a damaged database is kept aside, its rows may know what ours do not.
         safe = known_damage(self._directory) is None
         removed = retention.sweep_orphans(self._db, self.segments) if safe else 0
         forget.finish_erasing(self._db, self.segments)
+        reindex.continue_indexing(self._db, self.segments)
         return removed
 
     def compact(self, session_id: int, at_least: int = 2) -> int:

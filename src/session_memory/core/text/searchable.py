@@ -1,0 +1,44 @@
+"""How a text is written into a full-text index, so that parts of it are found, too.
+
+The indexes split text at everything that is no letter or digit. That takes `snake_case`, paths,
+flags and versions apart, but neither `CamelCase` nor scripts without blanks between words. So the
+inner words of such names are added once (their first word is a prefix, which search tries where
+nothing else fits), and runs of those scripts become pairs of characters.
+"""
+
+from __future__ import annotations
+
+import re
+
+_INNER = re.compile(r"(?<=[a-z0-9])[A-Z][a-z]+")
+"""A word inside a name. Every text of a sweep goes through this: a pattern for whole names takes
+five times as long."""
+_NO_BLANKS = re.compile(
+    "["
+    "\u0e00-\u0eff"  # Thai, Lao
+    "\u1000-\u109f\u1780-\u17ff"  # Myanmar, Khmer
+    "\u3040-\u30ff\u31f0-\u31ff"  # Hiragana, Katakana
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uac00-\ud7a3"  # Hangul: has blanks, but also endings that are not split off
+    "]{2,}"
+)
+
+
+def searchable(text: str) -> str:
+    """The text with pairs of characters for scripts without blanks, and inner words of names."""
+    if not text.isascii():
+        text = pairs(text)
+    inner = _INNER.findall(text)
+    if not inner:
+        return text
+    return f"{text}\n{' '.join(dict.fromkeys(inner))}"
+
+
+def pairs(text: str) -> str:
+    """Runs of scripts without blanks as overlapping pairs of characters."""
+    return _NO_BLANKS.sub(_paired, text)
+
+
+def _paired(run: re.Match[str]) -> str:
+    found = run[0]
+    return " " + " ".join(found[at : at + 2] for at in range(len(found) - 1)) + " "
