@@ -1,4 +1,6 @@
-"""Search on a big store: queries made of words that stand in it. Prints JSON when run.
+"""mem_search on a big store, as the command line and the tools run it. Prints JSON when run.
+
+Queries are made of words that stand in the store.
 
 `python -m tests.bench.search STORE QUERIES`
 """
@@ -53,6 +55,9 @@ def queries(prompts: list[str], count: int) -> Iterator[str]:
 def main(directory: str, count: int) -> None:
     """Run the queries once each and print what they took."""
     from session_memory.clock import now_ms
+    from session_memory.recall.context import RecallContext
+    from session_memory.recall.requests import SearchRequest
+    from session_memory.recall.search import search
     from session_memory.store import open_store
     from session_memory.store.port import SessionQuery
 
@@ -63,12 +68,13 @@ def main(directory: str, count: int) -> None:
         for event in store.events(session.id, texts=True)
         if event.kind in ("user_prompt", "assistant_text")
     ]
+    context = RecallContext(store, now_ms)
     times: list[tuple[float, str]] = []
     empty = 0
     cpu = time.process_time()
     for query in queries(prompts, count):
         started = time.perf_counter()
-        empty += not store.search(query)
+        empty += not search(context, SearchRequest(query)).items
         times.append(((time.perf_counter() - started) * 1000, query))
     result = {
         "events": store.info().events,

@@ -13,6 +13,9 @@ from session_memory.core.text.searchable import searchable
 from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import SearchRequest
 from session_memory.recall.search import SearchAnswer, search
+from session_memory.store import open_store
+from session_memory.store.sqlite.similar_words import distance
+from session_memory.testing.store_drafts import START, Said, capture, turn
 from session_memory.testing.workspace import Workspace
 
 
@@ -25,7 +28,10 @@ def asked(space: Workspace, query: str) -> SearchAnswer:
 @pytest.mark.rows("SRC-12")
 @pytest.mark.parametrize(
     "query",
-    ["resolveWingmanAgent", "resolvewingmanagent", "Wingman", "wingman agent", "max_retry_count"],
+    [
+        *("resolveWingmanAgent", "resolvewingmanagent", "Wingman", "wingman agent"),
+        *("max_retry_count", "resolveWing", "resolveWingmanAgnet", "resolveWigmanAgent", "wingmna"),
+    ],
 )
 def test_a_name_written_by_an_edit_is_found_whole_and_by_its_words(
     tmp_path: Path, query: str
@@ -45,6 +51,8 @@ def test_a_name_written_by_an_edit_is_found_whole_and_by_its_words(
 @pytest.mark.parametrize(
     ("text", "query"),
     [
+        ("Datenbankverbindung getrennt", "Datenbank"),
+        ("Исправлены ошибки подключения", "ошибка"),
         ("設定ファイルを更新しました。", "ファイル"),
         ("設定ファイルを更新しました。", "更新 設定"),
         ("数据库连接超时了", "连接超时"),
@@ -63,6 +71,37 @@ def test_every_language_is_found(tmp_path: Path, text: str, query: str) -> None:
     space.write(log)
     space.sweep()
     assert any(text[:5] in item.summary for item in asked(space, query).items)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "slips"),
+    [("", "", 0), ("heron", "heron", 0), ("heron", "hreon", 1), ("heron", "hero", 1),
+     ("heron", "haron", 1), ("heron", "pelican", 5)],
+)  # fmt: skip
+def test_slips_are_counted(one: str, other: str, slips: int) -> None:
+    assert distance(one, other) == distance(other, one) == slips
+
+
+def test_a_word_that_is_there_is_not_replaced_by_similar_ones(tmp_path: Path) -> None:
+    space = Workspace(tmp_path)
+    log = ClaudeLog(1)
+    log.prompt("the stork came")
+    log.prompt("the storks and the storm came")
+    space.write(log)
+    space.sweep()
+    assert "storm" in asked(space, "storm").items[0].summary
+    assert asked(space, "storm").count == 1
+    assert asked(space, "zzzz").count == 0
+
+
+@pytest.mark.rows("SRC-12")
+def test_a_slip_is_forgiven_where_nothing_may_be_written(memory: Memory) -> None:
+    memory.session("a", ("decision", "Keep the pelican"))
+    capture(memory.store, Said("e", "/logs/e", (turn(0, "the cormorant build broke"),)))
+    reader = open_store(str(memory.directory), START, read_only=True)
+    found = search(RecallContext(reader, lambda: START), SearchRequest("cormornat"))
+    reader.close()
+    assert [item.type for item in found.items] == ["user_prompt"]
 
 
 def test_ordinary_text_is_indexed_as_it_is() -> None:

@@ -72,6 +72,7 @@ DERIVED: dict[str, Derived] = {
     "observation_text": Derived(
         "full-text index over observations", "with the rows of observation, by triggers", True
     ),
+    "event_word": Derived("words of event_text, read from there", "with event_text", True),
     "segments": Derived(
         "folder of compressed texts", "through segment; the session's number begins the name", True
     ),

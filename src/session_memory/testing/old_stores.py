@@ -7,6 +7,7 @@ from pathlib import Path
 from session_memory.store.sqlite.connection import connect
 
 _AFTER_11 = (
+    "DROP TABLE event_word",
     "DROP TRIGGER observation_gone",
     "DROP TRIGGER observation_changed",
     "DROP TABLE observation_text",

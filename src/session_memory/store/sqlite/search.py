@@ -17,6 +17,7 @@ from session_memory.core.text.search_terms import Terms, terms_of
 from session_memory.store.search_rank import Hit, IndexHits, Noted, Scored, fuse, with_coverage
 from session_memory.store.sqlite.connection import Database, rows
 from session_memory.store.sqlite.ids import SEQ_BITS, event_range
+from session_memory.store.sqlite.similar_words import similar_words
 from session_memory.store.values import TextFilter
 
 MOST_SCORED = 4_000
@@ -49,10 +50,30 @@ def find(
     if not terms:
         return []
     given = where or TextFilter()
+    terms = _known_or_similar(db, terms)
     alone, in_context = (_hits(db, table, terms, given) for table in ("event_text", "turn_text"))
     noted = _noted(db, _hits(db, "observation_text", terms, given)) if notes else []
     missing = [hit.id for hit in alone]
     return fuse(IndexHits(alone, in_context, noted, _turns(db, missing)))
+
+
+def _known_or_similar(db: Database, terms: Terms) -> Terms:
+    """The same terms, with words of the index in place of those it does not hold at all."""
+    unknown = [word for word in terms.words if not _is_known(db, word)]
+    if not unknown:
+        return terms
+    found = {word: similar_words(db, word) for word in unknown}
+    words = [each for word in terms.words for each in found.get(word) or [word]]
+    replaced = {word for word in unknown if found[word]}
+    names = [name for name in terms.names if not replaced & set(name.split())]
+    return Terms(tuple(names), tuple(dict.fromkeys(words)))
+
+
+def _is_known(db: Database, word: str) -> bool:
+    return any(
+        rows(db, f"SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT 1", (_quoted(word),))
+        for table in ("event_text", "observation_text")
+    )
 
 
 def _turns(db: Database, events: list[int]) -> frozenset[int]:
