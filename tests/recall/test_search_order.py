@@ -92,3 +92,11 @@ def test_pages_follow_each_other_without_repeats(memory: Memory) -> None:
     assert len(seen) == len(set(seen)) == 23
     with pytest.raises(UsageError, match="cursor"):
         search(memory.context, SearchRequest("heron", cursor="-1"))
+
+
+@pytest.mark.rows("SRC-03")
+def test_any_number_of_repeats_leaves_room_for_the_rest(memory: Memory) -> None:
+    said(memory, "a", *(["heron heron heron"] * 200))
+    said(memory, "b", "one heron", "another heron over there")
+    found = search(memory.context, SearchRequest("heron", "shop", limit=5)).items
+    assert len(found) == 3

@@ -23,6 +23,7 @@ from session_memory.recall.requests import SearchRequest
 from session_memory.recall.same_words import fingerprint, stem
 from session_memory.recall.scope import Scope, check_agent, is_outside, open_scope
 from session_memory.recall.session_fields import capture_version, short_line
+from session_memory.recall.session_list import overfetch
 from session_memory.recall.vectors import VectorRanking, reordered
 from session_memory.store.port import ObservationQuery, RecallStore, TextFilter
 from session_memory.store.scopes import SessionLine
@@ -204,8 +205,15 @@ def _results(
 ) -> list[_Result]:
     """The first hits that say different things, each with those that say the same."""
     results: dict[str, _Result] = {}
-    for hit, line, observation, event in _opened(store, within.scope, hits):
-        if len(results) >= wanted and not _may_repeat(observation, event, results):
+    lengths: set[int] = set()
+    opened = enumerate(_opened(store, within.scope, hits, wanted))
+    for seen, (hit, line, observation, event) in opened:
+        if len(results) >= wanted and seen >= overfetch(wanted):
+            break
+        length = event.body_ref[2] if event and event.body_ref else -1
+        # After the last wanted one only repeats are looked for. Comparing lengths is free, and
+        # reading a text is not.
+        if len(results) >= wanted and observation is None and length not in lengths:
             continue
         text = observation.text if observation else shown_text(store, event) if event else None
         if text is None:
@@ -216,48 +224,40 @@ def _results(
             results[key].same.append((line, at))
         elif len(results) < wanted:
             results[key] = _Result(text, line, hit.score, observation, event, [(line, at)])
+            if observation is None:
+                lengths.add(length)
     return list(results.values())
-
-
-def _may_repeat(
-    observation: Observation | None, event: SessionEvent | None, results: dict[str, _Result]
-) -> bool:
-    """Whether something after the last wanted one may say what an earlier one says.
-
-    Comparing lengths is free, and reading a text is not.
-    """
-    if observation is not None:
-        return fingerprint(observation) in results
-    length = event.body_ref[2] if event and event.body_ref else -1
-    return any(
-        other.event is not None
-        and other.observation is None
-        and other.event.body_ref is not None
-        and other.event.body_ref[2] == length
-        for other in results.values()
-    )
 
 
 _Opened = tuple[Hit, SessionLine, Observation | None, SessionEvent | None]
 
 
-def _opened(store: RecallStore, scope: Scope | None, hits: Sequence[Hit]) -> Iterator[_Opened]:
-    """Hits with their rows, without those of programs' own sessions and of sessions elsewhere."""
-    numbers = {hit.session for hit in hits}
-    lines = {line.id: line for line in store.scopes.some_lines(list(numbers))}
-    events = {
-        event.id: event
-        for event in store.scopes.events([hit.event for hit in hits if hit.event is not None])
-    }
-    observations = store.scopes.some_observations(
-        [hit.observation for hit in hits if hit.observation is not None]
-    )
-    for hit in hits:
-        line = lines.get(hit.session)
-        observation = observations.get(hit.observation) if hit.observation else None
-        event = events.get(hit.event) if hit.event else None
-        if line is not None and is_searched(line, scope) and (observation or event):
-            yield hit, line, observation, event
+def _opened(
+    store: RecallStore, scope: Scope | None, hits: Sequence[Hit], wanted: int
+) -> Iterator[_Opened]:
+    """Hits with their rows, without those of programs' own sessions and of sessions elsewhere.
+
+    They are read in parts: mostly the first is enough.
+    """
+    size = overfetch(wanted)
+    for start in range(0, len(hits), size):
+        part = hits[start : start + size]
+        lines = {
+            line.id: line for line in store.scopes.some_lines(list({hit.session for hit in part}))
+        }
+        events = {
+            event.id: event
+            for event in store.scopes.events([hit.event for hit in part if hit.event is not None])
+        }
+        observations = store.scopes.some_observations(
+            [hit.observation for hit in part if hit.observation is not None]
+        )
+        for hit in part:
+            line = lines.get(hit.session)
+            observation = observations.get(hit.observation) if hit.observation else None
+            event = events.get(hit.event) if hit.event else None
+            if line is not None and is_searched(line, scope) and (observation or event):
+                yield hit, line, observation, event
 
 
 def _by_vectors(vectors: VectorRanking, query: str, results: Sequence[_Result]) -> list[_Result]:

@@ -162,8 +162,11 @@ def varied(ranked: Sequence[Hit]) -> list[Hit]:
         counts: defaultdict[int, int] = defaultdict(int)
         page: list[Hit] = []
         later: list[Hit] = []
-        for hit in waiting:
-            if len(page) < PAGE and counts[hit.session] < OF_ONE_SESSION:
+        for place, hit in enumerate(waiting):
+            if len(page) == PAGE:
+                later += waiting[place:]
+                break
+            if counts[hit.session] < OF_ONE_SESSION:
                 counts[hit.session] += 1
                 page.append(hit)
             else:
