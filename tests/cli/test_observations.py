@@ -79,7 +79,10 @@ def test_the_same_seed_draws_the_same_sample(space: Workspace) -> None:
 @pytest.mark.rows("OBS-12")
 def test_a_rule_is_shown_once_with_how_often_it_was_stated(tmp_path: Path) -> None:
     space = Workspace(tmp_path / "space")
-    for seed, words in ((1, "dont change the code yet"), (2, "no code changes yet please")):
+    for seed, words in (
+        (1, "we should discuss before you edit the code"),
+        (2, "discuss with me before you change the code"),
+    ):
         log = ClaudeLog(seed)
         log.prompt("Look at the parser for empty files")
         log.say("The parser reads empty files as one line, which the tests do not cover.")
@@ -188,7 +191,7 @@ def test_a_wish_that_says_it_lasts_is_a_rule_whatever_its_words(tmp_path: Path) 
     log = ClaudeLog(1)
     log.prompt("Look at the parser for empty files")
     log.say("The parser reads empty files as one line, which the tests do not cover.")
-    log.prompt("from now on don't use those colours in the themes")
+    log.prompt("from now on don't use bright colours in the themes")
     space.write(log)
     space.sweep()
     assert len(rows(space, "--type", "constraint")) == 1
@@ -245,3 +248,24 @@ def test_what_two_sessions_hold_alike_is_told_once(tmp_path: Path) -> None:
     assert len(rows(space, "--type", "session_summary")) == 1
     both = rows(space, "--type", "session_summary", "--all")
     assert [row["left_out"] for row in both] == [None, "the same was noted in an older session"]
+
+
+@pytest.mark.rows("OBS-12")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("dont change the code yet", "no code changes yet please"),
+        ("Make the impl that works same for both agents, keep the simplest implementation",),
+        ("we should rename to publish.yml given that access is already set up for publish.yml",),
+    ],
+)
+def test_an_order_of_its_task_is_no_rule(tmp_path: Path, words: tuple[str, ...]) -> None:
+    space = Workspace(tmp_path / "space")
+    for seed, said in enumerate(words, 1):
+        log = ClaudeLog(seed)
+        log.prompt("Look at the parser for empty files")
+        log.say("The parser reads empty files as one line, which the tests do not cover.")
+        log.prompt(said)
+        space.write(log)
+    space.sweep()
+    assert rows(space, "--type", "constraint") == []

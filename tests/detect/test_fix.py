@@ -206,6 +206,15 @@ def test_of_many_edits_the_file_that_the_error_names_is_told(tmp_path: Path) -> 
 
 
 @pytest.mark.rows("FIX-01")
+def test_an_edit_is_told_with_the_file_that_was_really_edited(tmp_path: Path) -> None:
+    error = "src/agent.ts(217,9): error TS2322: Type 'press' is not assignable to type 'Action'"
+    space = swept(tmp_path, edited(1, error, "src/types.ts", "src/agent.ts"))
+    (cure,) = answer(space, error)["cures"]
+    assert cure["command"] == "edit src/agent.ts, src/types.ts"
+    assert [quote["text"] for quote in cure["quotes"]] == ["edit src/types.ts", "edit src/agent.ts"]
+
+
+@pytest.mark.rows("FIX-01")
 def test_what_mends_a_task_in_several_sessions_is_told_where_only_the_task_is_named(
     tmp_path: Path,
 ) -> None:

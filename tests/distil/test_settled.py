@@ -98,7 +98,7 @@ def test_a_go_ahead_is_told_with_the_request_it_answers() -> None:
     go_ahead = [user("yeah, let's give it a try"), *WORK[1:], *ran("npm test", "c1")]
     answer = agent("All done. Keys: `up/k` and `down/j` move between the rows of the tree.")
     (summary,) = told(user(asked), agent("Yes, in two ways."), *go_ahead, answer, THANKS)
-    assert summary.startswith(f"{asked} → All done.")
+    assert summary.startswith(f"{asked} → Keys: ")
     assert told(*go_ahead, answer, THANKS) == []
     question = [user("what is it for?"), *go_ahead[1:], answer, THANKS]
     assert told(user(asked), agent("Yes, in two ways."), *question) == []
@@ -119,3 +119,13 @@ def test_tries_of_colours_in_any_file_are_not_told() -> None:
     asked = user("the thinking level colors are too intense, adjust")
     turn = [asked, *changed("dark.json", "e1"), *ran("npm test", "c1"), answer]
     assert told(*turn, THANKS) == []
+
+
+@pytest.mark.rows("OBS-13")
+def test_a_commit_that_only_names_its_review_is_not_told() -> None:
+    subject = "fix(web): address CodeRabbit review on PR #154"
+    commit = ran(f'git commit -am "{subject}"', "c1", f"[main 1a2b3c4] {subject}")
+    assert told(*WORK, *commit, ANSWER, THANKS) == []
+    subject = "fix(web): address review: escape quotes in the cart header"
+    commit = ran(f'git commit -am "{subject}"', "c1", f"[main 1a2b3c4] {subject}")
+    assert subject in told(*WORK, *commit, ANSWER, THANKS)[0]

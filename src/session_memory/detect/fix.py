@@ -225,26 +225,44 @@ def _what_was_done(failures: Failures, cure: CureOfSession) -> str:
 
 
 def _shown(failures: Failures, cure: CureOfSession, problem: str) -> str:
-    """The commands as they were typed, or the edited files, those that the error names first."""
+    """The commands as they were typed, or the edited files, those that the error names first.
+
+    A file that only another error of the same run names was edited for that one.
+    """
     if cure.kind == "edit":
-        files = [short_path(step.partition(" ")[2], failures.roots) for step in cure.steps]
-        named = [file for file in files if file_name(file) in problem]
-        return excerpt("edit " + ", ".join(dict.fromkeys(named or files)), _COMMAND_CHARS)
+        files = list(dict.fromkeys(_edited(failures, step) for step in cure.steps))
+        others = "\n".join(line for line in (cure.sample, *cure.lines) if line != problem)
+        own = [
+            file for file in files if file_name(file) in problem or file_name(file) not in others
+        ]
+        named_first = sorted(own or files, key=lambda file: file_name(file) not in problem)
+        return excerpt("edit " + ", ".join(named_first), _COMMAND_CHARS)
     if is_editor_call(cure.failed):  # the file is another one each time
         tool = cure.failed.partition(" ")[0]
         return f"Read the file; {tool} the file"
     return excerpt("; ".join(map(without_pagers, cure.steps)), _COMMAND_CHARS)
 
 
+def _edited(failures: Failures, step: str) -> str:
+    return short_path(step.partition(" ")[2], failures.roots)
+
+
+def _quoted(failures: Failures, cure: CureOfSession, problem: str) -> list[tuple[int, str]]:
+    """The calls of a cure, each with what it did: an edit with the file that it changed."""
+    if cure.kind == "edit" and len(cure.steps) == len(cure.step_seqs):
+        done = [f"edit {_edited(failures, step)}" for step in cure.steps]
+        return list(zip(cure.step_seqs, done, strict=True))
+    shown = _shown(failures, cure, problem)
+    return [(seq, shown) for seq in cure.step_seqs]
+
+
 def _joined(seen: Sequence[tuple[Failures, CureOfSession]], sessions: int, problem: str) -> Cure:
     """The same cure in several sessions, as it was typed in the newest."""
     newest, cure = seen[0]
     quotes = [
-        Quote(
-            failures.external_id, failures.flavor, seq, _shown(failures, one, problem), failures.at
-        )
+        Quote(failures.external_id, failures.flavor, seq, done, failures.at)
         for failures, one in seen
-        for seq in one.step_seqs
+        for seq, done in _quoted(failures, one, problem)
     ]
     about = error_locus(cure.sample, cure.error)[1] or cure.error or command_locus(cure.failed)
     locus = _what_was_done(newest, cure)

@@ -38,6 +38,7 @@ _REACH = 14
 _COMMAND_CHARS = 300
 _SAMPLE_CHARS = 200
 _STEPS = 8  # of one cure
+_FEW_FILES = 4
 
 _STOPPED = frozenset((130, 137, 143))  # interrupted or killed: nothing failed
 _NOT_RUN = re.compile(r"sibling tool call errored|user doesn't want to proceed|interrupted", re.I)
@@ -79,13 +80,15 @@ def _cure_of(attempts: Sequence[Attempt], at: int) -> Cure | None:
     if found is None or _is_hidden(failed, found):
         return None
     kind, cure_steps, proof = found
+    if kind == "edit":
+        cure_steps = _telling_edits(failed, cure_steps)
     return Cure(
         error=mask(failed.error),
         sample=excerpt(failed.error, _SAMPLE_CHARS),
         error_seq=failed.result_seq,
         failed=_shown(failed),
         kind=kind,
-        steps=_shown_steps(failed, _telling_edits(failed, cure_steps)),
+        steps=_shown_steps(failed, cure_steps),
         step_seqs=tuple(step.seq for step in cure_steps),
         proof=_shown(proof),
         proof_seq=proof.seq,
@@ -105,11 +108,17 @@ def _is_pair(signs: tuple[str, str]) -> bool:
     return signs[0] == signs[1]
 
 
-def _telling_edits(failed: Attempt, cure_steps: list[Attempt]) -> list[Attempt]:
-    """Of many edits those of files that the failure names, where it names any of them."""
+def _telling_edits(failed: Attempt, edits: list[Attempt]) -> list[Attempt]:
+    """The last edit of each file; of many files those that the failure names, if it names any.
+
+    Of a few files any may hold the cure: the place of an error need not be its cause.
+    """
+    by_files = list({edit.files: edit for edit in edits}.values())
+    if len(by_files) <= _FEW_FILES:
+        return by_files
     said = "\n".join(failed.errors)
-    named = [step for step in cure_steps if any(file_name(path) in said for path in step.files)]
-    return named or cure_steps
+    named = [edit for edit in by_files if any(file_name(path) in said for path in edit.files)]
+    return (named or by_files)[-_STEPS:]
 
 
 def _is_hidden(failed: Attempt, found: Found) -> bool:

@@ -69,6 +69,11 @@ def is_meant_to_last(text: str) -> bool:
     return _LASTS.search(text) is not None
 
 
+def refuses(wish: str) -> bool:
+    """Whether a wish says what is not to be done."""
+    return _REFUSES.search(wish) is not None
+
+
 def points_at_its_moment(text: str) -> bool:
     """Whether a quote points at what was on the screen, so that it says little by itself."""
     return _AT_ITS_MOMENT.search(text) is not None
@@ -92,7 +97,7 @@ def is_for_now(wish: str) -> bool:
         return False
     if points_at_its_moment(wish) or _FOR_NOW.match(wish) is not None:
         return True
-    return _REFUSES.search(wish) is None and not says_when(wish)
+    return not refuses(wish) and not says_when(wish)
 
 
 def names_its_moment(wish: str) -> bool:

@@ -63,19 +63,29 @@ def prose_lines(text: str) -> Iterator[str]:
         if not line[0].isalpha():  # most lines begin with a letter, and need no closer look
             if _NO_PROSE.match(line):
                 continue
-            bullet = _BULLET.match(line)
-            line = line[bullet.end() :] if bullet else line
+            line = without_bullet(line)
         words = plain(line)
         if words:
             yield words
 
 
-def gist(text: str, limit: int) -> str:
+def without_bullet(line: str) -> str:
+    """A line without the mark of a list."""
+    bullet = _BULLET.match(line)
+    return line[bullet.end() :] if bullet else line
+
+
+def without_cheers(line: str) -> str:
+    """A line without the cries of joy that it begins with."""
+    return _CHEER_FIRST.sub("", line)
+
+
+def opening(text: str, limit: int) -> str:
     """What a reply says, from its start: lines are joined until there is enough of it."""
     taken: list[str] = []
     length = 0
     for line in prose_lines(text[: limit * 6]):
-        said = _CHEER.sub("", line) if taken else _CHEER_FIRST.sub("", line)
+        said = _CHEER.sub("", line) if taken else without_cheers(line)
         if not said:
             continue
         taken.append(said)

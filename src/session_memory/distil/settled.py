@@ -51,6 +51,12 @@ _OF_ANY_COMMIT = words(
     " version deps dependencies changelog unused import imports whitespace style temp temporary"
     " progress checkpoint initial critical reliability quality refactoring adjustments edits stuff"
 )
+_REVIEWED = re.compile(
+    r"(?:address|apply|fix|resolve|handle|incorporate|implement)\w*\b(?: [\w'-]+){0,4}"
+    r" (?:review|feedback|comments?|suggestions?|findings)(?: (?:on|from|of|in|for))?"
+    r"(?: (?:the|PR|MR|pull request|review|round|#?\d+))*[ .]*",
+    re.I,
+)
 _AMENDS = ("fixup! ", "squash! ", "amend! ", "Merge ")  # other commits tell what is in them
 
 
@@ -178,6 +184,8 @@ def _tells(subject: str) -> bool:
     if subject.startswith(_AMENDS) or _TIDIES.search(subject):
         return False
     said = _COMMIT_TYPE.sub("", subject)
+    if _REVIEWED.fullmatch(said):
+        return False  # it says who asked for the change, not what it is
     objects = {word for word in map(str.lower, own_words(said)) if not is_verb(word)}
     if len(objects - _OF_ANY_COMMIT) < _LEAST_OBJECTS and not names_code(said):
         return False

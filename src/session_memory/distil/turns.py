@@ -11,12 +11,14 @@ import msgspec
 from session_memory.core.schema import ObservationStatus, Origin, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.core.text.similarity import untagged
+from session_memory.distil.conclusion import conclusion, shares_a_word
 from session_memory.distil.outcome import claims_completion
-from session_memory.distil.sentences import gist, sentences
+from session_memory.distil.sentences import opening, sentences
 from session_memory.distil.substance import (
     asks_for_fact,
     directs,
     is_draft,
+    is_unspaced,
     names_code,
     names_something,
     own_words,
@@ -70,6 +72,10 @@ _BOASTS = re.compile(
     r"|^\W*(?:spawned|launched|started|opened|restarted)\b"
     r"|^(?:done\W+)?created (?:the|an?) (?:draft )?(?:worktree|branch|pr|pull request|issue)\b",
     re.I,
+)
+# "1. no 2. the second": each answers a question.
+_ANSWERS = re.compile(
+    r"1[.):]? *(?:no|nope|yes|yep|yeah|ok|okay|sure|agreed|[a-d])\b.*\b2[.):]? ", re.I
 )
 # What the agent did to find out, without what it found.
 _NARRATES = re.compile(
@@ -152,13 +158,15 @@ class Turn:
     def request(self) -> str:
         """What was asked, as a summary shows it."""
         asked = self.asked or self.hint  # one line already
+        if _ANSWERS.match(asked):
+            return ""  # replies to questions that a summary does not have
         return asked if len(asked) <= _ASKED_CHARS else excerpt(asked, _ASKED_CHARS)
 
     def told(self) -> str:
         """What the answer was."""
         if self._broken_off():
             return f"{BROKEN_OFF} {self.calls} tool calls"
-        return gist(untagged(self._answer), _GIST_CHARS)
+        return conclusion(untagged(self._answer), self.asked or self.hint, _GIST_CHARS)
 
     def says_little(self, *, last: bool = False) -> bool:
         """True for a turn not worth a summary: nothing came of it that would be looked up later.
@@ -168,7 +176,7 @@ class Turn:
         if self._broken_off():
             return not (last and self.edits and directs(self.asked)) or self.only_looks_changed()
         answer = self._answer.strip()
-        told = gist(untagged(answer), _GIST_CHARS)
+        told = opening(untagged(answer), _GIST_CHARS)
         if is_draft(told) or is_draft(answer[:_DRAFT_CHARS]) or told.endswith((":", "?")):
             return True
         if _OFFERS.search(told) or _BOASTS.search(told) or len(_STYLE.findall(told)) >= _COSMETIC:
@@ -181,6 +189,8 @@ class Turn:
         if len(answer) <= _SHIPPED_CHARS and _SHIPPED.match(answer) is not None:
             return True
         if _NARRATES.match(told):
+            return True
+        if not shares_a_word(self._answer, self.asked) and not is_unspaced(self.asked):
             return True
         if self.shipped:
             return not names_something(told)

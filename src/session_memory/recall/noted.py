@@ -14,7 +14,15 @@ from msgspec.structs import replace
 from session_memory.clock import iso
 from session_memory.core.schema import EXCLUDED_STATUSES, Observation
 from session_memory.core.work_state import still_open
-from session_memory.distil.lasting import is_for_now, names_its_moment, wish_in
+from session_memory.distil.lasting import (
+    is_for_now,
+    is_meant_to_last,
+    names_its_moment,
+    refuses,
+    wish_in,
+)
+from session_memory.distil.rule_clarity import illustrates, reads_aloud, says_how_to_work
+from session_memory.distil.rule_wording import WANTS_IT_WRITTEN
 from session_memory.distil.rules import StandingRule, judge_statements
 from session_memory.store.port import ObservationQuery, RecallStore, SessionQuery
 
@@ -66,6 +74,20 @@ class Noted(msgspec.Struct, frozen=True):
         return is_for_now(text)
 
     @property
+    def _is_of_one_task(self) -> bool:
+        """Whether a wish was an order for its task, or makes no sense to who was not there."""
+        rule, text = self.rule, self.observation.text
+        if rule is None:  # labelled as a constraint by whoever wrote it
+            return False
+        lasts = is_meant_to_last(text)
+        if rule.intent is not None:
+            return not (illustrates(text) and (lasts or rule.sessions >= _REPEATED))
+        if rule.why.startswith(WANTS_IT_WRITTEN) or not reads_aloud(text):
+            return True
+        repeated = not self.of_one_day and rule.sessions >= _REPEATED and refuses(text)
+        return not (lasts or repeated or says_how_to_work(text))
+
+    @property
     def left_out(self) -> str | None:
         """Why it is not shown by default; None for what is."""
         status = self.observation.status
@@ -78,6 +100,8 @@ class Noted(msgspec.Struct, frozen=True):
             return "a summary tells what came of it"
         if kind == "constraint" and status not in EXCLUDED_STATUSES and self._is_for_now:
             return "about the step at hand: it does not say what holds later"
+        if kind == "constraint" and status not in EXCLUDED_STATUSES and self._is_of_one_task:
+            return "an order of its task, or not clear without the session"
         if kind == "session_summary" and status == "snapshot":
             return "no check, no commit, or done over: nothing shows that it lasted"
         if kind == "user_request" and status not in EXCLUDED_STATUSES:

@@ -1,0 +1,168 @@
+"""What an answer says was done: the sentences about the request, without what leads up to them.
+
+Answers begin with "All tests pass. Here's a summary:", and then list things in any order. A later
+reader wants what changed in what and why, so those sentences are chosen, in the order of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from session_memory.core.text.masks import excerpt
+from session_memory.distil.sentences import plain, sentences_of, without_bullet, without_cheers
+from session_memory.distil.substance import names_code, own_words
+
+_READ_CHARS = 6000
+_STEM = 5
+_LEAST_WORD = 3
+_LEAST_HEADING = 3
+_MOST_SHARED = 4
+_FIRST = 2
+"""What the first sentence counts more: it mostly says what was done."""
+_ROOM = 100
+"""Characters below which what is left of the limit is not filled with half a sentence."""
+_HEADING = re.compile(r"#{1,6}[ \t]+(?P<marked>.+)|\*\*(?P<bold>[^*]+?):?\*\*:?$")
+_NO_PROSE = re.compile(r"\||[-=*_]{3,}$|[^\w\s]*$|</?\w+[^>]*>$")
+_CHECKS = (
+    r"(?:(?:all|both|the|full|every|existing|unit|integration|\d[\d,]*|e2e)[ /+&]*)*"
+    r"(?:tests?|checks?|lint(?:ing|er)?|builds?|type-?check\w*|suites?|test suite|everything|it)"
+)
+_LEADS_UP = re.compile(
+    r"(?:done|fixed|perfect|great|added|yes|yep|all (?:set|done|clean|green|good|passing)(?: now)?"
+    r"|(?:now|also|so now|final state|summary|changes(?: made)?|you can now use))[.!:,]*$"
+    rf"|{_CHECKS}(?:,? (?:and|\+|&) {_CHECKS})* (?:all |now |still |is |are )*"
+    r"(?:pass(?:es|ing|ed)?|clean(?:ly)?|green|work(?:s|ing)?|succeed(?:s|ed)?|compiles?)\b[^:;]*[.!:]?$"
+    r"|(?:all )?\d+ \w+ (?:are )?(?:complete|done|updated)\b[^:;]*[.!]?$"
+    r"|(?:all )?(?:the )?work [^.]{0,40}\b(?:complete|done)[.!]?$"
+    r"|(?:(?:now )?let me|i'?ll|i will) .{0,80}$"
+    r"|(?:here(?:'s| is| are)|below is|this is) [^.]{0,90}:$"
+    r"|(?:a )?(?:\w+ )?(?:summary|overview|recap|changes|fixes)\b[^.]{0,60}:$"
+    r"|`[^`]+`\.?$|(?:commit(?:ted)?|pushed) .*$|.*\bexisting\b.{0,40}\bwarnings?\.$"
+    r"|i (?:also )?(?:started|restarted|opened|ran) .*$"
+    r"|(?:verified|verification|validated|build|`[^`]+` (?:passes|is clean|succeeds))\b.*$"
+    r"|(?:local |dev |the )*(?:app|server|site) is running\b.*$"
+    r"|.{0,60}\b(?:is|are) (?:closed|ready (?:for|to) \w+|untouched|pushed)[.!]?$"
+    r"|(?:yep|yes|ok|updated and pushed|committed)\b[^`]{0,50}[.!]$"
+    r"|(?:you can|to (?:try|test|use)|try it)\b.*$",
+    re.I | re.S,
+)
+# Under such headings stands what was wrong, how it was tested or how it is used.
+_ASIDE = re.compile(
+    r"(?:\W|\d)*(?:the )?(?:issues?|problems?|bugs?|findings|before|previously|tests?|testing"
+    r"|verif\w+|usage|navigation|keys?|key ?bindings|controls|shortcuts|examples?"
+    r"|how to|next|remaining|notes?|observations|results?|\w+ results|output"
+    r"|numbers|files?|visual)\b(?!.*\b(?:fix|solution))",
+    re.I,
+)
+_KEY = (
+    r"(?:\S|up|down|left|right|enter|return|esc|escape|tab|space|home|end"
+    r"|(?:ctrl|alt|shift|cmd)[+-]\S+)"
+)
+_BINDING = re.compile(rf"(?:`{_KEY}(?:/{_KEY})?`(?:, ?| / ?| or )?)+ *(?:[-–—=:]|\()", re.I)
+_COUNTS = re.compile(r"[A-Z][\w ]{2,30}: \d[\d.,%]*(?:$|\s)|\d+(?:\.\d+)?(?:ms|%| ms)\b.*=")
+_GOES_ON = re.compile(r"(?:,|\b(?:or|and|OR|AND))$")
+_SUMMARY = re.compile(r"^(?:summary|overview|changes)\s*[:–—-]\s*", re.I)
+
+
+class _Part(msgspec.Struct, frozen=True):
+    """A sentence, or an item of a list with the line that introduces it."""
+
+    text: str
+    is_item: bool = False
+
+
+def conclusion(answer: str, request: str, limit: int) -> str:
+    """The sentences of an answer that say what was done about a request."""
+    parts = list(_parts(answer[:_READ_CHARS]))
+    about = _stems(request)
+    ranked = sorted(range(len(parts)), key=lambda at: (-_worth(parts, at, about), at))
+    taken: list[int] = []
+    room = limit
+    for at in ranked:
+        length = len(parts[at].text) + 2
+        if length > room and not (room >= _ROOM and about & _stems(parts[at].text)):
+            continue
+        taken.append(at)
+        room -= length
+        if room < 0:  # the last is cut where it is about the request
+            parts[at] = _Part(excerpt(parts[at].text, length + room), parts[at].is_item)
+            break
+    if not taken and parts:
+        return excerpt(parts[ranked[0]].text, limit)
+    return _joined([parts[at] for at in sorted(taken)])
+
+
+def _joined(parts: list[_Part]) -> str:
+    """The parts as one text; items of lists seldom end with a mark."""
+    return " ".join(
+        f"{part.text};" if part.is_item and not part.text.endswith((".", ";", "…")) else part.text
+        for part in parts
+    ).rstrip(";")
+
+
+def shares_a_word(answer: str, request: str) -> bool:
+    """Whether an answer is about what was asked, as far as its words show."""
+    return not _stems(request).isdisjoint(_stems(answer))
+
+
+def _worth(parts: list[_Part], at: int, about: frozenset[str]) -> int:
+    part = parts[at]
+    shared = min(_MOST_SHARED, len(about & _stems(part.text)))
+    return shared + names_code(part.text) + (_FIRST if at == 0 and not part.is_item else 0)
+
+
+def _stems(text: str) -> frozenset[str]:
+    """The beginnings of its own words, so that "commit" is found in "committing"."""
+    found = re.findall(r"[A-Za-z]+|[^\W\d_]{2,}", " ".join(own_words(text)))
+    return frozenset(word.lower()[:_STEM] for word in found if len(word) > _LEAST_WORD)
+
+
+def _parts(text: str) -> Iterator[_Part]:
+    """The parts that say something, in order."""
+    lead = ""  # a line that ends with a colon goes with the line that it introduces
+    aside = fenced = False
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith(("```", "~~~")):
+            fenced = not fenced
+            if names_code(lead):  # what it introduces is code, which is not told
+                yield _Part(lead.rstrip(":") + ".")
+            lead = ""
+        if fenced or not line or _NO_PROSE.match(line):
+            continue
+        heading = _HEADING.match(line)
+        if heading is not None:
+            title = _SUMMARY.sub("", heading["marked"] or heading["bold"]).strip("* ")
+            lead, aside = "", _ASIDE.match(title) is not None
+            if heading["marked"] and not aside and _is_telling(title):
+                yield _Part(title.rstrip(".:") + ".")
+            continue
+        words = without_bullet(line)
+        is_item = words != line
+        aside &= is_item  # prose below the list is about the whole again
+        for sentence in sentences_of(without_cheers(plain(words))):
+            said = _SUMMARY.sub("", sentence)
+            if aside or not said or _says_nothing(said):
+                continue
+            if _GOES_ON.search(said):
+                lead = f"{lead} {said}".strip()
+                continue
+            if said.endswith(":"):
+                lead = said if not _ASIDE.match(said) else ""
+                aside = aside or not lead
+                continue
+            yield _Part(f"{lead} {said}".strip(), is_item)
+            lead = ""
+
+
+def _says_nothing(said: str) -> bool:
+    if said.endswith(("?", "—", "–")) or _LEADS_UP.match(said) or _COUNTS.match(said):
+        return True
+    return _BINDING.match(said) is not None and not names_code(_BINDING.sub("", said))
+
+
+def _is_telling(title: str) -> bool:
+    return names_code(title) and len(title.split()) >= _LEAST_HEADING
