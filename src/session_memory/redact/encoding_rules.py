@@ -10,7 +10,7 @@ import re
 from session_memory.redact.decoded import Decoded
 from session_memory.redact.rule import Rule, fake
 
-_NAMES = rb"(?i)(?:pass|pwd|secret|token|key|auth|salt|seed|mnemonic|phrase|kty)"
+_NAMES = rb"(?i:pass|pwd|secret|token|key|auth|salt|seed|mnemonic|phrase|kty)"
 _KEYWORDS = (
     *("pass", "pwd", "secret", "token", "key", "auth", "salt", "seed", "mnemonic", "phrase", "kty"),
 )
@@ -80,7 +80,11 @@ ENCODINGS = (
     ),
     Rule(
         id="in-colours",
-        pattern=rb"[\w=:\"\'.-]\x1b\[[0-9;?]*[A-Za-z][\w=:\"\' .-]",
+        # Inside a word, or between a name and its value.
+        pattern=rb"\w\x1b\[[0-9;?]*[A-Za-z][\w-]|"
+        + _NAMES
+        + _REST
+        + rb"[\"']?[ \t]?[=:]?[ \t]?\x1b\[",
         everyday=True,
         keywords=("\x1b[",),
         decode=_colours,

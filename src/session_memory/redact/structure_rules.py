@@ -58,7 +58,6 @@ _BLANKS = (_SEPARATORS[1], _SEPARATORS[4])
 
 def _table(text: bytes, start: int, end: int) -> Places:
     """The cells below the labels of a header that name a secret."""
-    start += text[start : start + 1] == b"\n"
     start = text.rfind(b"\n", max(0, start - HEADER), start) + 1 or max(0, start - HEADER)
     end = text.find(b"\n", max(start, end - 1), end + HEADER)
     if end < 0:
@@ -177,9 +176,9 @@ def _private_parts(text: bytes, start: int, end: int) -> Places:
 STRUCTURES = (
     Rule(
         id="table",
-        # A header with a cell that names a secret, and a line below it.
-        pattern=rb"(?i)(?:^|\n|[|,;\t]|  )[ \t]*(?:[a-z0-9]+[ _-]){0,2}(?:password|passwd|"
-        rb"passphrase|pwd|secret|token|(?:api|secret|access)[ _-]?key)[ \t]*(?:[|,;\t]|  |\r?\n)",
+        # The end of a cell of a header; a pattern for its beginning would slow the second pass.
+        pattern=rb"(?i)(?:password|passwd|passphrase|pwd|secret|token|[ _-]key|apikey)[ \t]*"
+        rb"(?:[|;\t]|,[a-z]|  |\r?\n)",
         everyday=True,
         keywords=("password", "passwd", "passphrase", "pwd", "secret", "token", "key"),
         find=_table,
@@ -195,9 +194,9 @@ STRUCTURES = (
     ),
     Rule(
         id="sql-insert",
-        pattern=rb"(?i)\binsert\s+into\s+[\w.\"`\[\]]+\s*\([^()]+\)\s*values\s*"
+        pattern=rb"(?i)\binsert\s+into\s+[\w.\"`\[\]]+\s*\([^()]*(?:pass|pwd|secret|token|key)[^()]*\)\s*values\s*"
         rb"\([^()]+\)(?:\s*,\s*\([^()]+\))*",
-        prefilter=rb"(?i)\binsert\s+into\s+[\w.\"`\[\]]+\s*\(",
+        prefilter=rb"(?i)\binsert\s+into\s+[\w.\"`\[\]]+\s*\([^()]*(?:pass|pwd|secret|token|key)",
         keywords=("insert",),
         find=_inserted,
         must_match=("INSERT INTO users (name, password) VALUES ('me', 'swordfish'), ('x', NULL);",),
