@@ -2,12 +2,13 @@
 
 What modes cost (fast, batch, flex, priority) is not in genai-prices: `MODES` below states it, as
 the vendors' price pages had it on `MODES_READ`. A mode that is not listed has no known price.
+`LONG_CONTEXT` adds long-context prices that genai-prices lacks.
 
     python scripts/refresh_prices.py [--date YYYY-MM-DD] [--check]
 
-The output depends on the installed genai-prices and on `MODES` only. The date of the table moves
-when a price, a mode or a name changed, and stays otherwise; what changed is printed. `--check`
-writes nothing and exits 1 if the file is out of date.
+The output depends on the installed genai-prices, `MODES` and `LONG_CONTEXT` only. The date of the
+table moves when a price, a mode or a name changed, and stays otherwise; what changed is printed.
+`--check` writes nothing and exits 1 if the file is out of date.
 """
 
 from __future__ import annotations
@@ -77,6 +78,18 @@ MODES: dict[str, tuple[tuple[str, dict[str, Mode]], ...]] = {
     ),
 }
 """By vendor: how a canonical model name begins, and its modes."""
+
+LONG_CONTEXT: dict[str, Tier] = {
+    "claude-sonnet-4-0": Tier(
+        over=200_000,
+        input=6.0,
+        output=22.5,
+        cache_read=0.6,
+        cache_write_5m=7.5,
+        cache_write_1h=12.0,
+    ),
+}
+"""Long-context prices that genai-prices lacks, by the model's id there."""
 
 DATED_RULE = re.compile(r"^\^(?P<name>[\w./\\-]+?)(?:-|\[-@\])\\d\{\d\}(?:-\\d\{\d\})*\$$")
 """A rule "this name and a date"; our lookup ignores the date of a snapshot anyway."""
@@ -181,6 +194,13 @@ def prices_of(model: theirs.ModelInfo) -> tuple[Price, ...]:
     return tuple(kept)
 
 
+def with_tier(price: Price, tier: Tier) -> Price:
+    """A price with one more tier; stops when genai-prices has learned of tiers itself."""
+    if price.tiers:
+        raise SystemExit(f"genai-prices has tiers now: drop ours over {tier.over} tokens")
+    return msgspec.structs.replace(price, tiers=(tier,))
+
+
 def same_rate(one: Price, other: Price) -> bool:
     """True when two prices differ in their dates only."""
     undated = msgspec.structs.replace(one, since=other.since)
@@ -206,6 +226,8 @@ def table_models() -> Iterator[Model]:
             prices = prices_of(model) if wanted(provider_id, model.id) else ()
             if not prices:
                 continue
+            if (tier := LONG_CONTEXT.get(model.id)) is not None:
+                prices = tuple(with_tier(price, tier) for price in prices)
             found = list(rules(model.match))
             exact = {name for name, is_prefix in found if not is_prefix}
             # "=m-5-5" beside "^m-5.5" asks for that name alone; both are one spelling here.

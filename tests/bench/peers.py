@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.bench import corpora, peers_install, peers_logs, peers_sync, peers_tokens
 from tests.bench.figures import table
@@ -40,11 +41,19 @@ def _attempt(name: str, install: Callable[[], Path], part: Callable[[Path], int]
         return 2
 
 
+class Compared(NamedTuple):
+    """Where the two programs differ about one collection."""
+
+    tokens: list[peers_tokens.Difference]
+    dollars: list[tuple[str, float, float]]
+
+
 def tokens(ccusage: Path) -> int:
     """Totals of every collection of logs; every difference with its explanation."""
-    print(f"### Tokens beside ccusage {peers_install.CCUSAGE_VERSION}\n")
-    print("| logs | days x models | ours | ccusage | |\n|---|---|---|---|---|")
-    found: dict[str, list[peers_tokens.Difference]] = {}
+    print(f"### Tokens and dollars beside ccusage {peers_install.CCUSAGE_VERSION}\n")
+    print("| logs | days x models | ours | ccusage | | ours, $ | ccusage, $ | unpriced | |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    found: dict[str, Compared] = {}
     with tempfile.TemporaryDirectory(prefix="session-memory-peers-") as folder:
         built = peers_logs.built(Path(folder) / "built")
         for number, logs in enumerate([*peers_logs.genuine(), *built]):
@@ -53,22 +62,41 @@ def tokens(ccusage: Path) -> int:
             logs.put(home)
             ours = peers_tokens.of_ours(home)
             theirs = peers_tokens.of_ccusage(ccusage, home, logs.flavor)
-            differences = peers_tokens.differences(ours, theirs)
-            if differences:
-                found[logs.title] = differences
-            verdict = f"{len(differences)} differ" if differences else "equal"
-            sums = f"{peers_tokens.whole(ours):,} | {peers_tokens.whole(theirs):,}"
-            slots = len(ours.keys() | theirs.keys())
-            print(f"| {logs.title} | {slots} | {sums} | {verdict} |", flush=True)
+            compared = Compared(
+                peers_tokens.differences(ours.tokens, theirs.tokens),
+                peers_tokens.dollar_differences(ours.dollars, theirs.dollars),
+            )
+            if compared.tokens or compared.dollars:
+                found[logs.title] = compared
+            print(_row(logs.title, ours, theirs, compared), flush=True)
     return _explain(found)
 
 
-def _explain(found: dict[str, list[peers_tokens.Difference]]) -> int:
-    print("\nEvery difference, as input / output / cache read / cache write:\n")
-    for title, differences in found.items():
+def _row(
+    title: str, ours: peers_tokens.Counted, theirs: peers_tokens.Counted, compared: Compared
+) -> str:
+    cells = (
+        title,
+        len(ours.tokens.keys() | theirs.tokens.keys()),
+        f"{peers_tokens.whole(ours.tokens):,}",
+        f"{peers_tokens.whole(theirs.tokens):,}",
+        f"{len(compared.tokens)} differ" if compared.tokens else "equal",
+        f"{sum(ours.dollars.values()):,.2f}",
+        f"{sum(theirs.dollars.values()):,.2f}",
+        f"{ours.unpriced:,}",
+        f"{len(compared.dollars)} days differ" if compared.dollars else "equal",
+    )
+    return f"| {' | '.join(str(cell) for cell in cells)} |"
+
+
+def _explain(found: dict[str, Compared]) -> int:
+    print("\nEvery difference, tokens as input / output / cache read / cache write:\n")
+    for title, compared in found.items():
         print(f"- {title}: {KNOWN.get(title, 'NOT EXPLAINED')}")
-        for slot, ours, theirs in differences:
+        for slot, ours, theirs in compared.tokens:
             print(f"  - {' '.join(slot)}: ours {_shown(ours)}, ccusage {_shown(theirs)}")
+        for day, ours, theirs in compared.dollars:
+            print(f"  - {day}: ours ${ours:,.4f}, ccusage ${theirs:,.4f}")
     return int(any(title not in KNOWN for title in found))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 KNOWN: dict[str, str] = {
-    "claude/PackmindHub__context-evaluator": (
-        "Neither: the logs of some sub-agents are not in this collection. ccusage counts what"
-        " their parents' progress records repeat of them, with placeholders for output (mostly 1"
-        " to 4 tokens a response); we count a sub-agent by its own log. With both there, the two"
-        " agree (built, sub-agent)."
-    ),
     "claude/daaain__claude-code-log": (
         "We: the records stand in JSON with a space behind the colon, which ccusage passes over."
+    ),
+    "claude/obra__episodic-memory": (
+        "We: all 170 responses of that day read more than 200,000 tokens, for which Anthropic asked"
+        " the long-context price of every token ($58.64). ccusage asks it only of the tokens beyond"
+        " 200,000 of each kind."
     ),
     "claude/real client, scripted": (
         "We: the client wrote `cache_creation_input_tokens: 0` beside a filled `cache_creation`"
@@ -24,11 +23,25 @@ KNOWN: dict[str, str] = {
     "codex/EntityProcess__agentv": (
         "We: one response has no count of its own, but the next cumulative count holds it. ccusage"
         " adds up single responses, we the steps between cumulative counts, which end at the"
-        " client's own total."
+        " client's own total. Dollars: ccusage charges gpt-5.3-codex-spark ($3.73 in two days) like"
+        " gpt-5.3-codex; it has no list price, so we count its tokens as unpriced."
     ),
     "codex/real client, scripted": (
         "We: ccusage leaves out the sub-agent's thread. Its two responses have ids of their own and"
         " stand in no other file."
+    ),
+    "qwen/real client, scripted": (
+        "We: our sums are those of the client's telemetry, response by response. ccusage counts"
+        " cached input again as input, and leaves out the compaction and the sub-agent."
+    ),
+    "copilot/EntityProcess__agentv": (
+        "We: two sessions have no closing record, which alone ccusage reads; we keep the output"
+        " tokens their messages state. ccusage charges gpt-5.3-codex-spark like gpt-5.3-codex; it"
+        " has no list price, so we count its tokens as unpriced."
+    ),
+    "copilot/real client, scripted": (
+        "We: the compaction's tokens (6,815 / 677 / 6,814) stand in its own record; the closing"
+        " record, which ccusage reads, counts four requests and leaves the compaction out."
     ),
     "codex/built, space behind colons": (
         "We: ccusage looks for the bytes of compact JSON and finds nothing."

@@ -15,7 +15,17 @@ from session_memory.adapters.codex.log_builder import CodexLog, tokens
 from session_memory.adapters.grok import reader as grok
 from session_memory.adapters.grok.log_builder import GrokLog, turn_usage
 
-FOLDERS = {"claude": ".claude", "codex": ".codex", "grok": ".grok"}
+FOLDERS = {
+    "claude": ".claude",
+    "codex": ".codex",
+    "grok": ".grok",
+    "gemini": ".gemini",
+    "qwen": ".qwen",
+    "pi": ".pi",
+    "copilot": ".copilot",
+    "opencode": ".local/share/opencode",
+}
+COLLECTIONS = {"": "logs", ", second collection": "quality/logs"}
 CCUSAGE_FIXTURES = "logs/mixed/ryoppippi__ccusage/apps/ccusage/test/fixtures"
 
 
@@ -48,6 +58,11 @@ class Logs(NamedTuple):
             place.mkdir(parents=True)
             for path in self.source.rglob("*.jsonl"):  # one level deep, as the client has them
                 shutil.copyfile(path, place / path.name)
+        elif self.flavor == "pi" and not (self.source / "agent").is_dir():
+            place = target / "agent" / "sessions" / self.name
+            place.mkdir(parents=True)
+            for path in self.source.rglob("*.jsonl"):
+                shutil.copyfile(path, place / path.name)
         else:
             shutil.copytree(self.source, target, dirs_exist_ok=True)
 
@@ -56,9 +71,10 @@ def genuine() -> list[Logs]:
     """Every collection of real logs that lies beside the repository."""
     found: list[Logs] = []
     for flavor, folder in FOLDERS.items():
-        collected = SHARED / "logs" / flavor
-        if collected.is_dir():
-            found += [Logs(flavor, path.name, path) for path in sorted(collected.iterdir())]
+        for suffix, where in COLLECTIONS.items():
+            collected = SHARED / where / flavor
+            paths = sorted(collected.iterdir()) if collected.is_dir() else []
+            found += [Logs(flavor, path.name + suffix, path) for path in paths]
         for name, place in (
             ("real client, scripted", f"client-logs/{flavor}/home/{folder}"),
             ("ccusage's own fixtures", f"{CCUSAGE_FIXTURES}/{flavor}"),

@@ -34,7 +34,9 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-def run(command: list[str], home: Path, *, seconds: int = RUN_SECONDS) -> Spent:
+def run(
+    command: list[str], home: Path, *, seconds: int = RUN_SECONDS, accepted: tuple[int, ...] = (0,)
+) -> Spent:
     """Run a command to its end and tell what it and its children cost."""
     with subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", WATCH, *command],
@@ -54,7 +56,7 @@ def run(command: list[str], home: Path, *, seconds: int = RUN_SECONDS) -> Spent:
             _end(process.pid)
     output, _, measured = told.rstrip("\n").rpartition("\n")
     code, wall, cpu, peak = json.loads(measured)
-    if code != 0:
+    if code not in accepted:
         raise OSError(f"{command[0]} ended with {code}: {complaint[-800:]}")
     return Spent(wall, cpu, peak * RSS_UNIT, output)
 

@@ -1,4 +1,4 @@
-"""Token totals by day and model: what our store says beside what ccusage says of the same logs."""
+"""Tokens by day and model, dollars by day: our store and ccusage on the same logs."""
 
 from __future__ import annotations
 
@@ -31,6 +31,19 @@ class Tokens(NamedTuple):
 
 
 Totals = dict[Slot, Tokens]
+CENT = 0.01
+UNREAD_FILES = 3
+"""How a sweep ends when some file could not be read: what it did read is still compared."""
+
+
+class Counted(NamedTuple):
+    """What one program says of the logs of a home."""
+
+    tokens: Totals
+    dollars: dict[str, float]
+    """By day (UTC)."""
+    unpriced: int = 0
+    """Tokens that the dollars leave out."""
 
 
 class Difference(NamedTuple):
@@ -41,12 +54,17 @@ class Difference(NamedTuple):
     theirs: Tokens
 
 
-def of_ours(home: Path) -> Totals:
+def of_ours(home: Path) -> Counted:
     """Sweep the logs of a home and ask the store."""
-    run([sys.executable, "-m", "session_memory", "sweep", "--json"], home)
+    sweep = [sys.executable, "-m", "session_memory", "sweep", "--json"]
+    run(sweep, home, accepted=(0, UNREAD_FILES))
     totals: Totals = {}
+    dollars: dict[str, float] = {}
+    unpriced = 0
     with open_store(str(home / "session-memory" / "data"), 0, read_only=True) as store:
         for day in store.usage("day", None, None):
+            dollars[day.group] = day.cost.usd or 0.0
+            unpriced += day.unpriced_tokens
             start = _midnight(day.group)
             bounds = (None, None) if start is None else (start, start + DAY_MS)
             for row in store.usage("model", *bounds):
@@ -55,14 +73,17 @@ def of_ours(home: Path) -> Totals:
                 found = Tokens(cost.input, cost.output, cost.cache_read, written)
                 # ccusage appends the mode to the name of the model.
                 totals[day.group, row.group.replace(" (", "-").rstrip(")")] = found
-    return _told(totals)
+    return Counted(_spent(totals), dollars, unpriced)
 
 
-def of_ccusage(command: Path, home: Path, flavor: str) -> Totals:
-    """Ask ccusage for the same; it needs no network, and no prices here."""
+def of_ccusage(command: Path, home: Path, flavor: str) -> Counted:
+    """Ask ccusage for the same; the prices are those it ships with."""
     spent = run([str(command), flavor, "daily", "--json", "--offline", "--timezone", "UTC"], home)
     totals: Totals = {}
+    dollars: dict[str, float] = {}
     for day in json.loads(spent.output)["daily"]:
+        date = day.get("date") or day["period"]
+        dollars[date] = day["costUSD"] if "costUSD" in day else day["totalCost"]
         for name, row in _models(day):
             found = Tokens(
                 row["inputTokens"],
@@ -70,9 +91,18 @@ def of_ccusage(command: Path, home: Path, flavor: str) -> Totals:
                 row["cacheReadTokens"],
                 row["cacheCreationTokens"],
             )
-            slot = (day["date"], name)
+            slot = (date, name.removeprefix("[pi] "))
             totals[slot] = totals.get(slot, Tokens()).plus(found)
-    return _told(totals)
+    return Counted(_spent(totals), dollars)
+
+
+def dollar_differences(
+    ours: dict[str, float], theirs: dict[str, float]
+) -> list[tuple[str, float, float]]:
+    """Every day whose dollars differ by a cent or more, in order."""
+    days = sorted(ours.keys() | theirs.keys())
+    pairs = [(day, ours.get(day, 0.0), theirs.get(day, 0.0)) for day in days]
+    return [each for each in pairs if abs(each[1] - each[2]) >= CENT]
 
 
 def differences(ours: Totals, theirs: Totals) -> list[Difference]:
@@ -90,7 +120,7 @@ def whole(totals: Totals) -> int:
     return sum(sum(tokens) for tokens in totals.values())
 
 
-def _told(totals: Totals) -> Totals:
+def _spent(totals: Totals) -> Totals:
     """Without slots in which nothing was spent: one of the two may not list them."""
     return {slot: tokens for slot, tokens in totals.items() if any(tokens)}
 

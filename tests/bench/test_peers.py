@@ -26,10 +26,19 @@ def test_only_slots_that_differ_are_told_and_a_missing_one_counts_as_nothing() -
     assert peers_tokens.differences(ours, ours) == []
 
 
+def test_days_whose_dollars_differ_by_a_cent_are_shown() -> None:
+    ours = {"2026-03-02": 1.0, "2026-03-03": 2.0, "2026-03-04": 0.02}
+    theirs = {"2026-03-02": 1.004, "2026-03-03": 2.5}
+    assert peers_tokens.dollar_differences(ours, theirs) == [
+        ("2026-03-03", 2.0, 2.5),
+        ("2026-03-04", 0.02, 0.0),
+    ]
+
+
 def test_a_difference_that_nobody_explained_fails_the_run(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    difference = [Difference(SLOT, Tokens(1), Tokens(2))]
+    difference = peers.Compared([Difference(SLOT, Tokens(1), Tokens(2))], [])
     assert peers._explain({next(iter(KNOWN)): difference}) == 0
     assert peers._explain({"claude/new": difference}) == 1
     assert "claude/new: NOT EXPLAINED" in capsys.readouterr().out
@@ -44,7 +53,7 @@ def test_our_side_of_the_comparison_reads_every_built_home(tmp_path: Path) -> No
         home = tmp_path / f"home{number}"
         home.mkdir()
         logs.put(home)
-        spent[logs.flavor] = peers_tokens.whole(peers_tokens.of_ours(home))
+        spent[logs.flavor] = peers_tokens.whole(peers_tokens.of_ours(home).tokens)
     assert spent == {"claude": 1062, "codex": 330, "grok": 168}
 
 

@@ -303,6 +303,14 @@ def test_claude_four_six_had_a_long_context_price_until_it_was_dropped() -> None
     assert price(later, load_table()) == pytest.approx(1.5)
 
 
+@pytest.mark.parametrize("model", ["claude-sonnet-4-20250514", "claude-sonnet-4-0"])
+def test_claude_sonnet_four_has_a_long_context_price_for_every_token(model: str) -> None:
+    short = usage(model, cache_read=150_000, cache_write_5m=50_000, output=1000)
+    long = usage(model, cache_read=150_000, cache_write_5m=50_001, output=1000)
+    assert price(short, load_table()) == pytest.approx(0.045 + 0.1875 + 0.015)
+    assert price(long, load_table()) == pytest.approx(0.09 + 0.3750075 + 0.0225)
+
+
 @pytest.mark.parametrize(
     "model", ["gpt-5.1-codex", "gpt-5.5", "grok-code-fast-1", "grok-4.5", "gemini-2.5-pro"]
 )
