@@ -39,14 +39,17 @@ from session_memory.web.rules import (
     withdraw_rules,
 )
 from session_memory.web.search import search_page
-from session_memory.web.session import session_page
+from session_memory.web.session import diff_page, event_page, session_markdown, session_page
 from session_memory.web.session_list import sessions_page
 from session_memory.web.usage import usage_csv, usage_page
 
 PAGES: dict[str, Handler] = {
     "/": home,
     "/sessions": sessions_page,
+    "/sessions/{session}.md": session_markdown,
     "/sessions/{session}": session_page,
+    "/sessions/{session}/diff": diff_page,
+    "/sessions/{session}/events/{event}": event_page,
     "/search": search_page,
     "/rules": rules_page,
     "/rules/{rule}": rule_page,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from session_memory.core.digest import title_of
 from session_memory.core.schema import Session
@@ -28,14 +30,16 @@ def environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    templates.filters |= {
+    filters: dict[str, Callable[..., str]] = {
         "day": day,
         "moment": moment,
         "number": number,
         "dollars": dollars,
         "size": size,
         "name": name,
+        "marked": marked,
     }
+    templates.filters.update(filters)
     return templates
 
 
@@ -51,6 +55,18 @@ def _plain(value: object) -> object:
 def name(session: Session) -> str:
     """What a session is called: its title, what was asked for, or else its id."""
     return title_of(session) or session.label or session.external_id
+
+
+def marked(text: str, words: Iterable[str]) -> Markup:
+    """Text with these words marked, in whatever case."""
+    longest_first = sorted(filter(None, words), key=len, reverse=True)
+    if not longest_first:
+        return escape(safe(text))
+    any_word = re.compile(f"({'|'.join(map(re.escape, longest_first))})", re.IGNORECASE)
+    return Markup("").join(
+        Markup("<mark>{}</mark>").format(part) if place % 2 else escape(part)
+        for place, part in enumerate(any_word.split(safe(text)))
+    )
 
 
 def day(at: int | None) -> str:

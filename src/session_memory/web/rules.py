@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 from urllib.parse import quote
-
-import msgspec
 
 from session_memory.core.loop.catalog import Pattern
 from session_memory.curate.decisions import (
@@ -30,17 +27,9 @@ from session_memory.distribute.state import states
 from session_memory.distribute.undo import UndoRequest, plan_undo
 from session_memory.errors import NotFound, Refused
 from session_memory.web.context import WebContext
+from session_memory.web.edits import FileDiff, line_diff
 from session_memory.web.page import Asked, GoTo, Page
 from session_memory.worker.lessons import gather, writing_problem
-
-_DIFF_LINES = 400
-
-
-class FileDiff(msgspec.Struct, frozen=True):
-    """What would change in one file; each line with its first sign."""
-
-    path: str
-    lines: tuple[str, ...]
 
 
 def rules_page(web: WebContext, asked: Asked) -> Page:
@@ -183,8 +172,6 @@ def _if_approved(web: WebContext, name: str, row: dict[str, Any]) -> list[FileDi
 
 def _diff(change: Change) -> FileDiff:
     before, after = (
-        (content or b"").decode("utf-8", "replace").splitlines()
-        for content in (change.before, change.after)
+        (content or b"").decode("utf-8", "replace") for content in (change.before, change.after)
     )
-    lines = list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
-    return FileDiff(change.place.full_path, tuple(lines[:_DIFF_LINES]))
+    return FileDiff(change.place.full_path, line_diff(before, after))

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
+
 import msgspec
 
-from session_memory.core.schema import Observation, Session, SessionEvent
+from session_memory.core.schema import Session, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.errors import NotFound
-from session_memory.redact import render
+from session_memory.export.markdown import file_name, session_parts
 from session_memory.store.port import Store
-from session_memory.store.values import ObservationQuery, SessionQuery
+from session_memory.web.charts import bars
 from session_memory.web.context import WebContext
-from session_memory.web.page import Asked, Page
+from session_memory.web.edits import FileDiff, edits_in
+from session_memory.web.html import moment
+from session_memory.web.page import Asked, Download, Page
+from session_memory.web.session_events import (
+    TITLE_CHARS,
+    event_marks,
+    event_text,
+    event_title,
+    shown_events,
+)
 
 PAGE = 200
 OUTLINE = 400
-_TITLE_CHARS = 90
-_SHOWN_CHARS = 20_000
-"""Of one event; the rest is a click away."""
-
-
-class ShownEvent(msgspec.Struct, frozen=True):
-    """An event as the page shows it."""
-
-    seq: int
-    event_id: int
-    kind: str
-    at: int | None
-    title: str
-    text: str
-    cut: int
-    failed: bool
-    exit_code: int | None
-    seconds: float | None
-    """How long a call took, where its result says when it came."""
-    folded: bool
-    notes: tuple[Observation, ...] = ()
+_SPANS = 24
+_MOST_EDITS = 500
 
 
 class Heading(msgspec.Struct, frozen=True):
@@ -47,20 +40,32 @@ class Heading(msgspec.Struct, frozen=True):
     """The page of events that it is on."""
 
 
+class Span(msgspec.Struct):
+    """What was used in a part of the session's time."""
+
+    begin: int
+    tokens: int = 0
+    usd: float = 0.0
+
+
 def session_page(web: WebContext, asked: Asked) -> Page:
-    """The session; `at` is the number of an event to begin with."""
+    """The session; `at` is the number of an event to begin with, `find` narrows the events."""
+    find = asked.query.get("find", "").strip()
     with web.reading() as store:
         session = store.find_session(asked.path["session"])
-        events = list(store.events(session.id))
+        everything = list(store.events(session.id, texts=bool(find)))
+        events = _matching(store, everything, find)
         start = _start(events, asked)
-        shown = _shown(store, session, events[start : start + PAGE])
-        outline = _outline(store, events)
-        children = [
-            each
-            for each in store.sessions(SessionQuery(project=session.project_key))
-            if each.parent_id == session.id
-        ]
-        digest = store.digest(session.id)
+        digest, children = store.digest(session.id), _children(store, session)
+        marks = event_marks(store, session, digest, children)
+        shown = shown_events(store, events[start : start + PAGE], marks)
+        outline = _outline(store, everything)
+        outcomes = {
+            child.id: child_digest.outcome
+            for child in children
+            if (child_digest := store.digest(child.id))
+        }
+    spans = _spans(everything)
     return Page(
         "session.html",
         {
@@ -69,14 +74,92 @@ def session_page(web: WebContext, asked: Asked) -> Page:
             "events": shown,
             "outline": outline,
             "children": children,
+            "outcomes": outcomes,
+            "find": find,
+            "words": find.split(),
             "start": start,
             "page": PAGE,
             "total": len(events),
+            "spans": spans,
+            "plot": bars([(moment(span.begin), span.tokens) for span in spans], "Tokens over time"),
         },
     )
 
 
-def _start(events: list[SessionEvent], asked: Asked) -> int:
+def event_page(web: WebContext, asked: Asked) -> Page:
+    """One event with all of its text."""
+    with web.reading() as store:
+        session = store.find_session(asked.path["session"])
+        wanted = asked.path["event"]
+        events = [event for event in store.events(session.id) if str(event.seq) == wanted]
+        if not events:
+            raise NotFound(f"Event {wanted} is not in this session")
+        marks = event_marks(store, session, store.digest(session.id), ())
+        (event,) = shown_events(store, events[:1], marks, None)
+    return Page("event.html", {"session": session, "event": event})
+
+
+def diff_page(web: WebContext, asked: Asked) -> Page:
+    """Every edit of the session, by file; the digest's files where the log holds no text."""
+    with web.reading() as store:
+        session = store.find_session(asked.path["session"])
+        digest = store.digest(session.id)
+        events = list(store.events(session.id))
+        failed = {event.call_id for event in events if event.is_error and event.call_id}
+        calls = [
+            event
+            for event in events
+            if event.kind == "tool_call"
+            and event.tool_class == "edit"
+            and event.call_id not in failed
+        ]
+        edits = [
+            (event, edit)
+            for event in calls[:_MOST_EDITS]
+            for edit in edits_in(event_text(store, event), event.files)
+        ]
+    files: dict[str, list[tuple[int, FileDiff]]] = defaultdict(list)
+    for event, edit in edits:
+        files[edit.path].append((event.seq, edit))
+    kept = digest.files if digest else {}
+    return Page(
+        "session_diff.html",
+        {
+            "session": session,
+            "files": files,
+            "left_out": len(calls) - _MOST_EDITS,
+            "others": [path for path, count in kept.items() if count and path not in files],
+        },
+    )
+
+
+def session_markdown(web: WebContext, asked: Asked) -> Download:
+    """The whole session as Markdown, redacted like the store."""
+    with web.reading() as store:
+        session = store.find_session(asked.path["session"])
+        text = "".join(session_parts(store, session))
+    return Download(file_name(session), "text/markdown", text)
+
+
+def _children(store: Store, session: Session) -> list[Session]:
+    numbers = sorted(store.with_subagents({session.id}) - {session.id})
+    return [child for child in map(store.session, numbers) if child.parent_id == session.id]
+
+
+def _matching(store: Store, events: list[SessionEvent], find: str) -> list[SessionEvent]:
+    """The events that hold every word, in whatever case."""
+    words = find.casefold().split()
+    if not words:
+        return events
+    return [
+        event
+        for event in events
+        if (text := f"{event_title(event)}\n{event_text(store, event)}".casefold())
+        and all(word in text for word in words)
+    ]
+
+
+def _start(events: Sequence[SessionEvent], asked: Asked) -> int:
     """Where the page of events begins: a place in the list, or the event that was named."""
     named = asked.number("at", -1)
     if named >= 0:
@@ -87,54 +170,24 @@ def _start(events: list[SessionEvent], asked: Asked) -> int:
     return min(asked.number("start", 0), max(0, len(events) - 1)) // PAGE * PAGE
 
 
-def _shown(store: Store, session: Session, events: list[SessionEvent]) -> list[ShownEvent]:
-    noted: dict[int, list[Observation]] = {}
-    for note in store.observations(ObservationQuery(session=session.id)):
-        if note.event is not None:
-            noted.setdefault(note.event, []).append(note)
-    asked_at = {event.call_id: event.at for event in events if event.kind == "tool_call"}
-    shown: list[ShownEvent] = []
-    for event in events:
-        text = _text(store, event)
-        began = asked_at.get(event.call_id) if event.kind == "tool_result" else None
-        shown.append(
-            ShownEvent(
-                seq=event.seq,
-                event_id=event.id,
-                kind=event.kind,
-                at=event.at,
-                title=_title(event),
-                text=text[:_SHOWN_CHARS],
-                cut=max(0, len(text) - _SHOWN_CHARS),
-                failed=event.is_error or event.exit_code not in (None, 0),
-                exit_code=event.exit_code,
-                seconds=(event.at - began) / 1000 if began and event.at else None,
-                folded=event.kind not in ("user_prompt", "assistant_text", "error"),
-                notes=tuple(noted.get(event.id, ())),
-            )
-        )
-    return shown
-
-
 def _outline(store: Store, events: list[SessionEvent]) -> list[Heading]:
     prompts = [(n, event) for n, event in enumerate(events) if event.kind == "user_prompt"]
     return [
-        Heading(event.seq, excerpt(_text(store, event), _TITLE_CHARS), place // PAGE * PAGE)
+        Heading(event.seq, excerpt(event_text(store, event), TITLE_CHARS), place // PAGE * PAGE)
         for place, event in prompts[:OUTLINE]
     ]
 
 
-def _text(store: Store, event: SessionEvent) -> str:
-    """What was said; '' where its text was evicted."""
-    try:
-        return render(store.text(event)) if event.body_ref is not None else ""
-    except NotFound:
-        return ""
-
-
-def _title(event: SessionEvent) -> str:
-    if event.kind == "tool_call":
-        what = event.command or ", ".join(event.files)
-        return excerpt(f"{event.tool or 'tool'} {render(what)}", _TITLE_CHARS * 2)
-    names = {"user_prompt": "You", "assistant_text": "Agent", "tool_result": "Result"}
-    return names.get(event.kind, (event.label or event.kind).replace("_", " "))
+def _spans(events: Sequence[SessionEvent]) -> list[Span]:
+    """Tokens and dollars in equal parts of the session's time."""
+    used = [(event.at, event.tokens) for event in events if event.at and event.tokens]
+    if not used:
+        return []
+    first, last = min(at for at, _ in used), max(at for at, _ in used)
+    step = max(60_000, -(-(last - first + 1) // _SPANS))
+    spans = [Span(begin) for begin in range(first, last + 1, step)]
+    for at, cost in used:
+        span = spans[(at - first) // step]
+        span.tokens += cost.total_tokens
+        span.usd += cost.usd or 0.0
+    return spans
