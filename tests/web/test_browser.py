@@ -21,7 +21,15 @@ HOSTILE = (
 )
 PATHS = (
     *("/", "/sessions", "/sessions/1", "/search?q=checkout", "/usage?days=", "/rules"),
-    *("/memory", "/memory/shop", "/privacy", "/forget?text=checkout", "/effect"),
+    *("/sessions/1?find=checkout", "/sessions/1/diff", "/sessions/1/events/1"),
+    *(
+        "/search?q=1+failed%3A+checkout+timed+out",
+        "/memory",
+        "/memory/shop",
+        "/privacy",
+        "/forget?text=checkout",
+        "/effect",
+    ),
 )
 _QUIET = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),

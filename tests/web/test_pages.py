@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from urllib.parse import quote
 
 import pytest
 from tests.web.served import Served, serving
@@ -152,3 +153,99 @@ def test_a_long_event_opens_whole(space: Workspace, work: ClaudeLog) -> None:
         assert link is not None
         assert "the very end" in served.ask(link[1]).text
         assert served.ask(f"/sessions/{number}/events/9999").status == 404
+
+
+@pytest.mark.rows("WEB-13")
+def test_an_error_is_answered_with_what_fixed_it_and_hits_show_why_they_matched(
+    space: Workspace, work: ClaudeLog
+) -> None:
+    number = number_of(space, work)
+    with opened(space) as served:
+        path = "/search?q=ModuleNotFoundError%3A+No+module+named+%27yaml%27"
+        page = shown(served, path)
+        assert "What fixed this error" in page
+        assert "pip install pyyaml worked in 1 of 1 sessions" in page
+        assert f"/sessions/{number}?at=" in served.ask(path).text
+        assert "What fixed" not in shown(served, "/search?q=faster")
+        assert "<mark>faster</mark>" in served.ask("/search?q=faster").text
+        assert "Nothing found" in shown(served, "/search?q=faster&days=7")
+
+
+@pytest.mark.rows("WEB-13")
+def test_more_hits_are_a_link_away(space: Workspace) -> None:
+    log = ClaudeLog(seed=6)
+    log.prompt("count")
+    for count in range(40):
+        log.run(f"echo {count}", f"needle number {count}")
+    space.write(log)
+    space.sweep()
+    with opened(space) as served:
+        page = served.ask("/search?q=needle").text
+        assert page.count("?at=") == 20 and "more=1" in page
+        assert served.ask("/search?q=needle&more=1").text.count("?at=") > 20
+
+
+@pytest.mark.rows("WEB-14")
+def test_the_journal_of_a_project_is_listed_and_read(space: Workspace) -> None:
+    write_samples(space.claude)
+    space.sweep()
+    config = str(space.write_config())
+    space.run("--config", config, "project", "journal", "flush", "--all")
+    space.run("--config", config, "project", "journal", "compile")
+    with opened(space) as served:
+        page = served.ask("/memory/shop").text
+        assert 'href="?day=2026-03-02#journal"' in page
+        assert "discount" in shown(served, "/memory/shop?day=2026-03-02").partition("Journal")[2]
+        assert served.ask("/memory/shop?day=../../x").status == 404
+
+
+@pytest.mark.rows("WEB-14")
+def test_privacy_counts_redactions_by_rule_and_lists_jobs(space: Workspace) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    log = ClaudeLog(seed=7)
+    log.prompt(f"use the token {secret}")
+    log.say("Done.")
+    space.write(log)
+    space.run("--config", str(space.write_config()), "sweep")
+    with space.store() as store:
+        store.jobs.enqueue("distil", "1", 1, space.now)
+    with opened(space) as served:
+        page = shown(served, "/privacy")
+        assert re.search(r"Secrets the last sweep left out Rule Times \S+ [1-9]", page)
+        assert secret not in page
+        assert "distil" in page and "session-memory doctor" in page
+
+
+@pytest.mark.rows("WEB-05")
+def test_hostile_text_in_any_field_of_a_log_is_shown_as_text(space: Workspace) -> None:
+    hostile = (
+        "<script>document.title='owned'</script><img src=x onerror=alert(1)>\u202e {{ 7 * 7 }}"
+    )
+    folder = "<img src=x onerror=alert(2)>"
+    log = ClaudeLog(seed=8, cwd=f"/work/{folder}")
+    log.branch, log.version, log.model = hostile, hostile, hostile
+    log.prompt(f"look {hostile}")
+    log.edit(f"/work/{folder}/{hostile}.py", hostile, f"{hostile} changed")
+    log.result(log.call(hostile, {"command": hostile}), hostile, error=True)
+    log.title(hostile)
+    child = log.subagent(hostile)
+    child.say(hostile)
+    space.write(log, child)
+    space.sweep()
+    key = quote(f"{folder}")
+    paths = (
+        *("/", "/sessions", "/search?q=look", "/usage?by=model&days=", "/usage?by=project&days="),
+        *("/sessions/1", "/sessions/2", "/sessions/1/diff", "/sessions/2/diff", "/memory"),
+        *(f"/memory/{key}", "/privacy", "/rules", "/effect", f"/sessions?project={key}"),
+        *("/forget?text=owned", "/sessions/1?find=%3Cscript%3E", "/search?q=%3Cscript%3E"),
+    )
+    with opened(space) as served:
+        whole = ""
+        for path in paths:
+            answer = served.ask(path)
+            assert answer.status == 200, (path, answer.text[-600:])
+            assert "<script>document" not in answer.text, path
+            assert "<img" not in answer.text, path
+            assert "\u202e" not in answer.text, path
+            whole += answer.text
+    assert "&lt;script&gt;document" in whole and "{{ 7 * 7 }}" in whole

@@ -8,6 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from markupsafe import Markup, escape
 
 from session_memory.core.loop.effects import Effect
+from session_memory.core.text.safe_text import safe
 
 WEEKS = 26
 _CELL = 14
@@ -29,7 +30,7 @@ def heat_map(counts: Mapping[date, int], today: date) -> Markup:
             label = f"{day.isoformat()}: {count} session{'s' * (count != 1)}"
             squares.append(
                 f'<rect class="heat{level}" x="{week * _CELL}" y="{weekday * _CELL}" width="12"'
-                f' height="12" rx="2"><title>{escape(label)}</title></rect>'
+                f' height="12" rx="2"><title>{escape(safe(label))}</title></rect>'
             )
     width, height = WEEKS * _CELL, 7 * _CELL
     return Markup(
@@ -47,12 +48,12 @@ def bars(values: Sequence[tuple[str, float]], label: str) -> Markup:
     drawn = [
         f'<rect class="bar" x="{index * width:.1f}" y="{100 - 96 * value / most:.1f}"'
         f' width="{width - 1:.1f}" height="{max(1.0, 96 * value / most):.1f}">'
-        f"<title>{escape(name)}: {value:,.2f}</title></rect>"
+        f"<title>{escape(safe(name))}: {value:,.2f}</title></rect>"
         for index, (name, value) in enumerate(values)
     ]
     return Markup(
         f'<svg class="bars" viewBox="0 0 {width * len(values):.0f} 100" preserveAspectRatio="none"'
-        f' role="img" aria-label="{escape(label)}">{"".join(drawn)}</svg>'
+        f' role="img" aria-label="{escape(safe(label))}">{"".join(drawn)}</svg>'
     )
 
 
@@ -79,7 +80,7 @@ def forest(effects: Sequence[tuple[str, Effect]]) -> Markup:
             f" ({interval.low:+.1%} to {interval.high:+.1%})"
         )
         rows.append(
-            f'<g class="{escape(effect.verdict)}"><title>{escape(label)}</title>'
+            f'<g class="{escape(effect.verdict)}"><title>{escape(safe(label))}</title>'
             f'<line x1="{x(interval.low):.1f}" x2="{x(interval.high):.1f}" y1="{y}" y2="{y}"/>'
             f'<circle cx="{x(interval.estimate):.1f}" cy="{y}" r="4"/></g>'
         )

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from session_memory.core.schema import Project
+from session_memory.errors import NotFound
+from session_memory.journal import daily
+from session_memory.journal.files import read_text
+from session_memory.journal.knowledge import read_knowledge
+from session_memory.journal.paths import journal_paths
 from session_memory.memory.briefing import BriefingLine, briefing_of
 from session_memory.memory.evidence import evidence_for
 from session_memory.memory.instructions import read_instructions
@@ -16,6 +23,7 @@ from session_memory.web.context import WebContext
 from session_memory.web.page import Asked, Page
 
 _CHARS_PER_TOKEN = 4
+_DAYS = 60
 _MEMORY_BYTES = 1 << 20
 
 
@@ -56,6 +64,7 @@ def memory_page(web: WebContext, asked: Asked) -> Page:
             "traces": traces,
             "why": why,
             "evidence": evidence,
+            **_journal(web, project, asked),
             "sessions": sessions,
         },
     )
@@ -72,6 +81,23 @@ def _told(web: WebContext, store: Store, project: Project) -> list[BriefingLine]
         return []
     names = [name for name in web.config.distribute.targets if name.endswith(".md")]
     return briefing_of(store, project, read_instructions(normalised(project.root), names))
+
+
+def _journal(web: WebContext, project: Project, asked: Asked) -> dict[str, Any]:
+    """The days and articles of the project's journal, and the one that was asked for."""
+    journal = journal_paths(web.paths.data, project.root or project.key, web.config.journal.vault)
+    days = [path.stem for path in daily.days(journal)]
+    articles = read_knowledge(journal).articles
+    day, article = asked.word("day"), asked.word("article")
+    if (day and day not in days) or (article and article not in articles):
+        raise NotFound("The journal of this project has no such page")
+    text = (read_text(journal.day(day)) or "") if day else ""
+    return {
+        "days": days[:_DAYS],
+        "articles": list(articles.values()),
+        "journal_title": day or (articles[article].title if article else ""),
+        "journal_text": text or (articles[article].body if article else ""),
+    }
 
 
 def _tokens(lines: list[BriefingLine]) -> int:

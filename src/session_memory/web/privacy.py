@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from session_memory import audit
+from session_memory.core.jobs import state_of
 from session_memory.core.pauses import begin, end, is_paused
 from session_memory.core.schema import Session
 from session_memory.errors import Refused
@@ -14,6 +15,7 @@ from session_memory.forget.copies import kept_copies
 from session_memory.forget.plan import ForgetPlan, ForgetRequest, plan_forget
 from session_memory.forget.report import ForgetContext
 from session_memory.ingest.last_sweep import read_last_sweep
+from session_memory.ingest.missing import missing_parts
 from session_memory.ingest.pauses import read_pauses, write_pauses
 from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
@@ -31,7 +33,10 @@ def privacy_page(web: WebContext, asked: Asked) -> Page:
     with web.reading() as store:
         info, usage = store.info(), store.raw_usage()
         damaged = store.quarantined()
+        jobs = [(job, state_of(job, web.clock())) for job in store.jobs.all()]
+        missing = missing_parts(store)
         projects = [project.key for project in store.projects()]
+    last = read_last_sweep(web.paths.last_sweep)
     return Page(
         "privacy.html",
         {
@@ -42,7 +47,10 @@ def privacy_page(web: WebContext, asked: Asked) -> Page:
             "damaged_count": len(damaged),
             "paused": is_paused(read_pauses(data), web.clock()),
             "excluded": web.config.sources.exclude_paths,
-            "last": read_last_sweep(web.paths.last_sweep),
+            "last": last,
+            "redactions": last.report.get("redactions", {}) if last else {},
+            "jobs": [(job, state) for job, state in jobs if state != "done"][:_LATEST],
+            "missing": missing[:_LATEST],
             "written": audit.read(web.paths.data)[-_LATEST:][::-1],
             "projects": projects,
             "note": asked.query.get("note", ""),
