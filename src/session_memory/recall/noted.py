@@ -18,10 +18,9 @@ from session_memory.distil.lasting import (
     is_for_now,
     is_meant_to_last,
     names_its_moment,
-    refuses,
     wish_in,
 )
-from session_memory.distil.rule_clarity import illustrates, reads_aloud, says_how_to_work
+from session_memory.distil.rule_clarity import reads_aloud, says_how_to_work
 from session_memory.distil.rule_wording import WANTS_IT_WRITTEN
 from session_memory.distil.rules import StandingRule, judge_statements
 from session_memory.store.port import ObservationQuery, RecallStore, SessionQuery
@@ -80,12 +79,14 @@ class Noted(msgspec.Struct, frozen=True):
         if rule is None:  # labelled as a constraint by whoever wrote it
             return False
         lasts = is_meant_to_last(text)
-        if rule.intent is not None:
-            return not (illustrates(text) and (lasts or rule.sessions >= _REPEATED))
+        repeated = rule.sessions >= _REPEATED
+        if rule.intent is not None:  # its name says what is wanted, whatever the quote says
+            return not (lasts or repeated)
+        if repeated:
+            return False
         if rule.why.startswith(WANTS_IT_WRITTEN) or not reads_aloud(text):
             return True
-        repeated = not self.of_one_day and rule.sessions >= _REPEATED and refuses(text)
-        return not (lasts or repeated or says_how_to_work(text))
+        return not (lasts or says_how_to_work(text))
 
     @property
     def left_out(self) -> str | None:
