@@ -254,7 +254,6 @@ def test_what_two_sessions_hold_alike_is_told_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ("dont change the code yet", "no code changes yet please"),
         ("Make the impl that works same for both agents, keep the simplest implementation",),
         ("we should rename to publish.yml given that access is already set up for publish.yml",),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -137,11 +138,21 @@ class Scene:
         if verb == "mcp":  # it reads its own input, which here has none
             command = [sys.executable, "-m", "session_memory", "mcp"]
             return subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+        if verb == "web":  # it goes on until it is stopped
+            return _serve_and_stop()
         code = main([*verb.split(), *words])
         out = self._capsys.readouterr().out
         if verb == "rules detect":
             self.pattern = json.loads(out)[0]["id"]
         return code
+
+
+def _serve_and_stop() -> int:
+    command = [sys.executable, "-m", "session_memory", "web", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None and serving.stdout.readline().startswith("http://")
+        serving.send_signal(signal.SIGINT)
+        return serving.wait(timeout=60)
 
 
 @pytest.fixture
