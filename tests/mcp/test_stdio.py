@@ -51,7 +51,7 @@ def test_errors_have_their_shapes_and_the_server_lives_on(known: Known) -> None:
         assert unknown["error"]["code"] == -32601
         talk.send(b"{this is no JSON")
         broken = talk.hear()
-        assert (broken["id"], broken["error"]["code"]) == (None, -32603)
+        assert (broken["id"], broken["error"]["code"]) == (None, -32700)
         refused = talk.call("mem_open_work", project_key="nothing")
         assert refused["isError"] is True
         assert refused["structuredContent"]["error"] == "Project not found"

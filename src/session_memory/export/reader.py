@@ -13,6 +13,8 @@ from session_memory.export.jsonl import ExportFiles, Progress, export_files
 from session_memory.export.records import FORMAT, KIND, EventLine, Line, Manifest, SessionLine
 
 _CHUNK = 1024 * 1024
+MAX_LINE = 128 * 1024 * 1024
+"""Bytes of one line: twice what a line of a log may have; memory takes several times that."""
 _MAKE_AGAIN = "make the export again, or copy it again from where it was made"
 
 
@@ -85,7 +87,11 @@ def read_lines(path: Path, progress: Progress) -> Iterator[Line]:
     total = path.stat().st_size
     done = 0
     with open(path, "rb") as stream:
-        for number, data in enumerate(stream, 1):
+        for number, data in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), 1):
+            if len(data) > MAX_LINE:
+                raise Refused(
+                    f"line {number} of {path} is longer than {MAX_LINE} bytes", hint=_MAKE_AGAIN
+                )
             try:
                 line = decoder.decode(data)
             except msgspec.DecodeError as error:

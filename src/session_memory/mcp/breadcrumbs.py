@@ -7,6 +7,8 @@ from typing import Any, cast
 from session_memory.core.text.safe_text import one_line
 
 Json = dict[str, Any]
+NOTICE = "notice"
+"""The field of a structured answer that says what its texts are; always the first."""
 _WORD_CHARS = 120
 _HINT_CHARS = 300
 
@@ -34,8 +36,9 @@ _STATE = (
 def breadcrumbs(tool: str, answer: Json) -> list[str]:
     """Scope, sources, freshness, state, warning and next step, as far as an answer has them."""
     facts = _flat(answer)
+    notice = f": {answer[NOTICE]}" if NOTICE in answer else ""
     lines = [
-        f"session-memory {tool}{_line(facts, _SCOPE)}",
+        f"session-memory {tool}{notice}{_line(facts, _SCOPE)}",
         _line(facts, _SOURCES),
         _line(facts, _FRESHNESS),
         _line(facts, _STATE),

@@ -10,6 +10,7 @@ import msgspec
 MAX_LINE = 1024 * 1024
 """Bytes of one request; real ones are far shorter."""
 
+PARSE_ERROR = -32700
 INVALID_REQUEST = -32600
 METHOD_NOT_FOUND = -32601
 INVALID_PARAMS = -32602
@@ -61,8 +62,7 @@ def read_line(line: bytes) -> Incoming:
     try:
         message: object = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        # The code that clients of this contract expect (RUN-04).
-        return InvalidLine(INTERNAL_ERROR, "not a line of JSON")
+        return InvalidLine(PARSE_ERROR, "not a line of JSON")
     if not isinstance(message, dict):
         return InvalidLine(INVALID_REQUEST, "not a JSON-RPC object; batches are not served")
     return _message(cast("Json", message))

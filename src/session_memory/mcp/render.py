@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import msgspec
 
-from session_memory.core.text.safe_text import fence, one_line
-from session_memory.mcp.breadcrumbs import breadcrumbs
+from session_memory.core.text.safe_text import QUOTED, fence, one_line, safe
+from session_memory.mcp.breadcrumbs import NOTICE, breadcrumbs
 from session_memory.mcp.jsonrpc import to_text
 from session_memory.mcp.size_limit import fit
 from session_memory.mcp.tools import ResponseMode
@@ -23,7 +23,7 @@ PRODUCT = "session-memory"
 
 def structured(answer: object) -> Json:
     """An answer as a JSON object, whatever it is (DIE-02)."""
-    plain: object = msgspec.json.decode(msgspec.json.encode(answer))
+    plain = _safe(msgspec.json.decode(msgspec.json.encode(answer)))
     if isinstance(plain, dict):
         return fit(cast("Json", plain))
     if isinstance(plain, list):
@@ -33,8 +33,24 @@ def structured(answer: object) -> Json:
 
 
 def result(tool: str, answer: Json, mode: ResponseMode, marker: str) -> Json:
-    """The result of a successful call; `marker` is random for each call."""
-    return _envelope(_text(tool, answer, mode, marker), answer, failed=False)
+    """The result of a successful call; `marker` is random for each call.
+
+    Structure and text both say that they quote: many clients show their model only one of them.
+    """
+    quotes = not answer.get("not_modified")
+    labelled = {NOTICE: f"{QUOTED}.", **answer} if quotes else answer
+    return _envelope(_text(tool, labelled, mode, marker), labelled, failed=False)
+
+
+def _safe(value: object) -> object:
+    """A value with every text in it made safe, names of fields too: some are names of tools."""
+    if isinstance(value, str):
+        return safe(value)
+    if isinstance(value, dict):
+        return {safe(name): _safe(field) for name, field in cast("Json", value).items()}
+    if isinstance(value, list):
+        return [_safe(item) for item in cast("list[object]", value)]
+    return value
 
 
 def _text(tool: str, answer: Json, mode: ResponseMode, marker: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from session_memory.clock import iso
-from session_memory.core.text.safe_text import one_line
+from session_memory.core.text.safe_text import QUOTED, one_line
 from session_memory.memory.findings import LEAST_SESSIONS, Findings, find_all
 from session_memory.memory.known_session import KnownSession
 from session_memory.memory.layout import MEMORY, SKILL_FILE, SKILLS, SUMMARY
@@ -92,7 +92,8 @@ class _Page:
         newest = (iso(self._traces[0].at) or "-")[:10]
         made = f"1 session, of {newest}" if number == 1 else f"{number} sessions, last {newest}"
         summary = f"[one line each]({SUMMARY})"
-        return [f"Made of {made} ({summary}). Every line says on how many it rests.", ""]
+        rests = "Every line says on how many it rests."
+        return [f"Made of {made} ({summary}): {QUOTED}. {rests}", ""]
 
     def section(self, heading: str, statements: Sequence[Statement]) -> list[str]:
         """A heading and its lines; nothing without lines."""

@@ -16,8 +16,6 @@ from session_memory.memory.user_part import USER_PART_BEGIN, user_part_of
 MAX_CHARS = 4_000
 READ_BYTES = 256 * 1024
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.M)
-_TAG = re.compile(r"<(/?[A-Za-z]\w*[-_][\w-]*)>")
-"""Such as <system-reminder>: agents trust what stands between tags of this kind."""
 _CITED = re.compile(r" \[e:\d{1,18}\]")
 
 
@@ -47,7 +45,7 @@ def sections_for(data: Path, root: str, lines: Sequence[str] | None = None) -> t
 
 def _inert(line: str) -> str:
     """A line that cannot end the pack around it, nor pose as words of the agent's own program."""
-    return _TAG.sub(r"[\1]", one_line(line).replace(PACK_END, "").replace(PACK_BEGIN, ""))
+    return one_line(line).replace(PACK_END, "").replace(PACK_BEGIN, "")
 
 
 def compact(page: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 from session_memory.clock import iso
 from session_memory.core.schema import Outcome, Session
+from session_memory.core.text.safe_text import safe, stripped
 from session_memory.errors import ModelFailed
 from session_memory.model.cut import prefix, suffix
 
@@ -156,9 +157,9 @@ def trace_page(session: Session, thread_id: str, path: str, body: str) -> str:
     head.append(f"rollout_path: {_on_one_line(path)}")
     if when is not None:
         head.append(f"updated_at: {when}")
-    return "\n".join(head) + f"\n\n{body.strip()}\n"
+    return "\n".join(head) + f"\n\n{stripped(body).strip()}\n"
 
 
 def _on_one_line(path: str) -> str:
     """A path on one line, since its name may contain line breaks."""
-    return " ".join(path.splitlines())
+    return safe(" ".join(path.splitlines()))
