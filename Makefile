@@ -8,7 +8,7 @@ JOBS ?= auto
 # Modules that are not compiled anew by every process: tests and figures start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-tools screens torture check bench bench-redact bench-recall bench-quality bench-peers docs lock clean model-clients mcp-inspector e2e-clients
+.PHONY: run test test-tools screens screenshots torture check bench bench-redact bench-recall bench-quality bench-peers bench-web docs lock clean model-clients mcp-inspector e2e-clients
 
 # One sweep over the agent logs of this machine, then what is stored.
 run: $(RUN_STAMP)
@@ -29,6 +29,10 @@ torture: $(STAMP)
 # The screens of the first five minutes (tests/e2e/screens), as they are now: look before committing.
 screens: $(STAMP)
 	REWRITE_SCREENS=1 $(BIN)/python -m pytest -q tests/e2e/test_first_minutes.py
+
+# Pictures of the local page from our sample sessions: docs/images and .cache/screenshots.
+screenshots: $(STAMP)
+	$(BIN)/python scripts/screenshots.py
 
 # Everything that can be said about the code without running it.
 check: $(STAMP)
@@ -63,6 +67,10 @@ bench-recall: $(STAMP)
 # `ARGS=--misses` lists what is wrong, `ARGS=--help` names the rest.
 bench-quality: $(STAMP)
 	@$(BIN)/python -m tests.bench.quality.run $(ARGS)
+
+# Start, screens and memory of the local page on a generated store.
+bench-web: $(STAMP)
+	@$(BIN)/python -m tests.bench.web $(ARGS)
 
 # Tokens beside ccusage, CPU and size beside agentsview: both are put into .cache/peers (needs npm).
 bench-peers: $(STAMP)

@@ -61,7 +61,7 @@ def search_page(web: WebContext, asked: Asked) -> Page:
         {
             "words": words,
             "groups": groups,
-            "matched": [stem(word) for word in terms_of(words).words],
+            "matched": [stem(word) for word in terms_of(words).words if len(word) > 2],
             "fix": known_fix,
             "places": places,
             "more": len(items) >= LIMIT and request.limit < MORE,
