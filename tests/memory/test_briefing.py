@@ -241,7 +241,7 @@ def test_the_check_of_one_package_is_not_told_and_missing_tests_are() -> None:
     assert briefing(sessions(part, part)) == []
     whole = {"commands": (check("pnpm build"), check("pnpm --filter api build"))}
     (line,) = briefing(sessions(whole, whole))
-    shown = "Verify with `pnpm build` (it passed in 2 sessions; no session ran all tests)"
+    shown = "Verify with `pnpm build` (it passed in 2 sessions; no run of all tests was seen)"
     assert line.text == shown
     tested = {"commands": (check("pnpm build"), check("pnpm test"))}
     (line,) = briefing(sessions(tested, tested))

@@ -119,7 +119,7 @@ def _verify(sessions: Sequence[KnownSession], known_text: str) -> list[BriefingL
     plural = "session" if times == 1 else "sessions"
     first = "it" if len(told) == 1 else "the first"
     tested = any(check.kind in ("test", "any") for check in checks)
-    lack = "" if tested else "; no session ran all tests"
+    lack = "" if tested else "; no run of all tests was seen"
     text = f"Verify {shown} ({first} passed in {times} {plural}{lack})"
     passed = (check.passed[0] for check in told)
     return [BriefingLine("verify", text, tuple(EventReference(s.id, seq) for s, seq in passed))]
