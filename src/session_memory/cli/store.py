@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
 @contextmanager
 def reading(app: App) -> Generator[Store]:
     """The store, for a verb that only asks."""
-    with open_store(str(app.paths.data), app.clock()) as store:
+    # On a disk that cannot be written a store can still be searched.
+    directory = str(app.paths.data)
+    read_only = store_exists(app.paths.data) and not os.access(directory, os.W_OK)
+    with open_store(directory, app.clock(), read_only=read_only) as store:
         yield store
 
 
