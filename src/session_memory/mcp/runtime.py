@@ -146,7 +146,9 @@ class Runtime:
         from session_memory.recall.context import recall_context
         from session_memory.store import open_store, store_identity
 
-        opened, read_only = self._opened, self.options.read_only
+        opened, data = self._opened, self.paths.data
+        # On a disk that cannot be written a store can still be searched.
+        read_only = self.options.read_only or (data.exists() and not os.access(data, os.W_OK))
         if opened is not None and opened.identity != store_identity(self.paths.data):
             self._close_store()
             opened = None
