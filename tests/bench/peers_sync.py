@@ -14,6 +14,7 @@ from tests.bench.child import Spent
 from tests.bench.figures import Figure, Section
 from tests.bench.ingest import best
 from tests.bench.peers_process import run
+from tests.bench.peers_tokens import UNREAD_FILES
 
 MB = 1e6
 ROUNDS = 3
@@ -73,7 +74,8 @@ def compared(title: str, put: Callable[[Path], int], agentsview: Path) -> Sectio
 
 
 def _take(program: Program, home: Path) -> Taken:
-    first, again = run(program.command, home), run(program.command, home)
+    codes = (0, UNREAD_FILES)
+    first, again = (run(program.command, home, accepted=codes) for _ in range(2))
     files = (path for path in (home / program.store).rglob("*") if path.is_file())
     stored = sum(path.stat().st_size for path in files)
     return Taken(first, again, stored, program.sessions(first.output))
@@ -84,6 +86,7 @@ def _figures(name: str, runs: list[Taken], raw: int) -> list[Figure]:
     return [
         Figure(f"{name}: sessions read", runs[0].sessions, ""),
         Figure(f"{name}: first run", first.cpu, "CPU s"),
+        Figure(f"{name}: first run, by the clock", min(one.first.wall for one in runs), "s"),
         Figure(f"{name}: first run", raw / MB / first.cpu, "MB per CPU s"),
         Figure(f"{name}: peak memory", first.peak_bytes / MB, "MB"),
         Figure(f"{name}: second run, nothing new", again.cpu, "CPU s"),

@@ -136,3 +136,18 @@ def test_a_broken_configuration_is_refused_before_anything_is_written(space: Wor
     assert done.returncode == 4
     assert "error:" in done.stderr
     assert sorted(space.root.rglob("*")) == before
+
+
+@pytest.mark.rows("ING-08")
+def test_many_unreadable_files_do_not_flood_the_screen(space: Workspace) -> None:
+    folder = space.claude / "projects" / "p"
+    folder.mkdir(parents=True)
+    for number in range(30):
+        (folder / f"{number:08}-0000-4000-8000-000000000000.jsonl").write_bytes(b"\x00\xff\n" * 9)
+    config = str(space.write_config())
+    few = space.run("--config", config, "sweep")
+    assert few.returncode == 3
+    assert few.stderr.count("not read: ") == 9
+    assert "and 21 more; -v shows every one" in few.stderr
+    other = str(space.with_store("other").write_config())
+    assert space.run("--config", other, "-v", "sweep").stderr.count("not read: ") == 30

@@ -67,12 +67,27 @@ def command(app: App, dry_run: bool, jobs: int | None) -> int:
         click.echo("\n".join(map(_folded, shown)))
     for text in report.warnings:
         app.warn(one_line(text))
-    for failure in report.failed:
-        did = "put off" if failure.deferred else "not read"
-        app.warn(f"{did}: {one_line(failure.path)}: {one_line(failure.reason)}")
-    for failure in report.failed_steps:
-        app.warn(f"{failure.step} failed: {one_line(failure.what)}: {one_line(failure.reason)}")
+    _warn_of_failures(app, report)
     return EXIT_WARNINGS if report.needs_attention else EXIT_OK
+
+
+def _warn_of_failures(app: App, report: SweepReport) -> None:
+    """A line for each failure, up to `SHOWN` of a kind: a folder may hold thousands of files."""
+    files = [
+        f"{'put off' if failure.deferred else 'not read'}: {one_line(failure.path)}:"
+        f" {one_line(failure.reason)}"
+        for failure in report.failed
+    ]
+    steps = [
+        f"{failure.step} failed: {one_line(failure.what)}: {one_line(failure.reason)}"
+        for failure in report.failed_steps
+    ]
+    for texts in (files, steps):
+        shown = texts if app.verbosity or len(texts) <= SHOWN else texts[: SHOWN - 1]
+        for text in shown:
+            app.warn(text)
+        if len(texts) > len(shown):
+            app.warn(f"and {len(texts) - len(shown):,} more; -v shows every one")
 
 
 def _already_running(app: App, error: StoreLocked) -> int:
