@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib import import_module
 from urllib.parse import quote
 
 import pytest
@@ -15,6 +16,7 @@ from session_memory.adapters.claude.log_builder import ClaudeLog
 from session_memory.store.values import SessionQuery
 from session_memory.testing.samples import write_samples
 from session_memory.testing.workspace import Workspace
+from session_memory.web.app import DECISIONS, PAGES
 
 
 @contextmanager
@@ -249,3 +251,10 @@ def test_hostile_text_in_any_field_of_a_log_is_shown_as_text(space: Workspace) -
             assert "\u202e" not in answer.text, path
             whole += answer.text
     assert "&lt;script&gt;document" in whole and "{{ 7 * 7 }}" in whole
+
+
+@pytest.mark.rows("WEB-01")
+@pytest.mark.parametrize("name", sorted({*PAGES.values(), *DECISIONS.values()}))
+def test_every_address_has_a_function_behind_it(name: str) -> None:
+    module, _, function = name.partition(".")
+    assert callable(getattr(import_module(f"session_memory.web.{module}"), function))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from urllib.parse import urlencode
 
 from jinja2 import Environment
@@ -17,59 +18,37 @@ from session_memory.errors import NotFound, SessionMemoryError, StoreMissing, as
 from session_memory.store.failures import as_store_error
 from session_memory.web.access import Access
 from session_memory.web.context import WebContext
-from session_memory.web.effect import effect_page
 from session_memory.web.guard import FORM_TOKEN, Guard, Place
-from session_memory.web.home import home
 from session_memory.web.html import environment, render
-from session_memory.web.memory import memory_list, memory_page
 from session_memory.web.page import Asked, Download, GoTo, Handler, Made, Page
-from session_memory.web.privacy import (
-    forget_now,
-    forget_preview,
-    pause_capture,
-    privacy_page,
-)
-from session_memory.web.rules import (
-    add_own_rule,
-    decide_on_rule,
-    distribute_rules,
-    rule_page,
-    rules_page,
-    undo_decision,
-    withdraw_rules,
-)
-from session_memory.web.search import search_page
-from session_memory.web.session import diff_page, event_page, session_markdown, session_page
-from session_memory.web.session_list import sessions_page
-from session_memory.web.usage import usage_csv, usage_page
 
-PAGES: dict[str, Handler] = {
-    "/": home,
-    "/sessions": sessions_page,
-    "/sessions/{session}.md": session_markdown,
-    "/sessions/{session}": session_page,
-    "/sessions/{session}/diff": diff_page,
-    "/sessions/{session}/events/{event}": event_page,
-    "/search": search_page,
-    "/rules": rules_page,
-    "/rules/{rule}": rule_page,
-    "/memory": memory_list,
-    "/memory/{project}": memory_page,
-    "/privacy": privacy_page,
-    "/forget": forget_preview,
-    "/effect": effect_page,
-    "/usage": usage_page,
-    "/usage.csv": usage_csv,
+PAGES: dict[str, str] = {
+    "/": "home.home",
+    "/sessions": "session_list.sessions_page",
+    "/sessions/{session}.md": "session.session_markdown",
+    "/sessions/{session}": "session.session_page",
+    "/sessions/{session}/diff": "session.diff_page",
+    "/sessions/{session}/events/{event}": "session.event_page",
+    "/search": "search.search_page",
+    "/rules": "rules.rules_page",
+    "/rules/{rule}": "rules.rule_page",
+    "/memory": "memory.memory_list",
+    "/memory/{project}": "memory.memory_page",
+    "/privacy": "privacy.privacy_page",
+    "/forget": "privacy.forget_preview",
+    "/effect": "effect.effect_page",
+    "/usage": "usage.usage_page",
+    "/usage.csv": "usage.usage_csv",
 }
-"""What is shown."""
-DECISIONS: dict[str, Handler] = {
-    "/forget": forget_now,
-    "/privacy/pause": pause_capture,
-    "/rules/add": add_own_rule,
-    "/rules/undo": undo_decision,
-    "/rules/distribute": distribute_rules,
-    "/rules/withdraw": withdraw_rules,
-    "/rules/{rule}/decide": decide_on_rule,
+"""What is shown: address to module and function of this package."""
+DECISIONS: dict[str, str] = {
+    "/forget": "privacy.forget_now",
+    "/privacy/pause": "privacy.pause_capture",
+    "/rules/add": "rules.add_own_rule",
+    "/rules/undo": "rules.undo_decision",
+    "/rules/distribute": "rules.distribute_rules",
+    "/rules/withdraw": "rules.withdraw_rules",
+    "/rules/{rule}/decide": "rules.decide_on_rule",
 }
 """What a form of a page may change."""
 MENU = (
@@ -90,12 +69,12 @@ def make_app(
     """Every page behind the guard."""
     templates = environment()
     routes = [
-        Route(path, _endpoint(context, access, templates, handler), methods=["GET"])
-        for path, handler in PAGES.items()
+        Route(path, _endpoint(context, access, templates, _handler(name)), methods=["GET"])
+        for path, name in PAGES.items()
     ]
     routes += [
-        Route(path, _endpoint(context, access, templates, handler), methods=["POST"])
-        for path, handler in DECISIONS.items()
+        Route(path, _endpoint(context, access, templates, _handler(name)), methods=["POST"])
+        for path, name in DECISIONS.items()
     ]
     static = StaticFiles(packages=[("session_memory.web", "static")])
     pages = Starlette(
@@ -103,6 +82,16 @@ def make_app(
         exception_handlers={404: lambda _request, _error: _plain(404, "There is no such page.\n")},
     )
     return Guard(pages, access=access, place=place, note_use=note_use)
+
+
+def _handler(name: str) -> Handler:
+    """The page's function; its module is imported when first opened, so that start is quick."""
+    module, _, function = name.partition(".")
+
+    def handle(context: WebContext, asked: Asked) -> Made:
+        return getattr(import_module(f"session_memory.web.{module}"), function)(context, asked)
+
+    return handle
 
 
 def _endpoint(

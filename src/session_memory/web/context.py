@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from session_memory.clock import Clock
-from session_memory.curate.decisions import CurateContext
 from session_memory.paths import Paths
 from session_memory.recall.context import RecallContext, recall_context
 from session_memory.settings import Config
 from session_memory.store import open_store
 from session_memory.store.port import Store
+
+if TYPE_CHECKING:
+    from session_memory.curate.decisions import CurateContext
 
 
 class WebContext(msgspec.Struct, frozen=True):
@@ -40,6 +43,8 @@ class WebContext(msgspec.Struct, frozen=True):
     @property
     def curate(self) -> CurateContext:
         """What deciding on rules needs."""
+        from session_memory.curate.decisions import CurateContext  # slow to import
+
         return CurateContext(
             paths=self.paths,
             config=self.config,
