@@ -46,6 +46,9 @@ def test_the_gate_explains_itself_where_it_stops_a_rule(space: Workspace) -> Non
     told = rules(space, "approve", "1")
     assert "not given to agents yet: 3 of 5 occurrences" in told
     assert "session-memory rules add TEXT" in told and "help gate" in told
+    told = rules(space, "distribute")
+    assert f"not written: {RULE} is provisional: 3 of 5 occurrences" in told
+    assert "1 not given to agents yet" in told
 
 
 @pytest.mark.rows("CLI-04")
@@ -78,11 +81,55 @@ def test_a_rule_of_ones_own_is_written_on_a_yes(tmp_path: Path) -> None:
     told = rules(space, "add", "Never push.", "--project", "shop", "--distribute")
     assert f"would create {repo}/CLAUDE.md" in told and f"created {repo}/CLAUDE.md" in told
     assert "- Never push. [sm-" in (repo / "CLAUDE.md").read_text()
+    (row,) = json.loads(rules(space, "list", "--all", "--json"))["patterns"]
+    again = rules(space, "approve", row["id"])
+    assert "every file that should have it has it" in again and "next:" not in again
+    undone = rules(space, "undo")
+    undone = rules(space, "undo")
+    assert "Never push." in undone and f"{repo}/CLAUDE.md" in undone
+    assert f"session-memory rules withdraw --rule {row['id']}" in undone
+    rules(space, "withdraw", "--rule", row["id"])
+    assert not (repo / "CLAUDE.md").exists()
 
 
 @pytest.mark.rows("CLI-04")
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
 def test_a_review_at_a_terminal_shows_quotes_and_takes_a_no(space: Workspace) -> None:
+    status, seen = at_terminal(
+        space, (b"[q]uit: ", b"n\n"), (b"[no use]: ", b"a one-off\n"), last=b"rejected"
+    )
+    assert status == 0
+    assert b"2026-03-03  claude:" in seen and b"PYTHONPATH=src pytest -q" in seen
+    assert b"agents are not given it yet: 3 of 5 occurrences" in seen
+
+
+@pytest.mark.rows("CLI-04")
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
+def test_a_no_can_be_taken_back_before_its_reason(space: Workspace) -> None:
+    question = b"[q]uit: "
+    status, seen = at_terminal(
+        space,
+        (question, b"?\n"),
+        (question, b"n\n"),
+        (b"[no use]: ", b"q\n"),
+        (question, b"q\n"),
+        last=b"q\r\n",
+    )
+    assert status == 0 and b"s  skip" in seen and b"rejected" not in seen
+    assert "1 of 1 rules await" in rules(space)
+
+
+@pytest.mark.rows("CLI-04")
+@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
+def test_a_yes_below_the_gate_says_what_is_missing_and_how_to_go_on(space: Workspace) -> None:
+    status, seen = at_terminal(space, (b"[q]uit: ", b"y\n"), last=b"help gate)")
+    assert status == 0
+    assert b"not given to agents yet: 3 of 5 occurrences" in seen
+    assert b"session-memory rules add TEXT" in seen
+
+
+def at_terminal(space: Workspace, *answers: tuple[bytes, bytes], last: bytes) -> tuple[int, bytes]:
+    """`rules review` at a terminal, with these answers to these prompts."""
     import pty
 
     words = ["--config", str(space.write_config()), "rules", "review"]
@@ -90,15 +137,13 @@ def test_a_review_at_a_terminal_shows_quotes_and_takes_a_no(space: Workspace) ->
     if child == 0:
         program = [sys.executable, "-m", "session_memory", *words]
         os.execve(sys.executable, program, space.environ())
-    seen = b""
-    for prompt, answer in ((b"[q]uit: ", b"n\n"), (b"[no use]: ", b"a one-off\n")):
-        while prompt not in seen:
-            seen += os.read(terminal, 65536)
+    seen, unread = b"", b""
+    for prompt, answer in (*answers, (last, b"")):
+        while prompt not in unread:
+            unread += os.read(terminal, 65536)
+        end = unread.index(prompt) + len(prompt)
+        seen, unread = seen + unread[:end], unread[end:]
         os.write(terminal, answer)
-    while b"rejected" not in seen:
-        seen += os.read(terminal, 65536)
     _, status = os.waitpid(child, 0)
     os.close(terminal)
-    assert status == 0
-    assert b"2026-03-03  claude:" in seen and b"PYTHONPATH=src pytest -q" in seen
-    assert b"agents are not given it yet: 3 of 5 occurrences" in seen
+    return status, seen

@@ -243,7 +243,39 @@ def test_what_is_no_list_of_proposals_is_refused(text: str, desk: Desk) -> None:
     assert desk.files() == {}
 
 
+def test_without_a_store_the_list_says_so_as_other_verbs_do(desk: Desk) -> None:
+    for words in (("list",), ("review",), ("list", "--json")):
+        desk.run(*words, code=5)
+        assert "no store at" in desk.err and "sweep" in desk.err
+
+
+def test_what_cannot_be_approved_comes_last_and_awaits_no_decision(desk: Desk) -> None:
+    desk.propose(proposal("p1", evidence=seen(1)), proposal("p2"))
+    assert [row["id"] for row in desk.json("list")["patterns"]] == ["p2", "p1"]
+    desk.run("list")
+    assert "1 of 2 rules await" in desk.err and "1 more have too little evidence" in desk.err
+    desk.run("approve", "p2")
+    assert "a yes approves it" not in desk.run("list", "--status", "approved")
+    desk.run("list")
+    assert "No rule awaits your decision; 1 with too little evidence for a yes" in desk.err
+
+
+def test_a_list_with_nothing_to_decide_names_what_is_provisional(desk: Desk) -> None:
+    desk.propose(proposal("p1", evidence=seen(2)))
+    desk.run("approve", "p1")
+    assert desk.run("list") == ""
+    assert "No rule awaits your decision; 1 provisional (not given to agents yet)" in desk.err
+    assert "rules list --all" in desk.err
+
+
+def test_undo_shows_the_text_it_is_about(desk: Desk) -> None:
+    desk.propose(proposal("p1"))
+    desk.run("approve", "p1")
+    assert proposal("p1").text in desk.run("undo")
+
+
 def test_an_empty_list_names_the_command_that_fills_it(desk: Desk) -> None:
+    assert main(["sweep"]) == 0
     desk.run("list")
     assert "`session-memory rules add TEXT`" in desk.err
     desk.propose(proposal("p1"))
@@ -268,4 +300,4 @@ def test_the_module_is_the_verb_by_another_name() -> None:
         text=True,
         check=False,
     )
-    assert (done.returncode, json.loads(done.stdout)["patterns"]) == (0, [])
+    assert (done.returncode, done.stdout) == (5, "") and "no store at" in done.stderr

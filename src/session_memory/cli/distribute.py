@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from typing import TYPE_CHECKING
 
 import click
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     Planner = Callable[[Ledger], Plan]
 
 _DIFF: dict[str, Meaning] = {"+": "ok", "-": "error", "@": "dim"}
+_SEAL = re.compile(r"^(<!-- session-memory:begin v\d+) .*(?=-->$)")
+"""What identifies the writer in a marker: it is not known before the first write, so not shown."""
 _repo = click.option("--repo", metavar="PATH", help="Only this repository.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Show the changes as diffs; write nothing.")
 _force = click.option(
@@ -40,7 +43,7 @@ _force = click.option(
 def command(app: App, repo: str | None, dry_run: bool, force: bool) -> int:
     """Write approved rules into files that agents read, in the repositories they are for.
 
-    Only lines between our two markers change; `rules withdraw` removes them again, byte for byte.
+    Only lines between our two markers change; `rules withdraw --all` removes them again.
     Patterns that are under trial, or excluded by [distribute], are left out and listed.
 
     \b
@@ -62,9 +65,11 @@ def command(app: App, repo: str | None, dry_run: bool, force: bool) -> int:
             hint = "`session-memory sessions` names the projects that sessions were seen in"
             raise NotFound(f"no repository known at {repo}", hint=hint)
     request = msgspec.structs.replace(request, only=only, force=force)
-    return _carry_out(
+    code = _carry_out(
         app, lambda known: make_plan(request, known, FileReader(), writing_problem), dry_run
     )
+    _tell_provisional(app)
+    return code
 
 
 def distribute_all(app: App) -> int:
@@ -112,7 +117,11 @@ def undo(
     from session_memory.worker.lessons import writing_problem
 
     if everything == bool(repo or rules):
-        raise UsageError("say what to remove: --repo, --rule, or --all alone")
+        hint = (
+            "`session-memory rules withdraw --all` removes every rule from every file, "
+            "`--rule ID` one rule; `session-memory rules files` lists the files"
+        )
+        raise UsageError("say what to remove: --repo, --rule, or --all alone", hint=hint)
     ledger = read_ledger(app.paths.data)
     root = None
     if repo is not None:
@@ -126,7 +135,9 @@ def undo(
         app, lambda known: plan_undo(known, FileReader(), writing_problem, request), dry_run
     )
     if names and not dry_run:
-        app.note("retire it with `session-memory rules retire`, or it is written again")
+        app.note(
+            "while it is approved it is written again; `session-memory rules retire` ends that"
+        )
     return code
 
 
@@ -165,6 +176,23 @@ def _request(app: App) -> DistributeRequest:
     for text in warnings:
         app.warn(text)
     return request
+
+
+def _tell_provisional(app: App) -> None:
+    """How many rules the gate keeps from agents, and what each of them lacks."""
+    from session_memory.cli.rule_text import gate_text
+    from session_memory.curate.catalog import read_catalog
+    from session_memory.curate.review import grounds
+
+    catalog = read_catalog(app.paths.data)
+    names = [n for n, p in sorted(catalog.patterns.items()) if p.current.status == "provisional"]
+    if app.json or not names:
+        return
+    for name in names:
+        missing = gate_text(grounds(catalog, name, app.config.curate).gate)
+        why = missing or f"look again: `session-memory rules show {name}`"
+        click.echo(f"not written: {name} is provisional: {why}")
+    app.note(f"{len(names)} not given to agents yet (session-memory help gate)")
 
 
 def _root(path: str, roots: list[str]) -> str | None:
@@ -257,9 +285,11 @@ def diff(change: Change) -> str:
     name = change.place.full_path
     before = one_line(name) if change.before is not None else "/dev/null"
     after = one_line(name) if change.after is not None else "/dev/null"
-    lines = difflib.unified_diff(
-        _shown(change.before), _shown(change.after), before, after, lineterm=""
-    )
+    old, new = _shown(change.before), _shown(change.after)
+    plain = [_SEAL.sub(r"\1 ", line) for line in old], [_SEAL.sub(r"\1 ", line) for line in new]
+    if plain[0] != plain[1]:
+        old, new = plain
+    lines = difflib.unified_diff(old, new, before, after, lineterm="")
     return "\n".join(safe(line) for line in lines)
 
 

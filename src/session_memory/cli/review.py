@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, get_args
 
 import click
@@ -19,15 +19,25 @@ from session_memory.cli.rule_text import (
     pattern_text,
     print_decisions,
     short_text,
+    show_decisions,
 )
-from session_memory.cli.rules_next import curate_context, distribute_option, finish
-from session_memory.core.loop.catalog import Proposal, Status, match_id
+from session_memory.cli.rules_next import (
+    curate_context,
+    distribute_option,
+    finish,
+    known_rules,
+    nothing_awaits,
+    require_rules,
+    tell_files_left,
+)
+from session_memory.core.loop.catalog import Catalog, Proposal, Status, match_id
 from session_memory.curate.decisions import (
     decide,
     default_reviewer,
     describe,
     detected_proposals,
     full_id,
+    lacks_evidence,
     list_for_review,
     propose_detected,
     read_for_review,
@@ -35,8 +45,8 @@ from session_memory.curate.decisions import (
     take_in,
     undo_last,
 )
-from session_memory.curate.review import DecisionRequest, find
-from session_memory.errors import NotFound, UsageError
+from session_memory.curate.review import Decision, DecisionRequest, find
+from session_memory.errors import EXIT_WARNINGS, NotFound, UsageError
 
 SHOWN = 20
 INPUT_LIMIT = 64 * 1024 * 1024
@@ -66,6 +76,7 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
     context = curate_context(app)
     detected = propose_detected(context)
     catalog = read_for_review(context)
+    require_rules(app, catalog)
     rows = list_for_review(catalog, app.config.curate, status, decided=everything)
     remember_order(app, [row["id"] for row in rows])
     if app.json:
@@ -75,23 +86,25 @@ def list_(app: App, everything: bool, status: Status | None) -> None:
         app.note(decision_sentence(decision, False))
     shown = rows if everything else rows[:SHOWN]
     quotes = app.verbosity > 0
-    click.echo("\n\n".join(short_text(n, row, quotes=quotes) for n, row in enumerate(shown, 1)))
+    if shown:
+        click.echo("\n\n".join(short_text(n, row, quotes=quotes) for n, row in enumerate(shown, 1)))
     echo_more(len(rows) - len(shown))
-    known = {*catalog.proposals, *catalog.patterns}
-    told = _what_next(rows, len(known), filtered=status is not None or everything)
+    if status is not None or everything:
+        told = f"{len(rows)} of {len(known_rules(catalog))} rules shown"
+    else:
+        told = _what_next(rows, catalog)
     app.note(f"\n{told}" if rows else told)
 
 
-def _what_next(rows: list[dict[str, Any]], known: int, *, filtered: bool) -> str:
+def _what_next(rows: list[dict[str, Any]], catalog: Catalog) -> str:
     """Below the list: how many there are, and what to type."""
-    if not known:
-        return "Nothing recurs yet that is worth a rule. Your own: `session-memory rules add TEXT`"
-    if filtered or not rows:
-        decided = "" if filtered else "; --all shows those already decided on"
-        return f"{len(rows)} of {known} rules shown{decided}"
+    known, thin = len(known_rules(catalog)), sum(map(lacks_evidence, rows))
+    if len(rows) == thin:
+        return nothing_awaits(catalog, thin)
+    too_thin = f"; {thin} more have too little evidence for a yes" if thin else ""
     return (
-        f"{len(rows)} of {known} rules await your decision: `session-memory rules review`, or by "
-        "number or id `rules show 1`, `rules approve 1`, `rules reject 1`"
+        f"{len(rows) - thin} of {known} rules await your decision: `session-memory rules review`, "
+        f"or by number or id `rules show 1`, `rules approve 1`, `rules reject 1`{too_thin}"
     )
 
 
@@ -271,12 +284,19 @@ def edit(
 def undo(app: App, by: str | None, dry_run: bool) -> None:
     """Take back the last decision; the history keeps both.
 
+    Files that were written stay as they are; if they still hold the rule, it says so.
+
     \b
     Examples:
       session-memory rules undo
     """
     who = by or default_reviewer(app.environ)
-    print_decisions(app, undo_last(curate_context(app), who, dry_run=dry_run), dry_run)
+    decisions = undo_last(curate_context(app), who, dry_run=dry_run)
+    show_decisions(app, decisions, dry_run)
+    if not app.json:
+        for decision in decisions:
+            click.echo(indented(decision.pattern.text))
+    _end(app, decisions)
 
 
 @click.command()
@@ -378,4 +398,13 @@ def _named(app: App, *rules: str) -> list[str]:
 
 
 def _decide(app: App, requests: Iterable[DecisionRequest], dry_run: bool) -> None:
-    print_decisions(app, decide(curate_context(app), requests, dry_run=dry_run), dry_run)
+    decisions = decide(curate_context(app), requests, dry_run=dry_run)
+    show_decisions(app, decisions, dry_run)
+    _end(app, decisions)
+
+
+def _end(app: App, decisions: Sequence[Decision]) -> None:
+    """Say where files and decisions now differ; exit 3 if there were warnings."""
+    tell_files_left(app, decisions)
+    if any(decision.warnings for decision in decisions):
+        click.get_current_context().exit(EXIT_WARNINGS)

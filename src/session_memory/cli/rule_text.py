@@ -31,7 +31,7 @@ def short_text(number: int, row: dict[str, Any], *, quotes: bool = False) -> str
         hanging(f"{number:>3}. ", head, columns()),
         f"{_seen(counts)}, last {(iso(counts.last_seen) or '-')[:10]}",
         *_grounds(row),
-        gate_sentence(row["gate"]),
+        *_verdict(row),
         *_remarks(row),
         *(_quote(item) for item in (row["evidence"] if quotes else ())),
     )
@@ -46,7 +46,7 @@ def pattern_text(row: dict[str, Any], now: int, *, every_quote: bool = True) -> 
         [f"{row['id']}  {row['status']}", indented(row["text"])],
         f"{_seen(counts)}, last {human_time(counts.last_seen, now)}",
         *_grounds(row),
-        gate_sentence(row["gate"]),
+        *_verdict(row),
         *_remarks(row),
         *(_quote(item) for item in evidence),
         *([f"{more:,} more: session-memory rules show {row['id']}"] if more else []),
@@ -64,6 +64,12 @@ def _laid_out(head: list[str], *facts: str) -> str:
 def _grounds(row: dict[str, Any]) -> Iterator[str]:
     if row["sure"]:
         yield one_line(row["sure"])
+
+
+def _verdict(row: dict[str, Any]) -> Iterator[str]:
+    """What a yes would do, unless it was said already."""
+    if row["status"] != "approved":
+        yield gate_sentence(row["gate"])
 
 
 def _remarks(row: dict[str, Any]) -> Iterator[str]:

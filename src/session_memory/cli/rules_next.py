@@ -11,12 +11,13 @@ from session_memory.cli.app import App
 from session_memory.cli.output import one_line
 from session_memory.cli.rule_text import gate_text, show_decisions
 from session_memory.cli.store import reading
-from session_memory.core.loop.catalog import Pattern
+from session_memory.core.loop.catalog import Catalog, Pattern
 from session_memory.curate.decisions import CurateContext
 from session_memory.curate.review import Decision
 from session_memory.distribute.plan_builder import Change
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS
 from session_memory.store import store_exists
+from session_memory.store.damage import absent
 
 distribute_option = click.option(
     "--distribute", is_flag=True, help="Write it into the files agents read, without asking."
@@ -58,11 +59,13 @@ def finish(app: App, decisions: Sequence[Decision], *, dry_run: bool, distribute
     ready = [d.pattern for d in decisions if d.pattern.current.distribution_ready]
     if not app.json:
         for decision in decisions:
-            _explain_gate(decision)
+            explain_gate(decision)
         for pattern in ready:
             _tell_files(app, pattern)
     warned = EXIT_WARNINGS if any(decision.warnings for decision in decisions) else EXIT_OK
     if dry_run or not ready or not store_exists(app.paths.data):
+        return warned
+    if not distribute and not any(changes_of(app, pattern)[0] for pattern in ready):
         return warned
     return max(warned, offer_to_distribute(app, asked=distribute))
 
@@ -75,13 +78,54 @@ def offer_to_distribute(app: App, *, asked: bool) -> int:
         if app.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
             app.note("next: `session-memory rules distribute` writes it, --dry-run shows the diff")
             return EXIT_OK
-        if not click.confirm("Write it now? (`rules withdraw` removes it again)", err=True):
+        if not click.confirm("Write it now? (`rules withdraw --all` removes all again)", err=True):
             app.note("later: `session-memory rules distribute`")
             return EXIT_OK
     return distribute_all(app)
 
 
-def _explain_gate(decision: Decision) -> None:
+def require_rules(app: App, catalog: Catalog) -> None:
+    """Say that there is no store, where there are no rules from a file either."""
+    if not known_rules(catalog) and not store_exists(app.paths.data):
+        raise absent(str(app.paths.data))
+
+
+def known_rules(catalog: Catalog) -> frozenset[str]:
+    """Every rule, decided on or not."""
+    return frozenset({*catalog.proposals, *catalog.patterns})
+
+
+def nothing_awaits(catalog: Catalog, thin: int) -> str:
+    """Why there is nothing to decide, and where the rules are; `thin` lack evidence for a yes."""
+    if not known_rules(catalog):
+        return "Nothing recurs yet that is worth a rule. Your own: `session-memory rules add TEXT`"
+    kept = sum(p.current.status == "provisional" for p in catalog.patterns.values())
+    facts = ["No rule awaits your decision"]
+    if thin:
+        facts.append(f"{thin} with too little evidence for a yes")
+    if kept:
+        facts.append(f"{kept} provisional (not given to agents yet)")
+    return f"{'; '.join(facts)}. All rules: `session-memory rules list --all`"
+
+
+def tell_files_left(app: App, decisions: Sequence[Decision]) -> None:
+    """Name the files that still hold a rule which is no longer in use, and how to clean them."""
+    from session_memory.distribute.ledger import read_ledger
+
+    if app.json:
+        return
+    entries = read_ledger(app.paths.data).entries
+    for pattern in (decision.pattern for decision in decisions):
+        files = [entry.place.full_path for entry in entries if pattern.id in entry.patterns]
+        if not files or pattern.current.distribution_ready:
+            continue
+        click.echo("  these files still hold it:")
+        click.echo("\n".join(f"    {one_line(file)}" for file in files))
+        click.echo(f"  to remove it: session-memory rules withdraw --rule {pattern.id}")
+
+
+def explain_gate(decision: Decision) -> None:
+    """Where a yes is not enough to give a rule to agents: what is missing, and what to do."""
     if decision.pattern.current.status != "provisional" or decision.is_foreign:
         return
     click.echo(f"  not given to agents yet: {gate_text(decision.gate)}")

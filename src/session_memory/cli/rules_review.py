@@ -16,16 +16,22 @@ from session_memory.cli.rules_next import (
     changes_of,
     curate_context,
     distribute_option,
+    explain_gate,
     finish,
+    nothing_awaits,
     offer_to_distribute,
+    require_rules,
+    tell_files_left,
 )
 from session_memory.cli.store import reading
+from session_memory.core.loop.catalog import Pattern
 from session_memory.curate.decisions import (
     CurateContext,
     add_rule,
     decide,
     default_reviewer,
     describe,
+    lacks_evidence,
     list_for_review,
     propose_detected,
     read_for_review,
@@ -33,7 +39,14 @@ from session_memory.curate.decisions import (
 from session_memory.curate.review import DecisionRequest, OwnRule
 from session_memory.errors import EXIT_OK, Refused
 
-_QUESTION = "approve it? [y]es, [n]o, [e]dit, [s]kip, [q]uit"
+_QUESTION = "approve it? [y]es, [n]o, [e]dit, [s]kip, [?], [q]uit"
+_QUESTION_TOO_THIN = "reject it? [n]o use, [e]dit, [s]kip, [?], [q]uit"
+_KEYS = """\
+y  yes: approve it, if its evidence is enough
+n  no: reject it; you are asked why, and more evidence does not bring it back
+e  edit its text in your editor, then decide
+s  skip: decide later
+q  quit; what you decided so far stays"""
 
 
 @click.command(name="review")
@@ -51,52 +64,75 @@ def review(app: App) -> int:
     context = curate_context(app)
     propose_detected(context)
     catalog = read_for_review(context)
+    require_rules(app, catalog)
     names = [row["id"] for row in list_for_review(catalog, app.config.curate)]
     remember_order(app, names)
     if not names:
-        click.echo(
-            "No rule awaits your decision. `session-memory rules list --all` shows them all."
-        )
+        click.echo(nothing_awaits(catalog, 0))
         return EXIT_OK
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         hint = "`session-memory rules` lists them; then `rules approve ID`, `rules reject ID`"
         raise Refused(f"{len(names)} rules await a decision, and there is no terminal", hint=hint)
-    approved = 0
+    writes = False
     for number, name in enumerate(names, 1):
         click.echo(f"Rule {number} of {len(names)}")
-        answer, decided = _ask_about(app, context, name)
-        approved += decided
+        answer, approved = _ask_about(app, context, name)
+        writes = writes or (approved is not None and bool(changes_of(app, approved)[0]))
         if answer == "q":
             break
         click.echo()
-    return offer_to_distribute(app, asked=False) if approved else EXIT_OK
+    return offer_to_distribute(app, asked=False) if writes else EXIT_OK
 
 
-def _ask_about(app: App, context: CurateContext, name: str) -> tuple[str, bool]:
-    """The last answer on a rule, and whether agents may now be given it."""
+def _ask_about(app: App, context: CurateContext, name: str) -> tuple[str, Pattern | None]:
+    """The last answer on a rule, and the rule if agents may now be given it."""
     who = default_reviewer(app.environ)
     while True:
         _show(app, context, name)
-        answer: str = click.prompt(
-            _QUESTION, type=click.Choice(list("ynesq")), show_choices=False, err=True
-        )
+        answer, why = _answer(may_approve=not lacks_evidence(_row(context, name)))
         if answer in ("s", "q"):
-            return answer, False
+            return answer, None
         if answer == "e":
             text = edit_text(str(_row(context, name)["text"]))
             if text is not None:
                 request = DecisionRequest("edit", name, who, app.clock(), text=text)
                 click.echo(decision_sentence(decide(context, [request])[0], False))
             continue
-        why = "" if answer == "y" else click.prompt("why not", default="no use", err=True)
         action = "approve" if answer == "y" else "reject"
         try:
             (done,) = decide(context, [DecisionRequest(action, name, who, app.clock(), why)])
         except Refused as refused:
             click.echo(f"{refused.message}\n{refused.hint or ''}".rstrip())
-            return "s", False
+            return "s", None
         click.echo(decision_sentence(done, False))
-        return answer, done.pattern.current.distribution_ready
+        explain_gate(done)
+        tell_files_left(app, [done])
+        return answer, done.pattern if done.pattern.current.distribution_ready else None
+
+
+def _answer(*, may_approve: bool) -> tuple[str, str]:
+    """The key that was typed, and the reason for a no."""
+    question, keys = (_QUESTION, "ynes?q") if may_approve else (_QUESTION_TOO_THIN, "nes?q")
+    while True:
+        answer: str = click.prompt(
+            question, type=click.Choice(list(keys)), show_choices=False, err=True
+        )
+        if answer == "?":
+            shown = [line for line in _KEYS.splitlines() if line[0] in keys]
+            click.echo("\n".join(shown))
+        elif answer != "n":
+            return answer, ""
+        elif why := _reason_for_no():
+            return answer, why
+
+
+def _reason_for_no() -> str:
+    """Why a rule is rejected; empty if it is not to be rejected after all."""
+    while True:
+        why: str = click.prompt("why not (q: do not reject)", default="no use", err=True)
+        if why.strip() != "?":
+            return "" if why.strip() == "q" else why
+        click.echo("Your reason is kept with the rule. Enter takes `no use`; q goes back.")
 
 
 def _row(context: CurateContext, name: str) -> dict[str, Any]:

@@ -58,9 +58,9 @@ Raw text is only evicted after its digest exists.
                 AGENTS.md or a skill: `rules distribute`
 5. measured     did sessions get better? `rules measure`
 
-`rules undo` takes back the last decision, `rules withdraw` removes what was
-written, byte for byte. `rules add "TEXT"` makes a rule of your own; it needs
-no evidence but your word.""",
+`rules undo` takes back the last decision, `rules withdraw --all` removes what
+was written, byte for byte (`--rule ID`: one rule). `rules add "TEXT"` makes a
+rule of your own; it needs no evidence but your word.""",
     ),
     "gate": Topic(
         "How much evidence a rule needs",

@@ -99,7 +99,10 @@ def read_for_review(context: CurateContext) -> Catalog:
 def list_for_review(
     catalog: Catalog, policy: Curate, status: Status | None = None, *, decided: bool = False
 ) -> list[dict[str, Any]]:
-    """Patterns that await a decision; all of one status, or with `decided` simply all."""
+    """Patterns that await a decision; all of one status, or with `decided` simply all.
+
+    Candidates that cannot be approved yet come last.
+    """
     names = [
         name
         for name in ranked(catalog)
@@ -107,7 +110,12 @@ def list_for_review(
         or (status is None and (decided or awaits_decision(catalog, name, policy)))
     ]
     index = index_catalog(catalog)
-    return [describe(catalog, name, policy, index) for name in names]
+    return sorted((describe(catalog, name, policy, index) for name in names), key=lacks_evidence)
+
+
+def lacks_evidence(row: dict[str, Any]) -> bool:
+    """Whether a described pattern is a candidate with too little evidence for a yes."""
+    return row["status"] == "candidate" and not row["gate"]["promotes"]
 
 
 def ranked(catalog: Catalog) -> list[str]:
