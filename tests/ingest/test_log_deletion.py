@@ -23,7 +23,7 @@ def space(tmp_path: Path) -> Workspace:
 def test_first_sweep_names_the_deletion_and_what_was_captured(space: Workspace) -> None:
     (told,) = space.sweep().warnings
     assert "deletes its logs after 30 days (default)" in told
-    assert "captured in time: 1 sessions, the oldest from 20" in told
+    assert "captured in time: 1 session, the oldest from 20" in told
     assert space.sweep().warnings == []
 
 

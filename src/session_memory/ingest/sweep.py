@@ -178,7 +178,8 @@ def _warn_of_deletion(store: CaptureStore, first: list[LogFolders], report: Swee
             since = f", the oldest from {(iso(oldest) or '')[:10]}" if oldest else ""
             report.warnings.append(
                 f"{adapter.title} deletes its logs after {deletion.days} days ({deletion.where});"
-                f" captured in time: {count} sessions{since}; sweep at least that often"
+                f" captured in time: {count} session{'s' * (count != 1)}{since};"
+                " sweep at least that often"
             )
 
 
