@@ -8,11 +8,15 @@ JOBS ?= auto
 # Modules that are not compiled anew by every process: tests and figures start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test test-tools screens screenshots torture check bench bench-redact bench-recall bench-quality bench-peers bench-web docs lock clean model-clients mcp-inspector e2e-clients
+.PHONY: run web test test-tools screens screenshots torture check bench bench-redact bench-recall bench-quality bench-peers bench-web docs lock clean model-clients mcp-inspector e2e-clients
 
-# One sweep over the agent logs of this machine, then what is stored.
+# One sweep over the agent logs of this machine, then what is stored; `KEEP=DIR` keeps samples in DIR.
 run: $(RUN_STAMP)
-	$(BIN)/python scripts/first_run.py
+	$(BIN)/python scripts/first_run.py $(KEEP)
+
+# The local page, which needs packages that `make run` does not install.
+web: $(STAMP)
+	$(BIN)/session-memory web
 
 # The whole test suite.
 test: $(STAMP)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -33,36 +34,53 @@ def sweep_and_show(environ: Mapping[str, str]) -> int:
         code = subprocess.run([*program, verb], env=environ, check=False).returncode
         if code not in (EXIT_OK, EXIT_WARNINGS):
             return code
+    print("\nThe local page in your browser: make web")
     return EXIT_OK
 
 
 def on_samples(environ: Mapping[str, str]) -> int:
     """The same on sample sessions, in a home and a store that are gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="session-memory-") as folder:
-        root = Path(folder)
-        write_samples(root / "claude")
-        (root / "home").mkdir()
-        # Neither this machine's settings nor its agents' homes have a say about the samples.
-        homes = {adapter.env for adapter in adapters().values()}
-        clean = {
-            name: value
-            for name, value in environ.items()
-            if name not in homes and not name.startswith("SESSION_MEMORY_")
-        }
-        return sweep_and_show(
-            {
-                **clean,
-                "HOME": str(root / "home"),
-                "USERPROFILE": str(root / "home"),
-                "CLAUDE_CONFIG_DIR": str(root / "claude"),
-                "SESSION_MEMORY_HOME": str(root / "memory"),
-            }
-        )
+        return sweep_and_show(sample_environment(Path(folder), environ))
 
 
-def main() -> int:
-    """Sweep what is here; where nothing is, say so and show the samples."""
+def on_kept_samples(root: Path, environ: Mapping[str, str]) -> int:
+    """The same in a folder that stays, and how to go on in it."""
+    code = sweep_and_show(sample_environment(root, environ))
+    program = Path(sys.executable).with_name("session-memory")
+    places = {"SESSION_MEMORY_HOME": root / "memory", "CLAUDE_CONFIG_DIR": root / "claude"}
+    print("\nThe samples are kept. To type along, set these first:")
+    for name, place in places.items():
+        print(f"  export {name}={shlex.quote(str(place))}")
+    print(f"  alias session-memory={shlex.quote(str(program))}")
+    return code
+
+
+def sample_environment(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """Write the samples into a folder; the environment in which only they are found."""
+    write_samples(root / "claude")
+    (root / "home").mkdir(exist_ok=True)
+    # Neither this machine's settings nor its agents' homes have a say about the samples.
+    homes = {adapter.env for adapter in adapters().values()}
+    clean = {
+        name: value
+        for name, value in environ.items()
+        if name not in homes and not name.startswith("SESSION_MEMORY_")
+    }
+    return {
+        **clean,
+        "HOME": str(root / "home"),
+        "USERPROFILE": str(root / "home"),
+        "CLAUDE_CONFIG_DIR": str(root / "claude"),
+        "SESSION_MEMORY_HOME": str(root / "memory"),
+    }
+
+
+def main(keep: str | None = None) -> int:
+    """Sweep what is here, or samples: where nothing is, and in `keep`, a folder that stays."""
     app = App()
+    if keep:
+        return on_kept_samples(Path(keep).absolute(), app.environ)
     found, looked_in = find_logs(app)
     if found:
         return sweep_and_show(app.environ)
@@ -70,9 +88,10 @@ def main() -> int:
     print("\n".join(f"  {path}" for path in looked_in[:SHOWN]))
     if len(looked_in) > SHOWN:
         print(f"  and {len(looked_in) - SHOWN} more: `session-memory config agents --json`")
-    print("Showing sample sessions instead, in a store that is thrown away afterwards.")
+    print("Showing sample sessions instead, in a store that is thrown away afterwards")
+    print("(`make run KEEP=DIR` keeps them in DIR, to type along).")
     return on_samples(app.environ)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:2]))

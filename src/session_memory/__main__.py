@@ -93,7 +93,9 @@ def _run(args: list[str]) -> int:
     try:
         # Not cli.main(): it would turn a closed pipe into exit 1.
         # A copy of the arguments: click takes out what it has parsed, and errors look for --json.
-        with cli.make_context("session-memory", list(args), obj=App()) as context:
+        with cli.make_context(
+            "session-memory", list(args), obj=App(), terminal_width=_help_width()
+        ) as context:
             result = cli.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
@@ -105,6 +107,14 @@ def _run(args: list[str]) -> int:
     except click.ClickException as error:
         return _fail(args, error.exit_code, "usage", (error.format_message(), None))
     return result if isinstance(result, int) else EXIT_OK
+
+
+def _help_width() -> int | None:
+    """The width of help at a narrow terminal, where click would take 50 columns."""
+    from session_memory.cli.output import columns
+
+    limit = columns()
+    return max(limit - 2, 20) if limit is not None and limit < 52 else None
 
 
 def _complete(args: list[str]) -> int:

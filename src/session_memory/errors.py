@@ -2,7 +2,7 @@
 
 SessionMemoryError (1)          something failed
 ├── UsageError (2)              the command line is wrong
-├── ConfigError (4)             a configuration value is invalid
+├── ConfigError (4)             a configuration value is invalid, or its packages are missing
 ├── StoreError (1)              the store cannot do what was asked
 │   ├── StoreMissing (5)        there is no store yet
 │   ├── StoreTooNew (5)         a newer program wrote it
@@ -28,6 +28,11 @@ import errno
 EXIT_OK = 0
 EXIT_WARNINGS = 3
 EXIT_INTERRUPTED = 130
+
+
+def extra_hint(name: str) -> str:
+    """How to install the packages of an extra, from an index or from a checkout."""
+    return f"pip install 'session-memory[{name}]', or in a checkout: pip install '.[{name}]'"
 
 
 class SessionMemoryError(Exception):

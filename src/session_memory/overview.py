@@ -62,6 +62,7 @@ def read_overview(
     with open_store() as store:
         info = store.info()
         failed = sum(state_of(job, now) == "failed" for job in store.jobs.all())
+        undecided = _undecided(store, paths, now)
     return Overview(
         sessions=info.sessions,
         agents=info.per_flavor,
@@ -69,18 +70,26 @@ def read_overview(
         last_event_at=info.last_event_at,
         last_sweep_at=(last.finished_at or None) if last else None,
         bytes=info.database_bytes + info.segment_bytes,
-        waits=(*_waits(paths, failed, now), *_failed_sweep(last)),
+        waits=(*_waits(paths, undecided, failed, now), *_failed_sweep(last)),
         next=EVERY_DAY if info.sessions else BEGIN,
     )
 
 
-def _waits(paths: Paths, failed: int, now: int) -> Iterator[Step]:
+def _undecided(store: Store, paths: Paths, now: int) -> int:
+    """Rules nobody decided on: those in the catalog, and those that `rules` would add to it."""
     from session_memory.curate.catalog import read_catalog
+    from session_memory.detect.cluster import cluster
+    from session_memory.detect.rank import rank
 
+    catalog = read_catalog(paths.data)
+    found = rank(cluster(store.patterns.evidence, store.patterns.statuses()), now)
+    names = {candidate.id for candidate in found if not candidate.left_out}
+    return sum(catalog.status(name) == "candidate" for name in names | catalog.proposals.keys())
+
+
+def _waits(paths: Paths, undecided: int, failed: int, now: int) -> Iterator[Step]:
     if is_paused(read_pauses(str(paths.data)), now):
         yield Step("session-memory resume", "capture is paused")
-    catalog = read_catalog(paths.data)
-    undecided = sum(catalog.status(name) == "candidate" for name in catalog.proposals)
     if undecided:
         await_ = "rule awaits" if undecided == 1 else "rules await"
         yield Step("session-memory rules review", f"{undecided} {await_} your decision")

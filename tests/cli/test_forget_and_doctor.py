@@ -42,7 +42,7 @@ def test_forget_without_a_condition_is_refused(space: Workspace) -> None:
 def test_forget_shows_what_would_go_and_asks_before_it_does(space: Workspace) -> None:
     swept(space)
     told = run(space, "forget", "--text", "zebrawood", "--dry-run")
-    assert (told.returncode, "1 events in 1 sessions" in told.stdout) == (0, True)
+    assert (told.returncode, "in 1 event of 1 session" in told.stdout) == (0, True)
     refused = run(space, "forget", "--text", "zebrawood")
     assert refused.returncode == 8
     assert run(space, "forget", "--text", "zebrawood", "--verify").returncode == 1
@@ -56,7 +56,7 @@ def test_forget_shows_each_session_before_it_goes(space: Workspace) -> None:
     row = next(line for line in told.stdout.splitlines() if session.external_id in line)
     assert row.split()[:4] == [str(session.id), session.external_id, "claude", session.project_key]
     assert "2026-03-02T09:00  2026-03-02T09:00" in row and "zebrawood address" in row
-    assert "1 sessions with 1 events" in told.stdout
+    assert "1 session with 1 event" in told.stdout
     told = run(space, "forget", "--session", str(session.id), "--dry-run", "--json")
     (shown,) = json.loads(told.stdout)["sessions"]
     assert (shown["session_id"], shown["session"]) == (session.id, session.external_id)

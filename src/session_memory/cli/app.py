@@ -20,6 +20,7 @@ from session_memory.cli.terms import explain_terms
 from session_memory.cli.verbs import TASKS, VERBS, Section, Verb
 from session_memory.clock import Clock, now_ms
 from session_memory.config import Loaded, load
+from session_memory.errors import EXIT_INTERRUPTED
 from session_memory.paths import Paths, find_paths
 from session_memory.settings import Config
 
@@ -122,6 +123,15 @@ def long_output(callback: Callback) -> Callback:
 dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would happen; change nothing."
 )
+
+
+def confirm_or_leave(question: str, otherwise: str) -> None:
+    """Ask at the terminal; a no says what did not happen and ends the command like an interrupt."""
+    if not click.confirm(question, err=True):
+        click.echo(fit(otherwise, sys.stderr), err=True)
+        raise click.exceptions.Exit(EXIT_INTERRUPTED)
+
+
 yes_option = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import msgspec
+
 from session_memory.atomic_files import replace_file
 from session_memory.cli.app import App
 from session_memory.config import Loaded, load
@@ -31,7 +33,9 @@ def check_content(target: Path, content: str) -> Loaded:
     trial = target.with_name(f"{target.name}.{os.getpid()}.check")
     try:
         replace_file(trial, content.encode())
-        return load(str(trial), {}, None, str(Path.home()))
+        loaded = load(str(trial), {}, None, str(Path.home()))
+        warnings = tuple(text.replace(str(trial), str(target)) for text in loaded.warnings)
+        return msgspec.structs.replace(loaded, warnings=warnings)
     except ConfigError as error:
         raise ConfigError(error.message.replace(str(trial), str(target)), hint=error.hint) from None
     finally:

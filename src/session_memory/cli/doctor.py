@@ -46,6 +46,8 @@ from session_memory.store.unfinished import is_marked
 STALE_DAYS = 7
 DAY_MS = 86_400_000
 _MEANINGS: dict[str, Meaning] = {"pass": "ok", "warn": "warn", "fail": "error"}
+FULL_WIDTH = 60
+"""Columns from which fixes stand below what they fix."""
 
 
 @click.command(name="doctor")
@@ -110,9 +112,8 @@ def _show(fixes: Fixes, checks: list[Check]) -> None:
         lead = f"{paint(check.result, _MEANINGS[check.result])}  {check.name:<{width}} "
         click.echo("\n".join(hanging(lead, one_line(check.detail), columns())))
         if check.fix and check.result != "pass":
-            click.echo(
-                "\n".join(hanging(f"{'':<{width + 7}}fix: ", one_line(check.fix), columns()))
-            )
+            indent = width + 7 if (columns() or FULL_WIDTH) >= FULL_WIDTH else 6
+            click.echo("\n".join(hanging(f"{'':{indent}}fix: ", one_line(check.fix), columns())))
 
 
 def _folded(checks: list[Check]) -> list[Check]:

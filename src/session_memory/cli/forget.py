@@ -8,8 +8,15 @@ from contextlib import suppress
 
 import click
 
-from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
-from session_memory.cli.output import emit_json, one_line, table
+from session_memory.cli.app import (
+    App,
+    confirm_or_leave,
+    dry_run_option,
+    json_option,
+    pass_app,
+    yes_option,
+)
+from session_memory.cli.output import Column, emit_json, one_line, table
 from session_memory.cli.session_argument import NAMED_BY, names
 from session_memory.cli.store import alone
 from session_memory.cli.times import Moment, to_ms
@@ -26,6 +33,16 @@ from session_memory.store.port import Store
 from session_memory.store.unfinished import marked
 
 SHOWN = 20
+_COLUMNS = (
+    Column("session"),
+    Column("id", drop=1, meaning="dim"),
+    Column("agent", drop=3),
+    Column("project", drop=5),
+    Column("started", drop=2, meaning="dim"),
+    Column("ended", drop=6, meaning="dim"),
+    Column("events", drop=4),
+    Column("title", folds=True),
+)
 
 
 @click.command(name="forget")
@@ -146,15 +163,19 @@ def _affected(plan: ForgetPlan) -> list[int]:
 
 def _preview(plan: ForgetPlan, sessions: list[Session]) -> Iterator[str]:
     rows = [_row(session) for session in sessions]
-    headers = ("session", "id", "agent", "project", "started", "ended", "events", "title")
     if rows:
-        yield table(rows[:SHOWN], headers)
+        yield table(rows[:SHOWN], _COLUMNS)
     if len(rows) > SHOWN:
         yield f"and {len(rows) - SHOWN} more; --dry-run --json lists them all"
     if plan.hits:
-        yield f"{plan.events} events in {len(plan.hits)} sessions hold the text"
+        held = _count(len(plan.hits), "session")
+        yield f"the text is in {_count(plan.events, 'event')} of {held}"
     else:
-        yield f"{len(rows)} sessions with {plan.events} events"
+        yield f"{_count(len(rows), 'session')} with {_count(plan.events, 'event')}"
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def _row(session: Session) -> tuple[object, ...]:
@@ -166,14 +187,14 @@ def _row(session: Session) -> tuple[object, ...]:
         (iso(session.started_at) or "-")[:16],
         (iso(session.ended_at) or "-")[:16],
         session.event_count,
-        title_of(session)[:60],
+        title_of(session),
     )
 
 
 def _ask() -> None:
     if not sys.stdin.isatty():
         raise Refused("this would be forgotten for good", hint="--dry-run shows it, --yes does it")
-    click.confirm("Forget?", abort=True, err=True)
+    confirm_or_leave("Forget?", "nothing was forgotten")
 
 
 def _show_report(

@@ -7,7 +7,15 @@ from collections.abc import Iterator
 import click
 
 from session_memory.cli.app import App
-from session_memory.cli.output import columns, emit_json, hanging, human_bytes, human_time, one_line
+from session_memory.cli.output import (
+    columns,
+    emit_json,
+    fit,
+    hanging,
+    human_bytes,
+    human_time,
+    one_line,
+)
 from session_memory.cli.store import reading
 from session_memory.overview import BEGIN, Overview, Step, read_overview
 
@@ -28,7 +36,7 @@ def _lines(overview: Overview, now: int, *, hints: bool) -> Iterator[str]:
             yield "Nothing is stored yet."
     else:
         agents = ", ".join(f"{one_line(name)} {n:,}" for name, n in overview.agents.items())
-        yield f"{overview.sessions:,} sessions ({agents}) in {overview.projects:,} projects"
+        yield fit(_counts(overview, agents))
         yield f"last sweep  {human_time(overview.last_sweep_at, now)}"
         yield f"on disk     {human_bytes(overview.bytes)}"
     if overview.waits:
@@ -38,6 +46,14 @@ def _lines(overview: Overview, now: int, *, hints: bool) -> Iterator[str]:
         return
     yield "\nBegin with" if overview.next == BEGIN else "\nTry"
     yield from _steps(overview.next)
+
+
+def _counts(overview: Overview, agents: str) -> str:
+    if not overview.sessions:
+        return "no sessions are stored"
+    sessions = f"{overview.sessions:,} session{'s' * (overview.sessions != 1)}"
+    projects = f"{overview.projects:,} project{'s' * (overview.projects != 1)}"
+    return f"{sessions} ({agents}) in {projects}"
 
 
 def _steps(steps: tuple[Step, ...]) -> Iterator[str]:

@@ -123,6 +123,7 @@ _TYPES: dict[str, type[Text]] = {
     "repo": ProjectName,
     "flavor": AgentName,
     "agents": AgentName,
+    "skip": AgentName,
     "rule": RuleName,
     "rules": RuleName,
     "superseded_by": RuleName,

@@ -43,7 +43,10 @@ def project_key(store: SessionReader, project: str | None) -> str:
         return project
     here = project_at(store.projects(), current_directory())
     if here is None:
-        raise NotFound("Project not found for this directory", hint="name one with --project")
+        raise NotFound(
+            "Project not found for this directory",
+            hint="name one with --project KEY; `session-memory project list` lists them",
+        )
     return here.key
 
 

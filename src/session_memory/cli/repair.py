@@ -8,7 +8,7 @@ import sys
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app
+from session_memory.cli.app import App, confirm_or_leave, json_option, pass_app
 from session_memory.cli.output import byte_progress, emit_json, one_line
 from session_memory.cli.store import changing, sweep_context
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, Refused
@@ -128,7 +128,7 @@ def _ask() -> None:
             warning,
             hint="put forget-marks.json back from a backup, or add --without-marks to go on",
         )
-    click.confirm(f"{warning}. Go on?", abort=True, err=True)
+    confirm_or_leave(f"{warning}. Go on?", "nothing was repaired")
 
 
 def _still_missing(app: App, expected: dict[tuple[str, str], int]) -> list[Repaired]:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from session_memory.cli.app import App, json_option, pass_app, yes_option
+from session_memory.cli.app import App, confirm_or_leave, json_option, pass_app, yes_option
 from session_memory.cli.forget import report_lines
 from session_memory.cli.output import byte_progress, emit_json, human_bytes, human_time, safe
 from session_memory.core.pauses import merge_pauses
@@ -115,11 +115,11 @@ def _ask(present: PresentStore, *, yes: bool, without_marks: bool) -> None:
                 hint="put that file back next to `store.db`, or add --without-marks",
             )
         click.echo(f"{marks.NAME} is lost, and {warning}.", err=True)
-        click.confirm("Restore nevertheless?", abort=True, err=True)
+        confirm_or_leave("Restore nevertheless?", "nothing was restored")
     if not yes:
         if not sys.stdin.isatty():
             raise Refused("this would replace the store", hint="add --yes to do it")
-        click.confirm("Restore? The present store is kept aside.", abort=True, err=True)
+        confirm_or_leave("Restore? The present store is kept aside.", "nothing was restored")
 
 
 def _restore(app: App, source: str) -> tuple[Plan, MarksApplied]:

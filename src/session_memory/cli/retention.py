@@ -6,7 +6,14 @@ import sys
 
 import click
 
-from session_memory.cli.app import App, json_option, long_output, pass_app, yes_option
+from session_memory.cli.app import (
+    App,
+    confirm_or_leave,
+    json_option,
+    long_output,
+    pass_app,
+    yes_option,
+)
 from session_memory.cli.output import emit_json, fit, human_bytes, one_line, paint
 from session_memory.cli.store import changing, reading
 from session_memory.core.retention import EvictionPlan, explain
@@ -108,7 +115,7 @@ def _ask(eviction_plan: EvictionPlan) -> None:
     click.echo("\n".join(_lines(eviction_plan, SHOWN)), err=True)
     if not sys.stdin.isatty():
         raise Refused("raw text would be evicted", hint="add --yes to do it without being asked")
-    click.confirm("Evict?", abort=True, err=True)
+    confirm_or_leave("Evict?", "nothing was evicted")
 
 
 def _lines(plan: EvictionPlan, limit: int | None) -> list[str]:

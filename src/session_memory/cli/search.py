@@ -49,7 +49,7 @@ _SPOKEN = {"user_prompt": "you", "assistant_text": "agent"}
 @click.option("--errors", "errors_only", is_flag=True, help="Only what failed.")
 @click.option("--context", "around", metavar="N", type=click.IntRange(0, 50), default=0,
               help="Show N turns before and after each event.")  # fmt: skip
-@click.option("--limit", type=int, default=10, show_default=True, help="At most 50.")
+@click.option("--limit", type=click.IntRange(1), default=10, show_default=True, help="At most 50.")
 @click.option("--cursor", metavar="N", help="The next page: what the page before names.")
 @json_option
 @pass_app
@@ -116,7 +116,8 @@ def command(
         app.note("nothing found")
     elif isinstance(answer.next_cursor, str) and not app.quiet:
         more = f"--cursor {answer.next_cursor} shows the next page"
-        click.echo(paint(f"the {answer.count} best; {more}, --limit N more at once", "dim"))
+        which = "best" if query else "newest"
+        click.echo(paint(f"the {answer.count} {which}; {more}, --limit N more at once", "dim"))
 
 
 def _echo_session(app: App, store: SessionReader, items: list[FoundItem], around: int) -> None:

@@ -17,7 +17,7 @@ from session_memory.redact import Redactor, make_redactor
 
 @click.group(name="secrets")
 def command() -> None:
-    """Find or redact stored secrets that older rules missed.
+    """Find or redact stored secrets that older versions missed.
 
     \b
     Examples:
@@ -30,7 +30,7 @@ def command() -> None:
 @json_option
 @pass_app
 def scan(app: App) -> int:
-    """Count stored texts that today's rules would redact. Exit code 3 if there are any.
+    """Count stored texts that would be redacted today. Exit code 3 if there are any.
 
     Looks at events, digests, facts and observations, and at what was made of them: memories,
     journals, rules and the pages for new sessions.
@@ -55,7 +55,7 @@ def scan(app: App) -> int:
 @json_option
 @pass_app
 def rescan(app: App) -> None:
-    """Redact everything in and next to the store again, with today's rules.
+    """Redact everything in and next to the store again, as a sweep would today.
 
     \b
     Examples:

@@ -162,7 +162,7 @@ Messages go to stderr. An error is one object on stderr: {"error": {"code",
   1    failed, or not found
   2    the command line is wrong
   3    done, with warnings
-  4    a configuration value is invalid
+  4    a configuration value is invalid, or an extra is not installed
   5    no store yet, or a newer program wrote it
   6    another process holds the lock
   7    session and project do not belong together

@@ -9,7 +9,14 @@ from session_memory.adapters.registry import clients
 from session_memory.cli import wiring
 from session_memory.cli.app import App, dry_run_option, json_option, pass_app, yes_option
 from session_memory.cli.output import columns, emit_json, hanging, one_line
-from session_memory.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_WARNINGS, Refused
+from session_memory.cli.store import reading
+from session_memory.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_WARNINGS,
+    Refused,
+    SessionMemoryError,
+)
 from session_memory.install import hook_files, purge
 from session_memory.install.apply import apply_uninstall
 from session_memory.install.ledger import FILE, installing, read_ledger
@@ -53,6 +60,8 @@ def command(
     plan = msgspec.structs.replace(plan, problems=(*plan.problems, *lost))
     purge_plan = purge.plan_purge(app.paths, app.environ) if purging else purge.PurgePlan()
     _show(app, plan, list(map(str, purge_plan.whole)), dry_run=dry_run)
+    if purging:
+        _tell_lost(app)
     if diff and not app.json:
         wiring.show_diffs(app, plan.changes)
     _tell_distributed(app, purging=purging)
@@ -90,6 +99,20 @@ def _remove_schedule(app: App) -> None:
     from session_memory.cli.schedule import remove_schedule
 
     remove_schedule(app)
+
+
+def _tell_lost(app: App) -> None:
+    """How many sessions a purge deletes; a store that cannot be read is deleted all the same."""
+    try:
+        with reading(app) as store:
+            count = store.info().sessions
+    except (SessionMemoryError, OSError):
+        return
+    if count:
+        app.warn(
+            f"{count:,} captured session{'s are' if count != 1 else ' is'} deleted for good;"
+            " `session-memory store backup DIR` keeps a copy"
+        )
 
 
 def _tell_distributed(app: App, *, purging: bool) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from session_memory.cli.app import App, pass_app
-from session_memory.errors import Refused
+from session_memory.errors import ConfigError, extra_hint
 
 
 @click.command()
@@ -24,7 +24,8 @@ def command(
     """Open the local page: read, search, review rules, see costs.
 
     It answers this machine only, to whoever opens the link that is printed; the link works once.
-    It ends with Ctrl-C, or when nobody used it for a while. Needs the extra `web`.
+    It ends with Ctrl-C, or when nobody used it for a while. Needs the extra `web`:
+    `pip install 'session-memory[web]'`, or `make web` in a checkout.
 
     \b
     Examples:
@@ -35,9 +36,9 @@ def command(
     try:
         from session_memory.web.server import serve
     except ImportError as error:
-        raise Refused(
+        raise ConfigError(
             f"the page needs packages that are not installed ({error.name})",
-            hint="pip install 'session-memory[web]'",
+            hint=f"{extra_hint('web')}, or make web",
         ) from None
     from session_memory.web.context import WebContext
 

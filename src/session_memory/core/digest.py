@@ -27,6 +27,7 @@ DIGEST_VERSION = 19
 again every session whose raw text is still here. Others keep their digest with its version.
 Digests of the first releases say 1; they were made as those of version 3 are."""
 
+LABEL_CHARS = 120
 MAX_COMMANDS = 200
 MAX_CORRECTIONS = 20
 MAX_CURES = 40
@@ -262,11 +263,16 @@ def low_value_reason(session: Session, digest: Digest) -> str | None:
 def labels(digest: Digest) -> dict[str, str | bool | None]:
     """What a session is shown as: what its user asked for, never a program's own prompt."""
     return {
-        "operational_label": (digest.objective or "")[:120] or None,
+        "operational_label": (digest.objective or "")[:LABEL_CHARS] or None,
         "internal_prompt_suppressed": True if digest.internal_prompts else None,
     }
 
 
 def title_of(session: Session) -> str:
     """A session's title, or else what was asked for first; "" where neither is known."""
-    return str(session.title or session.metadata.get("operational_label") or "")
+    if session.title:
+        return session.title
+    label = str(session.metadata.get("operational_label") or "")
+    if len(label) < LABEL_CHARS:
+        return label
+    return f"{label.rpartition(' ')[0] or label}…"  # it was cut, most likely within a word

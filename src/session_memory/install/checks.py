@@ -19,7 +19,14 @@ from session_memory.core.text.safe_text import one_line
 from session_memory.errors import Refused
 from session_memory.install import hook_files
 from session_memory.install.ledger import Ledger
-from session_memory.install.plan import ReadFile, WiringState, refusal, skipped_hooks, wiring_state
+from session_memory.install.plan import (
+    ReadFile,
+    WiringState,
+    refusal,
+    skipped_hooks,
+    switched_off,
+    wiring_state,
+)
 
 Result = Literal["pass", "warn", "fail"]
 
@@ -116,7 +123,11 @@ def _check_agent(client: Client, state: WiringState, read_file: ReadFile) -> Che
             return Check(client.name, "warn", f"{detail}, and {gone} is not there", fix)
         return Check(client.name, "pass", detail)
     if "off" in states and states <= {"off", "wired", "hand-made"}:
-        fix = "a setting of yours switches it off; see the agent's docs"
+        settings = [
+            f"`{'.'.join(switch.path)}` from {path}"
+            for switch, path in switched_off(client, state.files, read_file)
+        ]
+        fix = f"remove {', '.join(settings)} and start {client.name} anew"
         return Check(client.name, "warn", detail, fix)
     if states == {"absent"}:
         return Check(client.name, "warn", NOT_WIRED, wire)

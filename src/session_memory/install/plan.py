@@ -6,13 +6,13 @@ Files come in through `read_file`; nothing is written here.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, Literal
 
 import msgspec
 
 from session_memory.adapters.wiring import json_edit, json_text, parts, toml_edit
-from session_memory.adapters.wiring.client import Approvals, Client, InstallContext
+from session_memory.adapters.wiring.client import Approvals, Client, InstallContext, Switch
 from session_memory.adapters.wiring.containers import OriginalLayout
 from session_memory.adapters.wiring.json_text import as_object
 from session_memory.adapters.wiring.launchers import Launchers
@@ -270,14 +270,21 @@ def refusal(
     return "its files cannot be read"
 
 
+def switched_off(
+    client: Client, files: Iterable[str], read_file: ReadFile
+) -> Iterator[tuple[Switch, str]]:
+    """Settings with which the user switched something off, and the file of each."""
+    for path in files:
+        for switch in client.switches:
+            if os.path.basename(path) == switch.file and (
+                _setting(read_file(path), switch.path) is switch.off
+            ):
+                yield switch, path
+
+
 def _is_off(client: Client, what: str, files: Iterable[str], read_file: ReadFile) -> bool:
     """Whether the user switched it off in one of the client's files."""
-    return any(
-        _setting(read_file(path), switch.path) is switch.off
-        for switch in client.switches
-        for path in files
-        if switch.what == what and os.path.basename(path) == switch.file
-    )
+    return any(switch.what == what for switch, _ in switched_off(client, files, read_file))
 
 
 def _setting(current: CurrentFile, path: tuple[str, ...]) -> Any:

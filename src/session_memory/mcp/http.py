@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from session_memory import __version__
-from session_memory.errors import ConfigError, Refused
+from session_memory.errors import ConfigError, Refused, extra_hint
 from session_memory.mcp.jsonrpc import MAX_LINE, Request
 from session_memory.mcp.runtime import Runtime
 from session_memory.mcp.server import INSTRUCTIONS, Server, ServerEnvironment
@@ -170,9 +170,7 @@ def serve_http(runtime: Runtime, listen: Listen, log: Callable[[str], None]) -> 
 
         app = application(runtime, log)
     except ImportError:
-        raise ConfigError(
-            "HTTP needs the official MCP SDK", hint="pip install 'session-memory[http]'"
-        ) from None
+        raise ConfigError("HTTP needs the official MCP SDK", hint=extra_hint("http")) from None
     quiet: Json = {"log_config": None, "access_log": False, "server_header": False}
     try:
         listener = uvicorn.Config(app, loopback(listen.host), listen.port, **quiet).bind_socket()

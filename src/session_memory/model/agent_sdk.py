@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from session_memory import settings
-from session_memory.errors import ModelUnavailable
+from session_memory.errors import ModelUnavailable, extra_hint
 from session_memory.model.failures import CallFailed, short_message
 from session_memory.model.marks import FOLDER_PREFIX, MARKS, fenced
 from session_memory.model.port import Answer, Request, Usage
@@ -29,7 +29,7 @@ def open_agent_sdk(settings: settings.Model, environ: Mapping[str, str]) -> Agen
     except ImportError:
         raise ModelUnavailable(
             "the claude-agent-sdk package is not installed",
-            hint="pip install 'session-memory[agent-sdk]'",
+            hint=extra_hint("agent-sdk"),
         ) from None
     return AgentSdkModel(sdk, settings.name or SMALL_MODEL)
 

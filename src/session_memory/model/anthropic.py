@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from session_memory import settings
-from session_memory.errors import ModelUnavailable
+from session_memory.errors import ModelUnavailable, extra_hint
 from session_memory.model.port import Answer, Request, Stop, Usage
 from session_memory.model.sdk import (
     SchemaFirst,
@@ -40,7 +40,7 @@ def open_anthropic(settings: settings.Model, environ: Mapping[str, str]) -> Anth
     except ImportError:
         raise ModelUnavailable(
             "the anthropic package is not installed",
-            hint="pip install 'session-memory[anthropic]'",
+            hint=extra_hint("anthropic"),
         ) from None
     variable = settings.key_variable or KEY_VARIABLE
     key = environ.get(variable, "")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from session_memory import settings
-from session_memory.errors import ModelUnavailable
+from session_memory.errors import ModelUnavailable, extra_hint
 from session_memory.model.port import Answer, Request, Stop, Usage
 from session_memory.model.sdk import (
     SchemaFirst,
@@ -40,7 +40,7 @@ def open_openai(settings: settings.Model, environ: Mapping[str, str]) -> OpenAiM
         import openai
     except ImportError:
         raise ModelUnavailable(
-            "the openai package is not installed", hint="pip install 'session-memory[openai]'"
+            "the openai package is not installed", hint=extra_hint("openai")
         ) from None
     base_url = settings.base_url or environ.get("OPENAI_BASE_URL", "")
     variable = settings.key_variable or KEY_VARIABLE

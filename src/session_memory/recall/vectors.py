@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from session_memory.errors import ConfigError
+from session_memory.errors import ConfigError, extra_hint
 
 WORDS, VECTORS = "words.txt", "vectors.npy"
 TEXT_WORDS = 400
@@ -40,9 +40,7 @@ def open_vectors(folder: str) -> Similarity:
     try:
         numpy = importlib.import_module("numpy")
     except ImportError as error:
-        raise ConfigError(
-            "recall.vectors needs numpy", hint="pip install 'session-memory[vectors]'"
-        ) from error
+        raise ConfigError("recall.vectors needs numpy", hint=extra_hint("vectors")) from error
     directory = Path(folder)
     try:
         words = (directory / WORDS).read_text(encoding="utf-8").split("\n")

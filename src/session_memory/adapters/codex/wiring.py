@@ -162,6 +162,11 @@ CLIENT = Client(
     oldest="0.124.0",  # hooks are on by default
     update="npm install -g @openai/codex@latest",
     approvals=Approvals(
-        "hooks.json", "config.toml", trust, moved, how="start codex, type /hooks, approve them"
+        "hooks.json",
+        "config.toml",
+        trust,
+        moved,
+        how="session-memory init --agent codex --trust-codex-hooks, or start codex, type /hooks"
+        " and approve them",
     ),
 )

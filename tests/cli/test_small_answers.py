@@ -1,0 +1,77 @@
+"""Small things a person meets at the terminal: questions, counts, hints."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from tests.e2e.pseudo_terminal import Seat, Seen, at_terminal
+
+from session_memory.core.digest import LABEL_CHARS, title_of
+from session_memory.testing.samples import write_samples
+from session_memory.testing.workspace import Workspace
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> Workspace:
+    space = Workspace(tmp_path)
+    write_samples(space.claude)
+    space.run("--config", str(space.write_config()), "sweep")
+    return space
+
+
+def seen(space: Workspace, *words: str, answer: tuple[str, str] | None = None) -> Seen:
+    line = [sys.executable, "-m", "session_memory", "--config", str(space.write_config()), *words]
+    seat = Seat({**space.environ(), "NO_COLOR": "1"}, space.root)
+    return at_terminal(seat, line, [answer] if answer else [])
+
+
+def run(space: Workspace, *words: str) -> subprocess.CompletedProcess[str]:
+    return space.run("--config", str(space.write_config()), *words)
+
+
+def test_a_no_to_forget_says_that_nothing_was_forgotten(space: Workspace) -> None:
+    asked = seen(space, "forget", "--project", "shop", answer=("Forget?", "n\n"))
+    assert asked.code == 130
+    assert asked.screen.rstrip().endswith("nothing was forgotten")
+    assert max(map(len, asked.screen.splitlines())) <= 80
+    assert "6 sessions" in run(space).stdout
+
+
+def test_rules_that_nobody_looked_at_yet_wait_on_the_first_screen(space: Workspace) -> None:
+    assert "1 rule awaits your decision" in run(space).stdout
+    run(space, "rules")
+    assert "1 rule awaits your decision" in run(space).stdout
+
+
+def test_a_store_without_sessions_is_said_in_words(space: Workspace) -> None:
+    run(space, "forget", "--since", "2020-01-01", "--yes")
+    run(space, "sweep")
+    shown = run(space).stdout
+    assert "no sessions are stored" in shown
+    assert "()" not in shown
+
+
+def test_a_purge_says_how_many_sessions_are_deleted(space: Workspace) -> None:
+    told = run(space, "uninstall", "--purge", "--dry-run").stderr
+    assert "6 captured sessions are deleted for good" in told
+
+
+@pytest.mark.parametrize("limit", ["-1", "0"])
+def test_search_refuses_a_limit_below_one(space: Workspace, limit: str) -> None:
+    assert run(space, "search", "push", "--limit", limit).returncode == 2
+
+
+def test_search_without_words_names_the_newest(space: Workspace) -> None:
+    assert "the 2 newest;" in run(space, "search", "--limit", "2").stdout
+    assert "the 1 best;" in run(space, "search", "tests", "--limit", "1").stdout
+
+
+def test_a_title_that_was_cut_ends_in_an_ellipsis(space: Workspace) -> None:
+    session = next(iter(space.sessions().values()))
+    label = ("word " * LABEL_CHARS)[: LABEL_CHARS - 2] + "wo"
+    cut = replace(session, title=None, metadata={"operational_label": label})
+    assert title_of(cut).endswith("word…")
