@@ -21,6 +21,7 @@ def test_from_corrections_in_sessions_to_a_line_and_back(desk: Desk, tmp_path: P
     name = desk.corrected(shop)
     out = desk.run("rules", "distribute", "--dry-run")
     assert f"+- Run make verify, not pytest. [sm-{name}]" in out and tree(shop, other) == before
+    assert "seal=" not in out  # its value is not known before the first write
     desk.run("rules", "distribute")
     assert (shop / "CLAUDE.md").read_text().startswith("# Shop\n\n<!-- session-memory:begin v2")
     for file in ("CLAUDE.md", "AGENTS.md"):

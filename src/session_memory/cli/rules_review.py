@@ -40,7 +40,7 @@ from session_memory.curate.review import DecisionRequest, OwnRule
 from session_memory.errors import EXIT_OK, Refused
 
 _QUESTION = "approve it? [y]es, [n]o, [e]dit, [s]kip, [?], [q]uit"
-_QUESTION_TOO_THIN = "reject it? [n]o use, [e]dit, [s]kip, [?], [q]uit"
+_QUESTION_TOO_THIN = "it cannot be approved yet: [n]o (reject it), [e]dit, [s]kip, [?], [q]uit"
 _KEYS = """\
 y  yes: approve it, if its evidence is enough
 n  no: reject it; you are asked why, and more evidence does not bring it back
@@ -65,14 +65,16 @@ def review(app: App) -> int:
     propose_detected(context)
     catalog = read_for_review(context)
     require_rules(app, catalog)
-    names = [row["id"] for row in list_for_review(catalog, app.config.curate)]
+    rows = list_for_review(catalog, app.config.curate)
+    names = [row["id"] for row in rows]
     remember_order(app, names)
     if not names:
         click.echo(nothing_awaits(catalog, 0))
         return EXIT_OK
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         hint = "`session-memory rules` lists them; then `rules approve ID`, `rules reject ID`"
-        raise Refused(f"{len(names)} rules await a decision, and there is no terminal", hint=hint)
+        count = sum(not lacks_evidence(row) for row in rows)
+        raise Refused(f"{count} rules await a decision, and there is no terminal", hint=hint)
     writes = False
     for number, name in enumerate(names, 1):
         click.echo(f"Rule {number} of {len(names)}")

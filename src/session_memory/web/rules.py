@@ -12,6 +12,7 @@ from session_memory.curate.decisions import (
     default_reviewer,
     describe,
     full_id,
+    lacks_evidence,
     list_for_review,
     propose_detected,
     read_for_review,
@@ -48,6 +49,7 @@ def rules_page(web: WebContext, asked: Asked) -> Page:
         "rules.html",
         {
             "waiting": waiting,
+            "awaiting": sum(not lacks_evidence(row) for row in waiting),
             "decided": decided,
             "files": states(ledger, FileReader(), writing_problem),
             "plan": [_diff(change) for change in _plan(web, ledger).changes],
