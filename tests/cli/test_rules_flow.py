@@ -48,7 +48,8 @@ def test_the_gate_explains_itself_where_it_stops_a_rule(space: Workspace) -> Non
     assert "session-memory rules add TEXT" in told and "help gate" in told
     told = rules(space, "distribute")
     assert f"not written: {RULE} is provisional: 3 of 5 occurrences" in told
-    assert "1 not given to agents yet" in told
+    assert "1 rule is not given to agents yet" in told
+    assert "a yes" not in rules(space, "list", "--all")
 
 
 @pytest.mark.rows("CLI-04")

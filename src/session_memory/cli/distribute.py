@@ -192,7 +192,8 @@ def _tell_provisional(app: App) -> None:
         missing = gate_text(grounds(catalog, name, app.config.curate).gate)
         why = missing or f"look again: `session-memory rules show {name}`"
         click.echo(f"not written: {name} is provisional: {why}")
-    app.note(f"{len(names)} not given to agents yet (session-memory help gate)")
+    rules = "1 rule is" if len(names) == 1 else f"{len(names)} rules are"
+    app.note(f"{rules} not given to agents yet (session-memory help gate)")
 
 
 def _root(path: str, roots: list[str]) -> str | None:

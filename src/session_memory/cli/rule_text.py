@@ -68,8 +68,11 @@ def _grounds(row: dict[str, Any]) -> Iterator[str]:
 
 def _verdict(row: dict[str, Any]) -> Iterator[str]:
     """What a yes would do, unless it was said already."""
-    if row["status"] != "approved":
-        yield gate_sentence(row["gate"])
+    facts = row["gate"]
+    if row["status"] == "provisional" and not facts["distributes"]:
+        yield f"not given to agents yet: {_shortfalls(facts['shortfalls'], 'distribute')}"
+    elif row["status"] != "approved":
+        yield gate_sentence(facts)
 
 
 def _remarks(row: dict[str, Any]) -> Iterator[str]:
