@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 import msgspec
 
@@ -114,6 +115,7 @@ def _worth(parts: list[_Part], at: int, about: frozenset[str]) -> int:
     return shared + names_code(part.text) + (_FIRST if at == 0 and not part.is_item else 0)
 
 
+@lru_cache(maxsize=256)  # each part is weighed and then taken
 def _stems(text: str) -> frozenset[str]:
     """The beginnings of its own words, so that "commit" is found in "committing"."""
     found = re.findall(r"[A-Za-z]+|[^\W\d_]{2,}", " ".join(own_words(text)))
