@@ -75,3 +75,13 @@ def test_a_failed_sweep_fails_the_run(
     monkeypatch.setattr(subprocess, "run", lambda *_args, **_options: failed)
     assert script.main() == 1
     assert calls == []
+
+
+def test_samples_can_be_kept_to_type_along(
+    script: ModuleType, calls: list[Call], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept"
+    assert script.main(str(kept)) == 0
+    assert [verb for verb, _ in calls] == ["sweep", "status"]
+    assert (kept / "claude").is_dir()
+    assert f"export SESSION_MEMORY_HOME={kept / 'memory'}" in capsys.readouterr().out

@@ -12,6 +12,7 @@ from session_memory.core.pauses import is_paused
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.pauses import read_pauses
 from session_memory.paths import Paths
+from session_memory.settings import Curate
 from session_memory.store import store_exists
 from session_memory.store.damage import known_damage
 from session_memory.store.port import Store
@@ -50,9 +51,12 @@ EVERY_DAY = (
 
 
 def read_overview(
-    paths: Paths, now: int, open_store: Callable[[], AbstractContextManager[Store]]
+    paths: Paths,
+    now: int,
+    open_store: Callable[[], AbstractContextManager[Store]],
+    policy: Curate,
 ) -> Overview:
-    """What the first screen shows; reads small tables and files only."""
+    """What the first screen shows; writes nothing."""
     if not store_exists(paths.data):
         return Overview(next=BEGIN)
     if (damage := known_damage(str(paths.data))) is not None:
@@ -62,7 +66,7 @@ def read_overview(
     with open_store() as store:
         info = store.info()
         failed = sum(state_of(job, now) == "failed" for job in store.jobs.all())
-        undecided = _undecided(store, paths, now)
+        undecided = _undecided(store, paths, policy, now)
     return Overview(
         sessions=info.sessions,
         agents=info.per_flavor,
@@ -75,16 +79,24 @@ def read_overview(
     )
 
 
-def _undecided(store: Store, paths: Paths, now: int) -> int:
-    """Rules nobody decided on: those in the catalog, and those that `rules` would add to it."""
+def _undecided(store: Store, paths: Paths, policy: Curate, now: int) -> int:
+    """Rules that await a yes or no: those kept for review, and those that `rules` would add."""
+    from session_memory.curate.candidates import proposals_of
     from session_memory.curate.catalog import read_catalog
+    from session_memory.curate.review import grounds
     from session_memory.detect.cluster import cluster
     from session_memory.detect.rank import rank
 
-    catalog = read_catalog(paths.data)
-    found = rank(cluster(store.patterns.evidence, store.patterns.statuses()), now)
-    names = {candidate.id for candidate in found if not candidate.left_out}
-    return sum(catalog.status(name) == "candidate" for name in names | catalog.proposals.keys())
+    patterns = store.patterns
+    found = rank(cluster(patterns.evidence, patterns.statuses()), now)
+    fresh = proposals_of((each for each in found if not each.left_out), patterns.evidence())
+    files = read_catalog(paths.data)
+    proposals = {**files.proposals, **{proposal.id: proposal for proposal in fresh}}
+    catalog = msgspec.structs.replace(files, proposals=proposals)
+    return sum(
+        catalog.status(name) == "candidate" and grounds(catalog, name, policy).gate.promotes
+        for name in proposals
+    )
 
 
 def _waits(paths: Paths, undecided: int, failed: int, now: int) -> Iterator[Step]:

@@ -47,6 +47,17 @@ def test_rules_that_nobody_looked_at_yet_wait_on_the_first_screen(space: Workspa
     assert "1 rule awaits your decision" in run(space).stdout
 
 
+def test_rules_with_too_little_evidence_do_not_wait(space: Workspace) -> None:
+    gate = "curate.gate"
+    strict = (
+        *("--set", f"{gate}.promote_min_sessions=9"),
+        *("--set", f"{gate}.distribute_min_sessions=9"),
+    )
+    alone = run(space, *strict)
+    assert alone.returncode == 0 and "awaits your decision" not in alone.stdout
+    assert "No rule awaits" in run(space, *strict, "rules").stderr
+
+
 def test_a_store_without_sessions_is_said_in_words(space: Workspace) -> None:
     run(space, "forget", "--since", "2020-01-01", "--yes")
     run(space, "sweep")
@@ -75,3 +86,28 @@ def test_a_title_that_was_cut_ends_in_an_ellipsis(space: Workspace) -> None:
     label = ("word " * LABEL_CHARS)[: LABEL_CHARS - 2] + "wo"
     cut = replace(session, title=None, metadata={"operational_label": label})
     assert title_of(cut).endswith("word…")
+
+
+def test_a_rule_without_words_is_a_wrong_command_line(space: Workspace) -> None:
+    assert run(space, "rules", "add", "", "--project", "shop").returncode == 2
+
+
+def test_the_page_without_its_packages_says_how_to_install_them(space: Workspace) -> None:
+    missing = space.root / "missing"
+    missing.mkdir()
+    (missing / "starlette.py").write_text("raise ImportError('gone', name='starlette')\n")
+    line = [sys.executable, "-m", "session_memory", "web", "--no-browser"]
+    environ = {**space.environ(), "PYTHONPATH": str(missing)}
+    done = subprocess.run(line, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "pip install '.[web]'" in done.stderr and "make web" in done.stderr
+
+
+def test_an_edited_file_with_an_unknown_key_is_named_itself(space: Workspace) -> None:
+    file = space.root / "mine.toml"
+    environ = {**space.environ(), "EDITOR": "sh -c 'echo nosuch.key = 1 >> $0'", "VISUAL": ""}
+    line = [sys.executable, "-m", "session_memory", "--config", str(file), "config", "edit"]
+    file.write_text("")
+    done = subprocess.run(line, env=environ, capture_output=True, text=True, check=False)
+    assert f"{file}: unknown key `nosuch.key`" in done.stderr
+    assert ".check" not in done.stderr

@@ -22,7 +22,7 @@ from session_memory.overview import BEGIN, Overview, Step, read_overview
 
 def show_overview(app: App) -> None:
     """Print the first screen."""
-    overview = read_overview(app.paths, app.clock(), lambda: reading(app))
+    overview = read_overview(app.paths, app.clock(), lambda: reading(app), app.config.curate)
     if app.json:
         emit_json(overview)
     else:

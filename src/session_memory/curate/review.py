@@ -110,7 +110,7 @@ def add_own(catalog: Catalog, rule: OwnRule, policy: Curate, clean: Clean) -> De
     """Take a person's own rule into the catalog; the person is its evidence."""
     text, who = clean(rule.text), clean(rule.who)
     if not text or len(text) > TEXT_LIMIT:
-        raise Refused(f"a rule must have 1 to {TEXT_LIMIT} characters")
+        raise UsageError(f"a rule must have 1 to {TEXT_LIMIT} characters")
     words = "\0".join((OWN_RULE, text, *sorted(rule.repos)))
     name = blake2b(words.encode("utf-8", "replace"), digest_size=6).hexdigest()
     entry: Proposal | Pattern = catalog.patterns.get(name) or Proposal(

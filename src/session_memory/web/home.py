@@ -27,7 +27,7 @@ def home(web: WebContext, _asked: Asked) -> Page:
     now = web.clock()
     today = day_of(now)
     since = now - WEEKS * _WEEK_MS
-    overview = read_overview(web.paths, now, web.reading)
+    overview = read_overview(web.paths, now, web.reading, web.config.curate)
     with web.reading() as store:
         info = store.info()
         latest = store.sessions(SessionQuery(include_subagents=False, limit=_LATEST))
