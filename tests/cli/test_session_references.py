@@ -65,7 +65,7 @@ VERBS: dict[str, tuple[tuple[str, ...], Meant]] = {
     ),
     "search": (
         ("search", "tiles", "--session", "REF"),
-        lambda _, told: {one["session_id"] for one in (*told["items"], *told["events"])},
+        lambda _, told: {one["session_id"] for one in told["items"]},
     ),
     "project pack": (
         ("project", "pack", "--session", "REF"),

@@ -44,6 +44,8 @@ def at_terminal(
     seat: Seat, command: Sequence[str], answers: Sequence[tuple[str, str]] = ()
 ) -> Seen:
     """Run a command; each answer is typed once its prompt is on the screen."""
+    # The size is the terminal's own: these would overrule it, and pytest-xdist sets them.
+    environ = {k: v for k, v in seat.environ.items() if k not in ("COLUMNS", "LINES")}
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, seat.columns, 0, 0))
     with subprocess.Popen(
@@ -51,7 +53,7 @@ def at_terminal(
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
-        env=seat.environ,
+        env=environ,
         cwd=seat.folder,
         start_new_session=True,
     ) as process:

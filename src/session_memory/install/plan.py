@@ -1,7 +1,4 @@
-"""What would change in which file, to wire agents or to take everything out again. Pure.
-
-Files come in through `read_file`; nothing is written here.
-"""
+"""What would change in which file, to wire agents or take everything out again; writes nothing."""
 
 from __future__ import annotations
 
