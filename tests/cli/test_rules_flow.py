@@ -131,16 +131,6 @@ def test_a_yes_below_the_gate_says_what_is_missing_and_how_to_go_on(space: Works
 
 @pytest.mark.rows("CLI-04")
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
-def test_an_interrupt_at_the_reason_rejects_nothing(space: Workspace) -> None:
-    status, _ = at_terminal(
-        space, (b"[q]uit: ", b"n\n"), (b"[no use]: ", b"\x03"), last=b"interrupted"
-    )
-    assert status != 0
-    assert "1 of 1 rules await" in rules(space)
-
-
-@pytest.mark.rows("CLI-04")
-@pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminal")
 def test_a_review_offers_no_yes_where_it_would_be_refused(space: Workspace) -> None:
     high = ("--set", "curate.gate.promote_min_frequency=4")
     question = b"[n]o (reject it), [e]dit, [s]kip, [?], [q]uit: "
