@@ -69,7 +69,9 @@ def environment(place: Path, wheel: Path) -> Path:
     """An environment with this wheel and the distributions that it declares, and no other."""
     run(sys.executable, "-m", "venv", "--without-pip", str(place), cwd=place.parent)
     python = place / BIN / "python"
-    step = (sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet")
+    # This environment may have no pip of its own; the interpreter that made it has one.
+    maker = Path(sys.base_prefix) / ("python.exe" if os.name == "nt" else "bin/python3")
+    step = (str(maker), "-m", "pip", "--python", str(python), "install", "--quiet")
     run(*step, "--no-index", "--no-deps", "--no-compile", str(wheel), cwd=place.parent)
     own = run(str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))",
               cwd=place.parent).strip()  # fmt: skip
