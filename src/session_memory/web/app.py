@@ -20,7 +20,7 @@ from session_memory.web.access import Access
 from session_memory.web.context import WebContext
 from session_memory.web.guard import FORM_TOKEN, Guard, Place
 from session_memory.web.html import environment, render
-from session_memory.web.page import Asked, Download, GoTo, Handler, Made, Page
+from session_memory.web.page import Download, GoTo, Handler, Made, Page, PageRequest
 
 PAGES: dict[str, str] = {
     "/": "home.home",
@@ -88,8 +88,10 @@ def _handler(name: str) -> Handler:
     """The page's function; its module is imported when first opened, so that start is quick."""
     module, _, function = name.partition(".")
 
-    def handle(context: WebContext, asked: Asked) -> Made:
-        return getattr(import_module(f"session_memory.web.{module}"), function)(context, asked)
+    def handle(context: WebContext, page_request: PageRequest) -> Made:
+        return getattr(import_module(f"session_memory.web.{module}"), function)(
+            context, page_request
+        )
 
     return handle
 
@@ -98,8 +100,10 @@ def _endpoint(
     context: WebContext, access: Access, templates: Environment, handler: Handler
 ) -> Callable[[Request], Response]:
     def answer(request: Request) -> Response:
-        asked = Asked(request.path_params, dict(request.query_params), request.scope["form"])
-        page = _made(handler, context, asked)
+        page_request = PageRequest(
+            request.path_params, dict(request.query_params), request.scope["form"]
+        )
+        page = _made(handler, context, page_request)
         if isinstance(page, GoTo):
             note = f"?{urlencode({'note': page.note})}" if page.note else ""
             return RedirectResponse(page.path + note, 303)
@@ -118,10 +122,10 @@ def _endpoint(
     return answer
 
 
-def _made(handler: Handler, context: WebContext, asked: Asked) -> Made:
+def _made(handler: Handler, context: WebContext, page_request: PageRequest) -> Made:
     """The page, or one that says what is wrong: never a traceback."""
     try:
-        return handler(context, asked)
+        return handler(context, page_request)
     except StoreMissing:
         return Page("first_run.html")
     except NotFound as error:

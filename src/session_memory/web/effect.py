@@ -14,7 +14,7 @@ from session_memory.measure.report import verdict_sentence
 from session_memory.store.values import SessionQuery
 from session_memory.web.charts import forest
 from session_memory.web.context import WebContext
-from session_memory.web.page import Asked, Page
+from session_memory.web.page import Page, PageRequest
 
 _MONTHS = 12
 
@@ -32,7 +32,7 @@ class Month(msgspec.Struct, frozen=True):
     """Dollars of all sessions for each that succeeded."""
 
 
-def effect_page(web: WebContext, _asked: Asked) -> Page:
+def effect_page(web: WebContext, _page_request: PageRequest) -> Page:
     """What was measured last, and how sessions changed over time."""
     with web.reading() as store:
         effects = store.effects.all()

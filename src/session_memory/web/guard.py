@@ -84,38 +84,40 @@ class Guard:
     def _refusal(self, scope: Scope, headers: Headers, body: bytes) -> Response | None:
         host = headers.get("host", "").lower()
         if host not in self._place.hosts:
-            return _told(
+            return _refusal_text(
                 421,
                 f"This page is not served under the name {host!r}.\n"
                 f"Behind a port forward start it with `--name {host or 'HOST:PORT'}`.\n",
             )
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-            return _told(403, "Another site sent you here. Open the page from the address bar.\n")
+            return _refusal_text(
+                403, "Another site sent you here. Open the page from the address bar.\n"
+            )
         origin = headers.get("origin")
         if origin is not None and origin not in self._place.origins:
-            return _told(403, f"Requests from {origin} are refused.\n")
+            return _refusal_text(403, f"Requests from {origin} are refused.\n")
         if scope["method"] not in ("GET", "HEAD", "POST"):
-            return _told(405, "Only GET and POST are answered here.\n")
+            return _refusal_text(405, "Only GET and POST are answered here.\n")
         if scope["path"] == OPEN and scope["method"] == "GET":
             return self._open(scope)
         if not self._access.has_cookie(_cookie(headers)):
-            return _told(
+            return _refusal_text(
                 401,
                 "Open the link that `session-memory web` printed.\n"
                 "It works once; start the command again for a new one.\n",
             )
         if scope["method"] == "POST":
             if len(body) > MAX_FORM_BYTES:
-                return _told(413, "That form is too large.\n")
+                return _refusal_text(413, "That form is too large.\n")
             if not self._access.may_post(_fields(body).get(FORM_TOKEN, "")):
-                return _told(403, "This form is of an earlier run. Load the page again.\n")
+                return _refusal_text(403, "This form is of an earlier run. Load the page again.\n")
         return None
 
     def _open(self, scope: Scope) -> Response:
         given = parse_qs(scope["query_string"].decode("ascii", "replace")).get("key", [""])[0]
         cookie = self._access.exchange(given)
         if cookie is None:
-            return _told(
+            return _refusal_text(
                 401,
                 "This link was used, or is of an earlier run.\n"
                 "Start `session-memory web` again for a new one.\n",
@@ -125,7 +127,7 @@ class Guard:
         return answer
 
 
-def _told(status: int, text: str) -> Response:
+def _refusal_text(status: int, text: str) -> Response:
     return PlainTextResponse(text, status)
 
 

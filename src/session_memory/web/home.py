@@ -9,7 +9,7 @@ from session_memory.overview import read_overview
 from session_memory.store.values import SessionQuery
 from session_memory.web.charts import WEEKS, day_of, heat_map
 from session_memory.web.context import WebContext
-from session_memory.web.page import Asked, Page
+from session_memory.web.page import Page, PageRequest
 
 _WEEK_MS = 7 * 86_400_000
 _LATEST = 12
@@ -22,7 +22,7 @@ _PAGES = {
 """Where the page does what a command of the overview does."""
 
 
-def home(web: WebContext, _asked: Asked) -> Page:
+def home(web: WebContext, _page_request: PageRequest) -> Page:
     """Everything at a glance."""
     now = web.clock()
     today = day_of(now)

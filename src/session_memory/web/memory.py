@@ -20,7 +20,7 @@ from session_memory.plain_files import read_plain
 from session_memory.recall.scope import find_project
 from session_memory.store.port import Store
 from session_memory.web.context import WebContext
-from session_memory.web.page import Asked, Page
+from session_memory.web.page import Page, PageRequest
 
 _CHARS_PER_TOKEN = 4
 _DAYS = 60
@@ -36,21 +36,21 @@ class ProjectMemory(msgspec.Struct, frozen=True):
     traces: int
 
 
-def memory_list(web: WebContext, _asked: Asked) -> Page:
+def memory_list(web: WebContext, _page_request: PageRequest) -> Page:
     """Every project, with how much a new session of it is told."""
     with web.reading() as store:
         projects = [_counted(web, store, project) for project in store.projects()]
     return Page("memory_list.html", {"projects": projects})
 
 
-def memory_page(web: WebContext, asked: Asked) -> Page:
+def memory_page(web: WebContext, page_request: PageRequest) -> Page:
     """One project: what a new session is told right now, MEMORY.md, and its traces."""
     with web.reading() as store:
-        project = find_project(store.projects(), asked.path["project"])
+        project = find_project(store.projects(), page_request.path["project"])
         lines = _told(web, store, project)
         root = normalised(project.root or project.key)
         traces = store.memories.of_root(root)
-        why = asked.word("why")
+        why = page_request.word("why")
         evidence = evidence_for(store, why, web.paths.data) if why else []
         numbers = {trace.session_id for trace in traces} | {item.session_id for item in evidence}
         sessions = {number: store.session(number) for number in numbers}
@@ -64,7 +64,7 @@ def memory_page(web: WebContext, asked: Asked) -> Page:
             "traces": traces,
             "why": why,
             "evidence": evidence,
-            **_journal(web, project, asked),
+            **_journal(web, project, page_request),
             "sessions": sessions,
         },
     )
@@ -83,12 +83,12 @@ def _told(web: WebContext, store: Store, project: Project) -> list[BriefingLine]
     return briefing_of(store, project, read_instructions(normalised(project.root), names))
 
 
-def _journal(web: WebContext, project: Project, asked: Asked) -> dict[str, Any]:
-    """The days and articles of the project's journal, and the one that was asked for."""
+def _journal(web: WebContext, project: Project, page_request: PageRequest) -> dict[str, Any]:
+    """The days and articles of the project's journal, and the one that the address names."""
     journal = journal_paths(web.paths.data, project.root or project.key, web.config.journal.vault)
     days = [path.stem for path in daily.days(journal)]
     articles = read_knowledge(journal).articles
-    day, article = asked.word("day"), asked.word("article")
+    day, article = page_request.word("day"), page_request.word("article")
     if (day and day not in days) or (article and article not in articles):
         raise NotFound("The journal of this project has no such page")
     text = (read_text(journal.day(day)) or "") if day else ""

@@ -33,7 +33,7 @@ class Download(msgspec.Struct, frozen=True):
     text: str
 
 
-class Asked(msgspec.Struct, frozen=True):
+class PageRequest(msgspec.Struct, frozen=True):
     """A request as the pages see it."""
 
     path: Mapping[str, str]
@@ -54,4 +54,4 @@ class Asked(msgspec.Struct, frozen=True):
 
 
 Made = Page | GoTo | Download
-Handler = Callable[[WebContext, Asked], Made]
+Handler = Callable[[WebContext, PageRequest], Made]

@@ -21,13 +21,13 @@ from session_memory.store.lock import exclusive
 from session_memory.store.port import Store
 from session_memory.store.unfinished import marked
 from session_memory.web.context import WebContext
-from session_memory.web.page import Asked, GoTo, Page
+from session_memory.web.page import GoTo, Page, PageRequest
 
 _LATEST = 30
 _LEAST_TEXT = 3
 
 
-def privacy_page(web: WebContext, asked: Asked) -> Page:
+def privacy_page(web: WebContext, page_request: PageRequest) -> Page:
     """The store at a glance, and what may be done about it."""
     data = str(web.paths.data)
     with web.reading() as store:
@@ -53,23 +53,23 @@ def privacy_page(web: WebContext, asked: Asked) -> Page:
             "missing": missing[:_LATEST],
             "written": audit.read(web.paths.data)[-_LATEST:][::-1],
             "projects": projects,
-            "note": asked.query.get("note", ""),
+            "note": page_request.query.get("note", ""),
         },
     )
 
 
-def pause_capture(web: WebContext, asked: Asked) -> GoTo:
+def pause_capture(web: WebContext, page_request: PageRequest) -> GoTo:
     """Stop capturing, or go on."""
     data = str(web.paths.data)
     pauses, now = read_pauses(data), web.clock()
-    stops = asked.form.get("action") == "pause"
+    stops = page_request.form.get("action") == "pause"
     write_pauses(data, begin(pauses, now) if stops else end(pauses, now))
     return GoTo("/privacy", "Nothing is captured from now on." if stops else "Capture goes on.")
 
 
-def forget_preview(web: WebContext, asked: Asked) -> Page:
+def forget_preview(web: WebContext, page_request: PageRequest) -> Page:
     """What would go; nothing is changed."""
-    request = _request(asked.query)
+    request = _request(page_request.query)
     with web.reading() as store:
         plan, sessions = _plan(store, request)
     return Page(
@@ -78,9 +78,9 @@ def forget_preview(web: WebContext, asked: Asked) -> Page:
     )
 
 
-def forget_now(web: WebContext, asked: Asked) -> Page:
+def forget_now(web: WebContext, page_request: PageRequest) -> Page:
     """Forget for good, and prove it."""
-    request = _request(asked.form)
+    request = _request(page_request.form)
     data = str(web.paths.data)
     with exclusive(f"{data}/sweep.lock", "a sweep"), web.changing() as store:
         plan, sessions = _plan(store, request)

@@ -29,11 +29,11 @@ from session_memory.distribute.undo import UndoRequest, plan_undo
 from session_memory.errors import NotFound, Refused
 from session_memory.web.context import WebContext
 from session_memory.web.edits import FileDiff, line_diff
-from session_memory.web.page import Asked, GoTo, Page
+from session_memory.web.page import GoTo, Page, PageRequest
 from session_memory.worker.lessons import gather, writing_problem
 
 
-def rules_page(web: WebContext, asked: Asked) -> Page:
+def rules_page(web: WebContext, page_request: PageRequest) -> Page:
     """What awaits a decision first; with `all`, everything."""
     context = web.curate
     propose_detected(context)
@@ -54,16 +54,16 @@ def rules_page(web: WebContext, asked: Asked) -> Page:
             "files": states(ledger, FileReader(), writing_problem),
             "plan": [_diff(change) for change in _plan(web, ledger).changes],
             "projects": projects,
-            "note": asked.query.get("note", ""),
+            "note": page_request.query.get("note", ""),
         },
     )
 
 
-def rule_page(web: WebContext, asked: Asked) -> Page:
+def rule_page(web: WebContext, page_request: PageRequest) -> Page:
     """One rule: quotes, what it cost, every version, and the files a yes would change."""
     context = web.curate
     catalog = read_for_review(context)
-    name = full_id(catalog, asked.path["rule"])
+    name = full_id(catalog, page_request.path["rule"])
     row = describe(catalog, name, web.config.curate)
     known = catalog.patterns.get(name)
     with web.reading() as store:
@@ -77,15 +77,15 @@ def rule_page(web: WebContext, asked: Asked) -> Page:
             "sessions": sessions,
             "versions": known.versions if known else (),
             "diffs": _if_approved(web, name, row),
-            "note": asked.query.get("note", ""),
+            "note": page_request.query.get("note", ""),
         },
     )
 
 
-def decide_on_rule(web: WebContext, asked: Asked) -> GoTo:
+def decide_on_rule(web: WebContext, page_request: PageRequest) -> GoTo:
     """Approve, reject, retire or edit one rule."""
-    action = asked.form.get("action", "")
-    name, here = asked.path["rule"], f"/rules/{quote(asked.path['rule'])}"
+    action = page_request.form.get("action", "")
+    name, here = page_request.path["rule"], f"/rules/{quote(page_request.path['rule'])}"
     if action not in ("approve", "reject", "retire", "edit"):
         raise NotFound(f"There is no decision {action!r}")
     request = DecisionRequest(
@@ -93,8 +93,8 @@ def decide_on_rule(web: WebContext, asked: Asked) -> GoTo:
         pattern=name,
         who=default_reviewer(web.environ),
         at=web.clock(),
-        why=asked.form.get("reason", "").strip() or ("no use" if action == "reject" else ""),
-        text=asked.form.get("text") if action == "edit" else None,
+        why=page_request.form.get("reason", "").strip() or ("no use" if action == "reject" else ""),
+        text=page_request.form.get("text") if action == "edit" else None,
     )
     try:
         (done,) = decide(web.curate, [request])
@@ -103,18 +103,18 @@ def decide_on_rule(web: WebContext, asked: Asked) -> GoTo:
     return GoTo(here, f"It is {done.pattern.current.status} now.")
 
 
-def undo_decision(web: WebContext, _asked: Asked) -> GoTo:
+def undo_decision(web: WebContext, _page_request: PageRequest) -> GoTo:
     """Take the last decision back."""
     undone = undo_last(web.curate, default_reviewer(web.environ))
     names = ", ".join(decision.pattern.id for decision in undone)
     return GoTo("/rules", f"The last decision was taken back: {names}" if names else "")
 
 
-def add_own_rule(web: WebContext, asked: Asked) -> GoTo:
+def add_own_rule(web: WebContext, page_request: PageRequest) -> GoTo:
     """A rule in the user's own words, for one project."""
-    project = asked.form.get("project", "")
+    project = page_request.form.get("project", "")
     rule = OwnRule(
-        text=asked.form.get("text", "").strip(),
+        text=page_request.form.get("text", "").strip(),
         repos=(project,) if project else (),
         who=default_reviewer(web.environ),
         at=web.clock(),
@@ -123,7 +123,7 @@ def add_own_rule(web: WebContext, asked: Asked) -> GoTo:
     return GoTo(f"/rules/{quote(done.pattern.id)}", "It was added.")
 
 
-def distribute_rules(web: WebContext, _asked: Asked) -> GoTo:
+def distribute_rules(web: WebContext, _page_request: PageRequest) -> GoTo:
     """Write every approved rule into the files that the preview shows."""
     plan, result = distribute(
         web.paths.data, lambda known: _plan(web, known), lambda: _versions(web), web.clock
@@ -132,9 +132,9 @@ def distribute_rules(web: WebContext, _asked: Asked) -> GoTo:
     return GoTo("/rules", _counted(len(result.changed), "file changed", refused))
 
 
-def withdraw_rules(web: WebContext, asked: Asked) -> GoTo:
+def withdraw_rules(web: WebContext, page_request: PageRequest) -> GoTo:
     """Remove what was distributed: of one rule, or everything."""
-    name = asked.form.get("rule", "")
+    name = page_request.form.get("rule", "")
     request = UndoRequest(None, frozenset({name} if name else ()), force=False)
     _, result = distribute(
         web.paths.data,

@@ -16,7 +16,7 @@ from session_memory.recall.same_words import stem
 from session_memory.recall.search import FoundItem, search
 from session_memory.store.port import Store
 from session_memory.web.context import WebContext
-from session_memory.web.page import Asked, Page
+from session_memory.web.page import Page, PageRequest
 
 LIMIT, MORE = 20, 50
 SPANS = {"7": "7 days", "30": "30 days", "90": "90 days"}
@@ -29,21 +29,21 @@ _ERROR = re.compile(
 KINDS: tuple[EventKind, ...] = get_args(EventKind)
 
 
-def search_page(web: WebContext, asked: Asked) -> Page:
+def search_page(web: WebContext, page_request: PageRequest) -> Page:
     """The best hits first; neighbours of one session stand together."""
-    words = asked.query.get("q", "").strip()
-    kind = asked.word("kind")
-    days = asked.number("days", 0)
+    words = page_request.query.get("q", "").strip()
+    kind = page_request.word("kind")
+    days = page_request.number("days", 0)
     request = SearchRequest(
         query=words,
-        project_key=asked.word("project"),
-        flavor=asked.word("agent"),
+        project_key=page_request.word("project"),
+        flavor=page_request.word("agent"),
         kinds=tuple(each for each in KINDS if each == kind),
-        tool=asked.word("tool"),
-        file=asked.word("file"),
-        errors_only="errors" in asked.query,
+        tool=page_request.word("tool"),
+        file=page_request.word("file"),
+        errors_only="errors" in page_request.query,
         since=web.clock() - days * _DAY_MS if days else None,
-        limit=MORE if "more" in asked.query else LIMIT,
+        limit=MORE if "more" in page_request.query else LIMIT,
     )
     groups: list[tuple[Session, list[FoundItem]]] = []
     with web.recall() as context:
@@ -65,7 +65,7 @@ def search_page(web: WebContext, asked: Asked) -> Page:
             "fix": known_fix,
             "places": places,
             "more": len(items) >= LIMIT and request.limit < MORE,
-            "address": urlencode({**asked.query, "more": "1"}),
+            "address": urlencode({**page_request.query, "more": "1"}),
             "spans": SPANS,
             "mask": SEQ_MASK,
             "projects": projects,

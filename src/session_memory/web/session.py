@@ -16,7 +16,7 @@ from session_memory.web.charts import bars
 from session_memory.web.context import WebContext
 from session_memory.web.edits import FileDiff, edits_in
 from session_memory.web.html import moment
-from session_memory.web.page import Asked, Download, Page
+from session_memory.web.page import Download, Page, PageRequest
 from session_memory.web.session_events import (
     TITLE_CHARS,
     event_marks,
@@ -48,14 +48,14 @@ class Span(msgspec.Struct):
     usd: float = 0.0
 
 
-def session_page(web: WebContext, asked: Asked) -> Page:
+def session_page(web: WebContext, page_request: PageRequest) -> Page:
     """The session; `at` is the number of an event to begin with, `find` narrows the events."""
-    find = asked.query.get("find", "").strip()
+    find = page_request.query.get("find", "").strip()
     with web.reading() as store:
-        session = store.find_session(asked.path["session"])
+        session = store.find_session(page_request.path["session"])
         everything = list(store.events(session.id, texts=bool(find)))
         events = _matching(store, everything, find)
-        start = _start(events, asked)
+        start = _start(events, page_request)
         digest, children = store.digest(session.id), _children(store, session)
         marks = event_marks(store, session, digest, children)
         shown = shown_events(store, events[start : start + PAGE], marks)
@@ -86,11 +86,11 @@ def session_page(web: WebContext, asked: Asked) -> Page:
     )
 
 
-def event_page(web: WebContext, asked: Asked) -> Page:
+def event_page(web: WebContext, page_request: PageRequest) -> Page:
     """One event with all of its text."""
     with web.reading() as store:
-        session = store.find_session(asked.path["session"])
-        wanted = asked.path["event"]
+        session = store.find_session(page_request.path["session"])
+        wanted = page_request.path["event"]
         events = [event for event in store.events(session.id) if str(event.seq) == wanted]
         if not events:
             raise NotFound(f"Event {wanted} is not in this session")
@@ -99,10 +99,10 @@ def event_page(web: WebContext, asked: Asked) -> Page:
     return Page("event.html", {"session": session, "event": event})
 
 
-def diff_page(web: WebContext, asked: Asked) -> Page:
+def diff_page(web: WebContext, page_request: PageRequest) -> Page:
     """Every edit of the session, by file; the digest's files where the log holds no text."""
     with web.reading() as store:
-        session = store.find_session(asked.path["session"])
+        session = store.find_session(page_request.path["session"])
         digest = store.digest(session.id)
         events = list(store.events(session.id))
         failed = {event.call_id for event in events if event.is_error and event.call_id}
@@ -133,10 +133,10 @@ def diff_page(web: WebContext, asked: Asked) -> Page:
     )
 
 
-def session_markdown(web: WebContext, asked: Asked) -> Download:
+def session_markdown(web: WebContext, page_request: PageRequest) -> Download:
     """The whole session as Markdown, redacted like the store."""
     with web.reading() as store:
-        session = store.find_session(asked.path["session"])
+        session = store.find_session(page_request.path["session"])
         text = "".join(session_parts(store, session))
     return Download(file_name(session), "text/markdown", text)
 
@@ -159,15 +159,15 @@ def _matching(store: Store, events: list[SessionEvent], find: str) -> list[Sessi
     ]
 
 
-def _start(events: Sequence[SessionEvent], asked: Asked) -> int:
+def _start(events: Sequence[SessionEvent], page_request: PageRequest) -> int:
     """Where the page of events begins: a place in the list, or the event that was named."""
-    named = asked.number("at", -1)
+    named = page_request.number("at", -1)
     if named >= 0:
         place = next((n for n, event in enumerate(events) if event.seq == named), None)
         if place is None:
             raise NotFound(f"Event {named} is not in this session")
         return place // PAGE * PAGE
-    return min(asked.number("start", 0), max(0, len(events) - 1)) // PAGE * PAGE
+    return min(page_request.number("start", 0), max(0, len(events) - 1)) // PAGE * PAGE
 
 
 def _outline(store: Store, events: list[SessionEvent]) -> list[Heading]:

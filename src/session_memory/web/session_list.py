@@ -6,21 +6,25 @@ from session_memory.core.schema import Outcome
 from session_memory.recall.scope import check_agent, find_project
 from session_memory.store.values import SessionQuery
 from session_memory.web.context import WebContext
-from session_memory.web.page import Asked, Page
+from session_memory.web.page import Page, PageRequest
 
 PAGE = 50
 OUTCOMES: tuple[Outcome, ...] = ("success", "partial", "fail", "uncertain")
 
 
-def sessions_page(web: WebContext, asked: Asked) -> Page:
+def sessions_page(web: WebContext, page_request: PageRequest) -> Page:
     """A page of sessions."""
-    project, agent, outcome = asked.word("project"), asked.word("agent"), asked.word("outcome")
-    start = asked.number("start", 0)
+    project, agent, outcome = (
+        page_request.word("project"),
+        page_request.word("agent"),
+        page_request.word("outcome"),
+    )
+    start = page_request.number("start", 0)
     query = SessionQuery(
         flavor=agent,
         project=project,
         outcome=outcome,
-        include_subagents="subagents" in asked.query,
+        include_subagents="subagents" in page_request.query,
         limit=start + PAGE + 1,
     )
     with web.reading() as store:

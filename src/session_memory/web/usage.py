@@ -10,7 +10,7 @@ from session_memory.errors import NotFound
 from session_memory.store.values import UsageGroup, UsageRow
 from session_memory.web.charts import bars
 from session_memory.web.context import WebContext
-from session_memory.web.page import Asked, Download, Page
+from session_memory.web.page import Download, Page, PageRequest
 
 GROUPS: dict[str, UsageGroup] = {
     "day": "day",
@@ -26,9 +26,9 @@ _COLUMNS = (
 )
 
 
-def usage_page(web: WebContext, asked: Asked) -> Page:
+def usage_page(web: WebContext, page_request: PageRequest) -> Page:
     """A plot, and the table that says the same."""
-    by, rows = _rows(web, asked)
+    by, rows = _rows(web, page_request)
     prices = load_table()
     shown = rows if by == "day" else sorted(rows, key=lambda row: -(row.cost.usd or 0))
     return Page(
@@ -37,7 +37,7 @@ def usage_page(web: WebContext, asked: Asked) -> Page:
             "by": by,
             "groups": GROUPS,
             "spans": SPANS,
-            "days": asked.query.get("days", "30"),
+            "days": page_request.query.get("days", "30"),
             "rows": shown[::-1] if by == "day" else shown,
             "plot": bars(
                 [(row.group, row.cost.usd or 0.0) for row in shown], f"US dollars by {by}"
@@ -49,9 +49,9 @@ def usage_page(web: WebContext, asked: Asked) -> Page:
     )
 
 
-def usage_csv(web: WebContext, asked: Asked) -> Download:
+def usage_csv(web: WebContext, page_request: PageRequest) -> Download:
     """The same table for a spreadsheet."""
-    by, rows = _rows(web, asked)
+    by, rows = _rows(web, page_request)
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow([by, *_COLUMNS])
@@ -59,11 +59,11 @@ def usage_csv(web: WebContext, asked: Asked) -> Download:
     return Download(f"usage-by-{by}.csv", "text/csv", text.getvalue())
 
 
-def _rows(web: WebContext, asked: Asked) -> tuple[str, list[UsageRow]]:
-    by = asked.word("by") or "day"
+def _rows(web: WebContext, page_request: PageRequest) -> tuple[str, list[UsageRow]]:
+    by = page_request.word("by") or "day"
     if by not in GROUPS:
         raise NotFound(f"Usage cannot be grouped by {by}", hint=f"by: {', '.join(GROUPS)}")
-    days = asked.number("days", 0 if asked.query.get("days") == "" else 30)
+    days = page_request.number("days", 0 if page_request.query.get("days") == "" else 30)
     since = web.clock() - days * _DAY_MS if days else None
     with web.reading() as store:
         return by, store.usage(GROUPS[by], since, None)
