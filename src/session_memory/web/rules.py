@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import quote
 
+from session_memory.core.file_edits import FileDiff, line_diff
 from session_memory.core.loop.catalog import Pattern
 from session_memory.curate.decisions import (
     add_rule,
@@ -28,7 +29,6 @@ from session_memory.distribute.state import states
 from session_memory.distribute.undo import UndoRequest, plan_undo
 from session_memory.errors import NotFound, Refused
 from session_memory.web.context import WebContext
-from session_memory.web.edits import FileDiff, line_diff
 from session_memory.web.page import GoTo, Page, PageRequest
 from session_memory.worker.lessons import gather, writing_problem
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from session_memory.core.file_edits import FileDiff, edits_in
 from session_memory.core.schema import Session, SessionEvent
 from session_memory.core.text.masks import excerpt
 from session_memory.errors import NotFound
@@ -14,7 +15,6 @@ from session_memory.export.markdown import file_name, session_parts
 from session_memory.store.port import Store
 from session_memory.web.charts import bars
 from session_memory.web.context import WebContext
-from session_memory.web.edits import FileDiff, edits_in
 from session_memory.web.html import moment
 from session_memory.web.page import Download, Page, PageRequest
 from session_memory.web.session_events import (
