@@ -33,10 +33,11 @@ def test_a_fast_response_costs_what_fast_ones_cost(tmp_path: Path) -> None:
     space = Workspace(tmp_path)
     space.write(claude_log(1, speed="standard"), claude_log(2, speed="fast"))
     space.write(claude_log(3, service_tier="batch"), claude_log(4, service_tier="priority"))
+    space.write(claude_log(5, service_tier="default"))  # how some gateways call the standard one
     space.sweep()
     shown = usage_by_model(space)
     rows = {row["group"]: row for row in shown["rows"]}
-    assert rows["claude-opus-4-8"]["cost"]["usd"] == pytest.approx(3.0)
+    assert rows["claude-opus-4-8"]["cost"]["usd"] == pytest.approx(2 * 3.0)
     assert rows["claude-opus-4-8 (fast)"]["cost"]["usd"] == pytest.approx(6.0)
     assert rows["claude-opus-4-8 (batch)"]["cost"]["usd"] == pytest.approx(1.5)
     # Committed capacity has no list price: unknown is said, not guessed.

@@ -63,6 +63,15 @@ def test_damaged_lines_and_missing_parts_are_remembered(store: Store) -> None:
     assert store.session(one).external_id == "one"
 
 
+def test_a_log_that_gave_nothing_but_damage_is_listed(store: Store) -> None:
+    capture(store, ONE)
+    with store.writing() as writer:
+        writer.quarantine(writer.source("claude", "/logs/one.jsonl"), [30])
+        writer.quarantine(writer.source("claude", "/logs/noise.jsonl"), [0, 9])
+        writer.source("claude", "/logs/empty.jsonl")
+    assert store.unread_logs() == ["/logs/noise.jsonl"]
+
+
 def test_text_lost_before_it_was_distilled_is_reported(store: Store) -> None:
     (one,) = capture(store, ONE)
     evict(store, one, data_loss=True)

@@ -33,8 +33,9 @@ def talk(seed: int = 1) -> ClaudeLog:
         (zstd.compress(talk().dump()), "packed with zstd"),
         (json.dumps(talk().rows[0], indent=2).encode(), "one line of JSON"),
         (random.Random(5).randbytes(5000) + b"\n", "not a log of Claude Code"),
+        (b"not one line break in it", "not a log of Claude Code"),
     ],
-    ids=["gzip", "zstd", "pretty", "random"],
+    ids=["gzip", "zstd", "pretty", "random", "no line"],
 )
 def test_a_file_without_any_record_is_not_called_read(
     space: Workspace, content: bytes, reason: str
@@ -52,8 +53,17 @@ def test_a_file_without_any_record_is_not_called_read(
         assert reason in failure.reason
     assert len(space.events(good.session_id)) == 2
     assert space.sweep().skipped_unchanged == 2
-    done = space.run("--config", str(space.write_config()), "sweep")
+    config = str(space.write_config())
+    done = space.run("--config", config, "sweep")
     assert done.returncode == 0
+    assert str(bad) not in done.stderr, "it is warned of once"
+    shown = json.loads(space.run("--config", config, "status", "--json").stdout)
+    assert shown["unread_logs"] == [str(bad)]
+    checks = json.loads(space.run("--config", config, "doctor", "--json").stdout)["checks"]
+    assert [str(bad) in check["detail"] for check in checks if check["name"] == "logs"] == [True]
+    bad.write_bytes(talk(8).dump())
+    assert space.sweep().failed == []
+    assert json.loads(space.run("--config", config, "status", "--json").stdout)["unread_logs"] == []
 
 
 @pytest.mark.rows("ING-18")

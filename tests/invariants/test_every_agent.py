@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+import random
 from pathlib import Path
 
 import msgspec
@@ -60,6 +63,28 @@ def test_a_forgotten_session_does_not_come_back(tmp_path: Path, flavor: str) -> 
     stored = b"\n".join(everything_stored(space.store_directory)).lower()
     left = [text for text in texts if text and text.lower().encode() in stored]
     assert left == []
+
+
+NO_LOGS = {
+    "random": random.Random(5).randbytes(4000) + b"\n",
+    "gzip": gzip.compress(b'{"text": "hello"}\n'),
+    "list": b"[1, 2, 3]\n",
+    "pretty": json.dumps({"some": {"thing": [1, {"else": "here"}]}}, indent=2).encode() + b"\n",
+}
+
+
+@pytest.mark.rows("ING-18")
+@pytest.mark.parametrize("content", NO_LOGS)
+def test_a_file_that_is_no_log_is_named_and_makes_no_session(
+    tmp_path: Path, flavor: str, content: str
+) -> None:
+    space = Workspace(tmp_path)
+    written = BUILDERS[flavor](7, 2).write(space.flavor_home(flavor))
+    for path in written.iterdir() if written.is_dir() else [written]:
+        path.write_bytes(NO_LOGS[content])
+    report = space.sweep()
+    assert [failure.path for failure in report.failed if str(written) in failure.path]
+    assert (report.ingested, space.sessions()) == (0, {})
 
 
 def _newer(adapter: Adapter) -> Adapter:

@@ -25,7 +25,6 @@ from session_memory.adapters.common import (
     Json,
     Normalized,
     SourceFile,
-    as_list,
     as_object,
     decode_record,
     read_lines,
@@ -54,10 +53,14 @@ def made_lines_adapter(
     discover: Callable[[str], Iterator[SourceFile]],
     lines: Callable[[SourceFile, int], Iterator[Line]],
     tell: Tell,
-    version: int = 1,
+    headings: int = 0,
     discover_changed: Callable[[str, IsKnown], Iterator[SourceFile]] | None = None,
 ) -> Adapter:
-    """The adapter of an agent whose logs are turned into lines by a function of its own."""
+    """The adapter of an agent whose logs are turned into lines by a function of its own.
+
+    `headings` says how many of the first lines tell what is known of a log from elsewhere: one that
+    gives nothing else has no record in it.
+    """
 
     def read(file: SourceFile, _offset: int, line_cap: int) -> Iterator[Block]:
         block = Block([], 0, 0)
@@ -86,7 +89,7 @@ def made_lines_adapter(
                 bundle.damage(offset)
             else:
                 records.append((offset, record))
-        bundle.records = len(records)
+        bundle.records = max(0, len(records) - headings)
         tell(source, records, bundle)
         return bundle
 
@@ -96,7 +99,7 @@ def made_lines_adapter(
         env=agent.home_variable,
         default_dirs=agent.homes,
         discover=discover,
-        parser_version=version,
+        parser_version=1,
         parse=parse,
         read=read,
         open=open_lines,
@@ -156,6 +159,25 @@ def line_log_adapter(
 # --- documents ---
 
 
+def document_lines(
+    lines: Callable[[SourceFile, bytes], Iterator[Line]],
+) -> Callable[[SourceFile, int], Iterator[Line]]:
+    """How a log that is one document becomes lines: `lines` is given the bytes of it."""
+
+    def made(file: SourceFile, cap: int) -> Iterator[Line]:
+        try:
+            data = read_plain(file.path, cap)
+        except UnfitFile:
+            if not os.path.isfile(file.path):
+                raise
+            yield None  # over the cap
+            return
+        if data.strip():
+            yield from lines(file, data)
+
+    return made
+
+
 def array_lines(data: bytes, name: str, is_item: IsRecord) -> Iterator[bytes]:
     """Each object of a JSON array as a line `{name: object}`.
 
@@ -166,12 +188,18 @@ def array_lines(data: bytes, name: str, is_item: IsRecord) -> Iterator[bytes]:
     if not data.strip():
         return
     whole = decode_record(b'{"%b":%b}' % (name.encode(), data))
-    if whole is not None:
-        for item in as_list(whole.get(name)):
-            yield compact_json({name: item}).encode()
+    if whole is not None and isinstance(whole.get(name), list):
+        yield from item_lines(whole[name], name)
         return
     for item in _salvaged(data.decode("utf-8", "replace"), is_item):
         yield item.encode() if isinstance(item, str) else compact_json({name: item}).encode()
+
+
+def item_lines(items: list[Json], name: str) -> Iterator[bytes]:
+    """Each object of a list as a line `{name: object}`; what is none cannot be read."""
+    for item in items:
+        line = compact_json({name: item} if isinstance(item, dict) else item)
+        yield line.encode()
 
 
 def _salvaged(text: str, is_item: IsRecord) -> Iterator[Record | str]:

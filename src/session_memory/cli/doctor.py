@@ -29,6 +29,7 @@ from session_memory.cli.store import reading
 from session_memory.errors import EXIT_OK, EXIT_WARNINGS, SessionMemoryError, StoreMissing
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import missing_parts
+from session_memory.ingest.no_record import unread_logs
 from session_memory.install.checks import NOT_WIRED, Check
 from session_memory.paths import no_directory
 from session_memory.store.damage import kept_files, known_damage
@@ -157,6 +158,7 @@ def _checks(app: App) -> Iterator[Check]:
             yield _pending(store)
             yield from _old_digests(store)
             yield from _incomplete(store)
+            yield from _unread(store)
             yield from _clones(store)
     except StoreMissing as error:
         yield Check("store", "warn", error.message, "session-memory sweep")
@@ -244,6 +246,13 @@ def _incomplete(store: CaptureStore) -> Iterator[Check]:
     for part in missing_parts(store):
         fix = "if you moved or deleted that file, put it back and run session-memory sweep"
         yield Check("log parts", "warn", part.told, fix)
+
+
+def _unread(store: CaptureStore) -> Iterator[Check]:
+    """Files that are named like logs and hold no record."""
+    for path in unread_logs(store):
+        fix = "if it is no log of yours, move it away or add it to sources.exclude_paths"
+        yield Check("logs", "warn", f"nothing could be read from {path}", fix)
 
 
 def _clones(store: SessionReader) -> Iterator[Check]:

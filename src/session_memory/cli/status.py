@@ -30,6 +30,7 @@ from session_memory.core.jobs import Job, state_of
 from session_memory.core.retention import StoreUsage
 from session_memory.ingest.last_sweep import LastSweep, read_last_sweep
 from session_memory.ingest.missing import MissingPart, missing_parts
+from session_memory.ingest.no_record import unread_logs
 from session_memory.install.plan import WiringState
 from session_memory.paths import no_directory
 from session_memory.settings import Retention
@@ -67,6 +68,8 @@ class Status(msgspec.Struct, frozen=True):
     last_error: str | None
     missing_parts: tuple[MissingPart, ...]
     """Parts of logs that were not there when they were read."""
+    unread_logs: tuple[str, ...]
+    """Files that are named like logs and of which nothing could be read."""
     old_digests: OldDigests
     damage: str | None
     """What is wrong with the database; None while nothing is known to be."""
@@ -100,7 +103,11 @@ def command(app: App) -> None:
 def _meaning(name: str, value: str) -> Meaning | None:
     if name in ("damaged", "lost") or (name == "last error" and value != "none"):
         return "error"
-    return "warn" if name == "incomplete" or value.startswith(("not wired", "never")) else None
+    return (
+        "warn"
+        if name in ("incomplete", "unread") or value.startswith(("not wired", "never"))
+        else None
+    )
 
 
 def _read_status(app: App) -> Status:
@@ -109,6 +116,7 @@ def _read_status(app: App) -> Status:
         info, usage, jobs = store.info(), store.raw_usage(), store.jobs.all()
         spend = status_line(app.config.model, store.spend, now)
         missing, old_digests = missing_parts(store), store.old_digests()
+        unread = unread_logs(store)
     errors = (*_place_errors(app.paths.state), *_job_errors(jobs), *_sweep_errors(last))
     states = Counter(state_of(job, now) for job in jobs)
     return Status(
@@ -127,6 +135,7 @@ def _read_status(app: App) -> Status:
         last_error=errors[0] if errors else None,
         errors=errors,
         missing_parts=tuple(missing),
+        unread_logs=tuple(unread),
         old_digests=old_digests,
         damage=damage.message if (damage := known_damage(str(app.paths.data))) else None,
     )
@@ -193,6 +202,8 @@ def _lines(status: Status, app: App) -> Iterator[tuple[str, str]]:
     yield "queue", _queue_text(status.queue)
     for part in status.missing_parts:
         yield "incomplete", one_line(part.told)
+    if status.unread_logs:
+        yield "unread", _unread_text(status.unread_logs)
     if info.superseded_events:
         yield "history", f"{info.superseded_events} events of logs rewritten since"
     if status.spend is not None:
@@ -203,6 +214,11 @@ def _lines(status: Status, app: App) -> Iterator[tuple[str, str]]:
         yield "", f"and {len(status.errors) - errors_shown} more: `session-memory status -v`"
     if not status.errors:
         yield "last error", "none"
+
+
+def _unread_text(logs: tuple[str, ...]) -> str:
+    count = "1 log" if len(logs) == 1 else f"{len(logs)} logs"
+    return f"{count}, such as {one_line(logs[0])}: `session-memory doctor` names each"
 
 
 def _evicted_text(evicted: tuple[Evicted, ...]) -> str:

@@ -18,6 +18,8 @@ from session_memory.core.schema import Usage
 
 SYNTHETIC_MODEL = "<synthetic>"
 """Claude Code's name for an answer it wrote itself, without any model."""
+STANDARD_MODES = frozenset({"", "standard", "default", "auto", "normal"})
+MODE_LENGTH = 40
 PER_MILLION = 1_000_000
 DAY_MS = 86_400_000
 MINUTE_MS = 60_000
@@ -125,6 +127,12 @@ def canonical(model: str) -> str:
     name = BEDROCK_VERSION.sub("", name)
     name = DASHED_DATE.sub(r"-\1\2\3", name.replace("@", "-"))
     return DECIMAL_POINT.sub("-", name)
+
+
+def special_mode(stated: object) -> str:
+    """A speed or service tier as a log states it; nothing for the standard one, by any name."""
+    mode = stated.strip().lower() if isinstance(stated, str) else ""
+    return "" if mode in STANDARD_MODES else mode[:MODE_LENGTH]
 
 
 def price(usage: Usage, table: PriceTable) -> float | None:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from session_memory.adapters.common import Adapter, SourceFile
+from session_memory.adapters.packed import open_log, unpacked_name
 from session_memory.errors import AdapterError
+from session_memory.file_names import text_to_name
+from session_memory.store.port import CaptureStore
 
 
 class NoRecordError(AdapterError):
@@ -12,17 +17,24 @@ class NoRecordError(AdapterError):
 
 def refuse_no_log(adapter: Adapter, file: SourceFile, unread: int) -> None:
     """Raise NoRecordError for a file without a record, unless it is empty or just begun."""
-    with adapter.open(file) as stream:
+    is_file = os.path.isfile(file.path)  # and not a session among others in a database
+    with open_log(file.path, 0) if is_file else adapter.open(file) as stream:
         head = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
     if head and (unread or not head.startswith(b"{")):
-        raise NoRecordError(_why_no_record(adapter, head))
+        raise NoRecordError(_why_no_record(adapter, file, head))
 
 
-def _why_no_record(adapter: Adapter, head: bytes) -> str:
+def unread_logs(store: CaptureStore) -> list[str]:
+    """Logs of which nothing could be read and that are still there."""
+    return [path for path in store.unread_logs() if os.path.exists(text_to_name(path))]
+
+
+def _why_no_record(adapter: Adapter, file: SourceFile, head: bytes) -> str:
     if head.startswith(b"\x1f\x8b"):
         return "no record in it: it is packed with gzip, but not named .jsonl.gz"
     if head.startswith(b"\x28\xb5\x2f\xfd"):
         return "no record in it: it is packed with zstd, but not named .jsonl.zst"
-    if head[:1] in (b"{", b"["):
+    is_lines = unpacked_name(file.path).endswith(".jsonl")
+    if is_lines and head[:1] in (b"{", b"["):
         return "no record in it: a record must be one line of JSON"
     return f"no record in it: it is not a log of {adapter.title}"

@@ -149,6 +149,7 @@ class SourceReader(msgspec.Struct):
             try:
                 refuse_no_log(adapter, file, pass_.unread)
             except NoRecordError as error:
+                self.writer.quarantine(source_id, [0])  # so that it is known for good
                 raise UnreadError(error) from None
 
     def note_container(self, adapter: Adapter, container: SourceFile) -> None:

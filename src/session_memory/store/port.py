@@ -252,6 +252,10 @@ class CaptureStore(SessionReader, WritableStore, KeyedStore, Protocol):
         """(path, byte offset, when noticed) of every damaged line found in logs."""
         ...
 
+    def unread_logs(self) -> list[str]:
+        """Paths of logs with damaged lines of which no session came."""
+        ...
+
 
 class DistilStore(SessionReader, WritableStore, Protocol):
     """What making digests asks."""

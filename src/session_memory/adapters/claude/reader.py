@@ -41,6 +41,7 @@ from session_memory.adapters.common import (
 )
 from session_memory.adapters.gather import PartBuilder
 from session_memory.adapters.packed import unpacked_name
+from session_memory.core.pricing import special_mode
 from session_memory.core.schema import Usage
 from session_memory.plain_files import read_plain
 
@@ -315,12 +316,8 @@ def usage_of(record: Record, at: int | None) -> Usage | None:
 
 
 def _mode(usage: Record) -> str:
-    """What the response was served as; nothing is said, or `standard`, where it was not special."""
-    for name in ("speed", "service_tier"):
-        said = as_text(usage.get(name))
-        if said not in ("", "standard"):
-            return said[:40]
-    return ""
+    """What the response was served as; a speed says more than a tier."""
+    return special_mode(usage.get("speed")) or special_mode(usage.get("service_tier"))
 
 
 ADAPTER = Adapter(

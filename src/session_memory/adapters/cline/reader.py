@@ -27,11 +27,11 @@ from session_memory.adapters.whole_log import (
     Record,
     Records,
     array_lines,
+    document_lines,
     made_lines_adapter,
     side_object,
     with_sides,
 )
-from session_memory.plain_files import UnfitFile, read_plain
 
 LOG = "ui_messages.json"
 HISTORY = "history_item.json"
@@ -47,18 +47,9 @@ def discover(root: str) -> Iterator[SourceFile]:
             yield with_sides(file, [os.path.join(os.path.dirname(file.path), HISTORY)])
 
 
-def lines(file: SourceFile, cap: int) -> Iterator[Line]:
+def lines(file: SourceFile, data: bytes) -> Iterator[Line]:
     """What is known of the task, then its entries."""
     folder = os.path.dirname(file.path)
-    try:
-        data = read_plain(file.path, cap)
-    except UnfitFile:
-        if os.path.isfile(file.path):
-            yield None
-            return
-        raise
-    if not data.strip():
-        return
     known = {
         "task": os.path.basename(folder),
         "history": side_object(os.path.join(folder, HISTORY)),
@@ -92,7 +83,9 @@ def tell(_source: SourceFile, records: Records, bundle: Normalized) -> None:
 
 def task_adapter(agent: Agent) -> Adapter:
     """The reader of an agent that keeps tasks in this format."""
-    return made_lines_adapter(agent, discover=discover, lines=lines, tell=tell)
+    return made_lines_adapter(
+        agent, discover=discover, lines=document_lines(lines), tell=tell, headings=1
+    )
 
 
 ADAPTER = task_adapter(AGENT)

@@ -8,12 +8,11 @@ from session_memory.adapters.codex.files import is_revert
 from session_memory.adapters.codex.state import ReaderState, Record
 from session_memory.adapters.common import Json, as_object, as_text, parse_time
 from session_memory.adapters.gather import PartBuilder
+from session_memory.core.pricing import special_mode
 from session_memory.core.schema import SourceKind
 
 _INTERNAL = frozenset({"guardian", "memory_consolidation", "memories"})
 _EXEC = frozenset({"exec", "mcp"})
-_MODES = {"auto": "", "default": "", "standard": "", "fast": "priority"}
-"""Service tiers by the names of the price table; Codex says `fast` for priority processing."""
 
 
 def note_session(
@@ -88,8 +87,8 @@ def note_settings(
         state.model = model
         part.note("model", model, pos)
     if kind != "turn_context" or "service_tier" in fields:  # the settings are always whole
-        tier = as_text(fields.get("service_tier")).lower()
-        state.mode = _MODES.get(tier, tier)[:40]
+        tier = special_mode(fields.get("service_tier"))
+        state.mode = "priority" if tier == "fast" else tier  # Codex's name for that service tier
     if cwd := as_text(fields.get("cwd")):
         part.note("cwd", cwd, pos)
 

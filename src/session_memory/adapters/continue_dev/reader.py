@@ -35,11 +35,12 @@ from session_memory.adapters.whole_log import (
     Record,
     Records,
     array_lines,
+    document_lines,
+    item_lines,
     made_lines_adapter,
     side_file,
 )
 from session_memory.core.schema import Usage
-from session_memory.plain_files import UnfitFile, read_plain
 
 INDEX = "sessions.json"
 _ABOUT = ("sessionId", "title", "workspaceDirectory", "chatModelTitle", "usage")
@@ -55,28 +56,17 @@ def discover(root: str) -> Iterator[SourceFile]:
             yield file
 
 
-def lines(file: SourceFile, cap: int) -> Iterator[Line]:
+def lines(file: SourceFile, data: bytes) -> Iterator[Line]:
     """What is known of the session, then each entry of its history without what it repeats."""
-    try:
-        data = read_plain(file.path, cap)
-    except UnfitFile:
-        if os.path.isfile(file.path):
-            yield None
-            return
-        raise
-    if not data.strip():
-        return
     session = os.path.splitext(os.path.basename(file.path))[0]
     about: Record = {"sessionId": session, "created": _created(file.path, session)}
-    document = decode_record(data)
-    if document is not None:
-        about |= {name: document[name] for name in _ABOUT if document.get(name)}
-        yield compact_json({"session": about}).encode()
-        for entry in as_list(document.get("history")):
-            yield compact_json({"entry": _lean(as_object(entry))}).encode()
-        return
+    document = decode_record(data) or {}
+    about |= {name: document[name] for name in _ABOUT if document.get(name)}
     yield compact_json({"session": about}).encode()
-    for line in array_lines(data, "entry", is_entry):
+    history = document.get("history")
+    whole = isinstance(history, list)
+    found = item_lines(as_list(history), "entry") if whole else array_lines(data, "entry", is_entry)
+    for line in found:
         entry = decode_record(line)
         lean = _lean(as_object(entry.get("entry"))) if entry else None
         yield compact_json({"entry": lean}).encode() if lean else line
@@ -237,4 +227,6 @@ def _text(content: Json) -> str:
     return "\n".join(filter(None, parts))
 
 
-ADAPTER = made_lines_adapter(AGENT, discover=discover, lines=lines, tell=tell)
+ADAPTER = made_lines_adapter(
+    AGENT, discover=discover, lines=document_lines(lines), tell=tell, headings=1
+)

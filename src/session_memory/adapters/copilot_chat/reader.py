@@ -38,12 +38,12 @@ from session_memory.adapters.whole_log import (
     Record,
     Records,
     array_lines,
+    document_lines,
     line_log_adapter,
     made_lines_adapter,
     side_file,
     with_sides,
 )
-from session_memory.plain_files import UnfitFile, read_plain
 
 CHATS = "chatSessions"
 WORKSPACE = "workspace.json"
@@ -78,15 +78,8 @@ def _chat_folders(root: str) -> list[str]:
     return found or ([] if name == "workspaceStorage" else [root])
 
 
-def document_lines(file: SourceFile, cap: int) -> Iterator[Line]:
+def changes(_file: SourceFile, data: bytes) -> Iterator[Line]:
     """A document as a log of changes: its own fields, then each request."""
-    try:
-        data = read_plain(file.path, cap)
-    except UnfitFile:
-        if os.path.isfile(file.path):
-            yield None
-            return
-        raise
     document = decode_record(data)
     if document is None:  # damaged: whole requests in it are still requests
         for line in array_lines(data, "request", is_request):
@@ -151,7 +144,7 @@ _LOGS = line_log_adapter(AGENT, discover=discover, is_record=is_change, tell=tel
 _DOCUMENTS = made_lines_adapter(
     AGENT,
     discover=discover,
-    lines=document_lines,
+    lines=document_lines(changes),
     tell=lambda source, records, bundle: tell(source, records, bundle, {}),
 )
 

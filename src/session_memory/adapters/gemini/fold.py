@@ -38,6 +38,8 @@ _KNOWN_FIELDS = frozenset(
         "summary",
     }
 )
+_HEADER = frozenset({"projectHash", "startTime"})
+"""What a header has beside its session's id, and a line of another agent's log has not."""
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[')
 _SESSION = re.compile(r'"(sessionId|projectHash|startTime|kind)"\s*:\s*"([^"\\]{1,200})"')
 
@@ -122,7 +124,7 @@ class Fold:
             self._patch(as_object(record["$set"]))
         elif isinstance(record.get("id"), str):
             self._message(record)
-        elif isinstance(record.get("sessionId"), str):
+        elif isinstance(record.get("sessionId"), str) and not record.keys().isdisjoint(_HEADER):
             self._patch(record)
         else:
             self._odd("record/" + next(iter(record), "empty"), record)
@@ -246,7 +248,7 @@ def torn_document(data: bytes) -> list[tuple[int, Record]]:
     start = _MESSAGES.search(text)
     head = text if start is None else text[: start.start()]
     header: Record = dict(_SESSION.findall(head[:4096]))
-    if "sessionId" not in header:
+    if not is_record(header):
         return []
     found: list[tuple[int, Record]] = [(0, header)]
     decoder = json.JSONDecoder()

@@ -194,5 +194,5 @@ def lines(file: SourceFile, cap: int) -> Iterator[Line]:
 
 
 ADAPTER = made_lines_adapter(
-    AGENT, discover=discover, lines=lines, tell=tell, discover_changed=discover
+    AGENT, discover=discover, lines=lines, tell=tell, headings=1, discover_changed=discover
 )

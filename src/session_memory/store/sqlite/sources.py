@@ -182,6 +182,15 @@ class SourceReads:
         )
         return sorted(row[0] for row in selected)
 
+    def unread_logs(self) -> list[str]:
+        """See store.port.Store."""
+        selected = rows(
+            self._db,
+            "SELECT path FROM source WHERE id IN (SELECT source_id FROM quarantine)"
+            " AND id NOT IN (SELECT source_id FROM session_source) ORDER BY path",
+        )
+        return [row[0] for row in selected]
+
     def quarantined(self) -> list[tuple[str, int, int]]:
         """See store.port.Store."""
         selected = rows(
