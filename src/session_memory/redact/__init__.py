@@ -7,6 +7,7 @@ Where a new rule goes:
     private keys and password hashes                        key_rules
     a value by the name before it (`db_password = ...`)     named_value_rules; names: secret_names
     a value by its place: header, cookie, URL, command      context_rules
+    a value among the arguments of a call                   call_rules
     a password or phrase, judged with its line              assigned_rules
     a value by the lines around it: table, manifest         structure_rules
     an encoding that hides a name or a quote                encoding_rules

@@ -16,6 +16,7 @@ from session_memory.redact.secret_names import SUFFIX
 from session_memory.redact.value_checks import (
     is_key,
     is_mixed,
+    is_password_text,
     is_quoted,
     is_word_value,
 )
@@ -25,28 +26,32 @@ LINE = 240
 """Bytes of a line that are looked at before and after a name."""
 
 _PASSWORD = rb"(?:pass(?:word|wd|phrase|code|wort)?|kennwort|pwd)"
+_SECRET = (
+    rb"(?:secret(?:[_-]?(?:key(?:[_-]?base)?|salt))?|salt|lozinka|contrase(?:n|\xc3\xb1)a|senha|"
+    rb"has(?:l|\xc5\x82)o)"
+)
 _PHRASE = rb"(?:mnemonic|(?:seed|recovery|backup|secret)[ _-]?(?:phrase|words))"
-_CLOSED = rb"(?:['\"`](?:\[[0-9]*\]|[\])])?|\[[0-9]*\]|[\])])?"
+_CLOSED = rb"(?:['\"`](?:\[[0-9]*\]|[\])])?|\[[0-9]*\]|[\])]|\*\*|__)?"
 _TYPED = rb"(?:[ \t]*:[ \t]*[a-z_&*][\w.<>\[\]?|]{0,20}|[ \t]+string)?"
-_ASSIGNED = rb"[ \t]*(?:[:!=]?={1,3}>?|:|\|\||\?\?|<-|\bor\b)[ \t]*"
+_ASSIGNED = rb"[ \t]*(?:[:!=]?={1,3}>?|:(?:\*\*)?|\|\||\?\?|<-|\bor\b)[ \t]*"
 _PASSWORD_KEYWORDS = ("pass", "pwd", "kennwort")
 
 _QUOTED = re.compile(
-    rb"(?:(?:new )?(?:\[\]byte|bytes|str|(?:std::)?string|String(?:::from)?|"
-    rb"\w{0,12}Secret\w{0,12})\()?"
+    rb"(?:(?:new )?(?:\[\]byte|bytes|str|(?:std::)?string|String(?:::from)?|\w{0,12}Secret\w{0,12}|"
+    rb"(?:\w{1,16}(?:\.|::|->))?\w{0,12}(?:[hH]ash|crypt|md5|sha[0-9]*|[eE]ncode|[eE]ncrypt)\w{0,12}|Hash::make)\()?"
     rb"[brufl@]{0,2}(?:\"([^\"\r\n]{4,200})(?:\"|\r?\n|$)|'([^'\r\n]{4,200})(?:'|\r?\n|$)|"
     rb"`([^`\r\n]{4,200})(?:`|\r?\n|$))"
 )
 _BARE = re.compile(rb"[^\s'\"`,;&|<>(){}\[\]\\]{4,256}")
 _LINE_BEFORE = re.compile(
-    rb"^[\s+>|-]*(?:[0-9]+(?:\t|:|\||\xe2\x86\x92)\s*)?(?:(?:export|set|env|arg|var|-e|--env)\s+)*"
+    rb"^[\s+>|*`#-]*(?:[0-9]+(?:\t|:|\||\xe2\x86\x92)\s*)?(?:(?:export|set|env|arg|var|-e|--env)\s+)*"
     rb"['\"]?[\w.\[\]-]*$",
     re.IGNORECASE,
 )
 _LINE_AFTER = re.compile(rb"[ \t]*(?:(?:#|//|;)[^\r\n]*)?(?:\r?\n|$)")
 _QUOTES = (b'"', b"'")
 _SHORT = re.compile(rb"(?i)(?:pass|pwd)[^a-z]")
-_FOUNDING = re.compile(rb"(?i)(?:^|[^\w])password\s*[:=]\s*['\"]?$")
+_FOUNDING = re.compile(rb"(?i)(?:^|[^\w])(?:password|secret)\s*[:=]\s*['\"]?$")
 _STOP_WORDS = frozenset(
     b"a an the your you my our their its this that these is are was were be been of to for in on "
     b"at with by from as or and not no if it must should can will has have enter again please here "
@@ -81,31 +86,89 @@ def _is_short(value: bytes) -> bool:
     return len(value.decode("utf-8", "replace")) < 8
 
 
+_ENDS_STATEMENT = re.compile(
+    rb"[ \t]*(?:[,;)}\]]|(?:#|//)[^\r\n]*)*[ \t]*(?:\r?\n|$|\w+\s*[:=]|[{'\"])"
+)
+_SETTING_NAME = re.compile(rb"(?:^|[\s\"'`])(?:[a-z][\w-]*\.)+[\w-]*$|(?:^|[\s\"'`])[A-Z0-9_]*$")
+_PAIR_BEFORE = re.compile(rb"[\w.]+=[^\s;'\"]+[ ;]\s*[\w.]*$")
+
+
+def _is_text(value: bytes, name: bytes) -> bool:
+    """Whether what stands in quotes behind a name is the secret."""
+    if name[:4].lower() == b"salt":
+        return is_key(value) or is_mixed(value)
+    if b" " not in value:
+        return is_password_text(value)
+    words = value.split(b" ")
+    return is_phrase(value) or (
+        name[:1] in b"sS" and len(words) == 2 and all(map(_is_plain, words)) and value.islower()
+    )
+
+
+def _is_plain(word: bytes) -> bool:
+    return bool(_PLAIN_WORD.match(word)) and word.lower() not in _STOP_WORDS
+
+
+_LOGIN = re.compile(
+    rb"(?i)\b(?:user(?:name)?|login|uid|e?mail|host)['\"]?[ \t]*(?:=>|[:=])[ \t]*['\"]"
+)
+
+
+def _login(text: bytes, start: int) -> bool:
+    """Whether the lines just above name the other half of a login."""
+    return _LOGIN.search(text, max(0, start - LINE), start) is not None
+
+
 def _assigned(text: bytes, start: int, end: int) -> Places:
     """A password in quotes, or without them where the line is one of a configuration."""
     before = _before(text, start)
-    part_of_name = before[-1:].isalnum() or before[-1:] in (b"_", b"-")
+    part_of_name = before[-1:].isalnum() or before[-1:] in (b"_", b"-", b".")
     both_quoted = before[-1:] in _QUOTES and text[end : end + 1] in _QUOTES
-    if _SHORT.match(text, start) and not (part_of_name or both_quoted):
+    if _SHORT.match(text, start) and not (part_of_name or both_quoted or _login(text, start)):
         return  # `pass` and `pwd` alone are words of many meanings
     quoted = _QUOTED.match(text, end)
     if quoted and quoted.lastindex:
         value = quoted[quoted.lastindex]
         founding = _FOUNDING.search(before + text[start:end] + b'"') and _is_short(value)
-        if not founding and (is_quoted(value) if b" " not in value else is_phrase(value)):
+        if founding and not _ENDS_STATEMENT.match(text, quoted.end()):
+            return
+        if _is_text(value, text[start:end]):
             yield quoted.span(quoted.lastindex)
         return
-    rest = _rest(text, end)
+    yield from _assigned_bare(text, start, end)
+
+
+def _assigned_bare(text: bytes, start: int, end: int) -> Places:
+    """A password without quotes: alone on its line, behind a tight `=`, or among other pairs."""
+    if text[start : start + 1] in b"sS":
+        return  # names of secrets stand there as often as secrets
+    before, rest = _before(text, start), _rest(text, end)
     if _LINE_BEFORE.match(before) and rest.islower() and is_phrase(rest):
         yield end, end + len(rest)
         return
     bare = _BARE.match(text, end)
-    if not bare or (_FOUNDING.search(before + text[start:end]) and _is_short(bare[0])):
+    if not bare or text[bare.end() : bare.end() + 1] == b"(":
+        return
+    paired = _PAIR_BEFORE.search(before) is not None
+    if not paired and _FOUNDING.search(before + text[start:end]) and _is_short(bare[0]):
         return
     whole_line = _LINE_BEFORE.match(before) and _LINE_AFTER.match(text, bare.end())
     tight = text[end - 1 : end] == b"=" and text[end - 2 : end - 1] not in b" =!:"
-    if (whole_line or tight) and is_word_value(bare[0]):
+    name = before + re.split(rb"[\s:=*\"'`)\]]", text[start:end], maxsplit=1)[0]
+    setting = (whole_line or (tight and paired)) and _SETTING_NAME.search(name)
+    is_password = _is_setting_text if setting else is_word_value
+    if (whole_line or tight) and is_password(bare[0]):
         yield bare.span()
+
+
+def _is_setting_text(value: bytes) -> bool:
+    """A value of a file of settings, where no code stands: only a placeholder is no password."""
+    return is_password_text(value) and not _CODE.match(value)
+
+
+_CODE = re.compile(
+    rb"[$@%{<!]|(?:str|int|string|bool|None|null|true|false)\b|[a-z]+\.[a-zA-Z]+\.|[A-Z0-9_]+$"
+)
 
 
 def _phrase(text: bytes, _start: int, end: int) -> Places:
@@ -194,9 +257,17 @@ _PROSE = frozenset(
 ASSIGNED = (
     Rule(
         id="password-value",
-        pattern=rb"(?i)" + _PASSWORD + SUFFIX + _CLOSED + _TYPED + _ASSIGNED,
+        pattern=rb"(?i)(?:"
+        + _PASSWORD
+        + rb"|"
+        + _SECRET
+        + rb")"
+        + SUFFIX
+        + _CLOSED
+        + _TYPED
+        + _ASSIGNED,
         everyday=True,
-        keywords=_PASSWORD_KEYWORDS,
+        keywords=(*_PASSWORD_KEYWORDS, "secret", "salt", "lozinka", "contrase", "senha", "has"),
         find=_assigned,
         must_match=(
             "db_password: opal",

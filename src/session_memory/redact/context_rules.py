@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_memory.redact.named_value_rules import bare, quoted
+from session_memory.redact.named_value_rules import bare
 from session_memory.redact.rule import HEX, Rule, fake
 from session_memory.redact.value_checks import (
     has_random_run,
@@ -10,7 +10,6 @@ from session_memory.redact.value_checks import (
     is_flag_value,
     is_key,
     is_mixed,
-    is_opaque,
     is_quoted,
     is_random,
     is_setting,
@@ -214,41 +213,6 @@ ADDRESSES = (
     ),
 )
 
-CALLS = (
-    Rule(
-        id="call-login",
-        # connect("db", "app", "..."), auth=("app", "..."), new Credential("app", "...")
-        pattern=rb"(?i)(?:connect(?:ion)?|login|basic_?auth|credentials?|begin|authenticate|auth)\w*\s*"
-        rb"=?\s*\((?:[^()'\"`\r\n]{0,40},){0,2}(?:\s*[\w]{0,12}=?['\"`][^'\"`\r\n]{0,60}['\"`]\s*,){1,3}"
-        rb"\s*\w{0,12}=?" + quoted(6),
-        group=1,
-        everyday=True,
-        keywords=("connect", "login", "auth", "credential", "begin"),
-        check=is_opaque,
-        must_match=(
-            'mysql_connect("localhost", "root", "hunter2");',
-            "requests.get(url, auth=('admin', 'hunter2'))",
-            'DriverManager.getConnection(url, "root", "hunter2");',
-        ),
-        must_not_match=('connect("localhost", "root", "database")', 'login("user", "password")'),
-    ),
-    Rule(
-        id="call-key",
-        # AES.new("..."), jwt.sign(payload, "..."), new SecretKeySpec("...".getBytes())
-        pattern=rb"(?i)\b(?:aes|des3?|hmac|fernet|secretkeyspec|jwt\.(?:sign|encode|decode|verify))[\w.]*"
-        rb"\(\s*(?:[^()'\"`\r\n]{0,40},\s*)?b?" + quoted(12),
-        group=1,
-        everyday=True,
-        keywords=("aes", "des", "hmac", "fernet", "secretkeyspec", "jwt."),
-        check=is_mixed,
-        must_match=(
-            fake('AES.new("', 16) + '", AES.MODE_CBC)',
-            'jwt.sign(payload, "mySuperSecret2024")',
-        ),
-        must_not_match=('hmac.new(key, "application/json")',),
-    ),
-)
-
 _FLAG_KEYWORDS = (
     *("password", "passwd", "passphrase", "-pass", "token", "secret", "key", "-pw", "credential"),
 )
@@ -357,7 +321,7 @@ COMMANDS = (
         rb"\b(?:keytool|jarsigner)\b[^\r\n|;&]*?\s-(?:store|key|srcstore|deststore)pass\s+"
         rb"\\*['\"]?([^\s'\"$<\\][^\s'\"\\]{2,})|"
         rb"\b(?:zip|unzip) (?:[^\r\n|;&]*?\s)?-P\s*\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
-        rb"\bhtpasswd\s+-[cnBC]*b[cnBC]*\s+(?:\S+\s+){1,2}?([^\s'\"$<\\]{4,})\s*$|"
+        rb"\bhtpasswd\s+(?:-\w+\s+)*?-\w*b\w*\s+(?:-\w+\s+)*(?:\S+\s+){1,2}?([^\s'\"$<\\]{4,})\s*$|"
         rb"\bopenssl\b[^\r\n|;&]*?\s-k\s+([^\s'\"$<\\-][^\s'\"\\]{2,})|"
         rb"\b7z[ar]? (?:[^\r\n|;&]*?\s)?-p\\*['\"]?([^\s'\"$<\\-][^\s'\"\\]{2,})|"
         rb"\bConvertTo-SecureString\s+(?:-String\s+)?['\"]([^'\"$]{4,})['\"]|"
@@ -389,7 +353,7 @@ COMMANDS = (
                 "chpasswd",
                 "convertto-securestring",
             ),
-            *("sqlcmd", "bcp ", "isql", "tsql", "osql", "mosquitto_", "cqlsh", "influx"),
+            *("sqlcmd", "bcp", "isql", "tsql", "osql", "mosquitto_", "cqlsh", "influx"),
             *("clickhouse-client", "ssh-keygen", "lftp", "freerdp", "sudo", "_authtoken"),
         ),
         check=is_setting,

@@ -15,6 +15,7 @@ from session_memory.redact.secret_names import (
     WEAK_KEYWORDS,
 )
 from session_memory.redact.value_checks import (
+    is_environment,
     is_key,
     is_literal,
     is_mixed,
@@ -144,7 +145,7 @@ NAMED = (
         group=1,
         everyday=True,
         keywords=(*STRONG_KEYWORDS, "_pass"),
-        check=is_setting,
+        check=is_environment,
         must_match=(
             "DB_PASSWORD=correcthorse",
             "DB_PASSWORD=пароль-базы",

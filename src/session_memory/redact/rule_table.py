@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from session_memory.redact.assigned_rules import ASSIGNED
+from session_memory.redact.call_rules import CALLS
 from session_memory.redact.cloud_rules import CLOUD
-from session_memory.redact.context_rules import ADDRESSES, CALLS, COMMANDS, HEADERS
+from session_memory.redact.context_rules import ADDRESSES, COMMANDS, HEADERS
 from session_memory.redact.encoding_rules import ENCODINGS
 from session_memory.redact.frozen_rules import FROZEN
 from session_memory.redact.key_rules import KEYS

@@ -29,7 +29,7 @@ STRONG_ENDS = (
 """How every name of `STRONG` ends, without the many words that may precede `key`."""
 SUFFIX = (
     rb"(?:[_-]?(?:[0-9]{1,2}|prod(?:uction)?|dev|staging|live|value|val|str|b64|base64|hex|plain|"
-    rb"default|old|new|root|admin|primary|secondary|local))?"
+    rb"default|old|new|root|admin|primary|secondary|local|confirm(?:ation)?|again|repeat))?"
 )
 """What may follow a name without changing its meaning; `_type` or `_url` would."""
 SHORT = rb"pwd|pw|p/w|passw|pswd|psw|psk"

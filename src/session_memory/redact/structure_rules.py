@@ -10,7 +10,14 @@ from collections.abc import Iterator
 
 from session_memory.redact.rule import HEX, Rule, fake
 from session_memory.redact.secret_names import SECRET_NAME
-from session_memory.redact.value_checks import is_key, is_mixed, is_quoted, is_setting
+from session_memory.redact.value_checks import (
+    is_key,
+    is_mixed,
+    is_password_text,
+    is_quoted,
+    is_setting,
+    is_value,
+)
 
 Places = Iterator[tuple[int, int]]
 
@@ -96,6 +103,19 @@ def _table(text: bytes, start: int, end: int) -> Places:
         position = last + 1
         if position > len(text):
             return
+
+
+_CODE_CELL = re.compile(rb"\|[ \t]*`([^`\s|]{4,120})`[ \t]*(?=\|)")
+
+
+def _described(text: bytes, _start: int, end: int) -> Places:
+    """The default that a row of a Markdown table gives for a variable with the name of a secret."""
+    last = text.find(b"\n", end, end + HEADER)
+    for cell in _CODE_CELL.finditer(
+        text, end - 1, last if last >= 0 else min(len(text), end + HEADER)
+    ):
+        if is_password_text(cell[1]):
+            yield cell.span(1)
 
 
 _VALUES = re.compile(rb"\(([^()]*)\)")
@@ -193,6 +213,28 @@ STRUCTURES = (
         ),
     ),
     Rule(
+        id="described",
+        pattern=rb"(?i)\|[ \t]*`[\w.-]*(?:password|passwd|passphrase|_pass|_pwd|secret|token|_key)`"
+        rb"[ \t]*\|",
+        everyday=True,
+        keywords=(
+            "password`",
+            "passwd`",
+            "passphrase`",
+            "_pass`",
+            "_pwd`",
+            "secret`",
+            "token`",
+            "_key`",
+        ),
+        find=_described,
+        must_match=("| `DB_PASSWORD` | no | `swordfish` | of the database |",),
+        must_not_match=(
+            "| `DB_PASSWORD` | `string` | of the database |",
+            "| `API_TOKEN` | `your-token` |",
+        ),
+    ),
+    Rule(
         id="sql-insert",
         pattern=rb"(?i)\binsert\s+into\s+[\w.\"`\[\]]+\s*\([^()]*(?:pass|pwd|secret|token|key)[^()]*\)\s*values\s*"
         rb"\([^()]+\)(?:\s*,\s*\([^()]+\))*",
@@ -268,6 +310,7 @@ STRUCTURES = (
         id="firebase-host",
         pattern=rb"(?i)\b[a-z0-9][a-z0-9-]{3,}\.(?:firebaseio|firebaseapp)\.com\b",
         keywords=("firebaseio.com", "firebaseapp.com"),
+        check=is_value,
         must_match=("https://shop-a1b2c.firebaseio.com/x.json", "shop-a1b2c.firebaseapp.com"),
         must_not_match=("https://firebaseio.com/", "console.firebase.google.com"),
     ),

@@ -11,10 +11,11 @@ LOOKED_AT = 256
 """Bytes of a value that are checked: nothing longer is a placeholder."""
 
 _VARIABLE = re.compile(
-    rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*$|\$\$|<[^>]*>?$|\{.*\}$|%s$|%[({]|%[A-Za-z_]+%$|@[({]|"
-    rb"#[{(]|\[[A-Za-z _-]+\]$|:[a-z_]+$|!(?:ref|sub|secret|vault|env)\b|"
+    rb"\$[({]|\$env:|[*&][A-Za-z_]|\$[A-Z_][A-Z0-9_]*\b|\$[A-Za-z_]\w*$|\$\$|<[^>]*>?$|\{.*\}$|\{[A-Za-z_][\w.]*$|%s$|%[({]|%[A-Za-z_]+%$|@[({]|"
+    rb"#[{(]|\[[A-Za-z _-]+\]$|:[a-z_]+$|:[A-Z_][A-Z0-9_]+$|!(?:ref|sub|secret|vault|env)\b|"
     rb"(?:process\.env|os\.(?:environ|getenv)|import\.meta|secrets?|env|vault|config|settings|self|"
-    rb"this|var|local|data|module|options|props|args|params|request|req|ctx|input)\."
+    rb"this|var|local|data|module|options|props|args|params|request|req|ctx|input)\.|"
+    rb"(?:Optional|Union|Annotated|[Ll]ist|[Dd]ict|[Ss]equence|Literal)\["
 )
 _MASK = re.compile(rb"(?i)xxxx|\*\*\*|\.\.\.|###|___|\xe2\x80\xa6|\xe2\x80\xa2\xe2\x80\xa2")
 _STAND_IN = re.compile(
@@ -26,7 +27,7 @@ _WORDS = frozenset(
     b"undefined required optional boolean function response request string number object nullable "
     b"hidden masked disabled enabled expired invalid missing unknown provided received none null "
     b"true false empty default password passwd secret token apikey bearer basic test testing "
-    b"username admin root user value pass pwd foo bar foobar".split()
+    b"username user value pass pwd foo bar foobar".split()
 )
 # Words that follow the name of an option in help and prose; some are in _WORDS too.
 _BEHIND_FLAGS = frozenset(
@@ -40,6 +41,10 @@ _BEHIND_FLAGS = frozenset(
     b"tokens too type unless until used using values var variable variables via was were when "
     b"where which while will with without word works would yes you your".split()
 )
+_NOUN = (
+    rb"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|(?:api|access|secret|private)?[-_]?key|"
+    rb"credentials?)s?"
+)
 _PATH = re.compile(rb"(?:\.{0,2}|~|[A-Za-z]:)(?:[/\\][\w.@{}$*-]+)+[/\\]?$|(?:https?|file)://")
 _SHORT_PARTS = re.compile(rb".{0,2}(?:[/\\][^/\\]{1,12}){2,4}$")
 _EXPRESSION = re.compile(
@@ -52,14 +57,27 @@ _REFERENCE = re.compile(
     rb"[$@]?[A-Za-z_]\w*(?:(?:\??\.|->|::)[A-Za-z_]\w*)+[,;:})\]]*$|"
     rb"[A-Za-z_]\w*(?:\[[\w.,|\[\]]*\]|<[\w.,|<>\[\]]*>)[,;=)?]*$|"
     rb"\$\{[^}]*\}[,;)]*$|\$\([^)]*\)?$|\$[A-Za-z_]\w*[,;)]*$|<[A-Za-z][\w .-]*>[,;)]*$|"
-    rb"\{\{.*|\$\{\{.*|\*[A-Za-z_]\w*$|%[A-Za-z_]\w*%$"
+    rb"\{\{.*|\$\{\{.*|\*[A-Za-z_]\w*$|%[A-Za-z_]\w*%$|`\$\{.*|\{[A-Za-z_][\w.]*\}[,;)]*$|"
+    rb"[A-Za-z_][\w.]*\([`\w.,\s]*[)`,;]*$"
 )
 """A whole value that is code: a call, a member, an item, a type, a variable, a template."""
 _DIGIT_INSIDE = re.compile(rb"[A-Za-z][0-9]+[A-Za-z]")
 _TO_FILL_IN = re.compile(
-    rb"(?i)(?:your[-_][a-z_-]+|change[-_]?(?:me|this)|placeholder|redacted|x{8,}|\.{3,}|\*{3,}\S*|"
-    rb"\[[a-z _-]+\])[,;.)]*$"
+    rb"(?i)(?:(?:your|yours|tu|votre|dein|seu)[-_ ][a-z_ -]+|(?:your?|my|the)[-_]?(?:own[-_])?"
+    + _NOUN
+    + rb"|"
+    rb"change[-_]?(?:me|this)|(?:[a-z]+[-_])*(?:change|replace)[-_](?:in|me|this|it|with|before)\b.*|"
+    rb"placeholder|redacted|x{8,}|\.{3,}|\*{3,}\S*|\[[a-z _-]+\]|[a-z_-]+[-_](?:here|placeholder)|"
+    rb"your[-_](?:[a-z0-9]+[-_])*[a-z0-9]+|(?:[a-z0-9]+[-_])*(?:fake|dummy|mock|example)[-_](?:[a-z]+[-_])*[a-z]+)"
+    rb"[,;.)]*$"
 )
+"""What documentation and templates write where a secret has to be filled in."""
+_CHECKED = re.compile(
+    rb"(?i)(?:required|nullable|sometimes|present|string|min:|max:|confirmed)[|:,]"
+)
+"""Rules that a value is checked by, in the place of the value."""
+_DOTTED = re.compile(rb"[A-Za-z_]+(?:\.[A-Za-z_]+)+$")
+_REPEATED = re.compile(rb"(.{2,10}?)\1{2,}$")
 _OWN_NAME = re.compile(
     rb"(?i)[a-z]\w*?(?:_|(?-i:(?=[A-Z])))(?:password|passwd|token|secret|(?:api_?)?key|credentials?)s?[,;:)]*$"
 )
@@ -109,6 +127,8 @@ def is_value(value: bytes) -> bool:
     head = value[:LOOKED_AT]
     if _VARIABLE.match(head) or _MASK.search(head) or len(set(head)) <= 2:
         return False
+    if _TO_FILL_IN.match(head) or _CHECKED.match(head) or _REPEATED.match(head):
+        return False
     # A digit makes the difference between `example-key` and a password somebody built on a word.
     return bool(_DIGIT.search(head)) or not (_STAND_IN.search(head) or head.lower() in _WORDS)
 
@@ -117,8 +137,14 @@ def is_setting(value: bytes) -> bool:
     """A value of a setting: anything but a placeholder, an address or a file path."""
     head = value[:LOOKED_AT]
     return is_value(head) and not (
-        _PATH.match(head) and (_SHORT_PARTS.match(head) or b":/" in head or is_spoken(head))
+        _DOTTED.match(head)
+        or (_PATH.match(head) and (_SHORT_PARTS.match(head) or b":/" in head or is_spoken(head)))
     )
+
+
+def is_environment(value: bytes) -> bool:
+    """A value of an environment variable: also none that only says what belongs there."""
+    return is_setting(value) and not names_itself(value[:LOOKED_AT])
 
 
 def is_literal(value: bytes) -> bool:
@@ -142,6 +168,21 @@ _NAME_OF_CODE = re.compile(
 )
 
 
+_WORD = re.compile(rb"[A-Z]?[a-z]+|[A-Z]+")
+_ONLY_NOUN = re.compile(
+    rb"(?:password|passwd|passphrase|passcode|passwort|kennwort|secret|token|key|pass|pwd|credential|apikey)s?$"
+)
+_DESCRIPTIONS = frozenset(
+    b"a access account admin an another anthropic any api app aws azure bad bearer body bot "
+    b"client confirm confirmation correct csrf current db default dummy email emails empty "
+    b"encrypted enter expired facebook fake field file for forgot github gitlab google hashed "
+    b"header id in input invalid is jwt label lbl login missing mock my name nested new no not "
+    b"oauth of old only openai or plain private public query queue raw refresh repeat required "
+    b"reset sample service session set shared show signing slack some string stripe temp "
+    b"temporary test text that the this to txt type user valid value web webhook wrong your".split()
+)
+
+
 def is_expression(value: bytes) -> bool:
     """Code where a literal would stand: a call, a member, a variable, a type, a template."""
     head = value[:LOOKED_AT]
@@ -152,7 +193,10 @@ def is_expression(value: bytes) -> bool:
 
 def is_literal_text(value: bytes) -> bool:
     """Anything but code, or what is written where somebody has to fill in a value."""
-    return not (is_expression(value) or _TO_FILL_IN.match(value[:LOOKED_AT]))
+    head = value[:LOOKED_AT]
+    if is_expression(head) or _TO_FILL_IN.match(head) or _CHECKED.match(head):
+        return False
+    return not _REPEATED.match(head) and head.lower().rstrip(b",;.") not in _WORDS
 
 
 def is_word_value(value: bytes) -> bool:
@@ -166,9 +210,32 @@ def is_word_value(value: bytes) -> bool:
 def is_quoted(value: bytes) -> bool:
     """A value in quotes under a name such as `password`: anything but a label or an identifier."""
     head = value[:LOOKED_AT]
-    if not is_setting(head) or _NAMES_ITSELF.match(head):
+    if not is_setting(head) or _NAMES_ITSELF.match(head) or is_label(head):
         return False
     return not (_IDENTIFIER.match(head) and _CAMEL_OR_SNAKE.search(head) and is_spoken(head))
+
+
+def is_label(value: bytes) -> bool:
+    """One word with a capital, as a form shows it: `"password": "Passwort"`."""
+    return value.isalpha() and value.istitle() and is_spoken(value)
+
+
+def is_password_text(value: bytes) -> bool:
+    """A text in quotes under the name of a password: a word too, but no label, rule or own name."""
+    head = value[:LOOKED_AT]
+    if not is_setting(head) or is_label(head):
+        return False
+    return head.lower() not in _TYPE_WORDS and not names_itself(head)
+
+
+def names_itself(value: bytes) -> bool:
+    """Whether a value only says what it stands for: `client-secret`, `confirm_password`."""
+    if _DIGIT.search(value):
+        return False
+    words = [word.lower() for word in _WORD.findall(value)]
+    return any(_ONLY_NOUN.match(word) for word in words) and all(
+        _ONLY_NOUN.match(word) or word in _DESCRIPTIONS for word in words
+    )
 
 
 def is_opaque(value: bytes) -> bool:
