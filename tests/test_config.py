@@ -137,7 +137,7 @@ def test_every_key_can_be_set_by_a_variable(tmp_path: Path) -> None:
         "flag": "off", "path": "/a", "paths": "/a:/b", "name": "n", "list": "x:y",
         "size": "1 MiB", "cap": "unlimited", "days": "7", "file": "/a",
         "count": "7", "money": "1.5", "tokens": "9", "text": "t", "provider": "openai",
-        "interval": "30m",
+        "interval": "30m", "scope": "all",
         "share": "0.5",
         "rules": '[{"id": "a", "pattern": "b", "keywords": ["c"]}]',
     }  # fmt: skip

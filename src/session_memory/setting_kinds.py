@@ -6,7 +6,7 @@ import math
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, cast, get_args
 
 import msgspec
 
@@ -45,7 +45,10 @@ Kind = Literal[
     "text",
     "provider",
     "interval",
+    "scope",
 ]
+RecallScope = Literal["project", "all"]
+SCOPES: tuple[RecallScope, ...] = get_args(RecallScope)
 PROVIDERS = ("none", "claude_cli", "codex_cli", "anthropic", "openai", "agent_sdk")
 """Ways to a language model; the first means no model at all."""
 ALLOWED: dict[Kind, str] = {
@@ -66,6 +69,7 @@ ALLOWED: dict[Kind, str] = {
     "text": "a text of at most 500 printable characters",
     "provider": "one of " + ", ".join(PROVIDERS),
     "interval": "5m to 1d, a part of an hour or a day, such as 10m, 30m, 1h, 6h or 1d",
+    "scope": "one of " + ", ".join(SCOPES),
 }
 TRUE, FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 
@@ -99,6 +103,8 @@ def check(kind: Kind, value: object) -> Value:
         case "tokens", int() if not isinstance(value, bool) and 1 <= value <= LARGEST_COUNT:
             return value
         case "text", str() if len(value) <= 500 and (not value or value.isprintable()):
+            return value
+        case "scope", str() if value in SCOPES:
             return value
         case "provider", str() if value in PROVIDERS:
             return value

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from session_memory.setting_kinds import Kind, UserRule
+from session_memory.setting_kinds import Kind, RecallScope, UserRule
 
 GIB = 1024**3
 MIB = 1024**2
@@ -158,8 +158,7 @@ class Journal(msgspec.Struct, frozen=True):
 class Recall(msgspec.Struct, frozen=True):
     """How what is stored is found again."""
 
-    vectors: str = ""
-    vector_weight: float = 0.3
+    scope: RecallScope = "project"
 
 
 class Distribute(msgspec.Struct, frozen=True):
@@ -253,8 +252,7 @@ KINDS: dict[str, Kind] = {
     "journal.attempts": "count",
     "journal.retry_seconds": "count",
     "journal.compile_timeout_seconds": "count",
-    "recall.vectors": "path",
-    "recall.vector_weight": "share",
+    "recall.scope": "scope",
 }
 PLAIN: dict[str, type[msgspec.Struct]] = {
     "store": StoreConfig,

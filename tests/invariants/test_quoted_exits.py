@@ -164,7 +164,11 @@ def calls(used: Used) -> list[tuple[str, dict[str, Any]]]:
     items = found.call("mem_search", query="zebra")["structuredContent"]["items"]
     found.close()
     one = next(item["id"] for item in items if item.get("id"))
+    read = next(item for item in items if item.get("turn_id"))
     special: dict[str, dict[str, Any]] = {
+        "mem_event": {"event_id": read["turn_id"]},
+        "mem_transcript": {"session_id": read["session_id"]},
+        "mem_diff": {"session_id": read["session_id"]},
         "mem_search": {"query": "zebra"},
         "mem_get": {"observation_id": one},
         "mem_provenance": {"observation_id": one},

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.mcp.clients import LocalServer, text_of
 from tests.mcp.conftest import Known
 
+from session_memory.core.event_ids import event_id
 from session_memory.mcp.callers import Caller, caller, default_mode
 from session_memory.mcp.render import COMPLETE, refusal, result, structured
 from session_memory.mcp.size_limit import fit
@@ -30,6 +31,9 @@ def every_call(known: Known) -> list[tuple[str, Json]]:
         "mem_get": {"observation_id": found[0]},
         "mem_provenance": {"observation_id": found[0]},
         "mem_recent": {},
+        "mem_event": {"event_id": event_id(known.cart, 0)},
+        "mem_transcript": {"session_id": known.cart},
+        "mem_diff": {"session_id": known.cart},
         "mem_health_runtime": {},
     }
     return [(tool.name, special.get(tool.name, {"project_key": "shop"})) for tool in TOOLS]
@@ -237,7 +241,7 @@ def test_answers_stay_under_what_clients_cut(server: LocalServer, known: Known) 
     listed = server.call("mem_session_list", project_key="shop")["structuredContent"]
     assert listed["count"] == len(listed["items"])
     assert listed["count"] + listed["left_out"]["items"] == 20
-    assert listed["items_share"]["project_root_path"] == "/work/shop"
+    assert listed["items_share"]["runtime"] == "claude"
     assert not set(listed["items_share"]) & set(listed["items"][0])
     assert "left_out=items:" in text_of(server.call("mem_session_list", project_key="shop"))
 

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from tests.mcp.clients import LocalServer, text_of
 from tests.mcp.conftest import Known
+from tests.recall.store_builder import ROOT
 
 from session_memory.mcp.tools import TOOLS
 
 Json = dict[str, Any]
 MISMATCH = "Session not found for project"
+
+
+@pytest.fixture(params=["/nowhere", ROOT], ids=["all projects", "inside one project"])
+def server(known: Known, request: pytest.FixtureRequest) -> Iterator[LocalServer]:
+    made = LocalServer(clock=lambda: known.memory.now, cwd=request.param)
+    yield made
+    made.close()
 
 
 def test_every_tool_names_a_function_that_takes_its_request() -> None:

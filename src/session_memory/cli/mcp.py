@@ -10,6 +10,7 @@ import click
 
 from session_memory.cli.app import App, pass_app
 from session_memory.core.text.safe_text import safe
+from session_memory.errors import UsageError
 from session_memory.file_names import name_to_text
 from session_memory.mcp.runtime import Options, Runtime
 from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
@@ -22,6 +23,12 @@ from session_memory.mcp.tools import MODES, PROFILES, Profile, ResponseMode
     default="standard",
     show_default=True,
     help="Which tools are offered: a few, all that only read, or all.",
+)
+@click.option("--project", metavar="KEY", help="Answer for this project alone.")
+@click.option(
+    "--all-projects",
+    is_flag=True,
+    help="Answer for every project, also when started inside one.",
 )
 @click.option("--read-only", is_flag=True, help="Write nothing, not even a record of requests.")
 @click.option(
@@ -50,6 +57,8 @@ def command(
     app: App,
     *,
     profile: Profile,
+    project: str | None,
+    all_projects: bool,
     read_only: bool,
     response_mode: ResponseMode | None,
     idle_timeout: int | None,
@@ -60,6 +69,9 @@ def command(
 ) -> None:
     """Serve memory to the agent that starts this command, over standard input and output.
 
+    Started inside a known project it answers for that project alone; --all-projects, or
+    `recall.scope = "all"` in the configuration, opens it to every one.
+
     With --http, a daemon serves the same tools at /mcp on a loopback address. Callers need a token:
     without --token-file one is generated once, and the daemon prints where it is.
 
@@ -67,10 +79,15 @@ def command(
     Examples:
       session-memory mcp
       session-memory mcp --profile minimal --read-only
+      session-memory mcp --all-projects
       session-memory mcp --idle-timeout 0
       session-memory mcp --http --port 37771
     """
+    if project is not None and all_projects:
+        raise UsageError("--project and --all-projects exclude each other", hint="give one of them")
     options = Options(
+        project=project,
+        all_projects=all_projects,
         profile=profile,
         read_only=read_only,
         response_mode=response_mode,

@@ -13,7 +13,7 @@ from session_memory.cli.output import fit, paint, safe
 from session_memory.cli.store import reading
 from session_memory.core.project.directory import current_directory, project_at
 from session_memory.errors import NotFound
-from session_memory.recall.context import RecallContext, recall_context
+from session_memory.recall.context import RecallContext
 from session_memory.recall.items import Item
 from session_memory.recall.left_out import LeftOut
 from session_memory.recall.requests import ScopeRequest
@@ -33,8 +33,7 @@ def project_option(callback: Callback) -> Callback:
 def open_recall(app: App, *, read_only: bool = False) -> Generator[tuple[RecallContext, Store]]:
     """The open store, and the context for questions to it."""
     with reading(app) as store:
-        settings = app.config.recall
-        yield recall_context(store, app.clock, read_only=read_only, settings=settings), store
+        yield RecallContext(store, app.clock, read_only), store
 
 
 def project_key(store: SessionReader, project: str | None) -> str:

@@ -35,7 +35,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     def request(self, project_key: str | None = None) -> Any:
         """The request for recall, with this project where the call names none."""
         arguments = dict(self.arguments)
-        if project_key is not None:
+        if project_key is not None and "project_key" in self.tool.request.__struct_fields__:
             arguments["project_key"] = project_key
         try:
             return msgspec.convert(arguments, self.tool.request, strict=False)

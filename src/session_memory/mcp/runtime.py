@@ -22,6 +22,7 @@ from session_memory.mcp.tools import Profile, ResponseMode
 from session_memory.paths import Paths
 
 if TYPE_CHECKING:
+    from session_memory.core.schema import Project
     from session_memory.recall.context import RecallContext
     from session_memory.settings import Recall as RecallSettings
     from session_memory.store.port import Store
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 CACHE_MS = 15_000
 CACHE_MOST = 64
+_ONE_PROJECT = (
+    'this server answers for {!r} alone; --all-projects, or recall.scope = "all", opens it'
+)
 RESTART = "the store was upgraded while this server ran: restart the session-memory server"
 
 
@@ -39,6 +43,9 @@ class Options(msgspec.Struct, frozen=True):
     read_only: bool = False
     response_mode: ResponseMode | None = None
     idle_seconds: int = 300
+    project: str | None = None
+    """The project it answers for; by default the one of the caller's directory."""
+    all_projects: bool = False
 
 
 class _OpenStore(msgspec.Struct, frozen=True):
@@ -47,6 +54,8 @@ class _OpenStore(msgspec.Struct, frozen=True):
     store: Store
     context: RecallContext
     identity: tuple[int, int]
+    all_projects: bool
+    """Whether answers may be about any project, wherever the caller works."""
 
 
 class Runtime:
@@ -67,6 +76,7 @@ class Runtime:
         self._presence: Presence | None = None
         self._opened: _OpenStore | None = None
         self._cache: dict[str, tuple[int, Json]] = {}
+        self._own: tuple[str, str, Project | None] | None = None
         self._started = clock()
         self._hits = self._misses = self._calls = 0
 
@@ -97,15 +107,14 @@ class Runtime:
         opened = self._open()
         if call.tool.records:  # it writes, which a snapshot cannot
             request = self._request(opened, call, caller)
-            return structured(call.tool.load()(opened.context, request))
+            return self._structured(call, opened, request)
         with opened.store.scopes.snapshot():
             return self._read(opened, call, caller)
 
     def _read(self, opened: _OpenStore, call: ToolCall, caller: Caller) -> Json:
-        function = call.tool.load()
         request = self._request(opened, call, caller)
         if not call.tool.cached:
-            return structured(function(opened.context, request))
+            return self._structured(call, opened, request)
         # The revision counts every commit of every process, so a stale answer is never found.
         revision = opened.store.scopes.revision()
         key = to_text([call.tool.name, request, revision, self.options.profile])
@@ -115,9 +124,14 @@ class Runtime:
             self._hits += 1
             return cached[1]
         self._misses += 1
-        answer = structured(function(opened.context, request))
+        answer = self._structured(call, opened, request)
         self._add_to_cache(key, now, answer)
         return answer
+
+    def _structured(self, call: ToolCall, opened: _OpenStore, request: Any) -> Json:
+        """The answer; every field of it only in the profile `full`."""
+        answer = call.tool.load()(opened.context, request)
+        return structured(answer, None if self.options.profile == "full" else call.tool.name)
 
     def _add_to_cache(self, key: str, now: int, answer: Json) -> None:
         self._cache = {
@@ -127,23 +141,49 @@ class Runtime:
             self._cache[key] = (now, answer)
 
     def _request(self, opened: _OpenStore, call: ToolCall, caller: Caller) -> Any:
-        """The request; about the caller's project where it names neither project nor session."""
+        """The request, about the one project this server answers for, where there is one."""
+        own = None if opened.all_projects else self._own_project(opened, caller.directory)
+        named = call.arguments.get("project_key")
+        if own is not None:
+            if named not in (None, own.key):
+                raise NotFound("Project not found", hint=_ONE_PROJECT.format(one_line(own.key)))
+            return call.request(own.key)
         if not call.is_about_caller:
             return call.request()
-        from session_memory.core.project.directory import project_at
-
-        project = project_at(opened.store.projects(), caller.directory)
-        if project is None:
+        here = self._project_at(opened, caller.directory)
+        if here is None:
             raise NotFound(
                 "Project not found",
                 hint="this directory belongs to no captured project: give project_key,"
                 " or use mem_search, which looks through all",
             )
-        return call.request(project.key)
+        return call.request(here.key)
+
+    def _own_project(self, opened: _OpenStore, directory: str) -> Project | None:
+        """The project this server answers for alone; None where the directory is of none."""
+        if self.options.project is None:
+            return self._project_at(opened, directory)
+        for project in opened.store.projects():
+            if project.key == self.options.project:
+                return project
+        raise NotFound(
+            "Project not found",
+            hint=f"the server was started with --project {one_line(self.options.project)!r};"
+            " `session-memory project list` names the known ones",
+        )
+
+    def _project_at(self, opened: _OpenStore, directory: str) -> Project | None:
+        """The project of a directory, looked up again when anything was stored."""
+        from session_memory.core.project.directory import project_at
+
+        revision = opened.store.scopes.revision()
+        if self._own is None or self._own[:2] != (directory, revision):
+            self._own = (directory, revision, project_at(opened.store.projects(), directory))
+        return self._own[2]
 
     def _open(self) -> _OpenStore:
         """The current store, opened again if its file was replaced."""
-        from session_memory.recall.context import recall_context
+        from session_memory.recall.context import RecallContext
         from session_memory.store import open_store, store_identity
 
         opened, data = self._opened, self.paths.data
@@ -154,26 +194,37 @@ class Runtime:
             opened = None
         try:
             if opened is None:
-                store = open_store(str(self.paths.data), self._clock(), read_only=read_only)
-                settings = self._settings() if self._settings else None
-                context = recall_context(store, self._clock, read_only=read_only, settings=settings)
-                opened = _OpenStore(store, context, store_identity(self.paths.data))
+                store = open_store(str(data), self._clock(), read_only=read_only)
+                context = RecallContext(store, self._clock, read_only)
+                opened = _OpenStore(store, context, store_identity(data), self._is_open_to_all())
                 self._opened = opened
             opened.store.scopes.check_current()
         except StoreTooNew as error:
             raise StoreTooNew(error.message, hint=RESTART) from None
         return opened
 
+    def _is_open_to_all(self) -> bool:
+        if self.options.project is not None or self.options.all_projects:
+            return self.options.all_projects
+        return self._settings is not None and self._settings().scope == "all"
+
     def _close_store(self) -> None:
         if self._opened is not None:
             self._opened.store.close()
             self._opened = None
+        self._own = None
         self._cache.clear()
 
     def _present(self) -> Presence:
         if self._presence is None:
             self._presence = Presence(self.paths.state)
         return self._presence
+
+    def _scope(self) -> str:
+        if self.options.project is not None:
+            return one_line(self.options.project)
+        is_open = self.options.all_projects or (self._opened and self._opened.all_projects)
+        return "all projects" if is_open else "the project of the caller's directory"
 
     def health(self, caller: Caller) -> Json:
         """mem_health_runtime; opens no database."""
@@ -184,6 +235,7 @@ class Runtime:
             "pid": os.getpid(),
             "profile": self.options.profile,
             "read_only": self.options.read_only,
+            "scope": self._scope(),
             "response_mode": self.options.response_mode or "by client",
             "lazy_initialized": self._opened is not None,
             "calls": self._calls,

@@ -8,7 +8,6 @@ completion check, and not even that in read-only mode (SCP-13, OPS-06).
     scope, lanes, routing, breadth        which sessions a question is about
     material, items                       what those sessions said, and how answers show it
     context_pack, pack_*                  the pack: size, selection, sections, text, stats, sync
-    search, event_search,
-    same_words, vectors                   search
+    search, event_search, same_words      search
     session_fields                        how every answer describes a session
 """

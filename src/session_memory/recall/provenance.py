@@ -11,6 +11,7 @@ from session_memory.core.text.similarity import untagged
 from session_memory.errors import NotFound
 from session_memory.recall.context import RecallContext
 from session_memory.recall.requests import ObservationRequest
+from session_memory.recall.scope import is_of_project
 from session_memory.recall.session_fields import capture_version
 from session_memory.store.port import RecallStore, SessionReader
 from session_memory.store.scopes import SessionLine
@@ -74,14 +75,14 @@ class ProvenanceAnswer(msgspec.Struct, frozen=True, kw_only=True):
 def get(context: RecallContext, request: ObservationRequest) -> ObservationAnswer:
     """mem_get: one observation by its id."""
     store = context.store
-    observation, line = _find(store, request.observation_id, "Observation not found")
+    observation, line = _find(store, request, "Observation not found")
     return _observation_answer(store, observation, line)
 
 
 def provenance(context: RecallContext, request: ObservationRequest) -> ProvenanceAnswer:
     """mem_provenance: session, event and words of an observation, as far as they are still here."""
     store = context.store
-    observation, line = _find(store, request.observation_id, "Provenance not found")
+    observation, line = _find(store, request, "Provenance not found")
     event = _event(store, observation)
     text = None
     if event is not None:
@@ -113,10 +114,12 @@ def provenance(context: RecallContext, request: ObservationRequest) -> Provenanc
     )
 
 
-def _find(store: RecallStore, observation_id: str, message: str) -> tuple[Observation, SessionLine]:
-    observation = store.scopes.observation(observation_id)
+def _find(
+    store: RecallStore, request: ObservationRequest, message: str
+) -> tuple[Observation, SessionLine]:
+    observation = store.scopes.observation(request.observation_id)
     line = store.scopes.line(observation.session) if observation is not None else None
-    if observation is None or line is None:
+    if observation is None or line is None or not is_of_project(store, line, request.project_key):
         raise NotFound(message, hint="the answers of the other mem_ tools contain valid ids")
     return observation, line
 

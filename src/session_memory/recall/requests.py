@@ -25,6 +25,15 @@ def clamped(number: int, least: int, most: int) -> int:
     return max(least, min(most, number))
 
 
+def page_start(cursor: str | None) -> int:
+    """Where a page begins; raises for what no answer gave."""
+    if cursor is None:
+        return 0
+    if not (cursor.isascii() and cursor.isdigit() and len(cursor) < 10):
+        raise UsageError("Wrong argument: cursor", hint="next_cursor of the answer before")
+    return int(cursor)
+
+
 class SessionListRequest(msgspec.Struct, frozen=True):
     """mem_session_list; where both are given, `query` and `sub_scope_hint` must both match."""
 
@@ -127,14 +136,64 @@ class SearchRequest(msgspec.Struct, frozen=True):
     @property
     def offset(self) -> int:
         """How many hits the pages before gave."""
-        if self.cursor is None:
-            return 0
-        if not (self.cursor.isascii() and self.cursor.isdigit() and len(self.cursor) < 6):
-            raise UsageError("Wrong argument: cursor", hint="next_cursor of the answer before")
-        return int(self.cursor)
+        return page_start(self.cursor)
 
 
 class ObservationRequest(msgspec.Struct, frozen=True):
     """mem_get and mem_provenance."""
 
     observation_id: str
+    project_key: str | None = None
+    """Set by a server that answers for one project alone."""
+
+
+class TranscriptRequest(msgspec.Struct, frozen=True):
+    """mem_transcript."""
+
+    session_id: int
+    project_key: str | None = None
+    limit: int = 20
+    cursor: str | None = None
+    around: int | None = None
+    """The event that the first page is about."""
+    kinds: tuple[EventKind, ...] = ()
+    tool: str | None = None
+    file: str | None = None
+    since: int | None = None
+    until: int | None = None
+    errors_only: bool = False
+
+    @property
+    def count(self) -> int:
+        """How many events to give, 1 to 50."""
+        return clamped(self.limit, 1, 50)
+
+
+class EventRequest(msgspec.Struct, frozen=True):
+    """mem_event."""
+
+    event_id: int
+    project_key: str | None = None
+    before: int = 2
+    after: int = 2
+    cursor: str | None = None
+
+    def neighbours(self, wanted: int) -> int:
+        """How many neighbours to show on one side, 0 to 10."""
+        return clamped(wanted, 0, 10)
+
+
+class DiffRequest(msgspec.Struct, frozen=True):
+    """mem_diff; of a session, or of one event of it."""
+
+    session_id: int | None = None
+    event_id: int | None = None
+    project_key: str | None = None
+    file: str | None = None
+    limit: int = 20
+    cursor: str | None = None
+
+    @property
+    def count(self) -> int:
+        """How many edits to give, 1 to 50."""
+        return clamped(self.limit, 1, 50)

@@ -80,6 +80,11 @@ def check_agent(store: SessionReader, name: str | None) -> None:
         raise UsageError(f"unknown agent {one_line(name)!r}", hint=f"one of {', '.join(names)}")
 
 
+def is_of_project(store: RecallStore, line: SessionLine, key: str | None) -> bool:
+    """Whether a session is in the project with this key; no key means any project."""
+    return key is None or find_project(store.projects(), key).id == line.project_id
+
+
 def is_outside(project: Project, line: SessionLine) -> bool:
     """Whether a session ran elsewhere and was only named as part of the project (IDN-12).
 

@@ -24,7 +24,6 @@ from session_memory.recall.same_words import fingerprint, stem
 from session_memory.recall.scope import Scope, check_agent, is_outside, open_scope
 from session_memory.recall.session_fields import capture_version, short_line
 from session_memory.recall.session_list import overfetch
-from session_memory.recall.vectors import VectorRanking, reordered
 from session_memory.store.port import ObservationQuery, RecallStore, TextFilter
 from session_memory.store.scopes import SessionLine
 from session_memory.store.search_rank import Hit
@@ -35,8 +34,6 @@ MAX_DUPLICATE_SESSIONS = 25
 """Sessions named where many said the same; the count includes all."""
 MAX_RESULTS = 500
 """How far paging goes."""
-REORDERED = 50
-"""Hits that word vectors put into another order: the text of each is read."""
 
 
 class FoundItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,8 +126,6 @@ def search(context: RecallContext, request: SearchRequest) -> SearchAnswer:
     results = _results(store, within, hits, wanted + 1)
     if not results:
         _check_tool(store, request.tool)
-    if context.vectors is not None:
-        results = _by_vectors(context.vectors, request.query, results)
     stems = [stem(word) for word in terms.words]
     best = results[0].score if results else 1.0
     items = tuple(
@@ -258,13 +253,6 @@ def _opened(
             event = events.get(hit.event) if hit.event else None
             if line is not None and is_searched(line, scope) and (observation or event):
                 yield hit, line, observation, event
-
-
-def _by_vectors(vectors: VectorRanking, query: str, results: Sequence[_Result]) -> list[_Result]:
-    first, rest = results[:REORDERED], results[REORDERED:]
-    similarity = vectors.similarity(query, [result.text for result in first])
-    order = reordered([result.score for result in first], similarity, vectors.weight)
-    return [*(first[place] for place in order), *rest]
 
 
 def _searched(

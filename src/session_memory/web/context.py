@@ -10,7 +10,7 @@ import msgspec
 
 from session_memory.clock import Clock
 from session_memory.paths import Paths
-from session_memory.recall.context import RecallContext, recall_context
+from session_memory.recall.context import RecallContext
 from session_memory.settings import Config
 from session_memory.store import open_store
 from session_memory.store.port import Store
@@ -58,5 +58,4 @@ class WebContext(msgspec.Struct, frozen=True):
     def recall(self) -> Generator[RecallContext]:
         """The context for questions to the store."""
         with self.reading() as store:
-            settings = self.config.recall
-            yield recall_context(store, self.clock, read_only=True, settings=settings)
+            yield RecallContext(store, self.clock, read_only=True)
