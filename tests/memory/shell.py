@@ -9,7 +9,8 @@ from typing import Any
 
 from tests.memory.workbench import Bench, answer
 
-WORDS = {"files": [{"path": "MEMORY.md", "content": "# Memory\n\n- run pytest -q\n"}]}
+PAGE = "# Memory\n\n- run pytest -q (trace `${trace}`)\n"
+WORDS = {"files": [{"path": "MEMORY.md", "content": PAGE}]}
 BOTH = json.dumps({**json.loads(answer()), **WORDS})
 """An answer to either question: a trace, or the files of a memory."""
 STAND_IN = """#!{python}
@@ -18,8 +19,9 @@ asked = sys.stdin.buffer.read()
 with open({log!r}, "ab") as file:
     file.write(json.dumps([len(asked), os.getcwd(), sys.argv[1:]]).encode() + b"\\n")
 if "--restricted" in sys.argv:
+    newest = open("memory_summary.md").read().partition("(trace: `")[2].partition("`")[0]
     with open("MEMORY.md", "w") as page:
-        page.write("# Memory\\n\\n- run pytest -q\\n")
+        page.write({page!r}.replace("${{trace}}", newest))
 used = {{"claude-haiku-4-5": {{"inputTokens": 1000, "outputTokens": 500}}}}
 print(json.dumps({{"type": "result", "result": {said!r}, "modelUsage": used}}))
 """
@@ -52,7 +54,7 @@ def stand_in(folder: Path) -> Path:
     folder.mkdir()
     log = folder.parent / "calls"
     path = folder / "claude"
-    path.write_text(STAND_IN.format(python=sys.executable, log=str(log), said=BOTH))
+    path.write_text(STAND_IN.format(python=sys.executable, log=str(log), said=BOTH, page=PAGE))
     path.chmod(0o755)
     return log
 

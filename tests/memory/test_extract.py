@@ -388,13 +388,13 @@ def test_what_is_written_and_asked_holds_no_secret(bench: Bench) -> None:
 
 def test_a_session_that_grew_is_read_again_and_replaces_its_trace(bench: Bench) -> None:
     log = bench.work(1)
-    bench.swept().extract(ScriptedModel([answer(summary="first")]))
+    bench.swept().extract(ScriptedModel([answer(summary="first parser")]))
     log.prompt("and now the printer")
     log.edit("/work/shop/print.py", "a", "b")
     bench.space.write(log)
-    bench.swept().extract(ScriptedModel([answer(summary="second")]))
+    bench.swept().extract(ScriptedModel([answer(summary="second parser")]))
     (trace,) = bench.traces().values()
-    assert trace.memory_summary == "second" and len(bench.files()) == 1
+    assert trace.memory_summary == "second parser" and len(bench.files()) == 1
 
 
 def test_a_session_forgotten_while_the_model_thinks_leaves_nothing(bench: Bench) -> None:
@@ -442,6 +442,8 @@ def test_a_name_that_another_session_has_is_not_taken_from_it(
     bench.work(2)
     bench.swept()
     monkeypatch.setattr("session_memory.memory.traces.thread_named", lambda *_: "same")
-    report = bench.extract(ScriptedModel([answer(summary="first"), answer(summary="second")]))
+    report = bench.extract(
+        ScriptedModel([answer(summary="first parser"), answer(summary="second parser")])
+    )
     assert len(report.written) == 1 and "another session" in report.dropped[0].reason
-    assert bench.traces()["same"].memory_summary == "first" and len(bench.files()) == 1
+    assert bench.traces()["same"].memory_summary == "first parser" and len(bench.files()) == 1

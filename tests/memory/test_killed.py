@@ -41,7 +41,9 @@ class FewTraces:
     tag_key = b"k" * 32
 
     def __init__(self, count: int = 4) -> None:
-        self.traces = [Trace(n, f"t{n}", SHOP, "# x", f"left {n}", 9 - n) for n in range(count)]
+        self.traces = [
+            Trace(n, f"t{n}", SHOP, "# the parser", f"left {n}", 9 - n) for n in range(count)
+        ]
         self.memories = self
 
     def of_root(self, _root: str, _limit: int | None = None) -> list[Trace]:
@@ -103,7 +105,7 @@ def good(folder: Path) -> int:
     assert user_part_of(page) == MINE
     for link in re.findall(r"\]\(([^)]+)\)", page):
         assert (folder / link).read_text().startswith("---\nname: a")
-    (number,) = re.findall(r"- generation (\d+)\n", page)
+    (number,) = re.findall(r"- the parser of generation g(\d+) ", page)
     assert page.endswith("<!-- end of yours -->\n")
     return int(number)
 
@@ -197,9 +199,9 @@ def test_two_consolidators_at_once_give_one_memory(bench: Bench) -> None:
         return generation(1)(request)
 
     (first,) = bench.consolidate(ScriptedModel([meanwhile]), owner="first")
-    assert first.status == "done" and "generation 1" in bench.page()
+    assert first.status == "done" and "generation g1" in bench.page()
     (second,) = other.consolidate(ScriptedModel([generation(2)]), owner="second", force=True)
-    assert second.status == "done" and "generation 2" in bench.page()
+    assert second.status == "done" and "generation g2" in bench.page()
 
 
 def test_two_processes_that_never_stop_always_leave_one_good_memory(bench: Bench) -> None:

@@ -279,7 +279,7 @@ def test_a_summary_is_short_and_usable_and_a_wordy_one_is_told(bench: Bench) -> 
     assert "with concrete paths, commands and errors" in prompt
     bench.work(1)
     bench.work(2)
-    wordy = "word " * 130
+    wordy = "parser " * 130
     bench.swept().extract(ScriptedModel([answer(summary=wordy), answer()]))
     (told,) = bench.said("wordy_summary")
     assert (told["level"], told["count"]) == ("warning", 130)

@@ -28,14 +28,14 @@ User preferences: none observed
 ## Task: fix the parser
 Outcome: success
 Key steps:
-- changed parse.py
+- changed the parser
 Things that did not work / things that can be improved:
 - none
 Reusable knowledge:
 - pytest -q
 Pointers and references (annotate why each item matters):
-- parse.py: the parser"""
-SUMMARY = "Parser fixed in parse.py; verify with pytest -q."
+- src: the parser"""
+SUMMARY = "Parser fixed; verify with pytest -q."
 
 
 SHOP = "/work/shop"
@@ -46,13 +46,21 @@ def writes(text: str = "# Memory\n\n- run pytest -q\n", **files: str) -> Callabl
 
     def wrote(request: Request) -> str:
         assert request.folder is not None
-        for name, content in {"MEMORY.md": text, **files}.items():
+        for name, content in {"MEMORY.md": cited(text, Path(request.folder)), **files}.items():
             path = Path(request.folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(content)
         return "written"
 
     return wrote
+
+
+def cited(text: str, folder: Path) -> str:
+    """A page whose bullets cite the newest trace, as a well-behaved model writes it."""
+    summary = (folder / "memory_summary.md").read_text()
+    newest = summary.partition("(trace: `")[2].partition("`")[0]
+    mark = f" (trace `{newest}`)"
+    return "\n".join(f"{line}{mark}" if line[:2] == "- " else line for line in text.split("\n"))
 
 
 def skill(text: str) -> str:
@@ -63,9 +71,10 @@ def generation(number: int, skills: int = 3) -> Callable[[Request], str]:
     """An agent whose memory and skills all say of which generation they are."""
     names = [f"s{number % 2}-{each}" for each in range(skills)]
     links = "\n".join(f"- [{name}](skills/{name}/SKILL.md)" for name in (*names, "common"))
-    text = f"# Memory\n\n- generation {number}\n\n{links}\n"
-    files = {f"skills/{name}/SKILL.md": skill(f"of {name}") for name in names}
-    return writes(text, **{"skills/common/SKILL.md": skill(f"generation {number}")}, **files)
+    text = f"# Memory\n\n- the parser of generation g{number}\n\n{links}\n"
+    files = {f"skills/{name}/SKILL.md": skill(f"the parser of {name}") for name in names}
+    common = {"skills/common/SKILL.md": skill(f"the parser of generation g{number}")}
+    return writes(text, **common, **files)
 
 
 def answer(trace: str = GOOD, summary: str = SUMMARY) -> str:

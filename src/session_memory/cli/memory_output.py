@@ -55,6 +55,8 @@ def show_report(app: App, report: ExtractReport) -> None:
     failed = [dropped for dropped in report.dropped if not dropped.final and not dropped.deferred]
     for dropped in failed:
         app.warn(f"{dropped.session}: {dropped.reason}")
+    if report.unsupported:
+        app.warn(f"{report.unsupported} statements left out: their sessions do not support them")
     if deferred:
         app.warn(f"{len(deferred)} sessions stay due: {deferred[0].reason}")
     worth_none = len(report.dropped) - len(failed) - len(deferred)
@@ -81,6 +83,10 @@ def show_results(
     for result in results:
         why = f": {one_line(result.reason)}" if result.reason else ""
         click.echo(f"{result.status:<9}  {one_line(result.root)}{why}")
+        if result.unsupported:
+            app.warn(
+                f"{result.unsupported} statements left out: what they cite does not support them"
+            )
 
 
 def show_trace(app: App, folder: Path, trace: Trace) -> None:

@@ -19,6 +19,7 @@ from session_memory.clock import iso
 from session_memory.errors import BudgetSpent, Refused, SessionMemoryError
 from session_memory.memory.context import MemoryContext, reason_of, redact_with
 from session_memory.memory.extract import CONCURRENCY
+from session_memory.memory.file_support import check_files
 from session_memory.memory.instructions import (
     INSTRUCTIONS,
     logged_instructions,
@@ -28,7 +29,7 @@ from session_memory.memory.known_session import KnownSession
 from session_memory.memory.layout import LINES, TRACES, ensure_layout, memory_root, normalised
 from session_memory.memory.line_history import next_history, read_history, write_history
 from session_memory.memory.model_consolidation import MAX_FILES_BYTES, ask_for_memory, input_limit
-from session_memory.memory.outputs import final_files
+from session_memory.memory.outputs import Files, final_files
 from session_memory.memory.rule_consolidation import Memory, make_memory
 from session_memory.memory.sources import read_sources
 from session_memory.memory.staging import (
@@ -39,6 +40,7 @@ from session_memory.memory.staging import (
     staging_of,
     write_summary,
 )
+from session_memory.memory.support_sources import evidence_of_traces
 from session_memory.memory.swap import is_current, swap, write_ready
 from session_memory.memory.trace_parser import parse_trace
 from session_memory.memory.traces import thread_of
@@ -58,6 +60,8 @@ class ConsolidationResult(msgspec.Struct, frozen=True):
     status: Status
     reason: str = ""
     agent: str = ""
+    unsupported: int = 0
+    """Statements of a model that were left out, because what they cite does not support them."""
 
 
 class _Run(msgspec.Struct):
@@ -75,6 +79,7 @@ class _Run(msgspec.Struct):
     instructions: str = ""
     """What agents read in the repository anyway."""
     memory: Future[Memory] | None = None
+    unsupported: int = 0
 
 
 def manual_owner(token: str) -> str:
@@ -241,7 +246,8 @@ class Consolidations:
         made = run.memory.result()
         self._set_step(run, "check")
         traces = [f"{TRACES}/{path.name}" for path in (run.live / TRACES).glob("*.md")]
-        files = final_files(made.files, traces, self._redact) if run.traces else {}
+        supported = made.files if made.by_rules else self._supported(run, made.files)
+        files = final_files(supported, traces, self._redact) if run.traces else {}
         self._set_step(run, "swap")
         write_ready(run.staging, files)
         with self._store.memories.swapping(run.claim):
@@ -249,6 +255,16 @@ class Consolidations:
             swap(run.live, run.staging, files, run.traces)
             self._keep_history(run, made)
         self._end(run, "done")
+
+    def _supported(self, run: _Run, made: Files) -> Files:
+        """What a model wrote, without the statements that its evidence does not support."""
+        redacted = {name: self._redact(text) for name, text in made.items()}
+        evidence = evidence_of_traces(self._store, run.all_traces, redacted.values())
+        files, dropped = check_files(redacted, evidence)
+        if dropped:
+            run.unsupported = len(dropped)
+            self._log.warn("unsupported", cwd=run.claim.root, count=len(dropped))
+        return files
 
     def _keep_history(self, run: _Run, made: Memory) -> None:
         """Record which lines this run added, changed and retired; a model's page has no history."""
@@ -308,7 +324,8 @@ class Consolidations:
         except SessionMemoryError as error:  # its lease ends by itself
             self._warn("release_failed", root, "release", error)
         self._log.note("consolidation_finished", cwd=root, agent=run.agent, status=status)
-        self._results.append(ConsolidationResult(root, status, reason, run.agent))
+        result = ConsolidationResult(root, status, reason, run.agent, run.unsupported)
+        self._results.append(result)
 
     def _set_step(self, run: _Run, step: str) -> None:
         run.step = step

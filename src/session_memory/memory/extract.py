@@ -27,7 +27,9 @@ from session_memory.memory.selection import (
     select_candidates,
     updated_at,
 )
+from session_memory.memory.support_sources import evidence_of_session
 from session_memory.memory.tasks import TraceSource
+from session_memory.memory.trace_support import check_summary, check_trace
 from session_memory.memory.trace_text import (
     final_summary,
     final_trace,
@@ -75,6 +77,8 @@ class ExtractReport(msgspec.Struct):
     """Paths of the traces."""
     dropped: list[Dropped] = msgspec.field(default_factory=list[Dropped])
     shortened: list[Shortened] = msgspec.field(default_factory=list[Shortened])
+    unsupported: int = 0
+    """Statements of a model that were left out, because nothing in their session supports them."""
     touched: set[str] = msgspec.field(default_factory=set[str])
     """Project roots whose traces changed and are to be consolidated."""
     model: str | None = None
@@ -264,7 +268,8 @@ class _ExtractRun:
         try:
             payload = parse_answer(answer.text, SCHEMA)
             texts = self._final_texts(payload["traceMemory"], payload["summary"])
-        except SessionMemoryError as error:
+            texts = self._supported(candidate, texts)
+        except (OSError, SessionMemoryError) as error:
             self._drop(candidate, "answer", error)
             return
         missing = missing_parts(texts.trace)
@@ -275,6 +280,16 @@ class _ExtractRun:
             words = len(texts.summary.split())
             self._log.warn("wordy_summary", rollout_path=candidate.path, count=words)
         self._save(candidate, texts)
+
+    def _supported(self, candidate: Candidate, texts: _TraceTexts) -> _TraceTexts:
+        """What a model wrote, without the statements that its session does not support."""
+        evidence = evidence_of_session(self._store, candidate.session.id)
+        trace, summary = check_trace(texts.trace, evidence), check_summary(texts.summary, evidence)
+        dropped = (*trace.dropped, *summary.dropped)
+        if dropped:
+            self._report.unsupported += len(dropped)
+            self._log.warn("unsupported", rollout_path=candidate.path, count=len(dropped))
+        return _TraceTexts(trace.text, summary.text or title_of(trace.text))
 
     def _distil(self, candidate: Candidate) -> None:
         try:

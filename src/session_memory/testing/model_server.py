@@ -52,6 +52,7 @@ class Play(msgspec.Struct, frozen=True):
 
     part: Part = "deltas"
     text: str = "hello"
+    """`${trace}` in it becomes the id of the newest trace that the request shows."""
     retry_after: str = ""
 
 
@@ -137,6 +138,8 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
         path = self.path.partition("?")[0]
         play = self.stage.next_play(Received(path, dict(self.headers), body))
+        shown = json.dumps(body).partition("(trace: `")[2].partition("`")[0]
+        play = msgspec.structs.replace(play, text=play.text.replace("${trace}", shown))
         asked = "output_config" in body or "text" in body or "response_format" in body
         if play.part == "no_schema" and asked:
             self._refuse(400, play, "response_format is not supported")
