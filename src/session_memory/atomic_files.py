@@ -7,7 +7,6 @@ Files that belong to others are written by `install.files`, `distribute.files` a
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 from pathlib import Path
 
@@ -48,9 +47,23 @@ def write_file(path: Path | str, data: bytes, mode: int = 0o600) -> None:
 
 def drop_unfinished(path: Path | str) -> None:
     """Remove what a killed `replace_file` left; only while nobody else may write the file."""
+    import glob  # paths imports this module, and every command paths
+
     for left in glob.glob(f"{glob.escape(os.fspath(path))}.*{UNFINISHED}"):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(left)
+
+
+def make_directory(path: Path | str, mode: int = 0o700) -> None:
+    """Make a directory and its missing parents, each with this mode and with a name that stays."""
+    path = os.path.abspath(path)
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    make_directory(above, mode)
+    with contextlib.suppress(FileExistsError):  # another process was quicker
+        os.mkdir(path, mode)
+    flush_directory(above)
 
 
 def flush_file(path: Path | str) -> None:

@@ -10,6 +10,7 @@ from typing import IO, Literal, overload
 
 import msgspec
 
+from session_memory.atomic_files import make_directory
 from session_memory.errors import Refused
 
 APP = "session-memory"
@@ -74,7 +75,7 @@ def private_dir(path: Path | str) -> Path:
         # A dangling link is not there for exists() and is there for mkdir: refused below.
         if not missing.is_symlink():
             try:
-                missing.mkdir(PRIVATE_DIR, exist_ok=True)
+                make_directory(missing, PRIVATE_DIR)
             except NotADirectoryError:
                 raise no_directory(missing.parent) from None
     info = path.lstat()

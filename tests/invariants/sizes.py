@@ -37,6 +37,10 @@ class Sizes(msgspec.Struct, frozen=True):
     """In each kind of file."""
     pages: int = 6
     """Places of the database that are overwritten, one at a time."""
+    power_ways: int = 4
+    """Legal losses of a power cut, in each kind of work."""
+    power_prefixes: int = 4
+    """Moments of the work at which the power is cut and nothing is lost; large: all of them."""
 
 
 LARGE = Sizes(
@@ -54,6 +58,8 @@ LARGE = Sizes(
     clocks=60,
     flips=300,
     pages=200,
+    power_ways=1000,
+    power_prefixes=100,
 )
 
 # Read when this file is imported: the tests themselves see none of these variables.

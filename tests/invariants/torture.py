@@ -68,6 +68,7 @@ def main(arguments: list[str]) -> int:
         "mutants": sum(part.get("mutants", 0) for part in found),
         "disk_faults": sum(part.get("faults", 0) for part in found),
         "damaged_pages": sum(part.get("pages", 0) for part in found),
+        "power_cuts": sum(part.get("power_cuts", 0) for part in found),
         "full_disks": sum(part.get("disks", 0) for part in found),
         "problems": sum(part.get("problems", 0) for part in found),
         "parts": found,

@@ -229,7 +229,13 @@ def test_a_write_is_flushed_before_its_rename(
     monkeypatch.setattr(os, "fsync", note_fsync)
     monkeypatch.setattr(os, "replace", note_replace)
     put(folder, b"text")
+    assert steps[-3:] == ["file", "rename", "directory"]
+    steps.clear()
+    name = put(folder, b"more of the same session")
     assert steps == ["file", "rename", "directory"]
+    steps.clear()
+    folder.delete([name])
+    assert steps == ["directory"]
 
 
 def test_listing_touches_nothing_and_strange_files_stay(folder: DirectorySegments) -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator, Iterator
 import msgspec
 
 from session_memory import __version__
-from session_memory.atomic_files import flush_directory, write_file
+from session_memory.atomic_files import flush_directory, make_directory, write_file
 from session_memory.core.hashing import blake2b
 from session_memory.errors import NotFound, Refused, StoreDamaged, StoreError, StoreLocked
 from session_memory.store.lock import exclusive
@@ -182,7 +182,7 @@ def building(target: str) -> Generator[str]:
     """A private temporary directory next to the target; renamed to it when the block ends well."""
     partial = target + PARTIAL
     try:
-        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        make_directory(os.path.dirname(target))
         _drop_partial(partial)
         os.mkdir(partial, 0o700)
     except OSError as error:

@@ -6,7 +6,7 @@ import contextlib
 import os
 import stat
 
-from session_memory.atomic_files import write_file
+from session_memory.atomic_files import make_directory, write_file
 from session_memory.errors import Refused
 
 NETWORK = frozenset(
@@ -85,7 +85,7 @@ def copy_files(directory: str, target: str) -> int:
     total = 0
     for path in files_to_back_up(directory):
         into = os.path.join(target, os.path.relpath(path, directory))
-        os.makedirs(os.path.dirname(into), mode=0o700, exist_ok=True)
+        make_directory(os.path.dirname(into))
         with contextlib.suppress(FileNotFoundError):  # another process may replace or remove it
             with open(path, "rb") as file:
                 data = file.read()

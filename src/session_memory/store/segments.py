@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from session_memory.atomic_files import flush_directory, write_file
+from session_memory.atomic_files import flush_directory, make_directory, write_file
 from session_memory.core.hashing import blake2b
 from session_memory.errors import StoreDamaged
 
@@ -266,8 +266,7 @@ class DirectorySegments:
         if not segments:
             return
         folders = {os.path.dirname(self.path(segment.name)) for segment in segments}
-        for folder in (self.root, *folders):  # makedirs gives its mode to the last part only
-            os.makedirs(folder, mode=0o700, exist_ok=True)
+        self._make(folders)
         if len(segments) == 1:
             self._write_temps(segments)
         else:  # the disk merges neighbouring flushes: 8 at a time cost a third of one by one
@@ -281,6 +280,15 @@ class DirectorySegments:
             os.replace(path + ".tmp", path)
         for folder in folders:
             flush_directory(folder)
+
+    def _make(self, folders: set[str]) -> None:
+        """Make those that are missing, and flush their names together."""
+        make_directory(self.root)
+        missing = [folder for folder in folders if not os.path.isdir(folder)]
+        for folder in missing:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+        if missing:
+            flush_directory(self.root)
 
     def _write_temps(self, segments: list[Packed]) -> None:
         for segment in segments:
@@ -307,12 +315,17 @@ class DirectorySegments:
 
     def delete(self, names: list[str]) -> int:
         """See SegmentStore."""
-        gone = 0
-        for name in names:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self.path(name))
-                gone += 1
-        return gone
+        gone = [name for name in names if self._unlink(name)]
+        for folder in {os.path.dirname(self.path(name)) for name in gone}:
+            flush_directory(folder)  # what is told as gone must not come back with the power
+        return len(gone)
+
+    def _unlink(self, name: str) -> bool:
+        try:
+            os.unlink(self.path(name))
+        except FileNotFoundError:
+            return False
+        return True
 
     def names(self) -> Iterator[str]:
         """See SegmentStore; files of other names are none of ours and stay."""
@@ -324,7 +337,7 @@ class DirectorySegments:
 
     def move_to(self, name: str, folder: str) -> None:
         """Take a file out of the store without deleting it."""
-        os.makedirs(folder, mode=0o700, exist_ok=True)
+        make_directory(folder)
         os.rename(self.path(name), os.path.join(folder, name))
 
     def drop_unfinished(self) -> None:

@@ -10,6 +10,8 @@ import contextlib
 import os
 from collections.abc import Generator
 
+from session_memory.atomic_files import flush_directory
+
 NAME = "sweep.unfinished"
 
 
@@ -20,7 +22,9 @@ def is_marked(directory: str) -> bool:
 
 def mark(directory: str) -> None:
     """Say that work is under way."""
-    os.close(os.open(os.path.join(directory, NAME), os.O_CREAT | os.O_WRONLY, 0o600))
+    if not is_marked(directory):
+        os.close(os.open(os.path.join(directory, NAME), os.O_CREAT | os.O_WRONLY, 0o600))
+        flush_directory(directory)  # files without rows may outlive a power cut: so must the mark
 
 
 def clear(directory: str) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import apsw
 
+from session_memory.atomic_files import flush_directory, make_directory
 from session_memory.errors import (
     DatabaseDamaged,
     StoreDamaged,
@@ -133,9 +134,11 @@ def _prepare(connection: Database, read_only: bool) -> None:
 
 def create(path: str) -> None:
     """Make an empty database file, private from its first byte, unless it is there already."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    directory = os.path.dirname(path)
+    make_directory(directory)
     with contextlib.suppress(FileExistsError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        flush_directory(directory)  # SQLite flushes the name of its log, never that of the database
     if os.path.getsize(path) == 0:
         connection = apsw.Connection(file_uri(path, "mode=rw"), flags=_WRITING)
         connection.set_busy_timeout(BUSY_TIMEOUT_MS)

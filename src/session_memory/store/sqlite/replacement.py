@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 
+from session_memory.atomic_files import flush_directory
 from session_memory.errors import DatabaseDamaged
 from session_memory.store.damage import DATABASE, LOG_SUFFIXES, Damage
 from session_memory.store.marks import read_marks
@@ -45,6 +46,7 @@ def make_replacement(directory: str, damage: Damage, now_ms: int) -> None:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         db.close()
         os.rename(new, path)
+        flush_directory(directory)
     finally:
         db.close()
         _remove(new)

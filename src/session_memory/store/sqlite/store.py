@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import apsw
 import msgspec
 
+from session_memory.atomic_files import make_directory
 from session_memory.core.retention import Eviction, RawSession, StoreUsage
 from session_memory.core.schema import (
     Digest,
@@ -129,7 +130,7 @@ def _create(directory: str, now_ms: int, damage: Damage | None) -> None:
     """Make an empty store; after damage it continues the keys and forgettings of the lost one."""
     if damage is None and has_segments(directory):
         raise absent(directory)
-    os.makedirs(directory, mode=0o700, exist_ok=True)
+    make_directory(directory)
     # Two processes that switch a new file to write-ahead logging at once collide.
     with exclusive(directory, "opening", wait=True):
         path = os.path.join(directory, DATABASE)
